@@ -1,0 +1,229 @@
+# Makefile - builds, tests and installs libsapporo with GNU make and a C compiler.
+#
+#   make            the libraries in lib/, the programs in examples/
+#   make help       everything else
+#
+# Objects live in build/HASH, where HASH stands for the compiler and all flags:
+# another compiler, SANITIZE=... or OPENMP=0 never mix with what was built
+# before, and coming back to a set of flags compiles nothing.  What users run
+# is copied to lib/ and examples/.
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.DELETE_ON_ERROR:
+MAKEFLAGS += -r
+
+# ---- what the caller may set (docs/building.md) ---------------------------------
+
+found = $(firstword $(foreach name,$1,$(if $(shell command -v $(name) 2>/dev/null),$(name))))
+ifeq ($(origin CC),default)
+CC := $(or $(call found,cc gcc clang),cc)
+endif
+ifeq ($(origin FC),default)
+FC := gfortran
+endif
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS := $(if $(SANITIZE),-O1 -g,-O2)
+KERNEL_OPTIMISE := $(if $(SANITIZE),,-O3)
+endif
+FFLAGS   ?= -O2
+SANITIZE ?=
+OPENMP   ?= $(if $(findstring thread,$(SANITIZE)),0,1)
+WERROR   ?= 0
+V        ?= 0
+TESTS    ?=
+EXCEPT   ?=
+
+# More flags for cpu_sse/; nothing here may change the value of a floating-point expression.
+KERNEL_FLAGS ?=
+
+# ---- version, system, compiler ----------------------------------------------------
+
+VERSION := $(shell sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sapporo.h)
+MAJOR   := $(firstword $(subst ., ,$(VERSION)))
+SYSTEM  := $(shell uname -s)
+hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
+
+NO_COMPILER := clean help uninstall format
+ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
+include lib/probe.mk
+endif
+
+# ---- flags ----------------------------------------------------------------------------
+
+# Flags that would change the bits of results are taken out of what the caller sets.
+UNSAFE := -ffast-math -funsafe-math-optimizations -fassociative-math -freciprocal-math -ffinite-math-only \
+          -fno-signed-zeros -fsingle-precision-constant -ffp-contract=%
+safe    = $(patsubst -Ofast,-O3,$(filter-out $(UNSAFE),$1))
+
+# Without OpenMP its pragmas are known to be unknown.
+WARNINGS := -Wall -Wextra $(if $(OPENMP_FLAGS),,-Wno-unknown-pragmas)
+ifeq ($(WERROR),1)
+WARNINGS += -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+endif
+ifneq ($(SANITIZE),)
+SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+# The bits of results depend on these; -fno-tree-slp-vectorize avoids a miscompilation by gcc (docs/building.md).
+ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno $(NO_SLP)
+
+COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(OPENMP_FLAGS) $(SANITIZE_FLAGS) \
+          -Iinclude $(CPPFLAGS)
+FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
+FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
+FLAGS_examples := -Iexamples/common
+FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) -Iexamples/common -Itest/support
+
+isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
+flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa)
+
+LINK_FLAGS = $(call safe,$(CFLAGS)) $(OPENMP_FLAGS) $(SANITIZE_FLAGS) $(LDFLAGS)
+LIBS      := $(LIB_DL) -lpthread -lm
+
+ifeq ($(SYSTEM),Darwin)
+SO_FILE = lib$1.$(VERSION).dylib
+SO_NAME = lib$1.$(MAJOR).dylib
+SO_LINK = lib$1.dylib
+SHARED  = -dynamiclib -install_name @rpath/$(call SO_NAME,$1)
+RPATH  := -Wl,-rpath,@loader_path/../lib
+else
+SO_FILE = lib$1.so.$(VERSION)
+SO_NAME = lib$1.so.$(MAJOR)
+SO_LINK = lib$1.so
+# Sanitizer run times are found when the program starts: no -z defs then.
+SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/sapporo.map \
+          $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack
+RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
+endif
+
+B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS))
+
+# ---- sources: new files are picked up by their place ---------------------------------------
+
+LIB_SOURCES  := $(sort $(wildcard lib/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c)))
+TOOL         := $(sort $(wildcard examples/tool/*.c))
+COMMON_PARTS := $(sort $(wildcard examples/common/*.c))
+EXAMPLES     := $(sort $(wildcard examples/*.c))
+FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort $(wildcard examples/*.f90))))
+
+objects      = $(patsubst %.c,$(B)/%.o,$1)
+LIB_OBJECTS := $(call objects,$(LIB_SOURCES))
+LIBRARIES   := sapporo g6
+PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
+PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
+LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l))
+
+# ---- rules -------------------------------------------------------------------------------------
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-4s %s\n' $1 $2
+endif
+
+.PHONY: all FORCE
+all: $(PUBLISHED) $(LINKS)
+
+$(B)/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
+
+# libg6 differs from libsapporo in this one object: 48 pipes, as in the library whose name it bears.
+$(B)/lib/npipes.o:    COMMON += -DSAP_NPIPES=16384
+$(B)/lib/npipes_48.o: COMMON += -DSAP_NPIPES=48
+$(B)/lib/npipes_48.o: lib/npipes.c
+	$(call say,CC,'$< (48 pipes)')
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
+
+OBJECTS_sapporo := $(LIB_OBJECTS)
+OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
+
+define library_rules
+$(B)/lib/lib$1.a: $$(OBJECTS_$1)
+	$$(call say,AR,lib/lib$1.a)
+	@rm -f $$@
+	$$(Q)$(AR) qcs $$@ $$^
+
+$(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/sapporo.map
+	$$(call say,LINK,lib/$(call SO_FILE,$1))
+	$$(Q)$$(CC) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(LIBS)
+
+$(B)/lib/$(call SO_NAME,$1) $(B)/lib/$(call SO_LINK,$1): $(B)/lib/$(call SO_FILE,$1)
+	$$(Q)ln -sf $(call SO_FILE,$1) $$@
+lib/$(call SO_NAME,$1) lib/$(call SO_LINK,$1): lib/$(call SO_FILE,$1)
+	$$(Q)ln -sf $(call SO_FILE,$1) $$@
+endef
+$(foreach l,$(LIBRARIES),$(eval $(call library_rules,$l)))
+
+$(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS))
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)$(AR) qcs $@ $^
+
+SAPPORO_LINKED := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
+link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(LIBS)
+
+$(EXAMPLES:%.c=$(B)/%): %: %.o $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
+	$(call say,LINK,$(@:$(B)/%=%))
+	$(Q)$(link_program)
+$(B)/examples/sapporo: $(call objects,$(TOOL)) $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
+	$(call say,LINK,$(@:$(B)/%=%))
+	$(Q)$(link_program)
+$(B)/examples/%_f90: examples/%.f90 | $(SAPPORO_LINKED)
+	$(call say,FC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(FC) $(FFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -J $(@D) -o $@ $< -L$(B)/lib -lsapporo $(RPATH)
+
+# What users run: the copy follows the flags, whichever build is newer.
+build/current: FORCE
+	@mkdir -p build
+	@echo '$(B)' | cmp -s - $@ || echo '$(B)' >$@
+$(PUBLISHED): %: $(B)/% build/current
+	$(Q)cp -f $< $@.new && mv -f $@.new $@
+
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+
+# ---- the rest ---------------------------------------------------------------------------------------
+
+include test/test.mk
+include lib/install.mk
+
+.PHONY: demo bench clean help compile_commands.json
+demo: all
+	examples/hermite4 --demo
+
+bench: all
+	examples/sapporo bench
+
+# For editors, and for clang-tidy in test/lint.sh.
+DATABASE_SOURCES = $(LIB_SOURCES) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
+database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
+    -DSAP_NPIPES=16384 -c $1)"}
+compile_commands.json:
+	@mkdir -p build
+	@{ echo '['; $(foreach s,$(DATABASE_SOURCES),echo '$(call database_entry,$s)$(if $(filter \
+	    $s,$(lastword $(DATABASE_SOURCES))),,$(comma))';) echo ']'; } >build/$@
+comma := ,
+
+clean:
+	rm -rf build
+	rm -f lib/*.so lib/*.so.* lib/*.dylib lib/*.a $(PROGRAMS)
+
+help:
+	@echo 'make                     libraries in lib/, programs in examples/'
+	@echo 'make check               installs what the tests need (Debian), lints, runs all tests'
+	@echo 'make check TESTS="a b"   runs test/test_a.* and test/test_b.*; EXCEPT="a b" all but these'
+	@echo 'make demo                integrates a star cluster of 1,024 stars'
+	@echo 'make bench               measures forces a second on this machine'
+	@echo 'make install             to PREFIX=$(or $(PREFIX),/usr/local); also DESTDIR, LIBDIR, INCLUDEDIR'
+	@echo 'make uninstall           removes what install put there'
+	@echo 'make lint, make format   checks of the sources, clang-format 14'
+	@echo 'make clean               removes everything that was built'
+	@echo
+	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'
+	@echo 'OPENMP=0                 one thread; SANITIZE=address,undefined or thread'
+	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

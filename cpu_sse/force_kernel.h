@@ -1,0 +1,211 @@
+/*
+ * force_kernel.h - the CPU kernels of order 4, one text for every path and precision.
+ *
+ * Included by force_PRECISION_PATH.c after the operations of the path and with
+ * SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend on how many
+ * i-particles there are or who shares the work: see lib/arithmetic.h.
+ */
+#include <string.h>
+
+#include "kernel.h"
+
+#if defined(SAP_KERNEL_DP)
+#include "working_double.h"
+#else
+#include "working_float.h"
+#endif
+
+#include "physics/accumulate.h"
+#include "physics/interaction.h"
+#include "physics/predictor.h"
+
+#if defined(SAP_KERNEL_DS)
+enum { LOW = 3, RECORD = 12 }; /* low words of positions; words of a predicted j */
+#else
+enum { LOW = 0, RECORD = 8 };
+#endif
+
+/* Words of a predicted j; those of an i-particle are the same without mass and index. */
+enum { JX, JV = 3, JM = 6, JID = 7, JLOW = 8, JWORDS = 8 + LOW };
+enum { IX, IV = 3, ILOW = 6, IWORDS = 6 + LOW };
+
+/* Packets lie one line further apart than they are long, so that they do not share cache sets. */
+enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
+
+enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
+
+#ifndef SAP_MANY_VECTORS
+#define SAP_MANY_VECTORS 1 /* vectors of i-particles that many_i holds in registers */
+#endif
+enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+#include "kernel_records.h"
+
+#include "kernel_pairs.h"
+
+#include "kernel_many.h"
+
+#include "kernel_few.h"
+
+/* ------------------------------------------------------- the list of variants */
+
+/* Runs F(A, B, variant) with a variant that the compiler sees as a constant. */
+#if defined(SAP_KERNEL_DP)
+#define WIDE_CASES(F, A, B)                                                                                            \
+    case 1:                                                                                                            \
+        F(A, B, ((struct sap_variant){2, 1, 1, 1}));                                                                   \
+        return;                                                                                                        \
+    case 0:                                                                                                            \
+        F(A, B, ((struct sap_variant){2, 1, 0, 1}));                                                                   \
+        return;
+#else
+#define WIDE_CASES(F, A, B)
+#endif
+#define CASE(F, A, B, near, zero, own)                                                                                 \
+    case 100 + near * 4 + zero * 2 + own:                                                                              \
+        F(A, B, ((struct sap_variant){near, zero, own, 0}));                                                           \
+        return
+#define DISPATCH(F, A, B, v)                                                                                           \
+    switch ((v).wide && sizeof(W) == 8 ? (v).skip_own : 100 + (v).near * 4 + (v).zero * 2 + (v).skip_own) {            \
+        WIDE_CASES(F, A, B)                                                                                            \
+        CASE(F, A, B, 0, 0, 1);                                                                                        \
+        CASE(F, A, B, 0, 1, 1);                                                                                        \
+        CASE(F, A, B, 1, 0, 1);                                                                                        \
+        CASE(F, A, B, 1, 1, 1);                                                                                        \
+        CASE(F, A, B, 2, 0, 1);                                                                                        \
+        CASE(F, A, B, 2, 1, 1);                                                                                        \
+        CASE(F, A, B, 0, 0, 0);                                                                                        \
+        CASE(F, A, B, 2, 1, 0);                                                                                        \
+    default:                                                                                                           \
+        F(A, B, ((struct sap_variant){2, 1, 0, 0}));                                                                   \
+        return;                                                                                                        \
+    }
+
+static void many_i(const struct sap_many_args *a, struct sap_group *g) { DISPATCH(many_tile, a, g, a->variant) }
+
+static void few_i_chunk(const struct few_work *w, struct sap_single *s, struct sap_variant variant)
+{
+    DISPATCH(few_chunk, w, s, variant)
+}
+
+static void few_i(const struct sap_few_args *a, struct sap_single *singles)
+{
+    _Alignas(64) W soa[CHUNK][JWORDS][LANES];
+    const int vectors = (a->n + LANES - 1) / LANES;
+    for (int i = 0; i < a->ni; i++) memset(singles[i].packet, 0, sizeof singles[i].packet);
+    for (int from = 0; from < vectors; from += CHUNK) {
+        const int count = vectors - from < CHUNK ? vectors - from : CHUNK;
+        const struct few_work work = {.soa = (const W(*)[JWORDS][LANES])soa,
+                                      .count = count,
+                                      .n = a->n - from * LANES,
+                                      .block = (int)(a->first / SAP_BLOCK) + from / CHUNK,
+                                      .first = a->first + (uint32_t)(from * LANES),
+                                      .eps2 = a->eps2};
+        struct sap_variant variant = a->variant;
+        if (predict_chunk(a, from, count, soa)) variant.wide = 1;
+        if ((from + count) * LANES > a->n) blank(soa[count - 1], a->n - (from + count - 1) * LANES);
+        for (int i = 0; i < a->ni; i++) few_i_chunk(&work, &singles[i], variant);
+    }
+    for (int i = 0; i < a->ni; i++) close_superpacket(&singles[i], a->n < LANES ? a->n : LANES);
+}
+
+/* ---------------------------------------------------------------- results */
+
+/* Sums carry powers of SAP_ROOT_SCALE (the jerk as the acceleration); the potential is negative. */
+SAP_INLINE double scale_of(int q) { return q == SAP_POT ? -SAP_SCALE_POT : SAP_SCALE_ACC; }
+
+static void finish_group(const struct sap_group *g, double (*out)[SAP_SUMS])
+{
+    for (int q = 0; q < SAP_SUMS; q++) {
+        const struct sap_sum_lanes *s = &g->sum[q];
+        _Alignas(64) double total[SAP_GROUP_MAX];
+        for (int h = 0; h < GROUP; h += D_LANES) {
+            D limb[SAP_LIMBS];
+            for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
+            const D sum = sap_total(d_load(s->unit + h), limb, d_load(s->special + h));
+            d_store(total + h, d_mul(sum, d_set1(scale_of(q))));
+        }
+        for (int lane = 0; lane < g->n; lane++) out[lane][q] = total[lane];
+    }
+}
+
+static void finish_single(const struct sap_single *s, double *out)
+{
+    _Alignas(64) double total[SAP_SUMS_PADDED];
+    for (int h = 0; h < SAP_SUMS_PADDED; h += D_LANES) {
+        D limb[SAP_LIMBS];
+        for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
+        d_store(total + h, sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
+    }
+    for (int q = 0; q < SAP_SUMS; q++) out[q] = total[q] * scale_of(q);
+}
+
+static struct sap_near near_of(const struct sap_near_lanes *n, int lane)
+{
+    struct sap_near near;
+    near.best = (double)((const W *)n->best)[lane];
+    near.second = (double)((const W *)n->second)[lane];
+    if (near.best >= (double)W_HUGE) near.best = DBL_MAX;
+    if (near.second >= (double)W_HUGE) near.second = DBL_MAX;
+#if defined(SAP_KERNEL_DP)
+    near.block = (int64_t)((const double *)(const void *)n->block)[lane];
+#else
+    near.block = ((const int32_t *)(const void *)n->block)[lane];
+#endif
+    return near;
+}
+
+static struct sap_near near_group(const struct sap_group *g, int lane) { return near_of(&g->near, lane); }
+
+static struct sap_near near_single(const struct sap_single *s)
+{
+    struct sap_near all = {DBL_MAX, DBL_MAX, -1};
+    for (int l = 0; l < LANES; l++) {
+        const struct sap_near n = near_of(&s->near, l);
+        const double worse = n.best < all.best ? all.best : n.best;
+        if (worse < all.second) all.second = worse;
+        if (n.second < all.second) all.second = n.second;
+        if (n.best < all.best) all.best = n.best, all.block = n.block + l * SAP_BLOCKS;
+    }
+    return all;
+}
+
+/* Roundings of a distance, with a margin of two: of the operations, and of the positions they start from. */
+#if defined(SAP_KERNEL_DP)
+#define SAP_R2_ERROR 0x1p-49
+#define SAP_X_ERROR  0x1p-44 /* predictors may differ where large terms cancel */
+#elif defined(SAP_KERNEL_DS)
+#define SAP_R2_ERROR 0x1p-21
+#define SAP_X_ERROR  0x1p-45
+#else
+#define SAP_R2_ERROR 0x1p-21
+#define SAP_X_ERROR  0x1p-22
+#endif
+
+#define SAP_SCALES                                                                                                     \
+    {                                                                                                                  \
+        -SAP_SCALE_POT, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC       \
+    }
+
+/* The table of this path and precision. */
+#define SAP_DEFINE_KERNEL(name, few_below)                                                                             \
+    extern const struct sap_kernel name;                                                                               \
+    const struct sap_kernel name = {.group = GROUP,                                                                    \
+                                    .tile_bytes = sizeof(W) * PACKET_WORDS * LANES,                                    \
+                                    .few = few_below,                                                                  \
+                                    .predict = predict,                                                                \
+                                    .start_group = start_group,                                                        \
+                                    .start_single = start_single,                                                      \
+                                    .many_i = many_i,                                                                  \
+                                    .few_i = few_i,                                                                    \
+                                    .finish_group = finish_group,                                                      \
+                                    .finish_single = finish_single,                                                    \
+                                    .near_group = near_group,                                                          \
+                                    .near_single = near_single,                                                        \
+                                    .position = position,                                                              \
+                                    .rough_r2 = rough_r2,                                                              \
+                                    .scale = SAP_SCALES,                                                               \
+                                    .r2_error = SAP_R2_ERROR,                                                          \
+                                    .x_error = SAP_X_ERROR}

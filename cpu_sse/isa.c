@@ -1,0 +1,159 @@
+/* isa.c - which instruction paths can be used: what was compiled, what cpuid says, what XGETBV says. */
+#include "isa.h"
+
+#include <string.h>
+
+#include "lock.h"
+#include "process.h"
+#include "sapporo.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#define SAP_X86 1
+#endif
+
+#define TABLE(isa)                                                                                                     \
+    extern const struct sap_kernel sap_kernel_sp_##isa, sap_kernel_ds_##isa, sap_kernel_dp_##isa;                      \
+    static const struct sap_kernel *const table_##isa[] = {[SAPPORO_SP] = &sap_kernel_sp_##isa,                        \
+                                                           [SAPPORO_DS] = &sap_kernel_ds_##isa,                        \
+                                                           [SAPPORO_DP] = &sap_kernel_dp_##isa};
+
+/* One table a path that was compiled. */
+TABLE(scalar)
+#if defined(SAP_HAVE_SSE2)
+TABLE(sse2)
+#else
+#define table_sse2 NULL
+#endif
+#if defined(SAP_HAVE_AVX2)
+TABLE(avx2)
+#else
+#define table_avx2 NULL
+#endif
+#if defined(SAP_HAVE_AVX512)
+TABLE(avx512)
+#else
+#define table_avx512 NULL
+#endif
+
+static const struct {
+    const char *name;
+    const struct sap_kernel *const *kernels;
+} paths[SAP_ISAS] = {
+    [SAP_ISA_SCALAR] = {"scalar", table_scalar},
+    [SAP_ISA_SSE2] = {"sse2", table_sse2},
+    [SAP_ISA_AVX2] = {"avx2", table_avx2},
+    [SAP_ISA_AVX512] = {"avx512", table_avx512},
+};
+
+#if defined(SAP_X86)
+
+/* The register state that the operating system saves (XCR0); 0 where it saves none beyond SSE. */
+static unsigned long long saved_state(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (unsigned long long)high << 32 | low;
+}
+
+static int machine_has(enum sap_isa isa)
+{
+    unsigned a, b, c, d, b7 = 0, unused;
+    if (isa == SAP_ISA_SCALAR) return 1;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    if (isa == SAP_ISA_SSE2) return (d & bit_SSE2) != 0;
+    if (!__get_cpuid_count(7, 0, &unused, &b7, &unused, &unused)) b7 = 0;
+    const unsigned long long state = saved_state();
+    const int avx2 = (state & 0x06) == 0x06 && (c & bit_AVX) && (c & bit_FMA) && (b7 & bit_AVX2);
+    if (isa == SAP_ISA_AVX2) return avx2;
+    const unsigned want = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+    return avx2 && (state & 0xE6) == 0xE6 && (b7 & want) == want;
+}
+
+#else
+
+static int machine_has(enum sap_isa isa) { return isa == SAP_ISA_SCALAR; }
+
+#endif
+
+const char *sap_isa_name(enum sap_isa isa) { return paths[isa].name; }
+
+int sap_isa_find(const char *name)
+{
+    for (int isa = 0; isa < SAP_ISAS; isa++)
+        if (strcmp(name, paths[isa].name) == 0) return isa;
+    return -1;
+}
+
+/* Copies n bytes of text, cut to what fits. */
+static void copy_text(char *text, size_t room, const char *from, size_t n)
+{
+    if (room == 0) return;
+    if (n > room - 1) n = room - 1;
+    memcpy(text, from, n);
+    text[n] = '\0';
+}
+
+static void read_vendor(char *text, size_t room)
+{
+#if defined(SAP_X86)
+    unsigned a, w[3];
+    if (__get_cpuid(0, &a, &w[0], &w[2], &w[1])) { /* the name lies in ebx, edx, ecx */
+        copy_text(text, room, (const char *)w, sizeof w);
+        return;
+    }
+#endif
+    copy_text(text, room, "unknown", strlen("unknown"));
+}
+
+/* What cpuid says is asked once: under a hypervisor each question costs microseconds. */
+static const struct sap_machine *machine(void)
+{
+    struct sap_machine *m = &sap_process.machine;
+    if (atomic_load_explicit(&m->known, memory_order_acquire)) return m;
+    sap_lock(&m->lock);
+    if (!atomic_load_explicit(&m->known, memory_order_relaxed)) {
+        for (int isa = 0; isa < SAP_ISAS; isa++)
+            if (paths[isa].kernels && machine_has((enum sap_isa)isa)) m->paths |= 1U << isa;
+        read_vendor(m->vendor, sizeof m->vendor);
+        atomic_store_explicit(&m->known, 1, memory_order_release);
+    }
+    sap_unlock(&m->lock);
+    return m;
+}
+
+int sap_isa_usable(enum sap_isa isa) { return (int)(machine()->paths >> isa & 1U); }
+
+const char *sap_isa_vendor(void) { return machine()->vendor; }
+
+enum sap_isa sap_isa_best(void)
+{
+    int isa = SAP_ISAS - 1;
+    while (isa > SAP_ISA_SCALAR && !sap_isa_usable((enum sap_isa)isa)) isa--;
+    return (enum sap_isa)isa;
+}
+
+const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int precision)
+{
+    return sap_isa_usable(isa) ? paths[isa].kernels[precision] : NULL;
+}
+
+void sap_isa_brand(char *text, size_t room)
+{
+#if defined(SAP_X86)
+    unsigned w[12], a, b, c, d;
+    if (__get_cpuid(0x80000000, &a, &b, &c, &d) && a >= 0x80000004) {
+        for (unsigned k = 0; k < 3; k++)
+            __get_cpuid(0x80000002 + k, &w[4 * k], &w[4 * k + 1], &w[4 * k + 2], &w[4 * k + 3]);
+        const char *name = (const char *)w;
+        const size_t end = sizeof w;
+        size_t from = 0;
+        while (from < end && name[from] == ' ') from++;
+        copy_text(text, room, name + from, end - from);
+        return;
+    }
+#endif
+    copy_text(text, room, "CPU", strlen("CPU"));
+}

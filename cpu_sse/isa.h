@@ -1,0 +1,31 @@
+/* isa.h - the instruction paths of this machine and build. */
+#ifndef SAP_ISA_H
+#define SAP_ISA_H
+
+#include "kernel.h"
+
+/* From the plainest to the fastest. */
+enum sap_isa { SAP_ISA_SCALAR, SAP_ISA_SSE2, SAP_ISA_AVX2, SAP_ISA_AVX512, SAP_ISAS };
+
+/* "scalar", "sse2", "avx2", "avx512". */
+const char *sap_isa_name(enum sap_isa isa);
+
+/* The path of a name, or -1. */
+int sap_isa_find(const char *name);
+
+/* 1 if compiler, processor and operating system all have the path. */
+int sap_isa_usable(enum sap_isa isa);
+
+/* The fastest usable path. */
+enum sap_isa sap_isa_best(void);
+
+/* The kernel of a path; NULL if it is not usable.  precision is a sapporo_precision (not DEFAULT). */
+const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int precision);
+
+/* The processor's vendor ("AuthenticAMD", "GenuineIntel", ...), or "unknown"; static storage. */
+const char *sap_isa_vendor(void);
+
+/* The processor's name as it gives it, or "CPU". */
+void sap_isa_brand(char *text, size_t room);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * kernel.h - what a CPU kernel offers to the CPU engine.
+ *
+ * One table a precision and instruction path.  The engine (lib/engine_cpu.c)
+ * decides what to run on which thread; the kernels do the arithmetic.  Results
+ * do not depend on whether many_i or few_i is used, nor on how tiles and groups
+ * are shared out (lib/arithmetic.h).
+ */
+#ifndef SAP_KERNEL_H
+#define SAP_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arithmetic.h"
+
+enum {
+    SAP_GROUP_MAX = 32,                      /* most i-particles of a group */
+    SAP_SUMS = 7,                            /* pot, acc[3], jerk[3]: SAP_SUMS4 */
+    SAP_SUMS_PADDED = 8,                     /* in whole vectors of any path */
+    SAP_TERMS = 4,                           /* highest derivative used by the predictor */
+    SAP_BLOCK = 16,                          /* elements of a packet among which the nearest is told */
+    SAP_BLOCKS = SAP_CPU_PACKET / SAP_BLOCK, /* blocks of a packet */
+    SAP_IWORDS = 10                          /* words of an i-particle: x, y, z, v, low parts, spare */
+};
+
+/* The columns of 2,048 consecutive addresses.  derivative[k][(a / 16) * 48 + axis * 16 + a % 16]; NULL: zero. */
+struct sap_columns {
+    const double *derivative[SAP_TERMS + 1];
+    const double *mass, *time;
+    const int32_t *index;
+};
+
+/* A candidate for the neighbour list of a lane. */
+struct sap_hit {
+    uint32_t address, lane;
+};
+
+/* Candidates in the order found. */
+struct sap_hits {
+    int n, room;
+    int failed; /* out of memory: candidates are missing */
+    struct sap_hit *hit;
+};
+
+/* The slow part of sap_hits_reserve. */
+int sap_hits_grow(struct sap_hits *hits, int more);
+
+/* Makes room for more candidates; 0 if memory is short, which is remembered in `failed`. */
+static inline int sap_hits_reserve(struct sap_hits *hits, int more)
+{
+    return hits->n + more <= hits->room || sap_hits_grow(hits, more);
+}
+
+/* The accumulators of one quantity of a group, a lane an i-particle. */
+struct sap_sum_lanes {
+    double unit[SAP_GROUP_MAX], limb[SAP_LIMBS][SAP_GROUP_MAX], special[SAP_GROUP_MAX];
+};
+
+/* What is known of the nearest neighbours of a group (many_i) or of one i-particle by packet (few_i). */
+struct sap_near_lanes {
+    double best[SAP_GROUP_MAX];   /* smallest squared distance */
+    double second[SAP_GROUP_MAX]; /* smallest in the blocks other than that of best */
+    int64_t block[SAP_GROUP_MAX]; /* number of the block of best: address / 2048 * 128 + packet * 8 + element / 16 */
+};
+
+/* The same of one i-particle. */
+struct sap_near {
+    double best, second; /* squared distances; DBL_MAX: there is none */
+    int64_t block;       /* -1: none */
+};
+
+/* State of a group of i-particles in many_i. */
+struct sap_group {
+    _Alignas(64) struct sap_sum_lanes sum[SAP_SUMS];
+    _Alignas(64) double words[SAP_IWORDS][SAP_GROUP_MAX]; /* i-particles in the working type */
+    _Alignas(64) int64_t index[SAP_GROUP_MAX];
+    _Alignas(64) float reach_f[SAP_GROUP_MAX]; /* squared radius within which j are candidates */
+    _Alignas(64) double reach_d[SAP_GROUP_MAX];
+    _Alignas(64) struct sap_near_lanes near;
+    uint32_t coincident; /* lanes that met a particle at zero distance */
+    int n;               /* i-particles in the group */
+    struct sap_hits hits;
+};
+
+/* State of one i-particle in few_i: lanes are packets, sums lie beside each other. */
+struct sap_single {
+    _Alignas(64) double packet[SAP_SUMS][SAP_CPU_LANES]; /* in the working type */
+    _Alignas(64) double unit[SAP_SUMS_PADDED], limb[SAP_LIMBS][SAP_SUMS_PADDED], special[SAP_SUMS_PADDED];
+    double words[SAP_IWORDS];
+    int32_t index;
+    double reach;
+    _Alignas(64) struct sap_near_lanes near;
+    uint32_t coincident;
+    struct sap_hits hits; /* lane is always 0 */
+};
+
+/* What a force needs: a variant of the kernels. */
+struct sap_variant {
+    int near;     /* 0 forces only, 1 nearest neighbour too, 2 list candidates too */
+    int zero;     /* 1: eps2 is below SAP_TINY_R2, pairs at zero distance are skipped */
+    int skip_own; /* 1: pairs of equal index are skipped */
+    int wide;     /* 1: coordinates beyond the range of single precision (dp only) */
+};
+
+struct sap_many_args {
+    const void *records; /* predicted j of the tile, as predict wrote them */
+    uint32_t first;      /* first address of the tile */
+    int n;               /* addresses of the tile that take part */
+    double eps2;
+    struct sap_variant variant;
+};
+
+struct sap_few_args {
+    const struct sap_columns *columns;
+    double time;
+    uint32_t first;
+    int n, terms, ni;
+    double eps2;
+    struct sap_variant variant;
+};
+
+/* i-particles as the caller gave them. */
+struct sap_i {
+    const double (*x)[3], (*v)[3];
+    const int32_t *index; /* NULL: no index */
+};
+
+struct sap_kernel {
+    int group;         /* i-particles that many_i takes at a time */
+    size_t tile_bytes; /* of 2,048 predicted j in packet order */
+    int few;           /* fewer i-particles than this are served better by few_i */
+
+    /*
+     * Predicts the first n (> 0) addresses of a tile to `time` into tile_bytes of 64-byte aligned memory; tells
+     * whether any of them lies beyond SAP_FAR (dp only).
+     */
+    int (*predict)(const struct sap_columns *columns, int terms, double time, int n, void *records);
+
+    /* Starts a group on i-particles from, from + 1, ...; n <= group. */
+    void (*start_group)(struct sap_group *group, const struct sap_i *i, int from, int n);
+    void (*start_single)(struct sap_single *single, const struct sap_i *i, int from);
+
+    /* Adds one tile. */
+    void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
+    void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
+
+    /* Totals in true scale and sign: out[lane][SAP_SUMS]. */
+    void (*finish_group)(const struct sap_group *group, double (*out)[SAP_SUMS]);
+    void (*finish_single)(const struct sap_single *single, double *out);
+
+    /* What is known of the nearest neighbour of a lane, or of one i-particle over all packets. */
+    struct sap_near (*near_group)(const struct sap_group *group, int lane);
+    struct sap_near (*near_single)(const struct sap_single *single);
+
+    /* Predicted position of address a (in the tile) out of records, as far as the working type knows it. */
+    void (*position)(const void *records, int a, double *x);
+    /* Squared distance of that position from x. */
+    double (*rough_r2)(const void *records, int a, const double *x);
+
+    /* Totals are accumulators times this: powers of two, with the sign. */
+    double scale[SAP_SUMS];
+
+    /* Squared distances of the kernel: relative error, and error of a difference relative to the coordinates. */
+    double r2_error, x_error;
+};
+
+#endif

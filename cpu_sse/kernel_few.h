@@ -1,0 +1,139 @@
+/* kernel_few.h - few i-particles: a lane is a packet of j-particles.  A part of force_kernel.h. */
+#ifndef SAP_KERNEL_FEW_H
+#define SAP_KERNEL_FEW_H
+
+enum { CHUNK = SAP_BLOCK }; /* vectors of 16 addresses predicted at a time: one block of every packet */
+
+/* Lanes at and beyond n hold particles that do not take part: they are made empty slots. */
+static void blank(W (*soa)[LANES], int n)
+{
+    for (int l = n; l < LANES; l++) {
+        for (int w = 0; w < JWORDS; w++)
+            if (w != JID) soa[w][l] = 0;
+        for (int k = 0; k < 3; k++) soa[JX + k][l] = (W)SAP_EMPTY_X;
+    }
+}
+
+/* mask[e] has a bit for each of 16 consecutive addresses. */
+static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int count, uint32_t first, int n)
+{
+    if (!sap_hits_reserve(&s->hits, SAP_BLOCK * LANES)) return;
+    for (int e = 0; e < count; e++)
+        for (uint32_t bits = mask[e]; bits; bits &= bits - 1) {
+            const int a = e * LANES + __builtin_ctz(bits);
+            if (a < n) s->hits.hit[s->hits.n++] = (struct sap_hit){first + (uint32_t)a, 0};
+        }
+}
+
+/* Packet sums are added in order in double, as many_packet does, and deposited. */
+static void close_superpacket(struct sap_single *s, int packets)
+{
+    _Alignas(64) double total[SAP_SUMS_PADDED] = {0};
+    for (int l = 0; l < packets; l++)
+        for (int q = 0; q < SAP_SUMS; q++) total[q] += (double)((const W *)s->packet[q])[l];
+    for (int h = 0; h < SAP_SUMS_PADDED; h += D_LANES) {
+        D unit = d_load(s->unit + h), special = d_load(s->special + h), limb[SAP_LIMBS];
+        for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
+        sap_deposit(&unit, limb, &special, d_load(total + h));
+        d_store(s->unit + h, unit);
+        d_store(s->special + h, special);
+        for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h, limb[k]);
+    }
+}
+
+SAP_INLINE int predict_chunk_terms(const struct sap_few_args *a, const int terms, int from, int count,
+                                   W (*soa)[JWORDS][LANES])
+{
+    int far = 0;
+    for (int e = 0; e < count; e++) far |= predict_16(a->columns, terms, a->time, from + e, soa[e]);
+    return far;
+}
+
+/* Tells whether any particle lies beyond SAP_FAR (dp only). */
+static int predict_chunk(const struct sap_few_args *a, int from, int count, W (*soa)[JWORDS][LANES])
+{
+    switch (a->terms) {
+    case 1:
+        return predict_chunk_terms(a, 1, from, count, soa);
+    case 2:
+        return predict_chunk_terms(a, 2, from, count, soa);
+    case 3:
+        return predict_chunk_terms(a, 3, from, count, soa);
+    default:
+        return predict_chunk_terms(a, 4, from, count, soa);
+    }
+}
+
+/* A chunk of predicted vectors. */
+struct few_work {
+    const W (*soa)[JWORDS][LANES];
+    int count, n, block; /* vectors; addresses that take part, from the first of them on; number of the block */
+    uint32_t first;
+    double eps2;
+};
+
+SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_words *j)
+{
+    UNROLL
+    for (int w = 0; w < JWORDS; w++)
+        if (w != JID) j->word[w] = v_load(&a->soa[e][w][f * V_LANES]);
+    j->index = vi_load((const WI *)(const void *)&a->soa[e][JID][f * V_LANES]);
+}
+
+/* One i-particle against the packets of vector f of a chunk. */
+SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V reach, int f, struct pair_state *p,
+                            uint32_t *mask, const struct sap_variant variant)
+{
+    const V eps2 = v_set1(a->eps2);
+    V u[TWO_LOOPS ? CHUNK : 1];
+    for (int e = 0; e < a->count; e++) {
+        struct j_words j;
+        unsigned bits = 0;
+        load_chunk(a, e, f, &j);
+        const V root = pair_root(&j, i, eps2, reach, &p->low, &bits, variant);
+        if (TWO_LOOPS)
+            u[TWO_LOOPS ? e : 0] = root;
+        else
+            pair_sums(&j, i, root, p->sum);
+        if (variant.near == 2) mask[e] |= bits << (f * V_LANES);
+    }
+    for (int e = 0; TWO_LOOPS && e < a->count; e++) {
+        struct j_words j;
+        load_chunk(a, e, f, &j);
+        pair_sums(&j, i, u[TWO_LOOPS ? e : 0], p->sum);
+    }
+}
+
+/* Block numbers are those of packet 0: near_single adds what the lane tells. */
+SAP_INLINE void note_single(struct sap_single *s, V low, int block, int f)
+{
+    V best = v_load((const W *)s->near.best + f * V_LANES);
+    V second = v_load((const W *)s->near.second + f * V_LANES);
+    VB at = vb_load((const void *)((const W *)s->near.block + f * V_LANES));
+    note_near(low, vb_set1(block), &best, &second, &at);
+    v_store((W *)s->near.best + f * V_LANES, best);
+    v_store((W *)s->near.second + f * V_LANES, second);
+    vb_store((void *)((W *)s->near.block + f * V_LANES), at);
+}
+
+/* One i-particle against a chunk. */
+SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const struct sap_variant variant)
+{
+    struct i_words i;
+    uint32_t mask[CHUNK] = {0};
+    for (int w = 0; w < IWORDS; w++) i.word[w] = v_set1((double)((const W *)s->words)[w]);
+    i.index = vi_set1(s->index);
+    UNROLL
+    for (int f = 0; f < VECTORS; f++) {
+        struct pair_state p;
+        for (int q = 0; q < SAP_SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
+        p.low = v_set1(W_HUGE);
+        few_packets(a, &i, v_set1(s->reach), f, &p, mask, variant);
+        for (int q = 0; q < SAP_SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
+        if (variant.zero) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
+        if (variant.near) note_single(s, p.low, a->block, f);
+    }
+    if (variant.near == 2) scan_single_hits(s, mask, a->count, a->first, a->n);
+}
+
+#endif

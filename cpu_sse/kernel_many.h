@@ -1,0 +1,143 @@
+/* kernel_many.h - many i-particles: a lane is an i-particle.  A part of force_kernel.h. */
+#ifndef SAP_KERNEL_MANY_H
+#define SAP_KERNEL_MANY_H
+
+struct many_state {
+    struct i_words i[NV];
+    V eps2, reach[NV];
+    V best[NV], second[NV];
+    VB block[NV];
+};
+
+/* Keeps the candidates of a block: mask[e] has a bit for each lane of the group. */
+static void scan_hits(struct sap_group *g, const uint32_t *mask, int count, uint32_t first)
+{
+    const uint32_t lanes = g->n < 32 ? (1U << g->n) - 1 : UINT32_MAX;
+    if (!sap_hits_reserve(&g->hits, SAP_BLOCK * GROUP)) return;
+    struct sap_hit *to = g->hits.hit + g->hits.n;
+    for (int e = 0; e < count; e++)
+        for (uint32_t bits = mask[e] & lanes; bits; bits &= bits - 1)
+            *to++ = (struct sap_hit){first + (uint32_t)(e * LANES), (uint32_t)__builtin_ctz(bits)};
+    g->hits.n = (int)(to - g->hits.hit);
+}
+
+/* One j of the records in all lanes. */
+SAP_INLINE void load_record(const W *r, struct j_words *j)
+{
+    int32_t index;
+    UNROLL
+    for (int w = 0; w < JWORDS; w++)
+        if (w != JID) j->word[w] = v_set1((double)r[w]);
+    memcpy(&index, &r[JID], sizeof index);
+    j->index = vi_set1(index);
+}
+
+/* Elements e0 .. e1-1 of a packet, at most SAP_BLOCK of them if TWO_LOOPS or if masks are wanted. */
+SAP_INLINE void walk(const W *records, int e0, int e1, const struct many_state *m, struct pair_state *s, uint32_t *mask,
+                     const struct sap_variant variant)
+{
+    V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
+    for (int e = e0; e < e1; e++) {
+        struct j_words j;
+        uint32_t hits = 0;
+        load_record(records + (ptrdiff_t)e * RECORD, &j);
+        UNROLL
+        for (int v = 0; v < NV; v++) {
+            unsigned bits = 0;
+            const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], &s[v].low, &bits, variant);
+            if (TWO_LOOPS)
+                u[TWO_LOOPS ? e - e0 : 0][v] = root;
+            else
+                pair_sums(&j, &m->i[v], root, s[v].sum);
+            hits |= bits << (v * V_LANES);
+        }
+        if (variant.near == 2) mask[e - e0] = hits;
+    }
+    for (int e = e0; TWO_LOOPS && e < e1; e++) {
+        struct j_words j;
+        load_record(records + (ptrdiff_t)e * RECORD, &j);
+        UNROLL
+        for (int v = 0; v < NV; v++) pair_sums(&j, &m->i[v], u[TWO_LOOPS ? e - e0 : 0][v], s[v].sum);
+    }
+}
+
+/* One packet: float sums, flushed to the running double sums of the superpacket. */
+SAP_INLINE void many_packet(const W *records, int count, uint32_t packet_first, int block, struct many_state *m,
+                            D (*run)[G_HALVES], struct sap_group *g, const struct sap_variant variant)
+{
+    struct pair_state s[NV];
+    const int step = variant.near || variant.zero || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
+    UNROLL
+    for (int v = 0; v < NV; v++) UNROLL
+    for (int q = 0; q < SAP_SUMS; q++) s[v].sum[q] = v_set1(0.0);
+    for (int e0 = 0; e0 < count; e0 += step, block++) {
+        uint32_t mask[SAP_BLOCK];
+        const int e1 = e0 + step < count ? e0 + step : count;
+        UNROLL
+        for (int v = 0; v < NV; v++) s[v].low = v_set1(W_HUGE);
+        walk(records, e0, e1, m, s, mask, variant);
+        UNROLL
+        for (int v = 0; v < NV; v++) {
+            if (variant.near) note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
+            if (variant.zero) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
+        }
+        if (variant.near == 2) scan_hits(g, mask, e1 - e0, packet_first + (uint32_t)(e0 * LANES));
+    }
+    UNROLL
+    for (int q = 0; q < SAP_SUMS; q++) UNROLL
+    for (int v = 0; v < NV; v++) UNROLL
+    for (int h = 0; h < V_HALVES; h++)
+        run[q][v * V_HALVES + h] = d_add(run[q][v * V_HALVES + h], v_to_d(s[v].sum[q], h));
+}
+
+SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2)
+{
+    m->eps2 = v_set1(eps2);
+    UNROLL
+    for (int v = 0; v < NV; v++) {
+        UNROLL
+        for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
+        m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
+#if defined(SAP_KERNEL_DP)
+        m->reach[v] = v_load(g->reach_d + v * V_LANES);
+#else
+        m->reach[v] = v_load(g->reach_f + v * V_LANES);
+#endif
+        m->best[v] = v_load((const W *)g->near.best + v * V_LANES);
+        m->second[v] = v_load((const W *)g->near.second + v * V_LANES);
+        m->block[v] = vb_load((const void *)((const W *)g->near.block + v * V_LANES));
+    }
+}
+
+SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, const struct sap_variant variant)
+{
+    struct many_state m;
+    D run[SAP_SUMS][G_HALVES];
+    load_many(&m, g, a->eps2);
+    for (int q = 0; q < SAP_SUMS; q++)
+        for (int h = 0; h < G_HALVES; h++) run[q][h] = d_set1(0.0);
+    const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks a tile, 8 a packet */
+    for (int l = 0; l < LANES && l < a->n; l++) {
+        const int count = (a->n - l + LANES - 1) / LANES;
+        many_packet((const W *)a->records + (ptrdiff_t)l * PACKET_WORDS, count, a->first + (uint32_t)l,
+                    block + l * SAP_BLOCKS, &m, run, g, variant);
+    }
+    for (int q = 0; q < SAP_SUMS; q++)
+        for (int h = 0; h < G_HALVES; h++) {
+            struct sap_sum_lanes *s = &g->sum[q];
+            D unit = d_load(s->unit + h * D_LANES), special = d_load(s->special + h * D_LANES), limb[SAP_LIMBS];
+            for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h * D_LANES);
+            sap_deposit(&unit, limb, &special, run[q][h]);
+            d_store(s->unit + h * D_LANES, unit);
+            d_store(s->special + h * D_LANES, special);
+            for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h * D_LANES, limb[k]);
+        }
+    if (!variant.near) return;
+    for (int v = 0; v < NV; v++) {
+        v_store((W *)g->near.best + v * V_LANES, m.best[v]);
+        v_store((W *)g->near.second + v * V_LANES, m.second[v]);
+        vb_store((void *)((W *)g->near.block + v * V_LANES), m.block[v]);
+    }
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* kernel_pairs.h - one pair of particles, one a lane.  A part of force_kernel.h. */
+#ifndef SAP_KERNEL_PAIRS_H
+#define SAP_KERNEL_PAIRS_H
+
+struct i_words {
+    V word[IWORDS];
+    VI index;
+};
+
+/* What a loop over j carries along. */
+struct pair_state {
+    V sum[SAP_SUMS];
+    V low; /* smallest squared distance in this block */
+};
+
+/* The reciprocal root of the softened distance, +0 for lanes to be left out. */
+SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
+{
+#if defined(SAP_KERNEL_DP)
+    if (variant.wide) return v_keep(keep, v_root_wide(r2));
+    if (variant.zero && dm_any(d_lt(r2, d_set1(SAP_TINY_R2)))) return v_keep(keep, v_root_wide(r2));
+#endif
+    return variant.zero || variant.skip_own ? v_keep(keep, v_root(r2)) : v_root(r2);
+}
+
+#if defined(SAP_KERNEL_DP)
+#define SAP_COINCIDENT DBL_MIN
+#else
+#define SAP_COINCIDENT SAP_TINY_R2
+#endif
+
+/* Words of a vector of j, or of one j in all lanes. */
+struct j_words {
+    V word[JWORDS];
+    VI index;
+};
+
+SAP_INLINE void separation(const struct j_words *j, const struct i_words *i, V *d)
+{
+    UNROLL
+    for (int k = 0; k < 3; k++) {
+        d[k] = v_sub(j->word[JX + k], i->word[IX + k]);
+        if (LOW) d[k] = v_add(d[k], v_sub(j->word[(JLOW + k) % JWORDS], i->word[(ILOW + k) % IWORDS]));
+    }
+}
+
+/*
+ * First half of a pair: s/R, +0 where the pair does not count.  Notes the smallest distance; *hits gets the
+ * lanes within reach.
+ */
+SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2, V reach, V *low, unsigned *hits,
+                       const struct sap_variant variant)
+{
+    V d[3];
+    separation(j, i, d);
+    const V d2 = sap_distance2(d[0], d[1], d[2]);
+    const V r2 = v_add(d2, eps2);
+    VM keep = variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(r2, v_set1(0.0));
+    if (variant.near == 2) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
+    if (variant.near || variant.zero) *low = v_min_where(keep, *low, d2);
+    if (variant.zero) keep = vm_and(keep, v_nlt(r2, v_set1(SAP_COINCIDENT)));
+    return root_of(r2, keep, variant);
+}
+
+/* Second half: adds its terms. */
+SAP_INLINE void pair_sums(const struct j_words *j, const struct i_words *i, V u, V *sum)
+{
+    V d[3], dv[3];
+    separation(j, i, d);
+    UNROLL
+    for (int k = 0; k < 3; k++) dv[k] = v_sub(j->word[JV + k], i->word[IV + k]);
+    sap_pair4(sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->word[JM], u);
+}
+
+/*
+ * Roots in double have long chains of operations.  There the two halves run in loops of their own, a block of
+ * pairs at a time, so that the processor finds independent work; the separation is computed twice.
+ */
+#if defined(SAP_KERNEL_DP)
+enum { TWO_LOOPS = 1 };
+#else
+enum { TWO_LOOPS = 0 };
+#endif
+
+/* Takes over the smallest distance of a block. */
+SAP_INLINE void note_near(V low, VB block, V *best, V *second, VB *at)
+{
+    const VM closer = v_lt(low, *best);
+    *second = v_min(*second, v_max(*best, low));
+    *best = v_min(*best, low);
+    *at = vb_select(closer, block, *at);
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* kernel_records.h - prediction of j-particles and the working form of both sides.  A part of force_kernel.h. */
+#ifndef SAP_KERNEL_RECORDS_H
+#define SAP_KERNEL_RECORDS_H
+
+/* Predicts 16 consecutive addresses: out[word][lane]; the index goes to out[JID] as bits. */
+SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
+{
+    D far = d_set1(0.0); /* largest square of a coordinate, where it matters */
+    D dt[D_VECTORS];
+    for (int h = 0; h < D_VECTORS; h++) dt[h] = d_sub(d_set1(time), d_load(c->time + block * LANES + h * D_LANES));
+    UNROLL
+    for (int axis = 0; axis < 3; axis++) {
+        const ptrdiff_t at = (ptrdiff_t)block * 3 * LANES + axis * LANES;
+        UNROLL
+        for (int f = 0; f < VECTORS; f++) {
+            D x[V_HALVES], v[V_HALVES];
+            UNROLL
+            for (int h = 0; h < V_HALVES; h++) {
+                const int d = f * V_HALVES + h;
+                D series[SAP_TERMS + 1];
+                for (int k = 0; k <= terms; k++) series[k] = d_load(c->derivative[k] + at + d * D_LANES);
+                sap_predict(terms, series, dt[d], &x[h], &v[h]);
+            }
+#if defined(SAP_KERNEL_DP)
+            far = d_max(far, d_mul(x[0], x[0]));
+            d_store(&out[JX + axis][f * V_LANES], x[0]);
+            d_store(&out[JV + axis][f * V_LANES], v[0]);
+#else
+            const F high = f_from_d(x);
+            f_store(&out[JX + axis][f * V_LANES], high);
+            f_store(&out[JV + axis][f * V_LANES], f_from_d(v));
+#if defined(SAP_KERNEL_DS)
+            D low[V_HALVES];
+            for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(x[h], d_from_f(high, h));
+            f_store(&out[JLOW + axis][f * V_LANES], f_from_d(low));
+#endif
+#endif
+        }
+    }
+    for (int f = 0; f < VECTORS; f++) {
+        D m[V_HALVES];
+        for (int h = 0; h < V_HALVES; h++) m[h] = d_load(c->mass + block * LANES + (f * V_HALVES + h) * D_LANES);
+#if defined(SAP_KERNEL_DP)
+        d_store(&out[JM][f * V_LANES], m[0]);
+#else
+        f_store(&out[JM][f * V_LANES], f_from_d(m));
+#endif
+    }
+#if defined(SAP_KERNEL_DP)
+    for (int l = 0; l < LANES; l++) { /* an index fills both halves of its word */
+        const uint64_t id = (uint32_t)c->index[block * LANES + l];
+        const uint64_t twice = id << 32 | id;
+        memcpy(&out[JID][l], &twice, sizeof twice);
+    }
+#else
+    memcpy(out[JID], c->index + block * LANES, sizeof out[JID]);
+#endif
+    return dm_any(d_ge(far, d_set1(SAP_FAR * SAP_FAR)));
+}
+
+SAP_INLINE int predict_terms(const struct sap_columns *c, const int terms, double time, int n, W *records)
+{
+    _Alignas(64) W soa[RECORD][LANES];
+    int far = 0;
+    memset(soa, 0, sizeof soa);
+    for (int block = 0; block * LANES < n; block++) {
+        far |= predict_16(c, terms, time, block, soa);
+        for (int l = 0; l < LANES; l++) {
+            W *to = records + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)block * RECORD;
+            UNROLL
+            for (int w = 0; w < RECORD; w++) to[w] = soa[w][l];
+        }
+    }
+    return far;
+}
+
+static int predict(const struct sap_columns *c, int terms, double time, int n, void *records)
+{
+    switch (terms) {
+    case 1:
+        return predict_terms(c, 1, time, n, records);
+    case 2:
+        return predict_terms(c, 2, time, n, records);
+    case 3:
+        return predict_terms(c, 3, time, n, records);
+    default:
+        return predict_terms(c, 4, time, n, records);
+    }
+}
+
+static void position(const void *records, int a, double *x)
+{
+    const W *r = (const W *)records + (ptrdiff_t)(a % LANES) * PACKET_WORDS + (ptrdiff_t)(a / LANES) * RECORD;
+    for (int k = 0; k < 3; k++) x[k] = LOW ? (double)r[JX + k] + (double)r[(JLOW + k) % RECORD] : (double)r[JX + k];
+}
+
+static double rough_r2(const void *records, int a, const double *x)
+{
+    double at[3];
+    position(records, a, at);
+    const double d[3] = {at[0] - x[0], at[1] - x[1], at[2] - x[2]};
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+/* ------------------------------------------------------------ i-particles */
+
+/* Words of one i-particle in the working type. */
+static void split_i(const struct sap_i *i, int k, W *words)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const W high = (W)i->x[k][axis];
+        words[IX + axis] = high;
+        if (LOW) words[(ILOW + axis) % SAP_IWORDS] = (W)(i->x[k][axis] - (double)high);
+        words[IV + axis] = (W)i->v[k][axis];
+    }
+}
+
+static void start_group(struct sap_group *g, const struct sap_i *i, int from, int n)
+{
+    W words[SAP_IWORDS] = {0};
+    for (int lane = 0; lane < GROUP; lane++) {
+        const int k = from + (lane < n ? lane : 0); /* idle lanes repeat the first: nothing can go wrong in them */
+        const int32_t index = i->index ? i->index[k] : 0;
+        split_i(i, k, words);
+        for (int w = 0; w < IWORDS; w++) ((W *)g->words[w])[lane] = words[w];
+#if defined(SAP_KERNEL_DP)
+        const uint64_t id = (uint32_t)index;
+        const uint64_t twice = id << 32 | id;
+        memcpy(&g->index[lane], &twice, sizeof twice);
+#else
+        ((int32_t *)g->index)[lane] = index;
+#endif
+    }
+    for (int q = 0; q < SAP_SUMS; q++) {
+        struct sap_sum_lanes *s = &g->sum[q];
+        for (int lane = 0; lane < GROUP; lane++) s->unit[lane] = SAP_UNIT_MIN, s->special[lane] = 0.0;
+        memset(s->limb, 0, sizeof s->limb);
+    }
+    for (int v = 0; v < NV; v++) {
+        v_store((W *)g->near.best + v * V_LANES, v_set1(W_HUGE));
+        v_store((W *)g->near.second + v * V_LANES, v_set1(W_HUGE));
+        vb_store((void *)((W *)g->near.block + v * V_LANES), vb_set1(-1));
+    }
+    g->n = n;
+    g->coincident = 0;
+}
+
+static void start_single(struct sap_single *s, const struct sap_i *i, int from)
+{
+    W words[SAP_IWORDS] = {0};
+    split_i(i, from, words);
+    memcpy(s->words, words, sizeof words);
+    s->index = i->index ? i->index[from] : 0;
+    for (int q = 0; q < SAP_SUMS_PADDED; q++) s->unit[q] = SAP_UNIT_MIN, s->special[q] = 0.0;
+    memset(s->limb, 0, sizeof s->limb);
+    for (int v = 0; v < VECTORS; v++) {
+        v_store((W *)s->near.best + v * V_LANES, v_set1(W_HUGE));
+        v_store((W *)s->near.second + v * V_LANES, v_set1(W_HUGE));
+        vb_store((void *)((W *)s->near.block + v * V_LANES), vb_set1(-1));
+    }
+    s->coincident = 0;
+}
+
+#endif

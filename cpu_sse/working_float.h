@@ -1,0 +1,59 @@
+/*
+ * working_float.h - single precision as the working type (sp and ds).
+ *
+ * Positions are one word (sp) or the unevaluated sum of two (ds).
+ */
+#ifndef SAP_WORKING_H
+#define SAP_WORKING_H
+
+#include <float.h>
+
+typedef F V;
+typedef FM VM;
+typedef FI VI; /* indices */
+typedef FI VB; /* block numbers */
+typedef float W;
+typedef int32_t WI;
+
+enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
+
+#define SAP_ROOT_SCALE 2.0
+#define W_HUGE         FLT_MAX
+
+#define v_set1       f_set1
+#define v_load       f_load
+#define v_store      f_store
+#define v_add        f_add
+#define v_sub        f_sub
+#define v_mul        f_mul
+#define v_fma        f_fma
+#define v_fnma       f_fnma
+#define v_min        f_min
+#define v_max        f_max
+#define v_lt         f_lt
+#define v_nlt        f_nlt
+#define v_keep       f_keep
+#define v_min_where  f_min_where
+#define vm_and       fm_and
+#define vm_bits      fm_bits
+#define vi_set1      fi_set1
+#define vi_load      fi_load
+#define vi_ne        fi_ne
+#define vb_set1(n)   fi_set1((int32_t)(n))
+#define vb_load      fi_load
+#define vb_store     fi_store
+#define vb_select    fi_select
+#define v_to_d(x, h) d_from_f(x, h)
+
+/*
+ * 2/sqrt(r2): one Newton step, y (3 - r2 y^2).  A seed that is correctly rounded already is only doubled: the
+ * step's own roundings would add a bias of 1e-8.
+ */
+SAP_INLINE V v_root(V r2)
+{
+    const V y = f_rsqrt_seed(r2);
+    if (SAP_SEED_ROUNDED) return f_add(y, y);
+    return f_mul(y, f_fnma(f_mul(r2, y), y, f_set1(3.0)));
+}
+
+#endif

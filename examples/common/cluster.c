@@ -1,0 +1,99 @@
+/*
+ * cluster.c - from a request to a cluster in N-body units; masses; the Plummer model.
+ */
+#include "cluster.h"
+
+#include <math.h>
+
+/* Streams of random numbers: masses must not change the orbits of the stars that carry them. */
+enum { STREAM_MASSES = 1, STREAM_ORBITS = 2 };
+
+cluster_request cluster_default(void)
+{
+    return (cluster_request){.kind = CLUSTER_PLUMMER,
+                             .n = 1024,
+                             .w0 = 6,
+                             .cut = 50,
+                             .masses = CLUSTER_EQUAL,
+                             .mass_low = 0.1,
+                             .mass_high = 20,
+                             .seed = 1};
+}
+
+static int check(const cluster_request *request, message *why)
+{
+    if (request->n < 2) return complain(why, "a cluster needs at least 2 stars, not %d", request->n);
+    if (request->kind == CLUSTER_KING && !(request->w0 >= 0.1 && request->w0 <= 16))
+        return complain(why, "W0 of a King model lies between 0.1 and 16, not at %g", request->w0);
+    if (request->kind == CLUSTER_HERNQUIST && !(request->cut >= 1 && request->cut <= 1e6))
+        return complain(why, "the cut of a Hernquist model lies between 1 and 1e6 scale radii, not at %g",
+                        request->cut);
+    if (request->masses == CLUSTER_SALPETER && !(request->mass_low > 0 && request->mass_high > request->mass_low))
+        return complain(why, "masses cannot lie between %g and %g", request->mass_low, request->mass_high);
+    return 0;
+}
+
+static void choose_masses(bodies *set, const cluster_request *request)
+{
+    const double slope = -1.35; /* dN/dm ~ m^-2.35, so the number above m goes as m^-1.35 */
+    rng source;
+    rng_seed(&source, (uint64_t)request->seed, STREAM_MASSES);
+    double low = pow(request->mass_low, slope), high = pow(request->mass_high, slope);
+    for (int k = 0; k < set->n; k++) {
+        int equal = request->masses == CLUSTER_EQUAL;
+        set->mass[k] = equal ? 1 : pow(low + (high - low) * rng_uniform(&source), 1 / slope);
+    }
+}
+
+/* One component of velocity, in units of the speed of escape, from q^2 (1 - q^2)^(7/2), which is below 0.1. */
+static double plummer_speed(rng *source)
+{
+    double q, level;
+    do {
+        q = rng_uniform(source);
+        level = 0.1 * rng_uniform(source);
+    } while (level > q * q * pow(1 - q * q, 3.5));
+    return q;
+}
+
+void cluster_plummer(bodies *set, rng *source)
+{
+    for (int k = 0; k < set->n; k++) {
+        double inside = 0.999 * rng_uniform(source);
+        double radius = 1 / sqrt(pow(inside, -2.0 / 3.0) - 1);
+        double escape = sqrt(2 / sqrt(1 + radius * radius));
+        rng_direction(source, radius, set->x[k]);
+        rng_direction(source, escape * plummer_speed(source), set->v[k]);
+    }
+}
+
+static int choose_orbits(bodies *set, const cluster_request *request)
+{
+    rng source;
+    rng_seed(&source, (uint64_t)request->seed, STREAM_ORBITS);
+    switch (request->kind) {
+    case CLUSTER_KING:
+        return cluster_king(set, &source, request->w0);
+    case CLUSTER_HERNQUIST:
+        cluster_hernquist(set, &source, request->cut);
+        return 0;
+    case CLUSTER_PLUMMER:
+        break;
+    }
+    cluster_plummer(set, &source);
+    return 0;
+}
+
+int cluster_make(const cluster_request *request, bodies *set, message *why)
+{
+    *set = (bodies){0};
+    if (check(request, why)) return -1;
+    if (bodies_allocate(set, request->n)) return complain(why, "out of memory for %d stars", request->n);
+    for (int k = 0; k < set->n; k++) set->id[k] = k + 1;
+    choose_masses(set, request);
+    if (choose_orbits(set, request) || bodies_scale(set)) {
+        bodies_free(set);
+        return complain(why, "cannot make a cluster of %d such stars in N-body units", request->n);
+    }
+    return 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * cluster.h - models of star clusters, in N-body units (G = M = 1, E = -1/4, virial equilibrium, at rest at
+ * the origin).  The same request gives the same cluster on every machine, but for the last digits, which
+ * depend on the mathematical library.
+ */
+#ifndef COMMON_CLUSTER_H
+#define COMMON_CLUSTER_H
+
+#include "bodies.h"
+#include "message.h"
+#include "rng.h"
+
+typedef enum cluster_kind { CLUSTER_PLUMMER, CLUSTER_KING, CLUSTER_HERNQUIST } cluster_kind;
+typedef enum cluster_masses { CLUSTER_EQUAL, CLUSTER_SALPETER } cluster_masses;
+
+typedef struct cluster_request {
+    cluster_kind kind;
+    int n;
+    double w0;  /* King: depth of the central potential, 0.1 to 16 */
+    double cut; /* Hernquist: no star outside this many scale radii */
+    cluster_masses masses;
+    double mass_low, mass_high; /* Salpeter: the range, in any unit */
+    long long seed;
+} cluster_request;
+
+cluster_request cluster_default(void);
+/* -1 with a message for a request that makes no sense. */
+int cluster_make(const cluster_request *request, bodies *set, message *why);
+
+/* ---- the models: x and v of stars 0 .. n-1 in the model's own units; G = 1 ---- */
+
+/* Plummer (1911), sampled as by Aarseth, Henon and Wielen (1974); the outermost 1/1000 of the mass is left out. */
+void cluster_plummer(bodies *set, rng *source);
+/* Hernquist (1990), velocities from his distribution function (eq. 17). */
+void cluster_hernquist(bodies *set, rng *source, double cut);
+/* King (1966); -1 if there is no memory. */
+int cluster_king(bodies *set, rng *source, double w0);
+
+/* ---- the structure of a King model: solution of Poisson's equation from the centre to the edge ---- */
+
+typedef struct king_profile {
+    int n;          /* nodes, the first at the centre, the last at the edge */
+    double *radius; /* in King's core radius */
+    double *depth;  /* W, from w0 to 0 */
+    double *mass;   /* within the radius, in units of its own */
+} king_profile;
+
+int king_solve(double w0, king_profile *profile);
+void king_free(king_profile *profile);
+/* Radius that holds a fraction of the mass, and W there (which may be NULL). */
+double king_radius(const king_profile *profile, double fraction, double *depth);
+
+#endif

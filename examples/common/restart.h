@@ -1,0 +1,35 @@
+/*
+ * restart.h - files from which a program continues as if it had not been stopped.
+ *
+ * A file holds named pieces of memory, bit for bit, and a check sum.  It is read on the kind of machine that
+ * wrote it; anything else is refused with a message.  It replaces an older one in one step (see atomic_file.h).
+ */
+#ifndef COMMON_RESTART_H
+#define COMMON_RESTART_H
+
+#include "message.h"
+
+#include <stddef.h>
+
+typedef struct restart_piece {
+    const char *name; /* at most 15 characters */
+    const void *data;
+    size_t size;
+} restart_piece;
+
+typedef struct restart_file {
+    const char *path; /* for messages */
+    unsigned char *content;
+    size_t size;
+} restart_file;
+
+/* `program` is the name and version of what is in the pieces; only the same one is read back. */
+int restart_write(const char *path, const char *program, const restart_piece *pieces, int n, message *why);
+
+/* Takes the file in and checks it; free it with restart_free. */
+int restart_read(const char *path, const char *program, restart_file *file, message *why);
+/* Copies a piece, which must have just this size. */
+int restart_get(const restart_file *file, const char *name, void *data, size_t size, message *why);
+void restart_free(restart_file *file);
+
+#endif

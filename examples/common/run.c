@@ -1,0 +1,285 @@
+/*
+ * run.c - see run.h: the course of a run that all sample integrators share.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "run.h"
+#include "interrupt.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HALVINGS_MAX = 30, PATH_ROOM = 1200 };
+
+static const double INTERVALS_MAX = 4194304; /* times 2^40 ticks still fits 63 bits */
+
+void run_warn(run *job, const char *format, ...)
+{
+    message text;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text.text, sizeof text.text, format, arguments);
+    va_end(arguments);
+    progress_wipe(&job->bar);
+    fprintf(stderr, "%s: %s\n", job->program, text.text);
+}
+
+void run_say(run *job, const char *format, ...)
+{
+    va_list arguments;
+    if (job->quiet) return;
+    progress_wipe(&job->bar);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+    fflush(stdout); /* whoever watches a log file sees it now */
+}
+
+static int path_of(const run *job, char path[PATH_ROOM], const char *ending, message *why)
+{
+    int length = snprintf(path, PATH_ROOM, "%s%s", job->prefix, ending);
+    return length < 0 || length >= PATH_ROOM ? complain(why, "the name of the output is too long") : 0;
+}
+
+/* What decides the bits of a force, as far as a client can know it. */
+static void describe_engine(char text[64])
+{
+    static const char *const name[] = {"SAPPORO_PRECISION", "SAPPORO_BACKEND", "SAPPORO_CPU_ISA"};
+    memset(text, 0, 64);
+    for (int k = 0; k < 3; k++) {
+        const char *value = getenv(name[k]);
+        size_t used = strlen(text);
+        snprintf(text + used, 64 - used, "%s%s", k ? "/" : "", value ? value : "");
+    }
+}
+
+static int get_particles(run *job, bodies *set)
+{
+    message about = {""};
+    snapshot_form form;
+    if (!job->input) {
+        if (!cluster_make(&job->model, set, &about)) return 0;
+    } else if (!snapshot_read(job->input, set, &form, &about)) {
+        if (about.text[0]) run_warn(job, "%s", about.text);
+        run_say(job, "# %s: %d particles at time %.10g (form: %s)", job->input, set->n, set->time,
+                snapshot_form_name(form));
+        return 0;
+    }
+    run_warn(job, "%s", about.text);
+    return -1;
+}
+
+/*
+ * The steps are 1/2^k of the interval: then all particles are at the same time at every output, so that an
+ * output needs no prediction, and changes nothing.
+ */
+static int plan_steps(run *job)
+{
+    run_plan *plan = &job->plan;
+    double span = plan->end - plan->start, intervals;
+    if (span < 0) {
+        run_warn(job, "--end %g lies before the start at %g", plan->end, plan->start);
+        return -1;
+    }
+    if (span > 0 && plan->interval > span) plan->interval = span;
+    intervals = ceil(span / plan->interval - 1e-9);
+    plan->dt_max = plan->interval;
+    int halvings = 0;
+    for (; plan->dt_max > job->dt_max * (1 + 1e-12); halvings++) plan->dt_max /= 2;
+    if (halvings > HALVINGS_MAX || intervals * ldexp(1, halvings) > INTERVALS_MAX) {
+        run_warn(job, "too many steps of at most %g from %g to %g: 4,194,304 are possible", plan->dt_max, plan->start,
+                 plan->end);
+        return -1;
+    }
+    plan->outputs = (int64_t)intervals;
+    return 0;
+}
+
+static void say_end(run *job)
+{
+    const run_plan *plan = &job->plan;
+    double last = plan->start + (double)plan->outputs * plan->interval;
+    if (last > plan->end + 1e-9 * plan->interval)
+        run_say(job, "# the end is at %.10g, the first output at or after %.10g", last, plan->end);
+}
+
+static int refuse_overwriting(run *job)
+{
+    char path[PATH_ROOM];
+    message why = {""};
+    if (path_of(job, path, ".restart", &why)) {
+        run_warn(job, "%s", why.text);
+        return -1;
+    }
+    if (!job->plan.files || job->overwrite || access(path, F_OK) != 0) return 0;
+    run_warn(job,
+             "%s is there: a run under this name was stopped or has ended.  Go on with --restart %s, or begin "
+             "anew with --overwrite, or choose another name with -o",
+             path, path);
+    return -1;
+}
+
+static void start_clock(run *job, double now)
+{
+    const run_plan *plan = &job->plan;
+    job->blocks_before = plan->blocks;
+    job->steps_before = plan->steps;
+    progress_begin(&job->bar, now, plan->start + (double)plan->outputs * plan->interval, job->quiet);
+}
+
+int run_begin(run *job, bodies *set)
+{
+    run_plan *plan = &job->plan;
+    if (refuse_overwriting(job) || get_particles(job, set)) return RUN_USAGE;
+    plan->start = set->time;
+    plan->end = job->end > -1e300 ? job->end : plan->start + (job->demo ? 3 : 1);
+    plan->interval = job->interval;
+    plan->eps = job->eps;
+    plan->form = job->form ? SNAPSHOT_CSV : SNAPSHOT_LINES;
+    describe_engine(plan->engine);
+    if (plan_steps(job)) {
+        bodies_free(set);
+        return RUN_USAGE;
+    }
+    interrupt_catch(); /* from here on there is something to lose */
+    run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g, steps up to %.6g", set->n,
+            plan->eps, plan->start, plan->end, plan->interval, plan->dt_max);
+    say_end(job);
+    start_clock(job, plan->start);
+    return RUN_OK;
+}
+
+int run_reopen(run *job, restart_file *file)
+{
+    message why = {""};
+    run_plan *plan = &job->plan;
+    if (restart_read(job->restart, job->layout, file, &why) || restart_get(file, "run", plan, sizeof *plan, &why)) {
+        run_warn(job, "%s", why.text);
+        restart_free(file);
+        return RUN_USAGE;
+    }
+    return RUN_OK;
+}
+
+/* The interval stays: it is the unit of the steps.  So a new end only changes the number of outputs. */
+static void move_end(run *job, double now)
+{
+    run_plan *plan = &job->plan;
+    if (!(job->end > -1e300)) return;
+    double intervals = ceil((job->end - plan->start) / plan->interval - 1e-9);
+    double already = ceil((now - plan->start) / plan->interval - 1e-9);
+    if (intervals < already) intervals = already;
+    if (intervals * (plan->interval / plan->dt_max) > INTERVALS_MAX) {
+        run_warn(job, "--end %g is too far away for steps of at most %g; the end stays at %g", job->end, plan->dt_max,
+                 plan->end);
+        return;
+    }
+    plan->end = job->end;
+    plan->outputs = (int64_t)intervals;
+    say_end(job);
+}
+
+void run_go_on(run *job, double now)
+{
+    char engine[64];
+    interrupt_catch();
+    describe_engine(engine);
+    if (strcmp(engine, job->plan.engine) != 0)
+        run_warn(job,
+                 "this run began with SAPPORO_PRECISION/BACKEND/CPU_ISA = %s, and goes on with %s: it will not be "
+                 "what it would have been to the last bit",
+                 job->plan.engine, engine);
+    move_end(job, now);
+    memcpy(job->plan.engine, engine, sizeof engine);
+    run_say(job, "# going on at time %.10g, after %lld block steps, to %.10g", now, (long long)job->plan.blocks,
+            job->plan.end);
+    start_clock(job, now);
+}
+
+static void print_line(run *job, double time)
+{
+    const run_plan *plan = &job->plan;
+    char elapsed[32], left[32];
+    double blocks = (double)plan->blocks, mean = plan->blocks ? (double)plan->steps / blocks : 0;
+    if (job->lines++ == 0)
+        run_say(job, "#%11s %18s %10s %12s %8s %10s %10s   elapsed, left", "time", "energy", "dE/|E|", "|L|", "-T/W",
+                "blocks", "mean block");
+    run_say(job, "%12.6g %18.12f %10.2e %12.5e %8.5f %10lld %10.1f   %s, %s", time, job->now.energy,
+            report_energy_error(&job->now, &plan->first), job->now.spin, job->now.virial, (long long)plan->blocks, mean,
+            progress_span(progress_elapsed(&job->bar), elapsed), progress_span(progress_left(&job->bar, time), left));
+}
+
+int run_output(run *job, const bodies *set, const double *pot)
+{
+    run_plan *plan = &job->plan;
+    message why = {""};
+    char path[PATH_ROOM], ending[32];
+    job->now = report_make(set, pot);
+    if (plan->done == 0) plan->first = job->now;
+    print_line(job, set->time);
+    if (plan->files) {
+        snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
+                 plan->form == SNAPSHOT_CSV ? "csv" : "txt");
+        if (path_of(job, path, ending, &why) || snapshot_write(path, set, (snapshot_form)plan->form, &why)) {
+            run_warn(job, "%s", why.text);
+            return -1;
+        }
+    }
+    plan->done++;
+    return 0;
+}
+
+int run_save(run *job, const restart_piece *pieces, int n, int always)
+{
+    restart_piece all[16] = {{"run", &job->plan, sizeof job->plan}};
+    char path[PATH_ROOM];
+    message why = {""};
+    if (!job->plan.files && !always) return 0;
+    if (n > 15) n = 15;
+    memcpy(all + 1, pieces, (size_t)n * sizeof *pieces);
+    if (!path_of(job, path, ".restart", &why) && !restart_write(path, job->layout, all, n + 1, &why)) return 0;
+    run_warn(job, "%s", why.text);
+    return -1;
+}
+
+static int stop_after_reached(const run *job)
+{
+    return job->stop_after > 0 && job->plan.blocks - job->blocks_before >= job->stop_after;
+}
+
+int run_must_stop(const run *job) { return interrupt_signal() || stop_after_reached(job); }
+
+int run_stopped(run *job, double now)
+{
+    run_warn(job, "stopped at time %.10g.  To go on: %s --restart %s.restart", now, job->command, job->prefix);
+    return interrupt_signal() ? RUN_SIGNAL + interrupt_signal() : RUN_OK;
+}
+
+static void advise(run *job)
+{
+    run_say(job,
+            "#\n"
+            "# That was a Plummer model of %d equal stars; energy is what should not change.  Try next:\n"
+            "#   %s --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
+            "#   %s --demo --eta 0.02                                          (faster, less exact)\n"
+            "#   SAPPORO_PRECISION=dp %s --demo                                (pair forces in double)\n"
+            "#   %s your-snapshot.txt                                          (--help tells the rest)",
+            job->model.n, job->command, job->command, job->command, job->command);
+}
+
+void run_finish(run *job)
+{
+    const run_plan *plan = &job->plan;
+    char span[32];
+    double blocks = (double)(plan->blocks - job->blocks_before), steps = (double)(plan->steps - job->steps_before);
+    run_say(job, "# done: relative energy error %.2e, %lld block steps, mean block %.1f",
+            report_energy_error(&job->now, &plan->first), (long long)plan->blocks,
+            plan->blocks ? (double)plan->steps / (double)plan->blocks : 0.0);
+    double seconds = progress_elapsed(&job->bar);
+    run_say(job, "# this took %s: %.3g block steps and %.3g particle steps a second", progress_span(seconds, span),
+            blocks / (seconds > 0 ? seconds : 1), steps / (seconds > 0 ? seconds : 1));
+    if (job->demo) advise(job);
+}

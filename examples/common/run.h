@@ -1,0 +1,84 @@
+/*
+ * run.h - what all sample integrators have in common: options, where the particles come from, outputs, restart
+ * files, the end.  An integrator adds its own options and its own pieces of the restart file.
+ */
+#ifndef COMMON_RUN_H
+#define COMMON_RUN_H
+
+#include "bodies.h"
+#include "cluster.h"
+#include "message.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "restart.h"
+#include "snapshot.h"
+
+#include <stdint.h>
+
+/* Exit statuses; a run stopped by a signal ends with 128 + its number, as shells count. */
+enum { RUN_OK = 0, RUN_FAILED = 1, RUN_USAGE = 2, RUN_SIGNAL = 128 };
+
+/* What a restart file keeps of the run.  Only members of 8 bytes: the bytes of it are the file's. */
+typedef struct run_plan {
+    double start, end; /* times */
+    double interval;   /* between outputs */
+    double dt_max;     /* interval / 2^k: so every particle has a step that ends at every output */
+    double eps;        /* softening length */
+    int64_t outputs;   /* intervals from start to end */
+    int64_t done;      /* outputs that have been made; that of the start is the first */
+    int64_t blocks;    /* block steps so far */
+    int64_t steps;     /* steps of single particles so far */
+    int64_t form;      /* of snapshots */
+    int64_t files;     /* 1: snapshots and restart files are written at each output */
+    report first;      /* at the start */
+    char engine[64];   /* what the environment says about the library: a change changes the bits */
+} run_plan;
+
+typedef struct run {
+    /* the integrator's */
+    const char *program; /* "hermite4" */
+    const char *layout;  /* "hermite4 1": what its restart files are called */
+    const char *about;   /* one line for --help */
+    option_rule *own;    /* its options */
+    int own_n;
+    /* from the command line */
+    const char *command, *input, *restart, *prefix;
+    char prefix_room[512];
+    int help, demo, quiet, overwrite, model_given, model_kind, masses, form;
+    int stop_after; /* block steps, 0: go on to the end */
+    double end, interval, dt_max, eps, mass_range[2];
+    cluster_request model;
+    /* of the moment */
+    run_plan plan;
+    report now;
+    progress bar;
+    int64_t blocks_before, steps_before; /* when this process began */
+    int lines;                           /* printed so far */
+} run;
+
+/* Fills in from the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
+int run_parse(run *job, int argc, char **argv, int *status);
+
+/* Reads or makes the particles and plans the outputs.  Prints what is wrong and returns an exit status. */
+int run_begin(run *job, bodies *set);
+/* Opens the restart file and takes the plan from it; the integrator then takes its own pieces and calls run_go_on. */
+int run_reopen(run *job, restart_file *file);
+void run_go_on(run *job, double now);
+
+/* An output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
+int run_output(run *job, const bodies *set, const double *pot);
+/* Writes the restart file: the plan and the integrator's pieces.  `always`: also if this run writes no files. */
+int run_save(run *job, const restart_piece *pieces, int n, int always);
+/* 1 if a signal or --stop-after asks to stop here. */
+int run_must_stop(const run *job);
+/* Says that the run has been stopped and how it goes on; returns the exit status. */
+int run_stopped(run *job, double now);
+/* The last lines of a run that has reached its end. */
+void run_finish(run *job);
+
+/* Lines on stderr and stdout that respect the bar and --quiet. */
+void run_warn(run *job, const char *format, ...) MESSAGE_FORMAT(2);
+void run_say(run *job, const char *format, ...) MESSAGE_FORMAT(2);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * run_options.c - the command line that all sample integrators share.
+ */
+#include "run.h"
+
+#include <string.h>
+
+static const char *const MODELS[] = {"plummer", "king", "hernquist", NULL};
+static const char *const MASSES[] = {"equal", "salpeter", NULL};
+static const char *const FORMS[] = {"lines", "csv", NULL};
+
+enum { RULES_MAX = 48 };
+
+typedef struct rule_list {
+    option_rule rule[RULES_MAX];
+    int n;
+} rule_list;
+
+static void append(rule_list *list, const option_rule *rules, int n)
+{
+    for (int k = 0; k < n && list->n < RULES_MAX; k++) list->rule[list->n++] = rules[k];
+}
+
+static void list_rules(run *job, rule_list *list)
+{
+    cluster_request *model = &job->model;
+    const option_rule source[] = {
+        {OPTION_TITLE, 0, "Particles (from FILE, or a model in N-body units, G = M = 1, E = -1/4):", 0, 0, 0, 0, 0, 0},
+        {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME", "plummer, king or hernquist", MODELS, 0, 0},
+        {OPTION_COUNT, 'n', "particles", &model->n, "N", "number of stars of the model (1024)", 0, 0, 0},
+        {OPTION_REAL, 0, "w0", &model->w0, "W", "King: depth of the central potential (6)", 0, 0, 0},
+        {OPTION_REAL, 0, "cut", &model->cut, "R", "Hernquist: no star beyond R scale radii (50)", 0, 0, 0},
+        {OPTION_CHOICE, 0, "imf", &job->masses, "NAME", "masses: equal or salpeter (equal)", MASSES, 0, 0},
+        {OPTION_RANGE, 0, "mass-range", job->mass_range, "LOW:HIGH", "Salpeter: range of masses (0.1:20)", 0, 0, 0},
+        {OPTION_INTEGER, 0, "seed", &model->seed, "S", "another seed, another cluster (1)", 0, 0, 0},
+    };
+    const option_rule accuracy[] = {
+        {OPTION_TITLE, 0, "Integration:", 0, 0, 0, 0, 0, 0},
+        {OPTION_REAL, 's', "eps", &job->eps, "L", "softening length (1/256)", 0, 0, 0},
+        {OPTION_REAL, 0, "dt-max", &job->dt_max, "DT", "no step is longer than this, nor than the interval (1/8)", 0, 0,
+         0},
+        {OPTION_REAL, 't', "end", &job->end, "T", "time at which to end (1 after the start)", 0, 1, 0},
+    };
+    const option_rule output[] = {
+        {OPTION_TITLE, 0, "Output:", 0, 0, 0, 0, 0, 0},
+        {OPTION_REAL, 'd', "interval", &job->interval, "DT", "time between outputs (1/4)", 0, 0, 0},
+        {OPTION_TEXT, 'o', "output", &job->prefix, "PREFIX", "files are PREFIX.0000.txt ... and PREFIX.restart", 0, 1,
+         0},
+        {OPTION_CHOICE, 0, "format", &job->form, "NAME", "form of snapshots: lines or csv (lines)", FORMS, 0, 0},
+        {OPTION_FLAG, 0, "overwrite", &job->overwrite, 0, "begin anew although PREFIX.restart is there", 0, 0, 0},
+        {OPTION_TEXT, 'r', "restart", &job->restart, "FILE", "go on from a restart file", 0, 1, 0},
+        {OPTION_COUNT, 0, "stop-after", &job->stop_after, "B", "stop after B block steps, as Ctrl-C would", 0, 1, 0},
+        {OPTION_FLAG, 'q', "quiet", &job->quiet, 0, "print nothing but warnings and errors", 0, 1, 0},
+        {OPTION_FLAG, 0, "demo", &job->demo, 0, "a cluster of 1,024 stars for three time units; no files", 0, 0, 0},
+        {OPTION_FLAG, 'h', "help", &job->help, 0, "this text", 0, 1, 0},
+    };
+    append(list, source, (int)(sizeof source / sizeof *source));
+    append(list, accuracy, (int)(sizeof accuracy / sizeof *accuracy));
+    append(list, job->own, job->own_n);
+    append(list, output, (int)(sizeof output / sizeof *output));
+}
+
+static void print_help(const run *job, const rule_list *list)
+{
+    const char *name = job->program;
+    printf("%s - %s\n\n", name, job->about);
+    printf("  %s [options] FILE              the particles of a snapshot (-: standard input)\n", name);
+    printf("  %s [options] --model plummer   a star cluster\n", name);
+    printf("  %s --restart FILE [--end T]    go on with a run that was stopped, or has ended\n", name);
+    printf("  %s --demo                      something to look at\n", name);
+    options_help(list->rule, list->n, stdout);
+    printf("\nA number may be a fraction: --eps 1/256.  Ctrl-C stops cleanly and says how to go on.\n"
+           "Exit status: 0 the end was reached, 1 failed, 2 wrong use or unreadable input, 128 + n signal n.\n"
+           "The force comes from libsapporo; SAPPORO_PRECISION, SAPPORO_BACKEND, OMP_NUM_THREADS choose how.\n");
+}
+
+static int check_source(const run *job, rule_list *list, message *why)
+{
+    int sources = (job->input != NULL) + job->model_given + (job->restart != NULL) + job->demo;
+    if (sources == 0)
+        return complain(why, "particles from where?  Give FILE, --model, --restart or --demo; see --help");
+    if (sources > 1) return complain(why, "FILE, --model, --restart and --demo exclude each other");
+    for (int k = 0; k < list->n; k++) {
+        const option_rule *rule = &list->rule[k];
+        if (job->restart && rule->given && !rule->continued)
+            return complain(why, "--%s belongs to the run from its start and cannot be changed by --restart",
+                            rule->name);
+    }
+    static const char *const of_models[] = {"particles", "w0", "cut", "imf", "mass-range", "seed"};
+    for (int k = 0; job->input && k < (int)(sizeof of_models / sizeof *of_models); k++)
+        if (options_find(list->rule, list->n, of_models[k])->given)
+            return complain(why, "--%s is for models; the particles come from %s", of_models[k], job->input);
+    return 0;
+}
+
+static int check_numbers(const run *job, message *why)
+{
+    if (!(job->eps >= 0)) return complain(why, "--eps must not be negative");
+    if (!(job->dt_max > 0)) return complain(why, "--dt-max must be positive");
+    if (!(job->interval > 0)) return complain(why, "--interval must be positive");
+    return 0;
+}
+
+static void set_defaults(run *job, const char *command)
+{
+    job->command = command;
+    job->model = cluster_default();
+    job->mass_range[0] = job->model.mass_low;
+    job->mass_range[1] = job->model.mass_high;
+    job->eps = 1.0 / 256;
+    job->dt_max = 1.0 / 8;
+    job->interval = 1.0 / 4;
+    job->end = -1e300; /* not given */
+}
+
+static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
+
+/* PREFIX.restart is continued under PREFIX. */
+static void prefix_of_restart(run *job)
+{
+    static const char ending[] = ".restart";
+    size_t length = strlen(job->restart), tail = sizeof ending - 1;
+    job->prefix = job->restart;
+    if (length <= tail || strcmp(job->restart + length - tail, ending) != 0) return;
+    if (length - tail >= sizeof job->prefix_room) return;
+    memcpy(job->prefix_room, job->restart, length - tail);
+    job->prefix = job->prefix_room;
+}
+
+int run_parse(run *job, int argc, char **argv, int *status)
+{
+    rule_list list = {.n = 0};
+    message why = {""};
+    set_defaults(job, argv[0]);
+    list_rules(job, &list);
+    int bad = options_parse(list.rule, list.n, argc, argv, &job->input, &why);
+    if (!bad && job->help) {
+        print_help(job, &list);
+        *status = RUN_OK;
+        return 1;
+    }
+    if (!bad) {
+        job->model_given = is_given(&list, "model");
+        job->plan.files = !job->demo || job->prefix;
+        job->model.kind = (cluster_kind)job->model_kind;
+        job->model.masses = (cluster_masses)job->masses;
+        job->model.mass_low = job->mass_range[0];
+        job->model.mass_high = job->mass_range[1];
+        bad = check_source(job, &list, &why) || check_numbers(job, &why);
+    }
+    if (bad) {
+        run_warn(job, "%s", why.text);
+        *status = RUN_USAGE;
+        return 1;
+    }
+    if (!job->prefix && job->restart) prefix_of_restart(job);
+    if (!job->prefix) job->prefix = job->demo ? "demo" : job->program;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * snapshot_write.c - particles as text that reads back to the same bits.
+ */
+#include "atomic_file.h"
+#include "snapshot.h"
+
+static void write_row(FILE *stream, const bodies *set, int k, char separator)
+{
+    fprintf(stream, "%d%c%.17g", set->id[k], separator, set->mass[k]);
+    for (int c = 0; c < 3; c++) fprintf(stream, "%c%.17g", separator, set->x[k][c]);
+    for (int c = 0; c < 3; c++) fprintf(stream, "%c%.17g", separator, set->v[k][c]);
+    fputc('\n', stream);
+}
+
+int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about)
+{
+    atomic_file file;
+    if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV)
+        return complain(about, "%s: the form %s can only be read", path, snapshot_form_name(form));
+    if (atomic_open(&file, path, about)) return -1;
+    int csv = form == SNAPSHOT_CSV;
+    fprintf(file.stream, "# time %.17g\n", set->time);
+    fputs(csv ? "id,mass,x,y,z,vx,vy,vz\n" : "# id mass x y z vx vy vz\n", file.stream);
+    for (int k = 0; k < set->n; k++) write_row(file.stream, set, k, csv ? ',' : ' ');
+    return atomic_commit(&file, about);
+}

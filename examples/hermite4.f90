@@ -1,0 +1,208 @@
+! hermite4.f90 - the sequence of GRAPE-6 calls of hermite4.c, in Fortran and as short as it can be.
+!
+!   hermite4_f90 [FILE [ETA [EPS [END]]]]
+!
+! FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
+! Plummer model is made.  Fourth-order Hermite scheme, block time steps (Makino and Aarseth 1992).
+! The functions are those of libsapporo by their Fortran names; arrays are x(3,n), as Fortran has them.
+program hermite4
+    implicit none
+    integer, parameter :: dp = kind(1.0d0), cluster = 0
+    integer :: n, ni, k, first, width, blocks
+    integer, external :: g6_open, g6_close, g6_npipes, g6_set_ti, g6_set_j_particle, g6calc_lasthalf
+    integer, allocatable :: index(:), active(:)
+    real(dp) :: time, start, end_time, eta, eps, energy, energy0
+    real(dp), allocatable :: m(:), t(:), step(:), pot(:), h2(:)
+    real(dp), allocatable :: x(:, :), v(:, :), a(:, :), j(:, :), s(:, :)        ! the particles, each at its time t
+    real(dp), allocatable :: xi(:, :), vi(:, :), ai(:, :), ji(:, :)             ! those of the block
+    real(dp), parameter :: longest = 0.125_dp
+
+    call get_input
+    if (g6_open(cluster) /= 0) stop 'the force library does not open'
+    width = g6_npipes()
+    allocate (a(3, n), j(3, n), s(3, n), xi(3, n), vi(3, n), ai(3, n), ji(3, n))
+    allocate (index(n), active(n), t(n), step(n), pot(n), h2(n))
+    a = 0
+    j = 0
+    s = 0
+    t = time
+    step = longest
+    h2 = 0
+    do k = 1, n
+        call send(k)
+    end do
+    call force_on_all
+    a = ai
+    j = ji
+    do k = 1, n
+        step(k) = block_step(0.0025_dp*norm2(a(:, k))/max(norm2(j(:, k)), tiny(1.0_dp)))
+        call send(k)
+    end do
+    energy0 = total_energy()
+    print '(a,i0,a,f16.12)', '# ', n, ' particles, energy ', energy0
+
+    blocks = 0
+    do while (time < end_time)
+        time = minval(t + step)          ! a real code keeps a schedule; see examples/common/schedule.h
+        ni = 0
+        do k = 1, n
+            if (t(k) + step(k) <= time) then
+                ni = ni + 1
+                active(ni) = k
+                call predict(k, ni)
+            end if
+        end do
+        call force_on_block
+        do k = 1, ni
+            call correct(active(k), k)
+            call send(active(k))
+        end do
+        blocks = blocks + 1
+    end do
+    call force_on_all
+    energy = total_energy()
+    print '(a,f8.3,a,f16.12,a,es10.2,a,i0,a)', '# time', time, ', energy ', energy, ', relative error ', &
+        (energy - energy0)/abs(energy0), ', ', blocks, ' block steps'
+    if (g6_close(cluster) /= 0) stop 1
+
+contains
+
+    subroutine send(k)
+        integer, intent(in) :: k
+        integer :: address
+        address = k - 1                  ! addresses count from 0
+        if (g6_set_j_particle(cluster, address, k, t(k), step(k), m(k), s(:, k)/18, j(:, k)/6, a(:, k)/2, &
+                              v(:, k), x(:, k)) /= 0) stop 'a particle was not taken'
+    end subroutine send
+
+    subroutine force_on_block
+        integer :: batch
+        if (g6_set_ti(cluster, time) /= 0) stop 'no time'
+        do first = 1, ni, width
+            batch = min(width, ni - first + 1)
+            call g6calc_firsthalf(cluster, n, batch, index(first), xi(1, first), vi(1, first), ai(1, first), &
+                                  ji(1, first), pot(first), eps**2, h2(first))
+            if (g6calc_lasthalf(cluster, n, batch, index(first), xi(1, first), vi(1, first), eps**2, h2(first), &
+                                ai(1, first), ji(1, first), pot(first)) /= 0) stop 'the force failed'
+        end do
+    end subroutine force_on_block
+
+    subroutine force_on_all              ! when all particles are at the same time
+        ni = n
+        do k = 1, n
+            index(k) = k
+        end do
+        xi = x
+        vi = v
+        call force_on_block
+    end subroutine force_on_all
+
+    real(dp) function total_energy()
+        integer :: p
+        total_energy = 0
+        do p = 1, n
+            total_energy = total_energy + 0.5_dp*m(p)*(sum(v(:, p)**2) + pot(p))
+        end do
+    end function total_energy
+
+    subroutine predict(k, place)
+        integer, intent(in) :: k, place
+        real(dp) :: dt
+        dt = time - t(k)
+        index(place) = k
+        xi(:, place) = x(:, k) + dt*(v(:, k) + dt/2*(a(:, k) + dt/3*(j(:, k) + dt/4*s(:, k))))
+        vi(:, place) = v(:, k) + dt*(a(:, k) + dt/2*(j(:, k) + dt/3*s(:, k)))
+    end subroutine predict
+
+    subroutine correct(k, place)
+        integer, intent(in) :: k, place
+        real(dp) :: dt, a2(3), a3(3), wanted
+        dt = time - t(k)
+        a2 = (-6*(a(:, k) - ai(:, place)) - dt*(4*j(:, k) + 2*ji(:, place)))/dt**2
+        a3 = (12*(a(:, k) - ai(:, place)) + 6*dt*(j(:, k) + ji(:, place)))/dt**3
+        x(:, k) = x(:, k) + dt*(v(:, k) + dt/2*(a(:, k) + dt/3*(j(:, k) + dt/4*(a2 + dt/5*a3))))
+        v(:, k) = v(:, k) + dt*(a(:, k) + dt/2*(j(:, k) + dt/3*(a2 + dt/4*a3)))
+        a(:, k) = ai(:, place)
+        j(:, k) = ji(:, place)
+        s(:, k) = a2 + dt*a3
+        t(k) = time
+        wanted = sqrt(eta*(norm2(a(:, k))*norm2(s(:, k)) + sum(j(:, k)**2)) &
+                      /max(norm2(j(:, k))*norm2(a3) + sum(s(:, k)**2), tiny(1.0_dp)))
+        if (wanted < step(k)) then
+            step(k) = min(step(k), block_step(wanted))
+        else if (wanted >= 2*step(k) .and. 2*step(k) <= longest .and. modulo(time - start, 2*step(k)) <= 0) then
+            step(k) = 2*step(k)
+        end if
+    end subroutine correct
+
+    real(dp) function block_step(wanted)
+        real(dp), intent(in) :: wanted
+        block_step = longest
+        do while (block_step > wanted .and. block_step > 1e-12_dp)
+            block_step = block_step/2
+        end do
+    end function block_step
+
+    subroutine get_input
+        character(len=512) :: text(4)
+        integer :: p, ignored, unit, status
+        text = ['-     ', '0.01  ', '1/256 ', '1     ']
+        do p = 1, min(4, command_argument_count())
+            call get_command_argument(p, text(p))
+        end do
+        eps = 1.0_dp/256
+        read (text(2), *) eta
+        if (text(3) /= '1/256') read (text(3), *) eps
+        time = 0
+        if (text(1) == '-') then
+            call make_plummer(256)
+        else
+            open (newunit=unit, file=trim(text(1)), status='old', action='read', iostat=status)
+            if (status /= 0) stop 'the file cannot be opened'
+            read (unit, *) time, n
+            allocate (m(n), x(3, n), v(3, n))
+            do p = 1, n
+                read (unit, *) ignored, m(p), x(:, p), v(:, p)
+            end do
+            close (unit)
+        end if
+        start = time
+        read (text(4), *) end_time
+        end_time = start + longest*ceiling(end_time/longest)     ! where all steps end
+    end subroutine get_input
+
+    subroutine make_plummer(count)       ! Aarseth, Henon and Wielen (1974)
+        integer, intent(in) :: count
+        integer :: p
+        real(dp) :: radius, q, level
+        real(dp), parameter :: scale = 0.589048622548086_dp     ! 3 pi / 16: the Plummer radius in N-body units
+        n = count
+        allocate (m(n), x(3, n), v(3, n))
+        m = 1.0_dp/n
+        do p = 1, n
+            radius = 1/sqrt((0.999_dp*uniform())**(-2.0_dp/3) - 1)
+            do
+                q = uniform()
+                level = 0.1_dp*uniform()
+                if (level < q**2*(1 - q**2)**3.5_dp) exit
+            end do
+            x(:, p) = scale*radius*direction()
+            v(:, p) = q*sqrt(2/sqrt(1 + radius**2)/scale)*direction()
+        end do
+        x = x - spread(sum(x, 2)/n, 2, n)
+        v = v - spread(sum(v, 2)/n, 2, n)
+    end subroutine make_plummer
+
+    function direction() result(d)
+        real(dp) :: d(3), angle
+        d(3) = 2*uniform() - 1
+        angle = 6.283185307179586_dp*uniform()
+        d(1:2) = sqrt(1 - d(3)**2)*[cos(angle), sin(angle)]
+    end function direction
+
+    real(dp) function uniform()          ! Park and Miller's generator: the same model everywhere
+        integer, save :: state = 20100805
+        state = int(modulo(int(state, 8)*48271_8, 2147483647_8))
+        uniform = state/2147483647.0_dp
+    end function uniform
+end program hermite4

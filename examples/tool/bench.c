@@ -1,0 +1,242 @@
+/*
+ * bench.c - sapporo bench: how fast are forces here, and the calls around them?
+ *
+ * Lists of sizes, precisions and so on are multiplied out into cases; each is measured by bench_measure.
+ */
+#include "bench.h"
+#include "options.h"
+#include "tool.h"
+#include "util.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CASES = 4096 };
+
+/* The command line. */
+typedef struct request {
+    count_list n, ni, nj, threads;
+    word_list cases, api, backend, precision, isa, neighbours, derivatives, order;
+    int list_length, advance, repeat, json, no_head, suite, most_stars;
+    double min_time;
+    const char *label;
+} request;
+
+typedef struct case_list {
+    int n;
+    bench_case *each;
+} case_list;
+
+static bench_kind kind_from_name(const char *name)
+{
+    int kind = 0;
+    while (kind < 3 && strcmp(name, BENCH_KINDS[kind]) != 0) kind++;
+    return (bench_kind)kind;
+}
+
+static unsigned want_from_name(const char *name)
+{
+    unsigned want = 0;
+    while (want < 3 && strcmp(name, bench_want_name(want)) != 0) want++;
+    return want;
+}
+
+static model_derivatives derivatives_from_name(const char *name)
+{
+    int which = 0;
+    while (which < 2 && strcmp(name, bench_derivatives_name((model_derivatives)which)) != 0) which++;
+    return (model_derivatives)which;
+}
+
+/* ---- cases ------------------------------------------------------------------------------ */
+
+/* A full list takes no more: 4,096 cases are more than anyone waits for. */
+static void add_case(case_list *list, const bench_case *what)
+{
+    if (list->n < MOST_CASES) list->each[list->n++] = *what;
+}
+
+/* The last steps of the product: order of addresses, or threads and neighbours. */
+static void add_variants(case_list *list, const request *asked, bench_case what)
+{
+    for (int t = 0; t < asked->threads.n; t++) {
+        what.what.threads = asked->threads.value[t];
+        if (what.kind == BENCH_FORCE) {
+            for (int k = 0; k < asked->neighbours.n; k++) {
+                what.want = want_from_name(asked->neighbours.word[k]);
+                add_case(list, &what);
+            }
+        } else if (what.kind == BENCH_SETJ) {
+            for (int k = 0; k < asked->order.n; k++) {
+                what.shuffled = strcmp(asked->order.word[k], "random") == 0;
+                add_case(list, &what);
+            }
+        } else {
+            add_case(list, &what);
+        }
+    }
+}
+
+static void add_engines(case_list *list, const request *asked, bench_case what)
+{
+    for (int a = 0; a < asked->api.n; a++) {
+        what.type = client_type_from_name(asked->api.word[a]);
+        for (int p = 0; p < asked->precision.n; p++) {
+            what.what.precision = precision_from_name(asked->precision.word[p]);
+            for (int k = 0; k < asked->isa.n; k++) {
+                what.what.isa = asked->isa.word[k][0] != '\0' ? asked->isa.word[k] : NULL;
+                add_variants(list, asked, what);
+            }
+        }
+    }
+}
+
+/* Sizes that suit a kind of case, where the user names none. */
+static void add_usual_sizes(case_list *list, const request *asked, bench_case what)
+{
+    static const int usual[] = {1024, 4096, 16384};
+    what.ni = 1;
+    what.nj = what.kind == BENCH_MEMORY ? 1000000 : what.kind == BENCH_SETJ ? 65536 : 1024;
+    if (what.kind != BENCH_FORCE) {
+        add_engines(list, asked, what);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        what.ni = what.nj = usual[k];
+        add_engines(list, asked, what);
+    }
+}
+
+static void add_sizes(case_list *list, const request *asked, bench_case what)
+{
+    for (int k = 0; k < asked->n.n; k++) {
+        what.nj = asked->n.value[k];
+        what.ni = what.kind == BENCH_FORCE ? what.nj : 1;
+        add_engines(list, asked, what);
+    }
+    for (int j = 0; j < asked->nj.n; j++) {
+        for (int i = 0; i < asked->ni.n; i++) {
+            what.nj = asked->nj.value[j];
+            what.ni = asked->ni.value[i];
+            add_engines(list, asked, what);
+        }
+    }
+    if (asked->n.n + asked->nj.n == 0) add_usual_sizes(list, asked, what);
+}
+
+static void add_cases(case_list *list, const request *asked)
+{
+    bench_case what = {.repeat = asked->repeat, .min_time = asked->min_time};
+    snprintf(what.label, sizeof what.label, "%s", asked->label);
+    what.what.backend = backend_from_name(asked->backend.word[0]);
+    what.list_length = asked->list_length;
+    what.advance = asked->advance;
+    what.derivatives = derivatives_from_name(asked->derivatives.word[0]);
+    for (int k = 0; k < asked->cases.n; k++) {
+        what.kind = kind_from_name(asked->cases.word[k]);
+        add_sizes(list, asked, what);
+    }
+}
+
+static void add_suite(case_list *list, const request *asked)
+{
+    list->n = bench_suite(list->each, MOST_CASES, asked->most_stars);
+    for (int k = 0; k < list->n; k++) {
+        list->each[k].repeat = asked->repeat;
+        list->each[k].min_time = asked->min_time;
+    }
+}
+
+/* ---- command ---------------------------------------------------------------------------- */
+
+static int run_cases(const case_list *list, const request *asked)
+{
+    int failed = 0;
+    if (!asked->json && !asked->no_head) bench_print_head();
+    for (int k = 0; k < list->n; k++) {
+        const bench_case *what = &list->each[k];
+        if (bench_needs_child(what)) {
+            failed += bench_run_child(what, asked->json) != STATUS_OK;
+            continue;
+        }
+        bench_result result;
+        bench_measure(what, &result);
+        bench_print(what, &result, asked->json);
+        failed += result.failure[0] != '\0';
+    }
+    if (failed > 0 && !asked->no_head)
+        fprintf(stderr, "sapporo bench: %d of %d cases gave no result\n", failed, list->n);
+    return failed == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+/* --nj alone means few i-particles, --ni alone the usual number of stars. */
+static void complete_sizes(request *asked)
+{
+    if (asked->ni.n > 0 && asked->nj.n == 0) asked->nj = (count_list){1, {65536}};
+    if (asked->nj.n > 0 && asked->ni.n == 0) asked->ni = (count_list){1, {1}};
+}
+
+static int read_request(request *asked, int argc, char **argv)
+{
+    const option_spec table[] = {
+        {"--n", OPTION_COUNTS, &asked->n, "LIST", 2, "all pairs: ni = nj = N (default 1024,4096,16384)"},
+        {"--ni", OPTION_COUNTS, &asked->ni, "LIST", 1, "i-particles a call (default 1 where --nj is given)"},
+        {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
+        {"--case", OPTION_WORDS, &asked->cases, "force|setj|open|memory", 0, "what to measure (default force)"},
+        {"--api", OPTION_WORDS, &asked->api, "g6|native", 0, "interface (default g6)"},
+        {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
+        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
+        {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
+        {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
+         "threads of the CPU engine; 0: as the library chooses"},
+        {"--neighbours", OPTION_WORDS, &asked->neighbours, "none|nearest|lists|both", 0, "asked for with each force"},
+        {"--list-length", OPTION_COUNT, &asked->list_length, "L", 1, "about so many neighbours a list (default 50)"},
+        {"--advance", OPTION_ON, &asked->advance, NULL, 0, "a new time each call, so that j are predicted (default)"},
+        {"--no-advance", OPTION_OFF, &asked->advance, NULL, 0, "the time stays"},
+        {"--derivatives", OPTION_WORD, &asked->derivatives, "all|nosnap|none", 0,
+         "which j-particles have (default all)"},
+        {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
+        {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
+        {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
+        {"--suite", OPTION_ON, &asked->suite, NULL, 0, "every figure of docs/performance.md; minutes"},
+        {"--max-n", OPTION_COUNT, &asked->most_stars, "N", 1, "leaves out what is larger in --suite"},
+        {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
+        {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
+        {"--no-head", OPTION_ON, &asked->no_head, NULL, 0, NULL},
+        {.name = NULL}};
+    return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
+                         "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
+                         "are given only if forces agree with a plain sum.",
+                         table, argc, argv);
+}
+
+int bench_main(int argc, char **argv)
+{
+    request asked = {.threads = {1, {0}},
+                     .cases = {1, {"force"}},
+                     .api = {1, {"g6"}},
+                     .backend = {1, {"auto"}},
+                     .precision = {1, {"ds"}},
+                     .isa = {1, {""}},
+                     .neighbours = {1, {"none"}},
+                     .derivatives = {1, {"all"}},
+                     .order = {2, {"address", "random"}},
+                     .list_length = 50,
+                     .advance = 1,
+                     .repeat = 9,
+                     .min_time = 0.3,
+                     .most_stars = INT_MAX,
+                     .label = ""};
+    const int status = read_request(&asked, argc, argv);
+    if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    complete_sizes(&asked);
+    case_list list = {0, allocate(MOST_CASES, sizeof *list.each)};
+    if (asked.suite)
+        add_suite(&list, &asked);
+    else
+        add_cases(&list, &asked);
+    const int result = run_cases(&list, &asked);
+    free(list.each);
+    return result;
+}

@@ -1,0 +1,61 @@
+/*
+ * bench.h - one case of sapporo bench, and what was measured.
+ */
+#ifndef TOOL_BENCH_H
+#define TOOL_BENCH_H
+
+#include "client.h"
+
+typedef enum bench_kind {
+    BENCH_FORCE = 0, /* ni forces of nj stars; microseconds a call */
+    BENCH_SETJ = 1,  /* sending nj stars one by one; nanoseconds a star */
+    BENCH_OPEN = 2,  /* opening and closing; microseconds */
+    BENCH_MEMORY = 3 /* growth of the process by nj stars and a force; bytes a star */
+} bench_kind;
+
+typedef struct bench_case {
+    char label[48]; /* how a suite calls it; "" otherwise */
+    bench_kind kind;
+    const client_type *type;
+    settings what;
+    int ni, nj;
+    unsigned want;   /* sapporo_want */
+    int list_length; /* about how long neighbour lists are */
+    int advance;     /* the time is advanced before each call */
+    model_derivatives derivatives;
+    int shuffled;    /* BENCH_SETJ: in random order of addresses */
+    int repeat;      /* samples at least */
+    double min_time; /* seconds of sampling at least */
+} bench_case;
+
+typedef struct bench_result {
+    char engine[128];        /* kind of engine; "" if it could not be opened */
+    char failure[256];       /* why there is no result; "" if there is one */
+    int samples;             /* timed calls or passes */
+    double median, min, max; /* in the unit of the kind of case */
+    double rate;             /* interactions a second by the median; 0 where that has no meaning */
+    double acc_error;        /* largest relative error of the forces that were checked */
+    double list_mean;        /* mean length of the lists */
+} bench_result;
+
+/* Measures a case.  A result that is wrong is a failure: its speed is not reported. */
+void bench_measure(const bench_case *what, bench_result *result);
+
+/* Names for tables and for the command line. */
+extern const char *const BENCH_KINDS[4], *const BENCH_UNITS[4];
+const char *bench_want_name(unsigned want);
+const char *bench_derivatives_name(model_derivatives derivatives);
+
+/* Output: a head line (text only), then one line a case. */
+void bench_print_head(void);
+void bench_print(const bench_case *what, const bench_result *result, int json);
+
+/* 1 if a case needs a process of its own, since OpenMP reads its number of threads when a process starts. */
+int bench_needs_child(const bench_case *what);
+/* Runs it there; the child prints the result.  Returns its exit status. */
+int bench_run_child(const bench_case *what, int json);
+
+/* The figures that the project promises (docs/performance.md), as cases; at most `room`, returns their number. */
+int bench_suite(bench_case *cases, int room, int most_stars);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * bench_print.c - tables and JSON of sapporo bench.
+ */
+#include "bench.h"
+#include "util.h"
+#include <stdio.h>
+
+const char *const BENCH_KINDS[4] = {"force", "setj", "open", "memory"};
+const char *const BENCH_UNITS[4] = {"us", "ns", "us", "B"};
+
+const char *bench_want_name(unsigned want)
+{
+    static const char *const names[] = {"none", "nearest", "lists", "both"};
+    return names[want & (SAPPORO_WANT_NEAREST | SAPPORO_WANT_LISTS)];
+}
+
+const char *bench_derivatives_name(model_derivatives derivatives)
+{
+    static const char *const names[] = {"none", "nosnap", "all"};
+    return names[derivatives];
+}
+
+/* What a case is, in few words. */
+static void describe(const bench_case *what, char *text, size_t room)
+{
+    if (what->label[0] != '\0') {
+        snprintf(text, room, "%s", what->label);
+        return;
+    }
+    const char *api = what->type->name;
+    if (what->kind == BENCH_SETJ) {
+        snprintf(text, room, "%s setj, %s", api, what->shuffled ? "random order" : "in order");
+    } else if (what->kind == BENCH_FORCE) {
+        static const char *const asked[] = {"", " + nearest", " + lists", " + nearest, lists"};
+        static const char *const order[] = {", no derivatives", ", no snap", ""};
+        snprintf(text, room, "%s force%s%s%s", api, asked[what->want], what->advance ? "" : ", time stays",
+                 order[what->derivatives]);
+    } else {
+        snprintf(text, room, "%s %s", api, BENCH_KINDS[what->kind]);
+    }
+}
+
+void bench_print_head(void)
+{
+    printf("%-42s %-30s %3s %7s %7s %12s %12s %12s %-8s %10s %8s\n", "case", "engine", "thr", "ni", "nj", "median",
+           "min", "max", "", "inter./s", "error");
+}
+
+static void threads_text(int threads, char text[16])
+{
+    if (threads > 0)
+        snprintf(text, 16, "%d", threads);
+    else
+        snprintf(text, 16, "-");
+}
+
+static void print_line(const bench_case *what, const bench_result *result)
+{
+    char text[64], threads[16];
+    static const char *const units[4] = {"us/call", "ns/star", "us", "B/star"};
+    describe(what, text, sizeof text);
+    threads_text(what->what.threads, threads);
+    printf("%-42s %-30s %3s ", text, result->engine, threads);
+    if (result->failure[0] != '\0') {
+        printf("%7d %7d  no result: %s\n", what->ni, what->nj, result->failure);
+        return;
+    }
+    printf("%7d %7d %12.5g %12.5g %12.5g %-8s ", what->ni, what->nj, result->median, result->min, result->max,
+           units[what->kind]);
+    if (result->rate > 0.0)
+        printf("%10.3e ", result->rate);
+    else
+        printf("%10s ", "");
+    if (what->kind != BENCH_OPEN) printf("%8.1e", result->acc_error);
+    if ((what->want & SAPPORO_WANT_LISTS) != 0) printf("  lists of %.1f", result->list_mean);
+    printf("\n");
+}
+
+static void json_case(const bench_case *what)
+{
+    json_text("case", BENCH_KINDS[what->kind]);
+    json_text("label", what->label);
+    json_text("api", what->type->name);
+    json_text("backend", backend_name(what->what.backend));
+    json_text("precision", precision_name(what->what.precision));
+    json_text("isa", what->what.isa != NULL ? what->what.isa : "");
+    json_integer("threads", what->what.threads);
+    json_integer("ni", what->ni);
+    json_integer("nj", what->nj);
+    json_text("neighbours", bench_want_name(what->want));
+    json_truth("advance", what->advance);
+    json_text("derivatives", bench_derivatives_name(what->derivatives));
+    json_text("order", what->shuffled ? "random" : "address");
+}
+
+static void json_line(const bench_case *what, const bench_result *result)
+{
+    json_begin(NULL, '{');
+    json_case(what);
+    json_text("engine", result->engine);
+    if (result->failure[0] != '\0') {
+        json_text("failure", result->failure);
+    } else {
+        json_text("unit", BENCH_UNITS[what->kind]);
+        json_integer("samples", result->samples);
+        json_real("median", result->median);
+        json_real("min", result->min);
+        json_real("max", result->max);
+        if (result->rate > 0.0) json_real("interactions_per_second", result->rate);
+        if (what->kind != BENCH_OPEN) json_real("acc_error", result->acc_error);
+        if ((what->want & SAPPORO_WANT_LISTS) != 0) json_real("list_length", result->list_mean);
+    }
+    json_end('}');
+}
+
+void bench_print(const bench_case *what, const bench_result *result, int json)
+{
+    if (json)
+        json_line(what, result);
+    else
+        print_line(what, result);
+    fflush(stdout);
+}

@@ -1,0 +1,157 @@
+/*
+ * check.c - sapporo check: is this machine right, and does it give the same bits each time?
+ *
+ * Every test compares the library with a sum written independently in long double (reference.c), or
+ * with the library itself asked in another way.  The verdict is the last line and the exit status.
+ */
+#include "check.h"
+#include "options.h"
+#include "tool.h"
+#include "util.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- report ------------------------------------------------------------------------- */
+
+static int enter(report *to, int passed)
+{
+    to->tests++;
+    to->failed += !passed;
+    return passed;
+}
+
+static void json_row(const report *to, const char *test, int passed)
+{
+    json_begin(NULL, '{');
+    json_text("kind", to->kind);
+    json_text("test", test);
+    json_truth("passed", passed);
+}
+
+void report_errors(report *to, const char *test, const char *quantity, double *error, int n, bound allowed)
+{
+    sort_values(error, (size_t)n);
+    const double median = quantile(error, (size_t)n, 0.5), high = quantile(error, (size_t)n, 0.99);
+    const double largest = error[n - 1];
+    const int passed =
+        enter(to, isfinite(largest) && median <= allowed.median && high <= allowed.high && largest <= allowed.largest);
+    if (to->json) {
+        json_row(to, test, passed);
+        json_text("quantity", quantity);
+        json_real("median", median);
+        json_real("median_bound", allowed.median);
+        json_real("high", high);
+        json_real("high_bound", allowed.high);
+        json_real("largest", largest);
+        json_real("largest_bound", allowed.largest);
+        json_end('}');
+        return;
+    }
+    printf("  %-40s %-4s  %7.1e %7.1e  %7.1e %7.1e  %7.1e %7.1e  %s\n", test, quantity, median, allowed.median, high,
+           allowed.high, largest, allowed.largest, passed ? "ok" : "FAILED");
+}
+
+void report_wrong(report *to, const char *test, int wrong, int n)
+{
+    const int passed = enter(to, wrong == 0);
+    if (to->json) {
+        json_row(to, test, passed);
+        json_integer("wrong", wrong);
+        json_integer("of", n);
+        json_end('}');
+        return;
+    }
+    printf("  %-45s  %23d wrong of %-16d  %s\n", test, wrong, n, passed ? "ok" : "FAILED");
+}
+
+void report_failure(report *to, const char *test, const char *why)
+{
+    enter(to, 0);
+    if (to->json) {
+        json_row(to, test, 0);
+        json_text("error", why);
+        json_end('}');
+        return;
+    }
+    printf("  %-40s  FAILED: %s\n", test, why);
+}
+
+/* ---- command ------------------------------------------------------------------------ */
+
+static void check_kind(report *to, const settings *what, const scene scenes[NSCENES])
+{
+    char why[256];
+    settings_kind(what, to->kind, sizeof to->kind, why, sizeof why);
+    if (!to->json) {
+        printf("\n%s\n", why[0] == '\0' ? to->kind : "no context");
+        printf("  %-40s %-4s  %7s %7s  %7s %7s  %7s %7s\n", "test", "of", "median", "allowed", "99 %", "allowed",
+               "largest", "allowed");
+    }
+    if (why[0] != '\0') {
+        report_failure(to, "open", why);
+        return;
+    }
+    check_accuracy(to, what, scenes);
+    check_neighbours(to, what, scenes);
+    check_bits(to, what, &scenes[SCENE_SPREAD]);
+    fflush(stdout);
+}
+
+static int verdict(const report *to)
+{
+    if (to->json) {
+        json_begin(NULL, '{');
+        json_truth("passed", to->failed == 0);
+        json_integer("tests", to->tests);
+        json_integer("failed", to->failed);
+        json_end('}');
+    } else if (to->failed == 0) {
+        printf("\nPASSED: all %d tests\n", to->tests);
+    } else {
+        printf("\nFAILED: %d of %d tests; do not trust results of this machine with this library\n", to->failed,
+               to->tests);
+    }
+    return to->failed == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+/* All precisions that the user wants, on all paths: "" stands for the path that the library chooses. */
+static void check_all(report *to, sapporo_backend backend, const word_list *precisions, const word_list *isas, int n)
+{
+    scene scenes[NSCENES];
+    scenes_make(scenes, n);
+    for (int i = 0; i < isas->n; i++) {
+        for (int p = 0; p < precisions->n; p++) {
+            const settings what = {.backend = backend,
+                                   .precision = precision_from_name(precisions->word[p]),
+                                   .isa = isas->word[i][0] != '\0' ? isas->word[i] : NULL};
+            check_kind(to, &what, scenes);
+        }
+    }
+    scenes_free(scenes);
+}
+
+int check_main(int argc, char **argv)
+{
+    report to = {0};
+    word_list backend = {1, {"auto"}}, precisions = {3, {"sp", "ds", "dp"}}, isas = {1, {""}};
+    int n = 4096;
+    const option_spec table[] = {
+        {"--backend", OPTION_WORD, &backend, "auto|cuda|opencl|cpu", 0,
+         "what computes (default: as the library chooses)"},
+        {"--precision", OPTION_WORDS, &precisions, "sp|ds|dp", 0, "one or several, separated by commas (default: all)"},
+        {"--isa", OPTION_WORDS, &isas, "scalar|sse2|avx2|avx512", 0,
+         "paths of the CPU engine (default: the one chosen)"},
+        {"--n", OPTION_COUNT, &n, "N", 256, "stars of the models, from 256 (default 4096; time grows as N^2)"},
+        {"--json", OPTION_ON, &to.json, NULL, 0, "one JSON object a line instead of a table"},
+        {.name = NULL}};
+    const int status =
+        options_parse("Tests forces, neighbours and reproducibility of an engine against an independent\n"
+                      "long double sum.  Exit status 0: all passed; 1: something failed.",
+                      table, argc, argv);
+    if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    if (!to.json)
+        printf("libsapporo %s, models of %d stars; errors are relative to the true vector\n", sapporo_version(), n);
+    check_all(&to, backend_from_name(backend.word[0]), &precisions, &isas, n);
+    return verdict(&to);
+}

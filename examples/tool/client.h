@@ -1,0 +1,68 @@
+/*
+ * client.h - one way to ask the library for forces, over either of its interfaces.
+ *
+ * The self-test and the benchmark are written once on this; client_native.c calls sapporo.h and
+ * client_g6.c calls the GRAPE-6 interface the way that GRAPE codes do.
+ */
+#ifndef TOOL_CLIENT_H
+#define TOOL_CLIENT_H
+
+#include "model.h"
+
+/* What to open.  Zero: automatic. */
+typedef struct settings {
+    sapporo_backend backend;
+    sapporo_precision precision;
+    const char *isa; /* NULL: automatic */
+    int threads;     /* ignored by the GRAPE-6 client: there OMP_NUM_THREADS at the start of the process decides */
+} settings;
+
+/* Room for the results of a force; only as much is asked of the library as `want` says. */
+typedef struct forces {
+    double (*acc)[3], (*jerk)[3], *pot;
+    int *nearest;       /* index */
+    double *nearest_r2; /* native only */
+    int *length;        /* of the neighbour lists */
+    int *list;          /* room for one list, list_room entries */
+    int list_room;
+} forces;
+
+/* Runs of i-particles, as a client would send them. */
+typedef struct batch {
+    const targets *stars;
+    int first, n; /* stars first .. first + n - 1 */
+    int size;     /* at most so many a call; 0: all (native), g6_npipes() (GRAPE-6) */
+} batch;
+
+typedef struct client client;
+
+/* The functions return 0, or -1 after a failure, whose text error() gives. */
+typedef struct client_type {
+    const char *name;
+    client *(*open)(const settings *what); /* never NULL; its error() is "" if it is open */
+    void (*close)(client *self);
+    int (*load)(client *self, const model *cluster);                       /* all stars, at their addresses */
+    int (*set)(client *self, const model *cluster, int star, int address); /* one star, at any address */
+    int (*set_time)(client *self, double time);                            /* to which stars are predicted */
+    int (*force)(client *self, int nj, const batch *what, double eps2, unsigned want, forces *out);
+    const char *(*error)(const client *self);
+} client_type;
+
+extern const client_type CLIENT_NATIVE, CLIENT_G6;
+
+/* The type named "native" or "g6". */
+const client_type *client_type_from_name(const char *name);
+
+/* The native context of a native client. */
+sapporo *client_native_context(const client *self);
+
+forces forces_new(int n, int list_room);
+void forces_free(forces *out);
+
+/* The kind of engine that the settings give, or "" with the reason in `why`. */
+void settings_kind(const settings *what, char *kind, size_t kind_room, char *why, size_t why_room);
+
+/* Sets or, for NULL and "", removes a variable of the environment that the library reads. */
+void set_environment(const char *name, const char *value);
+
+#endif

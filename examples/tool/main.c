@@ -1,0 +1,52 @@
+/*
+ * sapporo - the command-line tool of libsapporo.
+ *
+ *     sapporo info     what is here, and what the library would use
+ *     sapporo check    are the forces of this machine right, and the same each time?
+ *     sapporo bench    how fast are they?
+ *
+ * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
+ */
+#include "tool.h"
+#include "util.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} COMMANDS[] = {
+    {"info", info_main, "what is here, what would be chosen, and why"},
+    {"check", check_main, "tests accuracy and reproducibility of this machine against an independent sum"},
+    {"bench", bench_main, "measures the speed of forces and of the calls around them"},
+};
+enum { NCOMMANDS = sizeof COMMANDS / sizeof COMMANDS[0] };
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "usage: sapporo COMMAND [options]\n\ncommands:\n");
+    for (int k = 0; k < NCOMMANDS; k++) fprintf(file, "  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
+    fprintf(file, "\nsapporo COMMAND --help lists the options of a command; sapporo --version the version.\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return STATUS_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return STATUS_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("sapporo %s\n", sapporo_version());
+        return STATUS_OK;
+    }
+    for (int k = 0; k < NCOMMANDS; k++)
+        if (strcmp(argv[1], COMMANDS[k].name) == 0) return COMMANDS[k].run(argc - 1, argv + 1);
+    fprintf(stderr, "sapporo: unknown %s '%s'; see sapporo --help\n", argv[1][0] == '-' ? "option" : "command",
+            argv[1]);
+    return STATUS_USAGE;
+}

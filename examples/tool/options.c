@@ -1,0 +1,175 @@
+/*
+ * options.c - reads a command line by a table.
+ */
+#include "options.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int takes_value(const option_spec *option) { return option->type != OPTION_ON && option->type != OPTION_OFF; }
+
+static void print_help(const char *command, const char *summary, const option_spec *table)
+{
+    printf("usage: sapporo %s [options]\n\n%s\n\noptions:\n", command, summary);
+    for (const option_spec *option = table; option->name != NULL; option++) {
+        if (option->help == NULL) continue;
+        char left[80];
+        snprintf(left, sizeof left, "%s%s%s", option->name, takes_value(option) ? " " : "",
+                 takes_value(option) ? option->argument : "");
+        if (strlen(left) > 26)
+            printf("  %s\n  %-26s  %s\n", left, "", option->help);
+        else
+            printf("  %-26s  %s\n", left, option->help);
+    }
+    printf("  %-26s  %s\n", "--help", "this text");
+}
+
+/* Numbers may be written as 65536 or 1e6; what is not a whole number in range is refused. */
+static int read_count(const char *text, int least, int *count)
+{
+    char *end;
+    errno = 0;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !(value >= least) || value > INT_MAX || value != floor(value))
+        return -1;
+    *count = (int)value;
+    return 0;
+}
+
+static int read_real(const char *text, double *real)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0.0) || isinf(value)) return -1;
+    *real = value;
+    return 0;
+}
+
+/* 1 if `word` is one of "a|b|c". */
+static int is_choice(const char *word, const char *choices)
+{
+    const size_t length = strlen(word);
+    for (const char *start = choices; length > 0 && start != NULL;) {
+        const char *bar = strchr(start, '|');
+        const size_t room = bar != NULL ? (size_t)(bar - start) : strlen(start);
+        if (room == length && strncmp(word, start, length) == 0) return 1;
+        start = bar != NULL ? bar + 1 : NULL;
+    }
+    return 0;
+}
+
+static int add_word(word_list *list, const option_spec *option, const char *word)
+{
+    const size_t length = strlen(word);
+    if (length >= WORD_ROOM || !is_choice(word, option->argument) || list->n == LIST_ROOM) return -1;
+    memcpy(list->word[list->n++], word, length + 1);
+    return 0;
+}
+
+static int add_count(count_list *list, const option_spec *option, const char *text)
+{
+    if (list->n == LIST_ROOM || read_count(text, option->least, &list->value[list->n]) != 0) return -1;
+    list->n++;
+    return 0;
+}
+
+/* Gives each piece between commas to the list of the option. */
+static int read_list(const option_spec *option, const char *text)
+{
+    if (option->type == OPTION_COUNTS)
+        ((count_list *)option->target)->n = 0;
+    else
+        ((word_list *)option->target)->n = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        char piece[64];
+        if (length >= sizeof piece) return -1;
+        memcpy(piece, text, length);
+        piece[length] = '\0';
+        const int status = option->type == OPTION_COUNTS ? add_count(option->target, option, piece)
+                                                         : add_word(option->target, option, piece);
+        if (status != 0) return -1;
+        if (text[length] == '\0') return 0;
+        text += length + 1;
+    }
+}
+
+static int store(const option_spec *option, const char *value)
+{
+    switch (option->type) {
+    case OPTION_ON:
+        *(int *)option->target = 1;
+        return 0;
+    case OPTION_OFF:
+        *(int *)option->target = 0;
+        return 0;
+    case OPTION_COUNT:
+        return read_count(value, option->least, option->target);
+    case OPTION_REAL:
+        return read_real(value, option->target);
+    case OPTION_TEXT:
+        *(const char **)option->target = value;
+        return 0;
+    case OPTION_WORD:
+        ((word_list *)option->target)->n = 0;
+        return add_word(option->target, option, value);
+    case OPTION_COUNTS:
+    case OPTION_WORDS:
+        return read_list(option, value);
+    }
+    return -1;
+}
+
+/* The option named by an argument, which may continue with "=value". */
+static const option_spec *find(const option_spec *table, const char *argument, const char **value)
+{
+    const size_t length = strcspn(argument, "=");
+    for (const option_spec *option = table; option->name != NULL; option++) {
+        if (strlen(option->name) != length || strncmp(option->name, argument, length) != 0) continue;
+        *value = argument[length] == '=' ? argument + length + 1 : NULL;
+        return option;
+    }
+    return NULL;
+}
+
+static int complain(const char *command, const char *what, const char *argument, const char *rest)
+{
+    fprintf(stderr, "sapporo %s: %s '%s'%s; see sapporo %s --help\n", command, what, argument, rest, command);
+    return -1;
+}
+
+static int refuse_value(const char *command, const option_spec *option, const char *value)
+{
+    char rest[160];
+    if (option->type == OPTION_WORD || option->type == OPTION_WORDS)
+        snprintf(rest, sizeof rest, " for %s, it takes %s", option->name, option->argument);
+    else if (option->type == OPTION_COUNT || option->type == OPTION_COUNTS)
+        snprintf(rest, sizeof rest, " for %s, it takes whole numbers from %d", option->name, option->least);
+    else
+        snprintf(rest, sizeof rest, " for %s", option->name);
+    return complain(command, "bad value", value, rest);
+}
+
+int options_parse(const char *summary, const option_spec *table, int argc, char **argv)
+{
+    const char *command = argv[0];
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
+            print_help(command, summary, table);
+            return 1;
+        }
+        const char *value = NULL;
+        const option_spec *option = find(table, argv[k], &value);
+        if (option == NULL) return complain(command, "unknown option", argv[k], "");
+        if (!takes_value(option) && value != NULL) return complain(command, "no value is taken by", option->name, "");
+        if (takes_value(option) && value == NULL) {
+            if (++k == argc) return complain(command, "a value is missing after", option->name, "");
+            value = argv[k];
+        }
+        if (store(option, value) != 0) return refuse_value(command, option, value);
+    }
+    return 0;
+}

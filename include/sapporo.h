@@ -1,0 +1,270 @@
+/*
+ * sapporo.h - the native interface of libsapporo.
+ *
+ * The library sums the gravitational force of nj source particles ("j-particles",
+ * kept in the library by address) on ni target particles ("i-particles", given
+ * with each call).  G = 1; lengths, masses and times are in any consistent
+ * system of units.  With r = x_j - x_i, v = v_j - v_i and R2 = |r|^2 + eps2,
+ *
+ *     acc  =  sum m_j r / R2^(3/2)
+ *     jerk =  sum m_j [ v / R2^(3/2) - 3 (r.v) r / R2^(5/2) ]
+ *     pot  = -sum m_j / R2^(1/2)
+ *
+ * where x_j, v_j are predicted to the context's time by the Taylor series of
+ * the stored derivatives (Makino & Aarseth 1992, PASJ 44, 141, eqs. 1 and 2,
+ * with the acceleration's second derivative as a further term).  i-particles
+ * are taken as given.
+ *
+ * Errors: functions return a sapporo_status; negative values are errors, the
+ * library never ends the process.  After an error the outputs of the call are
+ * NaN (never stale), and the particles in the library are intact.
+ *
+ * Threads: different contexts are independent.  Calls on one context from
+ * several threads are serialised.
+ */
+#ifndef SAPPORO_H
+#define SAPPORO_H
+
+#include <stddef.h> /* size_t, ptrdiff_t */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) && !defined(SAPPORO_API)
+#define SAPPORO_API __attribute__((visibility("default")))
+#elif !defined(SAPPORO_API)
+#define SAPPORO_API
+#endif
+
+/* The one line from which soname, packages and documents take the version. */
+#define SAPPORO_VERSION "0.1.0"
+
+/* ---- versions and texts ------------------------------------------------- */
+
+/* Version of the library that is linked, as text ("0.1.0"); static storage. */
+SAPPORO_API const char *sapporo_version(void);
+
+/*
+ * Version of the arithmetic.  Results of one kind of engine (sapporo_kind) are
+ * the same to the bit as long as this number is the same.
+ */
+SAPPORO_API int sapporo_arith_version(void);
+
+typedef enum sapporo_status {
+    SAPPORO_OK = 0,
+    SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others exact */
+    SAPPORO_TRUNCATED = 2,        /* a list is longer than the room given; it was cut */
+    SAPPORO_ERR_ARGUMENT = -1,    /* an argument out of range; nothing was changed */
+    SAPPORO_ERR_MEMORY = -2,      /* out of memory; nothing was changed */
+    SAPPORO_ERR_CLOSED = -3,      /* the context is not open */
+    SAPPORO_ERR_NOT_FINITE = -4,  /* particle data are NaN or infinite; stored all the same, so forces show it */
+    SAPPORO_ERR_UNSUPPORTED = -5, /* this build or engine has no such order, precision or output */
+    SAPPORO_ERR_DEVICE = -6,      /* no such device, or a device failed */
+    SAPPORO_ERR_GONE = -7         /* asked too late: the particles that the answer needs have changed */
+} sapporo_status;
+
+/* One line of English for a status; never NULL; static storage. */
+SAPPORO_API const char *sapporo_status_text(int status);
+
+/* ---- messages ------------------------------------------------------------ */
+
+enum sapporo_log_level { SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, SAPPORO_LOG_CALL = 3 };
+
+/* Receives one message, without line end.  May be called from any thread that calls the library. */
+typedef void (*sapporo_log_function)(void *user, int level, const char *text);
+
+/*
+ * Sends the messages of all contexts to `log` instead of stderr; NULL restores stderr.
+ * SAPPORO_VERBOSE decides which messages exist: 0 none, 1 (default) errors and
+ * warnings, 2 also the choices made, 3 also every call.
+ */
+SAPPORO_API void sapporo_set_log(sapporo_log_function log, void *user);
+
+/* ---- devices --------------------------------------------------------------- */
+
+typedef enum sapporo_backend {
+    SAPPORO_BACKEND_AUTO = 0, /* SAPPORO_BACKEND, or the first of CUDA, OpenCL, CPU that has a device */
+    SAPPORO_BACKEND_CUDA = 1,
+    SAPPORO_BACKEND_OPENCL = 2,
+    SAPPORO_BACKEND_CPU = 3
+} sapporo_backend;
+
+typedef enum sapporo_precision {
+    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds */
+    SAPPORO_SP = 1,                /* positions and pair terms in single precision, sums as good as double */
+    SAPPORO_DS = 2,                /* positions differenced to 2^-47, pair terms single, sums as good as double */
+    SAPPORO_DP = 3                 /* double precision throughout */
+} sapporo_precision;
+
+typedef struct sapporo_device {
+    size_t size;             /* set to sizeof(sapporo_device) by the caller */
+    sapporo_backend backend; /* CUDA, OPENCL or CPU */
+    int number;              /* the number to name it by within its backend */
+    int units;               /* cores or multiprocessors */
+    int has_fp64;            /* 1: double precision in hardware */
+    long long memory;        /* bytes of memory, 0 if unknown */
+    char name[128];          /* what it is */
+    char detail[128];        /* instruction path, driver, or why it cannot be used */
+} sapporo_device;
+
+/* Number of devices of a backend (AUTO: of all backends); 0 if there is none.  Never negative. */
+SAPPORO_API int sapporo_device_count(sapporo_backend backend);
+
+/* Describes device `number` of a backend, 0 <= number < sapporo_device_count(backend). */
+SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device);
+
+/* ---- contexts ---------------------------------------------------------------- */
+
+typedef struct sapporo sapporo; /* a context: its particles, time and forces under way */
+
+/* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
+typedef struct sapporo_options {
+    size_t size;                 /* sizeof(sapporo_options) */
+    int order;                   /* order of the integrator served: 4 (default); decides outputs and predictor */
+    sapporo_precision precision; /* before SAPPORO_PRECISION */
+    sapporo_backend backend;     /* before SAPPORO_BACKEND */
+    const int *devices;          /* ndevices device numbers of the backend; copied */
+    int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device; -1: all */
+    int preferred_device;        /* one device is used: this number modulo the number of devices */
+    const char *cpu_isa;         /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
+    int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS or all cores */
+} sapporo_options;
+
+/* Opens a context.  `options` may be NULL.  On failure *context is NULL and sapporo_last_error(NULL) says why. */
+SAPPORO_API int sapporo_open(const sapporo_options *options, sapporo **context);
+
+/* Frees the context, its particles and all its jobs.  NULL is allowed. */
+SAPPORO_API void sapporo_close(sapporo *context);
+
+/*
+ * Text of the last error of a context, or of sapporo_open for NULL (of the calling thread); "" if there was none.
+ * Valid until the next error of the same context.  The text stays until sapporo_clear_error.
+ */
+SAPPORO_API const char *sapporo_last_error(const sapporo *context);
+SAPPORO_API void sapporo_clear_error(sapporo *context);
+
+/* The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"; lives with the context.
+ */
+SAPPORO_API const char *sapporo_kind(const sapporo *context);
+
+/* What was chosen. */
+SAPPORO_API sapporo_backend sapporo_get_backend(const sapporo *context);
+SAPPORO_API sapporo_precision sapporo_get_precision(const sapporo *context);
+SAPPORO_API int sapporo_get_threads(const sapporo *context); /* CPU threads that a large force may use */
+
+/* Bytes of host memory (and of device memory, where there is a device) that nj j-particles need; 0 for nj <= 0. */
+SAPPORO_API size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes);
+
+/* ---- j-particles --------------------------------------------------------------- */
+
+/*
+ * A column of values, one a particle: the first value of particle k lies at
+ * (const char *)base + k * stride.  stride 0 means that values follow each
+ * other without gaps.  base NULL means that the column is absent.
+ */
+typedef struct sapporo_column {
+    const void *base;
+    ptrdiff_t stride; /* bytes from one particle to the next */
+} sapporo_column;
+
+enum { SAPPORO_DERIVATIVES = 7 }; /* x, v, acceleration, jerk, snap, crackle, pop */
+
+/* One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap. */
+typedef struct sapporo_particle {
+    double derivative[SAPPORO_DERIVATIVES][3]; /* x, v, a, jerk, snap, ... at time t */
+    double mass;                               /* may be 0 or negative */
+    double time;                               /* time of the derivatives */
+    int index;                                 /* the caller's label; any value */
+} sapporo_particle;
+
+/* Columns of j-particles.  Absent columns are 0, but x must be there; an absent index is the address. */
+typedef struct sapporo_particles {
+    size_t size;                                    /* sizeof(sapporo_particles) */
+    sapporo_column derivative[SAPPORO_DERIVATIVES]; /* double[3] each: x, v, a, jerk, snap, ... */
+    sapporo_column mass;                            /* double */
+    sapporo_column time;                            /* double */
+    sapporo_column index;                           /* int */
+} sapporo_particles;
+
+/*
+ * Stores one particle at an address >= 0, in any order, with gaps; memory grows on demand.
+ * Allowed while forces are under way: it takes effect at the next sapporo_force_begin.
+ */
+SAPPORO_API int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *particle);
+
+/* Stores n particles at addresses first, first + 1, ... */
+SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles);
+
+/*
+ * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time.
+ * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1.
+ */
+SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle);
+
+/* Empties all addresses. */
+SAPPORO_API int sapporo_clear_particles(sapporo *context);
+
+/* The time to which j-particles are predicted in forces begun from now on; 0 after opening. */
+SAPPORO_API int sapporo_set_time(sapporo *context, double time);
+
+/* ---- forces -------------------------------------------------------------------- */
+
+typedef struct sapporo_job sapporo_job; /* a force on a set of i-particles, under way or done */
+
+enum sapporo_want {
+    SAPPORO_WANT_NEAREST = 1, /* nearest neighbour of each i-particle */
+    SAPPORO_WANT_LISTS = 2    /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
+};
+
+typedef struct sapporo_request {
+    size_t size;          /* sizeof(sapporo_request) */
+    int nj;               /* addresses 0 .. nj-1 take part; empty ones contribute nothing */
+    int ni;               /* number of i-particles, any number >= 0 */
+    sapporo_column x;     /* double[3] */
+    sapporo_column v;     /* double[3]; absent: 0 */
+    sapporo_column index; /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
+    sapporo_column h2;    /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
+    double eps2;          /* square of the Plummer softening length, >= 0 */
+    unsigned want;        /* sapporo_want: what will surely be asked for.  Only a hint: all can be asked for later. */
+} sapporo_request;
+
+/* Where results go; NULL members are not wanted.  ni rows each, overwritten. */
+typedef struct sapporo_result {
+    size_t size; /* sizeof(sapporo_result) */
+    double (*acc)[3];
+    double (*jerk)[3];
+    double *pot;
+    int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
+    double *nearest_r2; /* its squared distance; none: +infinity */
+} sapporo_result;
+
+/*
+ * Starts a force.  All inputs are copied before it returns; the j-particles are those set up to now,
+ * predicted to the time set last.  *job must be freed by sapporo_force_free.  On error *job is NULL.
+ */
+SAPPORO_API int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job);
+
+/* 1 if the force is ready, 0 if sapporo_force_end would wait. */
+SAPPORO_API int sapporo_force_done(sapporo_job *job);
+
+/* Waits for the force and writes the first ni rows (0 <= ni <= the ni it was begun with).  May be repeated. */
+SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result);
+
+/*
+ * Neighbour list of i-particle i (its place in the request) of a force: the indices of all j with
+ * |r|^2 < h2, ascending, each once, without the particle itself.  *n is the number of entries written,
+ * at most `room`; SAPPORO_TRUNCATED if there are more.  *total, if not NULL, is the full length.
+ * If the force was begun without lists, they are computed now from the j-particles of that force; this
+ * must happen before the next sapporo_force_begin of the context (else SAPPORO_ERR_GONE).
+ */
+SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
+
+/* Frees a job, done or not.  NULL is allowed. */
+SAPPORO_API void sapporo_force_free(sapporo_job *job);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* canonical.c - the predictor's one text on single particles. */
+#include "canonical.h"
+
+#define SAP_HAVE_OPERATIONS 1
+#define SAP_INLINE          static inline
+typedef double D;
+SAP_INLINE D d_set1(double x) { return x; }
+SAP_INLINE D d_add(D a, D b) { return a + b; }
+SAP_INLINE D d_mul(D a, D b) { return a * b; }
+
+#include "physics/predictor.h"
+
+void sap_canonical_predict(const struct sap_jstore *store, int address, double time, double *x, double *v)
+{
+    const struct sap_segment *s = sap_jstore_segment(store, address);
+    const int in = address % SAP_SEGMENT;
+    const ptrdiff_t at = (ptrdiff_t)(in / SAP_CPU_LANES) * 3 * SAP_CPU_LANES + in % SAP_CPU_LANES;
+    const double dt = time - s->time[in];
+    for (int axis = 0; axis < 3; axis++) {
+        double series[SAP_DERIVATIVES] = {0}, unused;
+        for (int k = 0; k <= s->terms; k++) series[k] = s->derivative[k][at + (ptrdiff_t)axis * SAP_CPU_LANES];
+        sap_predict(s->terms, series, dt, &x[axis], v ? &v[axis] : &unused);
+    }
+}
+
+double sap_canonical_r2(const struct sap_jstore *store, int address, double time, const double *x)
+{
+    double at[3], r2 = 0;
+    sap_canonical_predict(store, address, time, at, NULL);
+    for (int axis = 0; axis < 3; axis++) r2 += (at[axis] - x[axis]) * (at[axis] - x[axis]);
+    return r2;
+}

@@ -1,0 +1,19 @@
+/*
+ * canonical.h - prediction and distance in one fixed sequence of correctly rounded operations.
+ *
+ * Where engines could disagree by a rounding (who is nearest, who is just
+ * inside a neighbour sphere), this decides: the same answer on every engine,
+ * path and precision.
+ */
+#ifndef SAP_CANONICAL_H
+#define SAP_CANONICAL_H
+
+#include "jstore.h"
+
+/* Predicts the particle at an address that holds one: x[3], v[3]; v may be NULL. */
+void sap_canonical_predict(const struct sap_jstore *store, int address, double time, double *x, double *v);
+
+/* Squared distance of the predicted particle from x. */
+double sap_canonical_r2(const struct sap_jstore *store, int address, double time, const double *x);
+
+#endif

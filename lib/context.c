@@ -1,0 +1,256 @@
+/* context.c - opening, closing, and what a context tells about itself. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context_private.h"
+#include "process.h"
+
+const struct sap_engine *const sap_engines[] = {&sap_engine_cpu, NULL};
+
+static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
+                                            [SAPPORO_BACKEND_CUDA] = "cuda",
+                                            [SAPPORO_BACKEND_OPENCL] = "opencl",
+                                            [SAPPORO_BACKEND_CPU] = "cpu"};
+
+/* ---------------------------------------------------------------- versions */
+
+const char *sapporo_version(void) { return SAPPORO_VERSION; }
+
+int sapporo_arith_version(void) { return SAP_ARITH_VERSION; }
+
+/* ----------------------------------------------------------------- devices */
+
+int sapporo_device_count(sapporo_backend backend)
+{
+    int n = 0;
+    for (int k = 0; sap_engines[k]; k++)
+        if (backend == SAPPORO_BACKEND_AUTO || backend == sap_engines[k]->backend) n += sap_engines[k]->count();
+    return n;
+}
+
+int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device)
+{
+    sapporo_device whole;
+    if (!device || device->size < sizeof device->size) return SAPPORO_ERR_ARGUMENT;
+    for (int k = 0; sap_engines[k]; k++) {
+        const struct sap_engine *engine = sap_engines[k];
+        if (backend != SAPPORO_BACKEND_AUTO && backend != engine->backend) continue;
+        const int n = engine->count();
+        if (number >= 0 && number < n) {
+            memset(&whole, 0, sizeof whole);
+            const int status = engine->describe(number, &whole);
+            whole.size = device->size < sizeof whole ? device->size : sizeof whole;
+            memcpy(device, &whole, whole.size);
+            return status;
+        }
+        number -= n;
+    }
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+/* Names devices that were asked for and do not exist; the others are used. */
+static void report_devices(const sapporo *c)
+{
+    const struct sap_settings *s = &c->settings;
+    const int count = c->engine->count();
+    for (int k = 0; k < s->ndevices && s->devices_given && !s->devices_any; k++)
+        if (s->devices[k] < 0 || s->devices[k] >= count)
+            sap_log(SAPPORO_LOG_WARNING, "device %d does not exist: the %s engine has %d", s->devices[k],
+                    c->engine->name, count);
+}
+
+/* Opens the first engine that may be used and has a device. */
+static int choose_engine(sapporo *c)
+{
+    char why[200] = "no such engine in this build";
+    int status = SAPPORO_ERR_UNSUPPORTED;
+    for (int k = 0; sap_engines[k]; k++) {
+        const struct sap_engine *engine = sap_engines[k];
+        if (c->settings.backend != SAPPORO_BACKEND_AUTO && c->settings.backend != engine->backend) continue;
+        if (engine->count() == 0) {
+            (void)snprintf(why, sizeof why, "it has no device on this machine");
+            status = SAPPORO_ERR_DEVICE;
+            continue;
+        }
+        status = engine->open(&c->settings, &c->devices, why, sizeof why);
+        if (status == SAPPORO_OK) {
+            c->engine = engine;
+            report_devices(c);
+            return status;
+        }
+        /* a device that fails is passed over only where the choice was left to us */
+        if (c->settings.backend_given) break;
+        if (sap_engines[k + 1]) sap_log(SAPPORO_LOG_WARNING, "%s is not used: %s", engine->name, why);
+    }
+    return sap_fail(c, status, "cannot open backend '%s': %s", backend_names[c->settings.backend], why);
+}
+
+static int open_parts(sapporo *c, const sapporo_options *options)
+{
+    int status = sap_settings_read(&c->settings, options, &c->notes);
+    if (!status) status = choose_engine(c);
+    if (!status) status = c->engine->store->create(c->devices, &c->host, &c->store);
+    if (status) return status;
+    c->engine->kind(c->devices, c->kind, sizeof c->kind);
+    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", c->kind, c->engine->threads(c->devices));
+    return SAPPORO_OK;
+}
+
+static void free_parts(sapporo *c)
+{
+    sap_jobs_free_all(c);
+    if (c->store) c->engine->store->destroy(c->store);
+    if (c->devices) c->engine->close(c->devices);
+    sap_jstore_free(&c->host);
+    free(c->staged);
+}
+
+/*
+ * Memory of closed contexts is used again but never given back: a thread that stores a particle while another
+ * closes the same cluster finds a closed context, not freed memory.
+ */
+static sapporo *new_context(void)
+{
+    sap_lock(&sap_process.closed_lock);
+    sapporo *c = sap_process.closed;
+    if (c) sap_process.closed = c->next_closed;
+    sap_unlock(&sap_process.closed_lock);
+    if (!c) {
+        c = calloc(1, sizeof *c);
+        if (c) atomic_flag_clear(&c->busy);
+    }
+    return c;
+}
+
+/* Empties a locked context, unlocks it and keeps its memory. */
+static void retire_context(sapporo *c)
+{
+    free_parts(c);
+    memset((char *)c + sizeof c->busy, 0, sizeof *c - sizeof c->busy);
+    sap_lock(&sap_process.closed_lock);
+    c->next_closed = sap_process.closed;
+    sap_process.closed = c;
+    sap_unlock(&sap_process.closed_lock);
+    sap_unlock(&c->busy);
+}
+
+int sapporo_open(const sapporo_options *options, sapporo **context)
+{
+    if (!context) return SAPPORO_ERR_ARGUMENT;
+    *context = NULL;
+    sapporo *c = new_context();
+    if (!c) {
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", sapporo_status_text(SAPPORO_ERR_MEMORY));
+        return SAPPORO_ERR_MEMORY;
+    }
+    sap_lock(&c->busy);
+    const int status = open_parts(c, options);
+    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? c->notes.error : "");
+    if (status) {
+        retire_context(c);
+        return status;
+    }
+    c->open = 1;
+    sap_unlock(&c->busy);
+    *context = c;
+    return SAPPORO_OK;
+}
+
+void sapporo_close(sapporo *c)
+{
+    if (!c) return;
+    sap_lock(&c->busy);
+    if (c->open)
+        retire_context(c);
+    else
+        sap_unlock(&c->busy);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+const char *sapporo_last_error(const sapporo *c) { return c ? c->notes.error : sap_open_error; }
+
+void sapporo_clear_error(sapporo *c)
+{
+    if (c) {
+        sap_lock(&c->busy);
+        c->notes.error[0] = '\0';
+        c->notes.status = SAPPORO_OK;
+        sap_unlock(&c->busy);
+    } else {
+        sap_open_error[0] = '\0';
+    }
+}
+
+void sap_context_warn_once(sapporo *c, enum sap_warning which, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    atomic_flag *const lock = c ? &c->busy : &sap_process.notes_lock;
+    struct sap_notes *const notes = c ? &c->notes : &sap_process.notes;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sap_lock(lock);
+    sap_warn_once(notes, which, "%s", text);
+    sap_unlock(lock);
+}
+
+int sap_context_error(sapporo *c, int status, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    atomic_flag *const lock = c ? &c->busy : &sap_process.notes_lock;
+    struct sap_notes *const notes = c ? &c->notes : &sap_process.notes;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sap_lock(lock);
+    sap_error(notes, status, "%s", text);
+    sap_unlock(lock);
+    return status;
+}
+
+/* ----------------------------------------------------------------- queries */
+
+const char *sapporo_kind(const sapporo *c) { return c ? c->kind : ""; }
+
+sapporo_backend sapporo_get_backend(const sapporo *c) { return c ? c->engine->backend : SAPPORO_BACKEND_AUTO; }
+
+sapporo_precision sapporo_get_precision(const sapporo *c)
+{
+    return c ? c->settings.precision : SAPPORO_PRECISION_DEFAULT;
+}
+
+int sapporo_get_threads(const sapporo *c) { return c ? c->engine->threads(c->devices) : 0; }
+
+size_t sapporo_memory_needed(const sapporo *c, int nj, size_t *device_bytes)
+{
+    if (device_bytes) *device_bytes = 0;
+    if (!c || nj <= 0) return 0;
+    const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
+    return segments * sap_jstore_segment_bytes(SAP_DERIVATIVES - 1) +
+           c->engine->store->memory(c->devices, nj, device_bytes);
+}
+
+double sap_context_time(sapporo *c)
+{
+    sap_lock(&c->busy);
+    const double time = c->time;
+    sap_unlock(&c->busy);
+    return time;
+}
+
+int sapporo_set_time(sapporo *c, double time)
+{
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    const int open = c->open;
+    if (open) c->time = time;
+    sap_unlock(&c->busy);
+    return open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+}

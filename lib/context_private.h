@@ -1,0 +1,67 @@
+/* context_private.h - the inside of a context, for context.c, particles.c and jobs.c. */
+#ifndef SAP_CONTEXT_PRIVATE_H
+#define SAP_CONTEXT_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "context.h"
+#include "engine.h"
+#include "jstore.h"
+#include "lock.h"
+#include "log.h"
+#include "options.h"
+
+struct sapporo {
+    atomic_flag busy; /* held during every call on the context; first, see retire_context */
+    int open;
+    sapporo *next_closed;
+    struct sap_notes notes;
+    struct sap_settings settings;
+    const struct sap_engine *engine;
+    struct sap_device_set *devices;
+    struct sap_store *store;
+    struct sap_jstore host;
+    double time;
+    struct sap_staged *staged; /* in order of arrival */
+    int nstaged, staged_room;
+    int next_address;   /* that a client which sends in order sends next */
+    sapporo_job *jobs;  /* all that live, the newest first */
+    sapporo_job *spare; /* freed, their memory kept for the next */
+    int spares;
+    int open_needs;               /* live jobs that may still need the store as it is */
+    int nearest_left, lists_left; /* forces that shall still bring neighbours unasked */
+    char kind[96];
+};
+
+struct sapporo_job {
+    sapporo *context;
+    sapporo_job *previous, *next;
+    int ni, room;
+    struct sap_force *force;
+    double (*x)[3], (*v)[3]; /* [room], like all below */
+    int32_t *index;
+    double *h2;
+    unsigned char *bad; /* i-particles that are not finite */
+    int nbad;
+    unsigned useful; /* sap_extra that can be asked for: no lists without a radius */
+    int needs_store; /* may still need the j-particles it was begun with */
+    int delivered;   /* sapporo_force_end was called */
+    int reported;    /* warnings about its results have been given */
+    double time, eps2;
+    int nj;
+    enum sap_pair_rule rule;
+};
+
+/* Forces that bring neighbours unasked after the last one that was asked. */
+enum { SAP_NEIGHBOUR_MEMORY = 64 };
+
+/* Lets go of the store: jobs not delivered get what they lack, then staged particles are stored.  Context locked. */
+int sap_context_settle(sapporo *context);
+
+/* Frees all jobs and their memory.  Context locked. */
+void sap_jobs_free_all(sapporo *context);
+
+/* An error on a locked context. */
+#define sap_fail(context, ...) sap_error(&(context)->notes, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,106 @@
+/* cpu_engine.h - what the files of the CPU engine share. */
+#ifndef SAP_CPU_ENGINE_H
+#define SAP_CPU_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "engine.h"
+#include "isa.h"
+#include "kernel.h"
+
+struct sap_device_set {
+    const struct sap_kernel *kernel;
+    enum sap_isa isa;
+    int precision;
+    int threads;
+};
+
+/* Predicted j of one tile in packet order, and what they were made of. */
+struct sap_predicted {
+    void *records; /* NULL: never made */
+    double time;
+    uint64_t version; /* of the tile in the host's copy; 0: nothing valid */
+    int n;            /* addresses from the first of the tile that were predicted */
+    int far;          /* some of them lie beyond SAP_FAR */
+};
+
+struct sap_store {
+    const struct sap_device_set *devices;
+    const struct sap_jstore *host;
+    struct sap_predicted *predicted; /* one a tile */
+    int tiles;
+};
+
+struct sap_list {
+    const int32_t *entries;
+    int n;
+};
+
+struct sap_force {
+    atomic_flag lock; /* guards what threads add to: coincident, chunks */
+    struct sap_force_request request;
+    const double *scale; /* of the sums, from the kernel */
+    int nj;              /* addresses that take part: not more than are loaded */
+    unsigned have;       /* sap_extra */
+    int coincident;      /* an i-particle that met another particle at zero distance, or -1 */
+    int room;            /* rows that the arrays below can hold */
+    double (*sum)[SAP_SUMS];
+    int32_t *nearest;
+    double *nearest_r2;
+    struct sap_list *list;
+    int32_t **chunk; /* memory of the lists */
+    int chunks, chunk_room;
+    struct sap_accum (*accum)[SAP_SUMS]; /* NULL unless asked for */
+};
+
+/* Columns of a tile; NULL if nobody is there. */
+const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int tile, struct sap_columns *columns,
+                                          int *terms);
+
+/* Addresses of a tile that lie below nj. */
+int sap_cpu_tile_count(int tile, int nj);
+
+/* Whether a tile's predicted records can be used; somebody must be there. */
+int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj);
+
+/* Makes tiles 0 .. tiles-1 valid for nj addresses at `time`. */
+int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
+
+/* Computes sums and, if `extra` says so, neighbours; sums already there are left alone. */
+int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned extra);
+
+/* ---- neighbours (cpu_near.c) ---- */
+
+/* Everything needed to decide who is near one i-particle. */
+struct sap_judge {
+    const struct sap_store *store;
+    const struct sap_force *force;
+    int use_records; /* predicted records of all tiles are valid */
+    int holes;       /* some addresses below nj may hold no particle */
+};
+
+/* Squared radius within which particles are candidates for a list with radius^2 h2 around i-particle i. */
+double sap_near_reach(const struct sap_judge *judge, int i, double h2);
+
+/* Address of the nearest among all particles that can be it, or -1; *r2 is its squared distance. */
+int sap_near_in_all(const struct sap_judge *judge, int i, double *r2);
+int sap_near_in_hits(const struct sap_judge *judge, int i, uint32_t lane, const struct sap_hits *hits, double *r2);
+
+/*
+ * The same out of what a kernel found.  -2: particles outside the block may be as near, up to *reach (squared);
+ * 0 if everybody must be looked at.
+ */
+int sap_near_of(const struct sap_judge *judge, int i, const struct sap_near *near, double *r2, double *reach);
+
+/* Keeps the addresses that belong into the list of i and replaces them by indices; returns how many. */
+int sap_near_members(const struct sap_judge *judge, int i, int32_t *entries, int n);
+
+/* Sorts addresses below nj; bitmap holds nj/64 + 1 words of zero and does so afterwards (NULL: does without). */
+void sap_sort_addresses(int32_t *entries, int n, int nj, uint64_t *bitmap);
+
+/* Sorts and keeps each entry once; returns how many are left. */
+int sap_sort_indices(int32_t *entries, int n);
+
+void sap_hits_free(struct sap_hits *hits);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * cpu_force.c - a force on the CPU: what runs where, and how the pieces meet.
+ *
+ * Work is cut into items: a group of i-particles (many_i) or all of them
+ * (few_i), against a range of tiles.  Each item has its own state; where a
+ * group's tiles are shared by several items, their states meet in order-free
+ * accumulators.  So neither the cuts nor the threads show in the results.
+ */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_plan.h"
+#include "fpenv.h"
+#include "threads.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET };
+
+/*
+ * Pair interactions for which another thread is worth waking (some 70 us of work).  Waking costs microseconds on an
+ * idle machine, but on a busy one the threads of a short force wait for each other's time slices.
+ */
+static const double pairs_per_thread = 131072;
+
+/* What a prediction costs, in pair interactions. */
+static const double pairs_per_prediction = 4;
+
+/* -------------------------------------------------------------------- plan */
+
+/* Whether predictions of this time can be used again: then many_i pays earlier. */
+static int all_valid(const struct sap_store *store, const struct sap_force *f, int tiles)
+{
+    struct sap_columns c;
+    int terms;
+    if (tiles > store->tiles) return 0;
+    for (int t = 0; t < tiles; t++)
+        if (sap_cpu_columns(store, t, &c, &terms) && !sap_cpu_tile_valid(store, t, f->request.time, f->nj)) return 0;
+    return 1;
+}
+
+/* Whether roots may need seeds in double: the tiles tell about their own particles. */
+static int far_away(const struct sap_force *f) { return f->request.far || f->request.eps2 > SAP_FAR * SAP_FAR; }
+
+static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_force *f, unsigned extra)
+{
+    const struct sap_force_request *r = &f->request;
+    memset(p, 0, sizeof *p);
+    p->store = store;
+    p->force = f;
+    p->kernel = store->devices->kernel;
+    p->extra = extra;
+    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL};
+    p->variant.near = extra & SAP_EXTRA_LISTS ? 2 : extra & SAP_EXTRA_NEAREST ? 1 : 0;
+    p->variant.zero = r->eps2 < SAP_TINY_R2;
+    p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
+    p->variant.wide = far_away(f);
+    p->tiles = (f->nj + TILE - 1) / TILE;
+    p->few = r->ni < (all_valid(store, f, p->tiles) ? p->kernel->few / 2 : p->kernel->few);
+    p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
+    const double pairs = f->nj * (r->ni + pairs_per_prediction);
+    const double useful = pairs / pairs_per_thread + 1;
+    p->threads = sap_threads_now(useful < store->devices->threads ? (int)useful : store->devices->threads);
+    p->ranges = p->groups >= 2 * p->threads ? 1 : p->threads;
+    if (p->ranges > p->tiles) p->ranges = p->tiles > 0 ? p->tiles : 1;
+    p->judge = (struct sap_judge){store, f, !p->few, store->host->count != store->host->upper};
+}
+
+static int first_tile(const struct sap_plan *p, int range) { return (int)((int64_t)p->tiles * range / p->ranges); }
+
+/* ------------------------------------------------------------------- items */
+
+void sap_plan_run_many(const struct sap_plan *p, struct sap_group *g, int from, int to, struct sap_variant variant)
+{
+    for (int t = from; t < to; t++) {
+        struct sap_columns c;
+        int terms;
+        if (!sap_cpu_columns(p->store, t, &c, &terms)) continue;
+        struct sap_many_args args = {.records = p->store->predicted[t].records,
+                                     .first = (uint32_t)t * TILE,
+                                     .n = sap_cpu_tile_count(t, p->force->nj),
+                                     .eps2 = p->force->request.eps2,
+                                     .variant = variant};
+        if (p->store->predicted[t].far) args.variant.wide = 1;
+        p->kernel->many_i(&args, g);
+    }
+}
+
+static void run_few(const struct sap_plan *p, struct sap_single *singles, int from, int to)
+{
+    for (int t = from; t < to; t++) {
+        struct sap_columns c;
+        struct sap_few_args args = {.columns = &c,
+                                    .time = p->force->request.time,
+                                    .first = (uint32_t)t * TILE,
+                                    .n = sap_cpu_tile_count(t, p->force->nj),
+                                    .ni = p->force->request.ni,
+                                    .eps2 = p->force->request.eps2,
+                                    .variant = p->variant};
+        if (sap_cpu_columns(p->store, t, &c, &args.terms)) p->kernel->few_i(&args, singles);
+    }
+}
+
+/* Squared radius in which i-particle i looks for list members. */
+static double list_reach(const struct sap_plan *p, int i)
+{
+    const double *h2 = p->force->request.h2;
+    return p->variant.near == 2 && h2 ? sap_near_reach(&p->judge, i, h2[i]) : 0;
+}
+
+void sap_plan_set_reach(struct sap_group *g, int lane, double reach)
+{
+    g->reach_d[lane] = reach;
+    g->reach_f[lane] = (float)(reach < FLT_MAX ? reach * (1 + 0x1p-22) : (double)FLT_MAX);
+}
+
+void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int group)
+{
+    const int from = group * p->kernel->group, left = p->force->request.ni - from;
+    p->kernel->start_group(g, &p->i, from, left < p->kernel->group ? left : p->kernel->group);
+    g->hits.n = g->hits.failed = 0;
+    for (int lane = 0; lane < p->kernel->group; lane++)
+        sap_plan_set_reach(g, lane, lane < g->n ? list_reach(p, from + lane) : 0);
+}
+
+/* ------------------------------------------------------------------ running */
+
+/* Whole groups: each thread takes one after the other. */
+static void run_groups(struct sap_plan *p)
+{
+    int failed = 0;
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
+    {
+        struct sap_group g;
+        struct sap_group *const states[1] = {&g};
+        memset(&g.hits, 0, sizeof g.hits);
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+        for (int group = 0; group < p->groups; group++) {
+            sap_plan_start_group(p, &g, group);
+            sap_plan_run_many(p, &g, 0, p->tiles, p->variant);
+            failed |= !sap_rows_finish_many(p, group, states);
+        }
+        sap_hits_free(&g.hits);
+        sap_fp_leave(caller);
+    }
+    p->failed = failed;
+}
+
+/* Groups whose tiles are shared out: the i-particles are too few for the threads. */
+static void run_shared_groups(struct sap_plan *p)
+{
+    const int items = p->groups * p->ranges;
+    struct sap_group *states = aligned_alloc(64, (size_t)items * sizeof *states);
+    struct sap_group **of = malloc((size_t)items * sizeof *of);
+    int failed = !states || !of;
+    if (!failed) {
+        for (int k = 0; k < items; k++) {
+            of[k] = &states[k];
+            memset(&states[k].hits, 0, sizeof states[k].hits);
+        }
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
+        {
+            const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+            for (int k = 0; k < items; k++) {
+                sap_plan_start_group(p, &states[k], k / p->ranges);
+                sap_plan_run_many(p, &states[k], first_tile(p, k % p->ranges), first_tile(p, k % p->ranges + 1),
+                                  p->variant);
+            }
+#pragma omp for schedule(dynamic, 1)
+            for (int group = 0; group < p->groups; group++)
+                failed |= !sap_rows_finish_many(p, group, of + (ptrdiff_t)group * p->ranges);
+            sap_fp_leave(caller);
+        }
+    }
+    for (int k = 0; k < items && states && of; k++) sap_hits_free(&states[k].hits);
+    free(states);
+    free(of);
+    p->failed = failed;
+}
+
+/* A few i-particles: ranges of tiles are shared out. */
+static void run_singles(struct sap_plan *p)
+{
+    const int ni = p->force->request.ni;
+    const size_t items = (size_t)ni * (size_t)p->ranges;
+    struct sap_single *states = aligned_alloc(64, items * sizeof *states);
+    struct sap_single **of = malloc(items * sizeof *of); /* by i-particle, then range */
+    int failed = !states || !of;
+    if (!failed) {
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
+        {
+            const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static, 1)
+            for (int r = 0; r < p->ranges; r++) {
+                struct sap_single *mine = states + (ptrdiff_t)r * ni;
+                for (int i = 0; i < ni; i++) {
+                    p->kernel->start_single(&mine[i], &p->i, i);
+                    memset(&mine[i].hits, 0, sizeof mine[i].hits);
+                    mine[i].reach = list_reach(p, i) * (1 + 0x1p-22);
+                    of[(ptrdiff_t)i * p->ranges + r] = &mine[i];
+                }
+                run_few(p, mine, first_tile(p, r), first_tile(p, r + 1));
+            }
+#pragma omp for schedule(static)
+            for (int i = 0; i < ni; i++) failed |= !sap_rows_finish_few(p, i, of + (ptrdiff_t)i * p->ranges);
+            sap_fp_leave(caller);
+        }
+    }
+    free(states);
+    free(of);
+    p->failed = failed;
+}
+
+/* Arrays of outputs beyond the sums, as large as the sums' own. */
+static int reserve_extra(struct sap_force *f, unsigned extra)
+{
+    const size_t n = (size_t)f->room;
+    if (extra & SAP_EXTRA_NEAREST) {
+        if (!f->nearest) f->nearest = malloc(n * sizeof *f->nearest);
+        if (!f->nearest_r2) f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
+        if (!f->nearest || !f->nearest_r2) return SAPPORO_ERR_MEMORY;
+    }
+    if (extra & SAP_EXTRA_LISTS && !f->list && !(f->list = malloc(n * sizeof *f->list))) return SAPPORO_ERR_MEMORY;
+    if (extra & SAP_EXTRA_ACCUM && !f->accum && !(f->accum = malloc(n * sizeof *f->accum))) return SAPPORO_ERR_MEMORY;
+    return SAPPORO_OK;
+}
+
+/* Forgets the lists of an earlier pass. */
+static void forget_lists(struct sap_force *f, unsigned extra)
+{
+    for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
+    f->chunks = 0;
+    if (extra & SAP_EXTRA_LISTS)
+        for (int i = 0; i < f->request.ni; i++) f->list[i] = (struct sap_list){NULL, 0};
+}
+
+int sap_cpu_compute(struct sap_store *store, struct sap_force *f, unsigned extra)
+{
+    struct sap_plan p;
+    extra |= f->have; /* nothing that was there gets lost */
+    if (f->request.ni == 0) {
+        f->have = extra;
+        return SAPPORO_OK;
+    }
+    int status = reserve_extra(f, extra);
+    if (status) return status;
+    forget_lists(f, extra);
+    const sap_fpenv caller = sap_fp_enter();
+    make_plan(&p, store, f, extra);
+    if (!p.few) status = sap_cpu_predict(store, f->request.time, f->nj, p.threads);
+    if (!status) {
+        if (p.few)
+            run_singles(&p);
+        else if (p.ranges == 1)
+            run_groups(&p);
+        else
+            run_shared_groups(&p);
+        if (p.failed) status = SAPPORO_ERR_MEMORY;
+    }
+    sap_fp_leave(caller);
+    f->have = status ? 0 : extra;
+    return status;
+}

@@ -1,0 +1,205 @@
+/*
+ * cpu_near.c - who is near: decided exactly, out of candidates that kernels found.
+ *
+ * Kernels compare squared distances in the working type.  Whoever is within
+ * their error of a boundary (the smallest distance, or the radius of a list) is
+ * decided by canonical.h, so that all paths and precisions give the same answer.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "cpu_engine.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
+
+int sap_hits_grow(struct sap_hits *hits, int more)
+{
+    const int room = 2 * (hits->n + more);
+    struct sap_hit *hit = realloc(hits->hit, (size_t)room * sizeof *hit);
+    if (!hit) {
+        hits->failed = 1;
+        return 0;
+    }
+    hits->hit = hit;
+    hits->room = room;
+    return 1;
+}
+
+void sap_hits_free(struct sap_hits *hits)
+{
+    free(hits->hit);
+    memset(hits, 0, sizeof *hits);
+}
+
+static double largest(const double *x) { return fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2]))); }
+
+/* The largest squared distance that a kernel may report for a true one of r2, and the other way round. */
+static double outer(const struct sap_judge *j, int i, double r2)
+{
+    const struct sap_kernel *k = j->store->devices->kernel;
+    const double r = sqrt(r2);
+    const double far = r * (1 + k->r2_error) + k->x_error * (largest(j->force->request.x[i]) + r);
+    return far * far;
+}
+
+/* The smallest. */
+static double inner(const struct sap_judge *j, int i, double r2)
+{
+    const struct sap_kernel *k = j->store->devices->kernel;
+    const double r = sqrt(r2);
+    const double near = r * (1 - k->r2_error) - k->x_error * (largest(j->force->request.x[i]) + r);
+    return near > 0 ? near * near : 0;
+}
+
+double sap_near_reach(const struct sap_judge *j, int i, double h2) { return h2 > 0 ? outer(j, i, h2) : 0; }
+
+/* Whether a particle can be a neighbour of i at all. */
+static int eligible(const struct sap_judge *j, int i, int address)
+{
+    const struct sap_force_request *r = &j->force->request;
+    if (address >= j->force->nj || (j->holes && !sap_jstore_has(j->store->host, address))) return 0;
+    return r->rule == SAP_PAIRS_ALL || sap_jstore_index(j->store->host, address) != r->index[i];
+}
+
+/* Squared distance to the working type's accuracy, or better. */
+static double rough_r2(const struct sap_judge *j, int i, int address)
+{
+    const double *x = j->force->request.x[i];
+    if (!j->use_records) return sap_canonical_r2(j->store->host, address, j->force->request.time, x);
+    const struct sap_predicted *p = &j->store->predicted[address / TILE];
+    return j->store->devices->kernel->rough_r2(p->records, address % TILE, x);
+}
+
+/* The best so far of a search; ties go to the lower address. */
+struct search {
+    int address;
+    double r2;
+};
+
+static void consider(const struct sap_judge *j, int i, int address, struct search *s)
+{
+    const double r2 = sap_canonical_r2(j->store->host, address, j->force->request.time, j->force->request.x[i]);
+    if (r2 < s->r2 || (r2 == s->r2 && (s->address < 0 || address < s->address))) *s = (struct search){address, r2};
+}
+
+static int found(const struct search *s, double *r2)
+{
+    *r2 = s->r2;
+    return s->address;
+}
+
+/* The nearest of one block, compared roughly first; -1 if nobody in it can be. */
+static int nearest_of_block(const struct sap_judge *j, int i, int64_t block, double *r2)
+{
+    struct search s = {-1, INFINITY};
+    double rough[SAP_BLOCK], least = INFINITY;
+    const int64_t tile = block / (LANES * SAP_BLOCKS);
+    const int packet = (int)(block / SAP_BLOCKS % LANES), element = (int)(block % SAP_BLOCKS) * SAP_BLOCK;
+    const int first = (int)(tile * TILE) + element * LANES + packet;
+    for (int e = 0; e < SAP_BLOCK; e++) {
+        const int address = first + e * LANES;
+        rough[e] = eligible(j, i, address) ? rough_r2(j, i, address) : INFINITY;
+        if (rough[e] < least) least = rough[e];
+    }
+    const double limit = least < INFINITY ? outer(j, i, outer(j, i, least)) : -1;
+    for (int e = 0; e < SAP_BLOCK; e++)
+        if (rough[e] <= limit) consider(j, i, first + e * LANES, &s);
+    return found(&s, r2);
+}
+
+int sap_near_of(const struct sap_judge *j, int i, const struct sap_near *near, double *r2, double *reach)
+{
+    *r2 = INFINITY;
+    *reach = 0;
+    const int address = near->block < 0 ? -1 : nearest_of_block(j, i, near->block, r2);
+    if (address < 0) return -2; /* nobody within the range of the working type, or nothing but empty slots */
+    *reach = outer(j, i, outer(j, i, *r2)); /* of the particle found: an empty slot may seem to be nearer */
+    return near->second <= *reach ? -2 : address;
+}
+
+int sap_near_in_all(const struct sap_judge *j, int i, double *r2)
+{
+    struct search s = {-1, INFINITY};
+    for (int address = 0; address < j->force->nj; address++)
+        if (eligible(j, i, address)) consider(j, i, address, &s);
+    return found(&s, r2);
+}
+
+int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const struct sap_hits *hits, double *r2)
+{
+    struct search s = {-1, INFINITY};
+    for (int k = 0; k < hits->n; k++)
+        if (hits->hit[k].lane == lane && eligible(j, i, (int)hits->hit[k].address))
+            consider(j, i, (int)hits->hit[k].address, &s);
+    return found(&s, r2);
+}
+
+int sap_near_members(const struct sap_judge *j, int i, int32_t *entries, int n)
+{
+    const double h2 = j->force->request.h2[i];
+    const double low = j->use_records ? inner(j, i, h2) : -1, high = j->use_records ? outer(j, i, h2) : INFINITY;
+    int kept = 0;
+    for (int k = 0; k < n; k++) {
+        const int address = entries[k];
+        if (!eligible(j, i, address)) continue;
+        double r2 = rough_r2(j, i, address);
+        if (j->use_records && r2 >= low && r2 <= high)
+            r2 = sap_canonical_r2(j->store->host, address, j->force->request.time, j->force->request.x[i]);
+        if (r2 < h2) entries[kept++] = sap_jstore_index(j->store->host, address);
+    }
+    return kept;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int ascending(const int32_t *entries, int n)
+{
+    int k = 1;
+    while (k < n && entries[k - 1] < entries[k]) k++;
+    return k >= n;
+}
+
+static void insertion_sort(int32_t *entries, int n)
+{
+    for (int k = 1; k < n; k++) {
+        const int32_t x = entries[k];
+        int at = k;
+        for (; at > 0 && entries[at - 1] > x; at--) entries[at] = entries[at - 1];
+        entries[at] = x;
+    }
+}
+
+void sap_sort_addresses(int32_t *entries, int n, int nj, uint64_t *bitmap)
+{
+    const int words = nj / 64 + 1;
+    if (!bitmap || words > 8 * n) { /* few among many */
+        if (n > 128)
+            qsort(entries, (size_t)n, sizeof *entries, compare);
+        else
+            insertion_sort(entries, n);
+        return;
+    }
+    for (int k = 0; k < n; k++) bitmap[entries[k] / 64] |= UINT64_C(1) << entries[k] % 64;
+    int out = 0;
+    for (int w = 0; w < words; w++) {
+        for (uint64_t bits = bitmap[w]; bits; bits &= bits - 1) entries[out++] = w * 64 + __builtin_ctzll(bits);
+        bitmap[w] = 0;
+    }
+}
+
+int sap_sort_indices(int32_t *entries, int n)
+{
+    if (ascending(entries, n)) return n; /* indices that rise with addresses, as most do */
+    qsort(entries, (size_t)n, sizeof *entries, compare);
+    int kept = 0;
+    for (int k = 0; k < n; k++)
+        if (kept == 0 || entries[k] != entries[kept - 1]) entries[kept++] = entries[k];
+    return kept;
+}

@@ -1,0 +1,81 @@
+/* cpu_predict.c - predicted j-particles in packet order, kept by tile for as long as they are good. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_engine.h"
+#include "fpenv.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET };
+
+const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int tile, struct sap_columns *c, int *terms)
+{
+    const struct sap_segment *s = sap_jstore_segment(store->host, tile * TILE);
+    const int t = tile % SAP_SEGMENT_TILES;
+    if (!s || !s->ready[t]) return NULL;
+    const ptrdiff_t at = (ptrdiff_t)t * TILE;
+    for (int k = 0; k < SAP_DERIVATIVES; k++) c->derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
+    c->mass = s->mass + at;
+    c->time = s->time + at;
+    c->index = s->index + at;
+    *terms = s->terms;
+    return c;
+}
+
+static int reserve_tiles(struct sap_store *store, int tiles)
+{
+    if (tiles > store->tiles) {
+        struct sap_predicted *p = realloc(store->predicted, (size_t)tiles * sizeof *p);
+        if (!p) return SAPPORO_ERR_MEMORY;
+        memset(p + store->tiles, 0, (size_t)(tiles - store->tiles) * sizeof *p);
+        store->predicted = p;
+        store->tiles = tiles;
+    }
+    for (int t = 0; t < tiles; t++) {
+        struct sap_columns c;
+        int terms;
+        if (store->predicted[t].records || !sap_cpu_columns(store, t, &c, &terms)) continue;
+        store->predicted[t].records = aligned_alloc(64, (store->devices->kernel->tile_bytes + 63) / 64 * 64);
+        if (!store->predicted[t].records) return SAPPORO_ERR_MEMORY;
+    }
+    return SAPPORO_OK;
+}
+
+static uint64_t tile_version(const struct sap_store *store, int tile)
+{
+    return sap_jstore_segment(store->host, tile * TILE)->version[tile % SAP_SEGMENT_TILES];
+}
+
+int sap_cpu_tile_count(int tile, int nj) { return nj - tile * TILE < TILE ? nj - tile * TILE : TILE; }
+
+int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj)
+{
+    const struct sap_predicted *p = &store->predicted[tile];
+    return p->version == tile_version(store, tile) && p->time == time && p->n >= sap_cpu_tile_count(tile, nj);
+}
+
+static void predict_tile(struct sap_store *store, int tile, double time, int nj)
+{
+    struct sap_predicted *p = &store->predicted[tile];
+    struct sap_columns c;
+    int terms;
+    if (!sap_cpu_columns(store, tile, &c, &terms) || sap_cpu_tile_valid(store, tile, time, nj)) return;
+    p->n = sap_cpu_tile_count(tile, nj);
+    p->far = store->devices->kernel->predict(&c, terms, time, p->n, p->records);
+    p->time = time;
+    p->version = tile_version(store, tile);
+}
+
+int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
+{
+    const int tiles = (nj + TILE - 1) / TILE;
+    const int status = reserve_tiles(store, tiles);
+    if (status) return status;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int t = 0; t < tiles; t++) predict_tile(store, t, time, nj);
+        sap_fp_leave(caller);
+    }
+    return SAPPORO_OK;
+}

@@ -1,0 +1,123 @@
+/*
+ * engine.h - the tables of functions through which a context computes.
+ *
+ * An engine answers one question: the force on these i-particles from those
+ * j-particles.  A context knows engines only through these tables; an entry
+ * that is NULL is not supported, and the context answers for it.  The CPU
+ * engine is lib/engine_cpu.c.  Accelerators will share one host flow over a
+ * small driver interface; the tree and device-resident stepping bring tables
+ * of their own beside `force`, and several devices or ranks meet in the
+ * accumulators.
+ *
+ * All functions return a sapporo_status.  A context serialises the calls on
+ * its own objects; different contexts call concurrently.
+ */
+#ifndef SAP_ENGINE_H
+#define SAP_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "accum.h"
+#include "jstore.h"
+#include "options.h"
+#include "sapporo.h"
+
+struct sap_device_set; /* an engine opened on its devices: private to the engine */
+struct sap_store;      /* the j side of one context: private to the engine */
+struct sap_force;      /* a force under way: private to the engine */
+
+/* Which pairs count. */
+enum sap_pair_rule {
+    SAP_PAIRS_ALL,      /* every j */
+    SAP_PAIRS_SKIP_OWN, /* not those with the index of i */
+    SAP_PAIRS_OUTSIDE   /* not those within h of i, which make its list (regular force of Ahmad-Cohen schemes) */
+};
+
+/* Outputs beyond the sums. */
+enum sap_extra {
+    SAP_EXTRA_NEAREST = SAPPORO_WANT_NEAREST,
+    SAP_EXTRA_LISTS = SAPPORO_WANT_LISTS,
+    SAP_EXTRA_ACCUM = 4 /* sums as accumulators, for merging with those of other devices or ranks */
+};
+
+/*
+ * i-particles and what is wanted of them.  The arrays belong to the context and
+ * stay as they are until the force is dropped.
+ */
+struct sap_force_request {
+    int nj, ni;
+    double time;             /* to which j-particles are predicted */
+    const double (*x)[3];    /* [ni] */
+    const double (*v)[3];    /* [ni] */
+    const int32_t *index;    /* [ni], or NULL */
+    const double *h2;        /* [ni] squared radii >= 0, or NULL: no lists */
+    double eps2;             /* squared softening, common */
+    int far;                 /* 1: some coordinate is beyond SAP_FAR */
+    enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index */
+    unsigned extra;          /* sap_extra: to be computed at once */
+};
+
+/* Results, in arrays of the engine: valid until the force is begun anew or dropped.  NULL: not computed. */
+struct sap_force_output {
+    const double (*sum)[7];             /* [ni] pot, acc[3], jerk[3] in true scale and sign */
+    const struct sap_accum (*accum)[7]; /* [ni] the same as accumulators: round, then multiply by accum_scale */
+    double accum_scale[7];
+    const int32_t *nearest;   /* [ni] index of the nearest, -1: none */
+    const double *nearest_r2; /* [ni] its squared distance, infinity: none */
+    int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */
+};
+
+struct sap_store_ops {
+    /* `host` outlives the store; engines that work on it directly copy nothing. */
+    int (*create)(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_store **store);
+    void (*destroy)(struct sap_store *store);
+    /* Tells of particles that changed in the host's copy (addresses, each once); NULL: the engine finds out itself. */
+    int (*put)(struct sap_store *store, const int *address, int n);
+    /* Loads particles from device memory; NULL: unsupported. */
+    int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
+    /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */
+    size_t (*memory)(const struct sap_device_set *devices, int nj, size_t *device_bytes);
+};
+
+struct sap_force_ops {
+    /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
+    int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
+    /* Supplies more outputs; the store must hold what it held at `begin`. */
+    int (*extra)(struct sap_store *store, struct sap_force *force, unsigned extra);
+    unsigned (*have)(const struct sap_force *force); /* sap_extra that were computed */
+    int (*done)(struct sap_force *force);            /* 1: `end` would not wait */
+    /* Waits and delivers; may be repeated. */
+    int (*end)(const struct sap_force *force, struct sap_force_output *output);
+    /* The list of i-particle i, sorted by index, each once; needs SAP_EXTRA_LISTS. */
+    int (*list)(struct sap_force *force, int i, const int32_t **entries, int *n);
+    void (*drop)(struct sap_force *force);
+};
+
+/* Later: trees over the same store (build, refresh, walk, search), and steppers that integrate on the device. */
+struct sap_tree_ops;
+struct sap_stepper_ops;
+
+struct sap_engine {
+    sapporo_backend backend;
+    const char *name;
+    int (*count)(void); /* devices; 0: none */
+    int (*describe)(int number, sapporo_device *device);
+    /* Opens on the devices that the settings name; on failure `why` tells. */
+    int (*open)(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room);
+    void (*close)(struct sap_device_set *devices);
+    /* What the bits of results depend on. */
+    void (*kind)(const struct sap_device_set *devices, char *text, size_t room);
+    int (*threads)(const struct sap_device_set *devices);
+    const struct sap_store_ops *store;
+    const struct sap_force_ops *force;
+    const struct sap_tree_ops *tree;       /* NULL: none */
+    const struct sap_stepper_ops *stepper; /* NULL: none */
+};
+
+/* The engines of this build in order of preference; ends with NULL. */
+extern const struct sap_engine *const sap_engines[];
+
+extern const struct sap_engine sap_engine_cpu;
+
+#endif

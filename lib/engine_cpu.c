@@ -1,0 +1,201 @@
+/* engine_cpu.c - the tables of the CPU engine, its device and its store. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu_engine.h"
+#include "threads.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET };
+
+static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
+
+/* ----------------------------------------------------------------- device */
+
+static int count(void) { return 1; }
+
+static int describe(int number, sapporo_device *device)
+{
+    char paths[80] = "";
+    if (number != 0) return SAPPORO_ERR_ARGUMENT;
+    for (int isa = 0; isa < SAP_ISAS; isa++)
+        if (sap_isa_usable((enum sap_isa)isa)) {
+            if (paths[0]) strncat(paths, " ", sizeof paths - strlen(paths) - 1);
+            strncat(paths, sap_isa_name((enum sap_isa)isa), sizeof paths - strlen(paths) - 1);
+        }
+    device->backend = SAPPORO_BACKEND_CPU;
+    device->number = 0;
+    device->units = sap_threads_default();
+    device->has_fp64 = 1;
+    device->memory = (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    sap_isa_brand(device->name, sizeof device->name);
+    (void)snprintf(device->detail, sizeof device->detail, "paths: %s", paths);
+    return SAPPORO_OK;
+}
+
+static int engine_open(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room)
+{
+    *devices = NULL;
+    if (settings->order != 4) {
+        (void)snprintf(why, room, "order %d is not in this version of the CPU engine (order 4 is)", settings->order);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    int isa = (int)sap_isa_best();
+    if (settings->isa[0]) isa = sap_isa_find(settings->isa);
+    if (isa < 0 || !sap_isa_usable((enum sap_isa)isa)) {
+        (void)snprintf(why, room, "instruction path '%s' is not usable on this machine; the fastest is '%s'",
+                       settings->isa, sap_isa_name(sap_isa_best()));
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    struct sap_device_set *d = calloc(1, sizeof *d);
+    if (!d) return SAPPORO_ERR_MEMORY;
+    d->isa = (enum sap_isa)isa;
+    d->precision = (int)settings->precision;
+    d->kernel = sap_isa_kernel(d->isa, d->precision);
+    d->threads = settings->threads > 0 ? settings->threads : sap_threads_default();
+    *devices = d;
+    return SAPPORO_OK;
+}
+
+static void engine_close(struct sap_device_set *devices) { free(devices); }
+
+/* Seeds of reciprocal roots differ between vendors, except where they come from correctly rounded operations. */
+static void kind(const struct sap_device_set *devices, char *text, size_t room)
+{
+    const char *vendor = "any";
+    if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
+    (void)snprintf(text, room, "cpu %s %s %s", sap_isa_name(devices->isa), precision_names[devices->precision], vendor);
+}
+
+static int threads(const struct sap_device_set *devices) { return devices->threads; }
+
+/* ------------------------------------------------------------------ store */
+
+static int store_create(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_store **store)
+{
+    *store = calloc(1, sizeof **store);
+    if (!*store) return SAPPORO_ERR_MEMORY;
+    (*store)->devices = devices;
+    (*store)->host = host;
+    return SAPPORO_OK;
+}
+
+static void store_destroy(struct sap_store *store)
+{
+    if (!store) return;
+    for (int t = 0; t < store->tiles; t++) free(store->predicted[t].records);
+    free(store->predicted);
+    free(store);
+}
+
+static size_t store_memory(const struct sap_device_set *devices, int nj, size_t *device_bytes)
+{
+    const size_t tiles = ((size_t)nj + TILE - 1) / TILE;
+    if (device_bytes) *device_bytes = 0;
+    return tiles * devices->kernel->tile_bytes;
+}
+
+/* ------------------------------------------------------------------ force */
+
+static void free_lists(struct sap_force *f)
+{
+    for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
+    f->chunks = 0;
+}
+
+static void drop(struct sap_force *f)
+{
+    if (!f) return;
+    free_lists(f);
+    free(f->chunk);
+    free(f->sum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    free(f->list);
+    free(f->accum);
+    free(f);
+}
+
+/* Arrays for ni rows; those of neighbours only when they are to be filled. */
+static int reserve(struct sap_force *f, int ni)
+{
+    if (ni <= f->room) return SAPPORO_OK;
+    free(f->sum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    free(f->list);
+    free(f->accum);
+    f->nearest = NULL, f->nearest_r2 = NULL, f->list = NULL, f->accum = NULL;
+    f->room = 0;
+    f->sum = malloc((size_t)ni * sizeof *f->sum);
+    if (!f->sum) return SAPPORO_ERR_MEMORY;
+    f->room = ni;
+    return SAPPORO_OK;
+}
+
+static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+{
+    struct sap_force *f = *force ? *force : calloc(1, sizeof *f);
+    if (!f) return SAPPORO_ERR_MEMORY;
+    *force = f;
+    atomic_flag_clear(&f->lock);
+    free_lists(f);
+    f->request = *request;
+    f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
+    f->have = 0;
+    f->scale = store->devices->kernel->scale;
+    f->coincident = -1;
+    const int status = reserve(f, request->ni);
+    return status ? status : sap_cpu_compute(store, f, request->extra);
+}
+
+static int extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
+{
+    return (wanted & ~f->have) ? sap_cpu_compute(store, f, wanted) : SAPPORO_OK;
+}
+
+static unsigned have(const struct sap_force *f) { return f->have; }
+
+static int done(struct sap_force *f)
+{
+    (void)f; /* begin has computed everything */
+    return 1;
+}
+
+static int end(const struct sap_force *f, struct sap_force_output *out)
+{
+    const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
+    out->sum = (const double(*)[SAP_SUMS])f->sum;
+    out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SAP_SUMS])f->accum : NULL;
+    memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
+    out->nearest = near ? f->nearest : NULL;
+    out->nearest_r2 = near ? f->nearest_r2 : NULL;
+    out->coincident = f->coincident;
+    return SAPPORO_OK;
+}
+
+static int list(struct sap_force *f, int i, const int32_t **entries, int *n)
+{
+    if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
+    *entries = f->list[i].entries;
+    *n = f->list[i].n;
+    return SAPPORO_OK;
+}
+
+static const struct sap_store_ops store_ops = {
+    .create = store_create, .destroy = store_destroy, .memory = store_memory};
+
+static const struct sap_force_ops force_ops = {
+    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
+
+const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
+                                          .name = "cpu",
+                                          .count = count,
+                                          .describe = describe,
+                                          .open = engine_open,
+                                          .close = engine_close,
+                                          .kind = kind,
+                                          .threads = threads,
+                                          .store = &store_ops,
+                                          .force = &force_ops};

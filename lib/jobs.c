@@ -1,0 +1,437 @@
+/*
+ * jobs.c - forces: begun on copies of the i-particles, delivered when asked for.
+ *
+ * Neighbours are computed only by forces of contexts that ask for them.  A
+ * force that lacks what is asked gets it by one more pass over its j-particles,
+ * and those after it bring it at once, until SAP_NEIGHBOUR_MEMORY in a row were
+ * not asked.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "context_private.h"
+#include "fpenv.h"
+
+/* ------------------------------------------------------------------ memory */
+
+static void free_job(sapporo *c, sapporo_job *j)
+{
+    if (j->force) c->engine->force->drop(j->force);
+    free(j->x);
+    free(j->v);
+    free(j->index);
+    free(j->h2);
+    free(j->bad);
+    free(j);
+}
+
+void sap_jobs_free_all(sapporo *c)
+{
+    for (sapporo_job *j = c->jobs, *next; j; j = next) {
+        next = j->next;
+        free_job(c, j);
+    }
+    for (sapporo_job *j = c->spare, *next; j; j = next) {
+        next = j->next;
+        free_job(c, j);
+    }
+    c->jobs = c->spare = NULL;
+    c->spares = 0;
+}
+
+/* Room for ni i-particles, at least one: no array is NULL. */
+static int reserve(sapporo_job *j, int ni)
+{
+    const size_t n = ni > 0 ? (size_t)ni : 1;
+    if (j->room > 0 && ni <= j->room) return 0;
+    free(j->x);
+    free(j->v);
+    free(j->index);
+    free(j->h2);
+    free(j->bad);
+    j->x = malloc(n * sizeof *j->x);
+    j->v = malloc(n * sizeof *j->v);
+    j->index = malloc(n * sizeof *j->index);
+    j->h2 = malloc(n * sizeof *j->h2);
+    j->bad = malloc(n);
+    j->room = j->x && j->v && j->index && j->h2 && j->bad ? (int)n : 0;
+    return j->room ? 0 : -1;
+}
+
+/* A job for ni i-particles, linked to the context; NULL: out of memory. */
+static sapporo_job *new_job(sapporo *c, int ni)
+{
+    sapporo_job *j = c->spare;
+    if (j) {
+        c->spare = j->next;
+        c->spares--;
+    } else if (!(j = calloc(1, sizeof *j))) {
+        return NULL;
+    }
+    j->context = c;
+    j->previous = NULL;
+    j->next = c->jobs;
+    if (c->jobs) c->jobs->previous = j;
+    c->jobs = j;
+    j->ni = ni;
+    j->nbad = j->needs_store = j->delivered = j->reported = 0;
+    return j;
+}
+
+/* A job stops holding the store in its state. */
+static void release_store(sapporo_job *j)
+{
+    if (!j->needs_store) return;
+    j->needs_store = 0;
+    j->context->open_needs--;
+}
+
+/* Unlinks a job; the memory of a few is kept. */
+static void retire(sapporo_job *j)
+{
+    sapporo *const c = j->context;
+    release_store(j);
+    if (j->previous)
+        j->previous->next = j->next;
+    else
+        c->jobs = j->next;
+    if (j->next) j->next->previous = j->previous;
+    if (c->spares < 4) {
+        j->next = c->spare;
+        c->spare = j;
+        c->spares++;
+    } else {
+        free_job(c, j);
+    }
+}
+
+/* ------------------------------------------------------------------- input */
+
+static const void *at(const sapporo_column *column, int k, size_t size)
+{
+    const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
+    return (const char *)column->base + k * stride;
+}
+
+/* Copies a column of ni elements, or fills it with zeros. */
+static void copy_column(void *to, const sapporo_column *from, int ni, size_t size)
+{
+    if (!from->base)
+        memset(to, 0, (size_t)ni * size);
+    else if (!from->stride || from->stride == (ptrdiff_t)size)
+        memcpy(to, from->base, (size_t)ni * size);
+    else
+        for (int k = 0; k < ni; k++) memcpy((char *)to + (size_t)k * size, at(from, k, size), size);
+}
+
+/* Marks i-particles that are not finite and puts them where they do no harm; tells whether any is far away. */
+static int check_i(sapporo *c, sapporo_job *j)
+{
+    int far = 0;
+    for (int i = 0; i < j->ni; i++) {
+        const double *x = j->x[i], *v = j->v[i];
+        j->bad[i] =
+            !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
+        if (j->bad[i]) {
+            for (int k = 0; k < 3; k++) j->x[i][k] = SAP_EMPTY_X / 2, j->v[i][k] = 0;
+            j->nbad++;
+            continue;
+        }
+        far |= fabs(x[0]) >= SAP_FAR || fabs(x[1]) >= SAP_FAR || fabs(x[2]) >= SAP_FAR;
+    }
+    if (far && c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_FAR);
+    if (j->nbad)
+        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
+                      j->ni);
+    return far;
+}
+
+/* Radii: negative and NaN count as 0.  Returns whether any list can have entries. */
+static int check_h2(sapporo *c, sapporo_job *j)
+{
+    int any = 0;
+    for (int i = 0; i < j->ni; i++) {
+        if (!(j->h2[i] >= 0)) {
+            sap_warn_once(&c->notes, SAP_WARN_BAD_H2, "h2 of i-particle %d is %g: taken as 0", i, j->h2[i]);
+            j->h2[i] = 0;
+        }
+        if (j->bad[i]) j->h2[i] = 0;
+        any |= j->h2[i] > 0;
+    }
+    return any;
+}
+
+static int holes_below(const sapporo *c, int nj)
+{
+    if (nj > c->host.upper) return 1;
+    if (c->host.count == c->host.upper) return 0;
+    for (int a = 0; a < nj; a++)
+        if (!sap_jstore_has(&c->host, a)) return 1;
+    return 0;
+}
+
+static int check_request(sapporo *c, const sapporo_request *r)
+{
+    if (!r || r->size < sizeof *r) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
+    if (r->nj < 0 || r->ni < 0)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: nj is %d, ni is %d", r->nj, r->ni);
+    if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
+    if (!(r->eps2 >= 0 && isfinite(r->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
+    return SAPPORO_OK;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* What the force shall bring at once. */
+static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
+{
+    if (c->nearest_left > 0) want |= SAP_EXTRA_NEAREST, c->nearest_left--;
+    if (c->lists_left > 0) want |= SAP_EXTRA_LISTS, c->lists_left--;
+    return want & j->useful;
+}
+
+static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
+{
+    copy_column(j->x, &r->x, r->ni, sizeof j->x[0]);
+    copy_column(j->v, &r->v, r->ni, sizeof j->v[0]);
+    copy_column(j->index, &r->index, r->ni, sizeof j->index[0]);
+    const int far = check_i(c, j);
+    j->useful = SAP_EXTRA_NEAREST;
+    if (r->h2.base) {
+        copy_column(j->h2, &r->h2, r->ni, sizeof j->h2[0]);
+        if (check_h2(c, j)) j->useful |= SAP_EXTRA_LISTS;
+    }
+    const struct sap_force_request request = {.nj = r->nj,
+                                              .ni = r->ni,
+                                              .time = c->time,
+                                              .x = (const double(*)[3])j->x,
+                                              .v = (const double(*)[3])j->v,
+                                              .index = j->index,
+                                              .h2 = j->h2,
+                                              .eps2 = r->eps2,
+                                              .far = far,
+                                              .rule = r->index.base ? SAP_PAIRS_SKIP_OWN : SAP_PAIRS_ALL,
+                                              .extra = wanted_now(c, j, r->want)};
+    j->time = c->time;
+    j->nj = r->nj;
+    j->eps2 = r->eps2;
+    j->rule = request.rule;
+    if (!(c->notes.warned >> SAP_WARN_EMPTY_SLOT & 1) && holes_below(c, r->nj))
+        sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
+                      "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
+    const int status = c->engine->force->begin(c->store, &request, &j->force);
+    if (status)
+        return sap_fail(c, status, "force of %d on %d particles: %s", r->nj, r->ni, sapporo_status_text(status));
+    if (j->useful & ~c->engine->force->have(j->force)) {
+        j->needs_store = 1;
+        c->open_needs++;
+    }
+    return SAPPORO_OK;
+}
+
+int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
+{
+    if (!job) return SAPPORO_ERR_ARGUMENT;
+    *job = NULL;
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    const sap_fpenv caller = sap_fp_enter();
+    int status = check_request(c, r);
+    if (!status && c->nstaged) status = sap_context_settle(c);
+    if (!status) {
+        sapporo_job *j = new_job(c, r->ni);
+        if (!j || reserve(j, r->ni))
+            status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+        else
+            status = start(c, j, r);
+        if (status && j)
+            retire(j);
+        else
+            *job = j;
+    }
+    sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r ? r->nj : -1, r ? r->ni : -1, status);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* --------------------------------------------------------------------- end */
+
+/* Warns about a pair at zero distance, naming both. */
+static void report_coincident(sapporo *c, const sapporo_job *j, int i)
+{
+    if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
+    const int nj = j->nj < c->host.upper ? j->nj : c->host.upper;
+    for (int a = 0; a < nj; a++) {
+        if (!sap_jstore_has(&c->host, a)) continue;
+        const int32_t index = sap_jstore_index(&c->host, a);
+        if (j->rule == SAP_PAIRS_SKIP_OWN && index == j->index[i]) continue;
+        if (sap_canonical_r2(&c->host, a, j->time, j->x[i]) >= SAP_TINY_R2) continue;
+        sap_warn_once(&c->notes, SAP_WARN_COINCIDENT,
+                      "particles of index %d and %d lie at the same place without softening: the pair is skipped",
+                      j->index[i], index);
+        return;
+    }
+}
+
+/* Extra outputs for a job that lacks them. */
+static int supply(sapporo *c, sapporo_job *j, unsigned extra)
+{
+    extra &= j->useful & ~c->engine->force->have(j->force);
+    if (!extra) return SAPPORO_OK;
+    if (!j->needs_store) {
+        sap_warn_once(&c->notes, SAP_WARN_LISTS_GONE,
+                      "neighbours of a force were asked for after the next one began: ask before");
+        return SAPPORO_ERR_GONE;
+    }
+    const int status = c->engine->force->extra(c->store, j->force, extra);
+    if (status) return sap_fail(c, status, "neighbours: %s", sapporo_status_text(status));
+    if (!(j->useful & ~c->engine->force->have(j->force))) release_store(j);
+    return SAPPORO_OK;
+}
+
+static void write_row(const sapporo_result *r, int i, const double *sum)
+{
+    if (r->pot) r->pot[i] = sum[0];
+    if (r->acc) memcpy(r->acc[i], sum + 1, sizeof r->acc[i]);
+    if (r->jerk) memcpy(r->jerk[i], sum + 4, sizeof r->jerk[i]);
+}
+
+static void write_bad_row(const sapporo_result *r, int i)
+{
+    static const double none[7] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    write_row(r, i, none);
+    if (r->nearest) r->nearest[i] = -1;
+    if (r->nearest_r2) r->nearest_r2[i] = NAN;
+}
+
+static int finite_row(const double *sum)
+{
+    double zero = 0;
+    for (int q = 0; q < 7; q++) zero += sum[q] * 0;
+    return zero == 0;
+}
+
+static void write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r,
+                       const struct sap_force_output *out)
+{
+    for (int i = 0; i < ni; i++) {
+        if (j->bad[i]) {
+            write_bad_row(r, i);
+            continue;
+        }
+        write_row(r, i, out->sum[i]);
+        if (r->nearest) r->nearest[i] = out->nearest[i];
+        if (r->nearest_r2) r->nearest_r2[i] = out->nearest_r2[i];
+        if (!finite_row(out->sum[i]))
+            sap_warn_once(&c->notes, SAP_WARN_OVERFLOW,
+                          "the force on i-particle %d (index %d) is not finite: a j-particle is not, or numbers are "
+                          "beyond the range of the precision",
+                          i, j->index[i]);
+    }
+}
+
+static void write_failed(int ni, const sapporo_result *r)
+{
+    for (int i = 0; i < ni; i++) write_bad_row(r, i);
+}
+
+static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
+{
+    struct sap_force_output out = {0};
+    int status = SAPPORO_OK;
+    j->delivered = 1;
+    if (r->nearest || r->nearest_r2) {
+        c->nearest_left = SAP_NEIGHBOUR_MEMORY;
+        status = supply(c, j, SAP_EXTRA_NEAREST);
+    }
+    if (!status) status = c->engine->force->end(j->force, &out);
+    if (status) {
+        write_failed(ni, r);
+        return status;
+    }
+    if (!j->reported && out.coincident >= 0) report_coincident(c, j, out.coincident);
+    j->reported = 1;
+    write_rows(c, j, ni, r, &out);
+    return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+int sapporo_force_end(sapporo_job *j, int ni, const sapporo_result *result)
+{
+    sapporo_result r = {0};
+    if (!j || !result || result->size < sizeof r.size) return SAPPORO_ERR_ARGUMENT;
+    memcpy(&r, result, result->size < sizeof r ? result->size : sizeof r);
+    sapporo *const c = j->context;
+    sap_lock(&c->busy);
+    const sap_fpenv caller = sap_fp_enter();
+    int status;
+    if (ni < 0 || ni > j->ni)
+        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
+    else
+        status = deliver(c, j, ni, &r);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_force_done(sapporo_job *j)
+{
+    if (!j) return 1;
+    sap_lock(&j->context->busy);
+    const int done = j->context->engine->force->done(j->force);
+    sap_unlock(&j->context->busy);
+    return done;
+}
+
+/* -------------------------------------------------------------- neighbours */
+
+static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *list, int *total)
+{
+    const int32_t *entries = NULL;
+    int length = 0;
+    c->lists_left = SAP_NEIGHBOUR_MEMORY;
+    if (j->useful & SAP_EXTRA_LISTS) {
+        int status = supply(c, j, SAP_EXTRA_LISTS);
+        if (!status) status = c->engine->force->list(j->force, i, &entries, &length);
+        if (status) return status;
+    }
+    if (total) *total = length;
+    if (room < 0) room = 0;
+    const int given = length < room ? length : room;
+    if (given > 0) memcpy(list, entries, (size_t)given * sizeof *list);
+    *n = given;
+    return length > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
+}
+
+int sapporo_force_neighbours(sapporo_job *j, int i, int room, int *n, int *list, int *total)
+{
+    if (n) *n = 0;
+    if (total) *total = 0;
+    if (!j || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
+    sapporo *const c = j->context;
+    sap_lock(&c->busy);
+    const sap_fpenv caller = sap_fp_enter();
+    int status;
+    if (i < 0 || i >= j->ni)
+        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_neighbours: i is %d of %d", i, j->ni);
+    else
+        status = copy_list(c, j, i, room, n, list, total);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+void sapporo_force_free(sapporo_job *j)
+{
+    if (!j) return;
+    sapporo *const c = j->context;
+    sap_lock(&c->busy);
+    retire(j);
+    sap_unlock(&c->busy);
+}

@@ -1,0 +1,125 @@
+/*
+ * jstore.h - the j-particles of a context by address: the host's copy.
+ *
+ * Particles lie in segments of 16,384 addresses, each with its own columns, so
+ * that growing moves nothing, gaps cost nothing and columns that nobody uses
+ * (snap, say) do not exist.  Within a column, 16 consecutive addresses lie side
+ * by side for each axis: derivative[k][(a / 16) * 48 + axis * 16 + a % 16].
+ *
+ * Derivatives are kept as GRAPE-6 clients send them (x, v, acc/2, jerk/6,
+ * snap/18), so that storing is copying.  Nothing here does floating-point
+ * arithmetic: callers' rounding modes and traps do not matter.
+ */
+#ifndef SAP_JSTORE_H
+#define SAP_JSTORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arithmetic.h"
+
+enum {
+    SAP_DERIVATIVES = 5, /* x to snap/18 */
+    SAP_SEGMENT_TILES = 8,
+    SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
+    SAP_ADDRESSES = 1 << 30 /* addresses are below */
+};
+
+struct sap_segment {
+    double *derivative[SAP_DERIVATIVES]; /* NULL: zero for all addresses of the segment; no gaps below `terms` */
+    double *mass, *time;
+    int32_t *index;
+    uint16_t *occupied;                     /* bit a % 16 of word a / 16 */
+    int terms;                              /* highest derivative that exists, at least 1 */
+    unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
+    uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
+};
+
+struct sap_jstore {
+    struct sap_segment **segment; /* NULL: no particle there */
+    int segments;
+    int upper;        /* one above the highest address set */
+    int count;        /* addresses that hold a particle */
+    int far;          /* 1: some coordinate was ever beyond SAP_FAR */
+    uint64_t version; /* rises with every change */
+    size_t bytes;     /* memory in use */
+};
+
+/* A particle on its way: pointers to double[3], NULL for zero. */
+struct sap_jparticle {
+    const double *derivative[SAP_DERIVATIVES];
+    double mass, time;
+    int32_t index;
+};
+
+/* An empty store is all zeros. */
+void sap_jstore_free(struct sap_jstore *store);
+
+/* A particle that waits to be stored. */
+struct sap_staged {
+    double derivative[SAP_DERIVATIVES][3];
+    double mass, time;
+    int32_t address, index;
+};
+
+/*
+ * Makes room for a particle with derivatives up to `terms` at 0 <= address < SAP_ADDRESSES; 0, or -1 if memory
+ * is short: then nothing has changed.
+ */
+int sap_jstore_reserve(struct sap_jstore *store, int address, int terms);
+
+/* Stores a particle where room has been made. */
+void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle);
+
+/* Asks the caches for the place of a particle that will be stored soon. */
+void sap_jstore_fetch(const struct sap_jstore *store, int address);
+
+/* 1 if the address holds a particle. */
+int sap_jstore_has(const struct sap_jstore *store, int address);
+
+/* Copies out what is stored: derivative[k][axis]; the address must hold a particle. */
+void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
+                    int32_t *index);
+
+/* Bytes of a segment with derivatives up to `terms`. */
+size_t sap_jstore_segment_bytes(int terms);
+
+/* The segment of an address, or NULL. */
+static inline const struct sap_segment *sap_jstore_segment(const struct sap_jstore *store, int address)
+{
+    const int s = address / SAP_SEGMENT;
+    return s < store->segments ? store->segment[s] : NULL;
+}
+
+/* Place of an address of a segment (address % SAP_SEGMENT) in a derivative's column: the x axis. */
+static inline size_t sap_jstore_offset(unsigned in)
+{
+    return (size_t)(in / SAP_CPU_LANES) * 3 * SAP_CPU_LANES + in % SAP_CPU_LANES;
+}
+
+/* Whether there is room for a particle with all derivatives at 0 <= address < SAP_ADDRESSES. */
+static inline int sap_jstore_ready(const struct sap_jstore *store, int address)
+{
+    const unsigned at = (unsigned)address / SAP_SEGMENT, in = (unsigned)address % SAP_SEGMENT;
+    const struct sap_segment *s = (int)at < store->segments ? store->segment[at] : NULL;
+    return s && s->terms == SAP_DERIVATIVES - 1 && s->ready[in / SAP_CPU_SUPERPACKET];
+}
+
+/* Notes that an address now holds a (new) particle. */
+static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment *s, int address)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
+    const unsigned bit = 1U << in % SAP_CPU_LANES, old = s->occupied[word];
+    store->count += !(old & bit);
+    s->occupied[word] = (uint16_t)(old | bit);
+    if (address >= store->upper) store->upper = address + 1;
+    s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
+}
+
+/* The index of an address that holds a particle. */
+static inline int32_t sap_jstore_index(const struct sap_jstore *store, int address)
+{
+    return sap_jstore_segment(store, address)->index[address % SAP_SEGMENT];
+}
+
+#endif

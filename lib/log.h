@@ -1,0 +1,53 @@
+/*
+ * log.h - the only way out for messages.
+ *
+ * One message is one line, prefixed "sapporo: ", on stderr or to the caller's
+ * log function.  SAPPORO_VERBOSE (read once, at the first message or open)
+ * decides what exists; see sapporo_set_log in sapporo.h.
+ */
+#ifndef SAP_LOG_H
+#define SAP_LOG_H
+
+#include "sapporo.h"
+
+/* Warnings that a context gives once. */
+enum sap_warning {
+    SAP_WARN_EMPTY_SLOT, /* empty addresses below nj */
+    SAP_WARN_COINCIDENT, /* r = 0 without softening */
+    SAP_WARN_BAD_H2,     /* negative or NaN neighbour radius */
+    SAP_WARN_OTHER_ID,   /* a cluster id that is not open */
+    SAP_WARN_MANY_I,     /* ni > npipes */
+    SAP_WARN_RANGE,      /* coordinates outside the range of the precision */
+    SAP_WARN_BAD_I,      /* i-particles that are not finite */
+    SAP_WARN_OVERFLOW,   /* an infinite result of finite input */
+    SAP_WARN_LISTS_GONE, /* lists asked for too late */
+    SAP_WARN_QUEUE,      /* forces begun and never collected */
+    SAP_WARN_METHOD,     /* SAPPORO_METHOD that does not apply */
+    SAP_WARN_COUNT
+};
+
+/* Most lines a context prints at the default verbosity. */
+enum { SAP_LINES_MAX = 20 };
+
+/* What a context remembers of its messages; guarded by the context's lock. */
+struct sap_notes {
+    unsigned warned; /* bit sap_warning: given */
+    int lines;       /* printed so far */
+    int status;      /* of the last error */
+    char error[256]; /* its text */
+};
+
+/* Level of SAPPORO_VERBOSE; 1 if unset. */
+int sap_verbosity(void);
+
+/* Writes one message if the verbosity asks for it; level is a sapporo_log_level. */
+void sap_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes a warning the first time that this context gives it. */
+void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Records and prints an error; returns status. */
+int sap_error(struct sap_notes *notes, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

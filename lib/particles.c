@@ -1,0 +1,344 @@
+/*
+ * particles.c - storing and reading j-particles.
+ *
+ * A particle goes straight into the store unless a force may still need the
+ * store as it was: then it is staged, and stored when the next force begins.
+ * The paths for single particles do no floating-point arithmetic on values that
+ * the caller has in GRAPE-6 form, see jstore.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "context_private.h"
+#include "fpenv.h"
+
+/* GRAPE-6 factors: what is stored times this is the full derivative. */
+static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
+
+/* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
+static int staged_limit(const sapporo *c) { return c->host.count / 4 > 4096 ? c->host.count / 4 : 4096; }
+
+/* Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches. */
+enum { SAP_STAGE = 512 };
+
+/* ------------------------------------------------------------------ checks */
+
+/*
+ * Numbers that, added to the exponent of a double, carry into the sign bit: if it is infinite or NaN; if it is
+ * SAP_FAR or more.  Integer tests leave the caller's floating-point flags and traps alone.  Two doubles at a time.
+ */
+typedef uint64_t pair __attribute__((vector_size(16)));
+
+static const uint64_t exponent = UINT64_C(0x7FF) << 52;
+static const uint64_t if_not_finite = UINT64_C(1) << 52;
+static const uint64_t if_far = (UINT64_C(2048) - 1023 - 50) << 52;
+
+static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
+
+static inline pair pair_of(double x, double y)
+{
+    pair p;
+    memcpy(&p, &x, sizeof x);
+    memcpy((char *)&p + sizeof x, &y, sizeof y);
+    return p;
+}
+
+static int not_finite(const struct sap_jparticle *p)
+{
+    pair c = carries(pair_of(p->mass, p->time), if_not_finite);
+    for (int k = 0; k < SAP_DERIVATIVES; k++)
+        for (int axis = 0; axis < 3 && p->derivative[k]; axis++)
+            c |= carries(pair_of(p->derivative[k][axis], 0), if_not_finite);
+    return (c[0] | c[1]) >> 63 != 0;
+}
+
+/* The highest derivative that is not zero. */
+static int terms_of(const struct sap_jparticle *p)
+{
+    for (int k = SAP_DERIVATIVES - 1; k > 1; k--) {
+        uint64_t w[3] = {0, 0, 0};
+        if (p->derivative[k]) memcpy(w, p->derivative[k], sizeof w);
+        if ((w[0] | w[1] | w[2]) << 1) return k;
+    }
+    return 1;
+}
+
+/* Messages about a particle that is already staged or stored. */
+static int judge(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if (not_finite(p))
+        return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
+                        address);
+    c->host.far = 1;
+    if (c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_FAR);
+    return SAPPORO_OK;
+}
+
+/* ----------------------------------------------------------------- storing */
+
+/* Copies three doubles to places `stride` apart; returns their carries. */
+__attribute__((always_inline)) static inline pair copy_three(double *to, ptrdiff_t stride, const double *from,
+                                                             uint64_t add)
+{
+    static const double zero[3] = {0, 0, 0};
+    pair xy, z = {0, 0};
+    if (!from) from = zero;
+    memcpy(&xy, from, sizeof xy);
+    memcpy(&z, from + 2, sizeof from[2]);
+    to[0] = from[0];
+    to[stride] = from[1];
+    to[2 * stride] = from[2];
+    return carries(xy, add) | carries(z, add);
+}
+
+/* Copies the derivatives up to `terms`; returns nonzero if the particle must be judged. */
+__attribute__((always_inline)) static inline int copy_particle(double *const *to, ptrdiff_t stride, int terms,
+                                                               const struct sap_jparticle *p)
+{
+    pair c = copy_three(to[0], stride, p->derivative[0], if_far);
+    c |= copy_three(to[1], stride, p->derivative[1], if_not_finite);
+    if (terms >= 2) c |= copy_three(to[2], stride, p->derivative[2], if_not_finite);
+    if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);
+    if (terms >= 4) c |= copy_three(to[4], stride, p->derivative[4], if_not_finite);
+    c |= carries(pair_of(p->mass, p->time), if_not_finite);
+    return (c[0] | c[1]) >> 63 != 0;
+}
+
+/* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
+static void store_staged(sapporo *c)
+{
+    enum { AHEAD = 8 }; /* staged particles whose places are fetched in advance */
+    for (int k = 0; k < c->nstaged; k++) {
+        const struct sap_staged *const later = &c->staged[k + AHEAD];
+        if (k + AHEAD < c->nstaged && later->address != later[-1].address + 1)
+            sap_jstore_fetch(&c->host, later->address);
+        sap_jstore_put(&c->host, &c->staged[k]);
+    }
+    c->nstaged = 0;
+}
+
+int sap_context_settle(sapporo *c)
+{
+    for (sapporo_job *j = c->jobs; j; j = j->next) {
+        if (!j->needs_store) continue;
+        if (!j->delivered) { /* what it may still be asked for must be had now */
+            const int status = c->engine->force->extra(c->store, j->force, j->useful);
+            if (status) return sap_fail(c, status, "neighbours of a force under way: %s", sapporo_status_text(status));
+        }
+        j->needs_store = 0;
+        c->open_needs--;
+    }
+    store_staged(c);
+    return SAPPORO_OK;
+}
+
+/* Makes room for one more staged particle. */
+static int make_room(sapporo *c)
+{
+    if (c->open_needs == 0 && c->nstaged >= SAP_STAGE) {
+        store_staged(c);
+    } else if (c->nstaged >= staged_limit(c)) {
+        const int status = sap_context_settle(c);
+        if (status) return status;
+    }
+    if (c->nstaged < c->staged_room) return SAPPORO_OK;
+    const int room = c->staged_room ? 2 * c->staged_room : SAP_STAGE;
+    struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
+    if (!more) return SAPPORO_ERR_MEMORY;
+    c->staged = more;
+    c->staged_room = room;
+    return SAPPORO_OK;
+}
+
+static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if (c->nstaged >= SAP_STAGE || c->nstaged == c->staged_room) {
+        const int status = make_room(c);
+        if (status) return sap_fail(c, status, "out of memory for the j-particle at address %d", address);
+    }
+    struct sap_staged *s = &c->staged[c->nstaged++];
+    double *const to[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
+                                         s->derivative[4]};
+    s->mass = p->mass;
+    s->time = p->time;
+    s->index = p->index;
+    s->address = address;
+    return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+}
+
+/* Straight into the store: what comes in order finds its place in the nearest cache. */
+static inline int put_stored(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
+    const size_t at = sap_jstore_offset(in);
+    double *const to[SAP_DERIVATIVES] = {
+        s->derivative[0] + at, s->derivative[1] + at, s->terms >= 2 ? s->derivative[2] + at : NULL,
+        s->terms >= 3 ? s->derivative[3] + at : NULL, s->terms >= 4 ? s->derivative[4] + at : NULL};
+    s->mass[in] = p->mass;
+    s->time[in] = p->time;
+    s->index[in] = p->index;
+    sap_jstore_mark(&c->host, s, address);
+    return copy_particle(to, SAP_CPU_LANES, s->terms, p);
+}
+
+/* Stores or stages a particle; the context is locked. */
+static int put(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if ((unsigned)address >= SAP_ADDRESSES)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
+    if (!sap_jstore_ready(&c->host, address) && sap_jstore_reserve(&c->host, address, terms_of(p)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+    const int in_order = address == c->next_address && c->open_needs == 0;
+    if (in_order && c->nstaged) store_staged(c);
+    c->next_address = address + 1;
+    const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
+    if (strange < 0) return strange;
+    return strange ? judge(c, address, p) : SAPPORO_OK;
+}
+
+int sap_context_set_scaled(sapporo *c, int address, int index, double time, double mass, const double *k18,
+                           const double *j6, const double *a2, const double *v, const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    const int status = c->open ? put(c, address, &p) : SAPPORO_ERR_CLOSED;
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* Full derivatives in the form in which they are kept. */
+static void scale_down(double (*to)[3], const double *const *from, struct sap_jparticle *p)
+{
+    for (int k = 0; k < SAP_DERIVATIVES; k++) {
+        p->derivative[k] = NULL;
+        if (!from[k]) continue;
+        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / full[k];
+        p->derivative[k] = to[k];
+    }
+}
+
+int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *particle)
+{
+    double scaled[SAP_DERIVATIVES][3];
+    const double *from[SAP_DERIVATIVES];
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    if (!particle) {
+        const int status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particle: no particle");
+        sap_unlock(&c->busy);
+        return status;
+    }
+    const sap_fpenv caller = sap_fp_enter();
+    struct sap_jparticle p = {.mass = particle->mass, .time = particle->time, .index = particle->index};
+    for (int k = 0; k < SAP_DERIVATIVES; k++) from[k] = particle->derivative[k];
+    scale_down(scaled, from, &p);
+    const int status = put(c, address, &p);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* Place of particle k in a column of elements of `size` bytes; NULL: absent. */
+static const void *at(const sapporo_column *column, int k, size_t size)
+{
+    if (!column->base) return NULL;
+    const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
+    return (const char *)column->base + k * stride;
+}
+
+static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
+{
+    double scaled[SAP_DERIVATIVES][3], copy[SAP_DERIVATIVES][3];
+    const double *from[SAP_DERIVATIVES];
+    struct sap_jparticle p = {.index = first + k};
+    const void *q;
+    for (int d = 0; d < SAP_DERIVATIVES; d++) { /* copied, as strides may leave values unaligned */
+        q = at(&all->derivative[d], k, sizeof copy[d]);
+        from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
+    }
+    if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);
+    if ((q = at(&all->time, k, sizeof p.time))) memcpy(&p.time, q, sizeof p.time);
+    if ((q = at(&all->index, k, sizeof p.index))) memcpy(&p.index, q, sizeof p.index);
+    scale_down(scaled, from, &p);
+    return put(c, first + k, &p);
+}
+
+int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles *particles)
+{
+    int status = SAPPORO_OK;
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    if (!particles || particles->size < sizeof *particles || !particles->derivative[0].base || n < 0 || first < 0 ||
+        first > SAP_ADDRESSES - n) {
+        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
+        sap_unlock(&c->busy);
+        return status;
+    }
+    const sap_fpenv caller = sap_fp_enter();
+    for (int k = 0; k < n; k++) {
+        const int one = put_row(c, first, k, particles);
+        if (one) status = one;
+        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
+    }
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* ----------------------------------------------------------------- reading */
+
+static void read_back(const sapporo *c, int address, int predicted, sapporo_particle *out)
+{
+    double kept[SAP_DERIVATIVES][3];
+    int32_t index;
+    sap_jstore_get(&c->host, address, kept, &out->mass, &out->time, &index);
+    out->index = index;
+    for (int k = 0; k < SAP_DERIVATIVES; k++)
+        for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * full[k];
+    if (!predicted) return;
+    sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
+    out->time = c->time;
+}
+
+int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particle *particle)
+{
+    if (!c) return SAPPORO_ERR_CLOSED;
+    if (!particle) return SAPPORO_ERR_ARGUMENT;
+    memset(particle, 0, sizeof *particle);
+    sap_lock(&c->busy);
+    const sap_fpenv caller = sap_fp_enter();
+    int status = c->nstaged ? sap_context_settle(c) : SAPPORO_OK;
+    if (!status && sap_jstore_has(&c->host, address)) {
+        read_back(c, address, predicted, particle);
+    } else {
+        if (!status) status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
+        for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
+            for (int axis = 0; axis < 3; axis++) particle->derivative[k][axis] = NAN;
+        particle->mass = particle->time = NAN;
+        particle->index = -1;
+    }
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_clear_particles(sapporo *c)
+{
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    const int status = sap_context_settle(c);
+    if (!status) {
+        const uint64_t version = c->host.version;
+        sap_jstore_free(&c->host);
+        c->host.version = version; /* goes on rising: what engines remember of old tiles never fits new ones */
+    }
+    sap_unlock(&c->busy);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* process.c - the state of process.h as it is when the library is loaded. */
+#include "process.h"
+
+struct sap_process sap_process = {
+    .closed_lock = ATOMIC_FLAG_INIT,
+    .machine = {.lock = ATOMIC_FLAG_INIT},
+    .log_lock = ATOMIC_FLAG_INIT,
+    .notes_lock = ATOMIC_FLAG_INIT,
+    .verbosity = -1,
+    .g6 = {.lock = ATOMIC_FLAG_INIT, .sort_mode = 1},
+};
+
+_Thread_local char sap_open_error[256];

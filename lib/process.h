@@ -1,0 +1,75 @@
+/*
+ * process.h - everything in this library that is global and mutable.
+ *
+ * There is one struct of each kind of state, and nothing else outlives a call
+ * without belonging to a context.  None of it is torn down when the process
+ * ends, so calls from atexit handlers and from other threads stay harmless.
+ */
+#ifndef SAP_PROCESS_H
+#define SAP_PROCESS_H
+
+#include <stdatomic.h>
+
+#include "log.h"
+#include "sapporo.h"
+
+struct sap_g6_cluster; /* g6_table.h */
+
+/* Cluster ids below this are found by one look into a table. */
+enum { SAP_G6_DIRECT = 256 };
+
+/* The GRAPE-6 clusters.  Readers take no lock; `lock` is for opening and closing (g6_table.c). */
+struct sap_g6_table {
+    atomic_flag lock;
+    _Atomic(struct sap_g6_cluster *) direct[SAP_G6_DIRECT]; /* by id; NULL: never opened */
+    _Atomic(struct sap_g6_cluster *) all;                   /* list of all that ever were, also of other ids */
+    _Atomic(struct sap_g6_cluster *) only;                  /* the only open one; NULL: none, or several */
+    atomic_int open;                                        /* how many are open */
+    atomic_int sort_mode;                                   /* g6_set_neighbour_list_sort_mode */
+};
+
+/* Complaints about the surroundings of the process; each is made once. */
+enum sap_complaint {
+    SAP_COMPLAINT_SAPPORO2_CONFIG, /* a malformed sapporo2.config */
+    SAP_COMPLAINT_SAPPORO_CONFIG   /* a malformed sapporo.config */
+};
+
+/* What the processor is; found out once (cpu_sse/isa.c) and never changed. */
+struct sap_machine {
+    atomic_flag lock;
+    atomic_int known;
+    unsigned paths; /* bit sap_isa: can be used */
+    char vendor[16];
+};
+
+struct sap_process {
+    struct sap_machine machine;
+
+    /* contexts (context.c) */
+    atomic_flag closed_lock; /* guards closed */
+    sapporo *closed;         /* memory of closed contexts */
+
+    /* threads (threads.c) */
+    int forked; /* 1 in a child after fork */
+
+    /* messages (log.c) */
+    atomic_flag log_lock;     /* guards log and log_user */
+    sapporo_log_function log; /* NULL: stderr */
+    void *log_user;
+    atomic_int verbosity;   /* SAPPORO_VERBOSE; -1: not read yet */
+    atomic_flag notes_lock; /* guards notes */
+    struct sap_notes notes; /* of messages that belong to no context */
+
+    /* settings (options.c, npipes.c) */
+    atomic_uint complained; /* bit sap_complaint: made */
+    atomic_int npipes;      /* answer of g6_npipes; 0: not asked yet */
+
+    struct sap_g6_table g6;
+};
+
+extern struct sap_process sap_process;
+
+/* Why the last sapporo_open of this thread failed; "" if it did not. */
+extern _Thread_local char sap_open_error[256];
+
+#endif

@@ -1,0 +1,155 @@
+#!/bin/sh
+# Checks of the sources that need no build.  Prints TAP.
+#
+#   lint.sh             all checks
+#   lint.sh --format    rewrites the sources with clang-format
+#
+# clang-format is pinned to one version, because versions format differently.
+
+version=14
+make=${MAKE:-make}
+failures=0
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+
+# Sources of ours that exist, by folder.
+sources() {
+    for folder in "$@"; do
+        [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cl'
+    done | sort
+}
+library=$(sources include lib cpu_sse kernels_cuda kernels_ocl)
+all="$library $(sources examples test)"
+scripts=$(find test .ci -type f \( -name '*.sh' -o -path .ci/run \) | sort)
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+skipped() { echo "ok - $1 # SKIP $2"; }
+
+# none TITLE: the log must be empty
+none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+
+# tool NAME: the command of the pinned version, or nothing
+tool() {
+    for command in "$1-$version" "$1"; do
+        command -v "$command" >/dev/null 2>&1 && "$command" --version | grep -q "version $version\." && echo "$command" && return
+    done
+}
+
+format=$(tool clang-format)
+if [ "${1:-}" = --format ]; then
+    [ -n "$format" ] || { echo "clang-format $version is missing" >&2; exit 1; }
+    # shellcheck disable=SC2086 # a list of files
+    exec "$format" -i $all
+fi
+
+# ---- tools
+
+if [ -n "$format" ]; then
+    # shellcheck disable=SC2086 # a list of files
+    "$format" --dry-run --Werror $all >"$work/log" 2>&1
+    verdict $? "clang-format"
+else
+    skipped clang-format "clang-format $version is missing"
+fi
+
+tidy=$(tool clang-tidy)
+if [ -n "$tidy" ]; then
+    # The flags of each source, as make has them; gcc's own flags are unknown to clang.
+    "$make" --no-print-directory compile_commands.json >"$work/log" 2>&1 &&
+        sed 's/ -fno-tree-slp-vectorize//' build/compile_commands.json >"$work/compile_commands.json" &&
+        sed -n 's/.*"file": "\([^"]*\)".*/\1/p' "$work/compile_commands.json" |
+        xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$tidy" --quiet -p "$work" >"$work/log" 2>&1
+    status=$?
+    if grep -E '(error|warning): ' "$work/log" >"$work/shown"; then sort -u "$work/shown" >"$work/log"; fi
+    verdict $status "clang-tidy"
+else
+    skipped clang-tidy "clang-tidy $version is missing"
+fi
+
+if command -v cppcheck >/dev/null 2>&1; then
+    # Kernels keep values of their working type, float or double, in rooms that are declared as double.
+    # shellcheck disable=SC2046 # a list of folders
+    cppcheck --quiet --std=c11 --language=c --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
+        --suppress=missingInclude --suppress=unmatchedSuppression \
+        --suppress='invalidPointerCast:cpu_sse/*' --library=posix --max-configs=4 \
+        -Iinclude -Ilib -Icpu_sse -Iexamples/common -Itest/support -DSAP_NPIPES=16384 -DSAP_HAVE_SSE2=1 \
+        -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$(getconf _NPROCESSORS_ONLN)" \
+        $(for folder in lib cpu_sse examples test; do sources $folder | grep -q '\.c$' && echo $folder; done) >"$work/log" 2>&1
+    verdict $? "cppcheck"
+else
+    skipped cppcheck "cppcheck is missing"
+fi
+
+if command -v shellcheck >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # a list of files
+    shellcheck $scripts >"$work/log" 2>&1
+    verdict $? "shellcheck"
+else
+    skipped shellcheck "shellcheck is missing"
+fi
+
+# ---- rules of the house
+
+# The sources without strings and comments, each line behind its place.
+# shellcheck disable=SC2086 # a list of files
+awk '
+FNR == 1 { inside = 0 }
+{
+    line = $0
+    gsub(/\\./, "", line)
+    gsub(/"[^"]*"/, "\"\"", line)
+    text = ""
+    while (line != "") {
+        if (inside) {
+            end = index(line, "*/")
+            if (end == 0) break
+            line = substr(line, end + 2)
+            inside = 0
+        } else {
+            start = match(line, /\/\*|\/\//)
+            if (start == 0) { text = text line; break }
+            text = text substr(line, 1, start - 1)
+            if (substr(line, start, 2) == "//") break
+            line = substr(line, start + 2)
+            inside = 1
+        }
+    }
+    print FILENAME ":" FNR ": " text
+}' $library >"$work/code"
+
+grep -E '[^_[:alnum:]](exit|_exit|_Exit|quick_exit|abort|assert|raise)[[:space:]]*\(' "$work/code" >"$work/log"
+none "the library never ends the process of its caller"
+
+grep -Ev '^lib/log\.c:' "$work/code" |
+    grep -E '[^_[:alnum:]](v?f?printf|v?dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror|v?sprintf)[[:space:]]*\(' >"$work/log"
+none "the library speaks through lib/log.c alone"
+
+# shellcheck disable=SC2086 # a list of files
+grep -nEi '\b(todo|fixme|xxx)\b' $library >"$work/log"
+none "nothing is left to do in the library's sources"
+
+# shellcheck disable=SC2086 # a list of files
+for file in $all $scripts; do
+    limit=500
+    case $file in cpu_sse/* | kernels_*) limit=800 ;; esac
+    lines=$(wc -l <"$file")
+    [ "$lines" -le $limit ] || echo "$file: $lines lines, at most $limit"
+done >"$work/log"
+none "no source is longer than 500 lines, kernels 800"
+
+# shellcheck disable=SC2046 # a list of files
+grep -InE '(^|[^[:alnum:]_])/(home|root|Users)/' $(find Makefile README.md docs include lib cpu_sse kernels_cuda \
+    kernels_ocl examples test .ci -type f 2>/dev/null) >"$work/log"
+none "no path of one machine"
+
+exit $((failures > 0))

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Installs what `make check` needs and this machine lacks, on Debian and its kin.
+#
+#   setup.sh            libcmocka and gfortran; with CI=true also compilers and linters
+#
+# Elsewhere, or without the right to install, it says what is missing and goes
+# on: the tests in question are then reported as skipped.  SETUP=0 installs nothing.
+
+missing=
+reasons=
+
+# want PACKAGE REASON COMMAND...: notes a package whose test command fails
+want() {
+    package=$1
+    reason=$2
+    shift 2
+    "$@" >/dev/null 2>&1 && return
+    missing="$missing $package"
+    reasons="$reasons
+  $package: $reason"
+}
+
+has_header() { echo "#include <$1>" | ${CC:-cc} -E -include stdarg.h -include stddef.h -include setjmp.h -include stdint.h -; }
+links_openmp() { echo '#include <omp.h>
+int main(void) { return omp_get_max_threads() < 1; }' | clang -fopenmp -x c - -o /dev/null; }
+
+if [ "${CI:-}" = true ]; then
+    want gcc "a compiler" command -v gcc
+    want libc6-dev "headers of the C library" test -f /usr/include/stdio.h
+    want make "the build" command -v make
+    want binutils "nm and readelf for test_symbols" command -v readelf
+    want clang "the second compiler" command -v clang
+    want libomp-dev "OpenMP of clang" links_openmp
+    want clang-format-14 "lint" command -v clang-format-14
+    want clang-tidy-14 "lint" command -v clang-tidy-14
+    want cppcheck "lint" command -v cppcheck
+    want shellcheck "lint" command -v shellcheck
+    want pkg-config "test_install" command -v pkg-config
+    want cmake "test_install" command -v cmake
+fi
+want libcmocka-dev "the tests in C" has_header cmocka.h
+want gfortran "the Fortran example" command -v "${FC:-gfortran}"
+[ -z "$missing" ] && exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then as_root="sudo -n"; else as_root=no; fi
+fi
+
+if [ "${SETUP:-1}" != 0 ] && [ "$as_root" != no ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing$missing"
+    log=$(mktemp) || exit 1
+    # shellcheck disable=SC2086 # lists of words
+    install() { DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y --no-install-recommends $missing >"$log" 2>&1 </dev/null; }
+    # The lists of packages may be missing or old.
+    if install || { $as_root apt-get update >/dev/null 2>&1 && install; }; then
+        rm -f "$log" build/probe-*.mk # the compiler may do more now
+        exit 0
+    fi
+    tail -n 5 "$log"
+    rm -f "$log"
+fi
+
+echo "missing, so that some tests will be skipped:$reasons"
+echo "on Debian or Ubuntu: apt-get install$missing"
+[ "${CI:-}" != true ]

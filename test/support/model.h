@@ -1,0 +1,134 @@
+/*
+ * model.h - star clusters for tests, and forces on them through sapporo.h.
+ *
+ * A problem is everything that a force depends on; an answer is everything that
+ * the library says about it.
+ */
+#ifndef TEST_MODEL_H
+#define TEST_MODEL_H
+
+#include <stddef.h>
+
+#include "rng.h"
+#include "sapporo.h"
+
+enum { TERMS = 5 }; /* x, v, acceleration, jerk, snap */
+
+/* A j-particle; derivatives are full values at its own time. */
+struct body {
+    double derivative[TERMS][3];
+    double mass, time;
+    int index, address;
+};
+
+/* An i-particle. */
+struct target {
+    double x[3], v[3], h2;
+    int index;
+};
+
+struct problem {
+    int nbodies, ntargets;
+    struct body *body; /* in order of arrival */
+    struct target *target;
+    int nj, no_index; /* no_index: i-particles have none, every pair counts */
+    double time, eps2;
+};
+
+/* Memory of zeros; there is always some. */
+void *zeroed(size_t n, size_t size);
+
+/* 1 if n doubles have the same bits. */
+int same_doubles(const double *a, const double *b, int n);
+
+/* Kilobytes of this process in memory; 0 if it is not told. */
+long resident_kilobytes(void);
+
+void problem_free(struct problem *p);
+
+/* Room for bodies and targets, all zero. */
+void problem_new(struct problem *p, int nbodies, int ntargets);
+
+/* A Plummer sphere of mass 1 in N-body units at time 0, address k at place k, indices in no order. */
+void model_plummer(struct body *body, int n, uint64_t seed);
+
+/* Gives bodies acceleration, jerk and snap as a Plummer sphere's field would, up to derivative `highest`. */
+void model_derivatives(struct body *body, int n, int highest);
+
+/* Sets the times of bodies anywhere within `spread` of `middle`. */
+void model_times(struct body *body, int n, double middle, double spread, uint64_t seed);
+
+/* Brings elements into random order. */
+void model_shuffle(void *base, int n, size_t size, uint64_t seed);
+
+/* ---- engines: instruction paths times precisions ---- */
+
+struct engine {
+    const char *name, *isa;
+    sapporo_precision precision;
+};
+
+enum { ISAS = 4, ENGINES = 3 * ISAS };
+
+extern const struct engine engines[ENGINES];
+
+/* 1 if this machine and build have the path; tells `skip: why` if not. */
+int engine_usable(const struct engine *engine);
+
+/* A context on an engine; fails the test if there is none. */
+sapporo *engine_open(const struct engine *engine, int threads);
+
+/* ---- forces ---- */
+
+enum { OUT_NEAREST = SAPPORO_WANT_NEAREST, OUT_LISTS = SAPPORO_WANT_LISTS };
+
+/* How a force is asked for. */
+struct ask {
+    unsigned outputs; /* OUT_: delivered beside the sums */
+    unsigned want;    /* the hint to sapporo_force_begin */
+    int batch;        /* i-particles a call; 0: all */
+};
+
+struct answer {
+    double acc[3], jerk[3], pot, nearest_r2;
+    int nearest, nlist;
+    int *list;
+};
+
+/* Loads the bodies in their order, and sets the time. */
+void problem_load(sapporo *c, const struct problem *p);
+
+/* The request of targets from, from + 1, ... */
+sapporo_request problem_request(const struct problem *p, int from, int n);
+
+/* Forces on all targets; every call must return SAPPORO_OK.  Free with answers_free. */
+struct answer *problem_solve(sapporo *c, const struct problem *p, const struct ask *how);
+void answers_free(struct answer *a, int n);
+
+/* Gets the list of a job's target i. */
+void answer_take_list(struct answer *a, sapporo_job *job, int i);
+
+/* ---- the same bits, whatever else ---- */
+
+enum { STANDARD_N = 4700, STANDARD_NI = 200 };
+
+/* Three tiles with gaps, the last not full, predicted from times of their own. */
+void standard_problem(struct problem *p, double eps2);
+
+/* Answers from a context of its own. */
+struct answer *solve_with(const struct engine *e, int threads, const struct problem *p, const struct ask *how);
+
+/* What must be so on an engine: `standard` are all answers of one thread that takes all targets at once. */
+typedef void engine_test(const struct engine *e, const struct problem *p, const struct answer *standard);
+
+/* Runs a test on every usable engine, with and without softening. */
+void on_all_engines(engine_test *test);
+
+/* Checks answers against the standard, and frees them. */
+void expect(const char *what, const struct engine *e, const struct problem *p, struct answer *a,
+            const struct answer *standard, unsigned outputs);
+
+/* Fails the test where answers differ in a bit; outputs names what is compared beside the sums. */
+void answers_same(const char *what, const struct answer *a, const struct answer *b, int n, unsigned outputs);
+
+#endif

@@ -1,0 +1,193 @@
+/* reference.c - see reference.h. */
+#include "reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct predicted {
+    real x[3], v[3];
+    double x_size, v_size, mass;
+    int index, address;
+};
+
+struct reference {
+    const struct problem *problem;
+    int n;
+    struct predicted *j; /* those that take part: addresses below nj, the last that came at each */
+};
+
+static double norm(const real *x) { return (double)sqrtl(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+static double size_of(const double *x)
+{
+    const real wide[3] = {x[0], x[1], x[2]};
+    return norm(wide);
+}
+
+/* ---------------------------------------------------------------- predictor */
+
+/* x = sum d_k dt^k / k!, from derivative `first` on; returns the sum of the terms' sizes. */
+static double taylor(const struct body *b, int first, real dt, real *x)
+{
+    double sizes = 0;
+    real factor = 1;
+    x[0] = x[1] = x[2] = 0;
+    for (int k = first; k < TERMS; k++) {
+        for (int c = 0; c < 3; c++) x[c] += factor * b->derivative[k][c];
+        sizes += fabs((double)factor) * size_of(b->derivative[k]);
+        factor *= dt / (k - first + 1);
+    }
+    return sizes;
+}
+
+void reference_predict(const struct body *body, double time, real *x, real *v, double *x_size, double *v_size)
+{
+    const real dt = (real)time - body->time;
+    real unused[3];
+    const double sizes = taylor(body, 0, dt, x);
+    const double v_sizes = taylor(body, 1, dt, v ? v : unused);
+    if (x_size) *x_size = sizes;
+    if (v_size) *v_size = v_sizes;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct predicted *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Whether a later body has the same address. */
+static int overwritten(const struct problem *p, int k, const int *last_at)
+{
+    return p->body[k].address <= p->nbodies * 8 && last_at[p->body[k].address] != k;
+}
+
+struct reference *reference_new(const struct problem *p)
+{
+    struct reference *r = zeroed(1, sizeof *r);
+    int *last_at = zeroed((size_t)p->nbodies * 8, sizeof *last_at); /* addresses beyond come once */
+    r->j = zeroed((size_t)p->nbodies, sizeof *r->j);
+    r->problem = p;
+    for (int k = 0; k < p->nbodies; k++)
+        if (p->body[k].address <= p->nbodies * 8) last_at[p->body[k].address] = k;
+    for (int k = 0; k < p->nbodies; k++) {
+        const struct body *b = &p->body[k];
+        if (b->address >= p->nj || overwritten(p, k, last_at)) continue;
+        struct predicted *j = &r->j[r->n++];
+        reference_predict(b, p->time, j->x, j->v, &j->x_size, &j->v_size);
+        j->mass = b->mass;
+        j->index = b->index;
+        j->address = b->address;
+    }
+    free(last_at);
+    qsort(r->j, (size_t)r->n, sizeof *r->j, by_address);
+    return r;
+}
+
+void reference_free(struct reference *r)
+{
+    if (r) free(r->j);
+    free(r);
+}
+
+/* ------------------------------------------------------------------- a pair */
+
+/* Differences of one pair. */
+struct pair {
+    real r[3], v[3], r2, softened2;
+    double x_size, v_size;
+};
+
+static void difference(const struct predicted *j, const struct target *i, double eps2, struct pair *p)
+{
+    p->r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        p->r[c] = j->x[c] - i->x[c];
+        p->v[c] = j->v[c] - i->v[c];
+        p->r2 += p->r[c] * p->r[c];
+    }
+    p->softened2 = p->r2 + eps2;
+    p->x_size = j->x_size + size_of(i->x);
+    p->v_size = j->v_size + size_of(i->v);
+}
+
+static void add_terms(const struct pair *p, double m, struct exact *e)
+{
+    const real one = 1 / sqrtl(p->softened2), three = one * one * one;
+    const real rv = p->r[0] * p->v[0] + p->r[1] * p->v[1] + p->r[2] * p->v[2];
+    e->pot -= m * one;
+    for (int c = 0; c < 3; c++) {
+        e->acc[c] += m * three * p->r[c];
+        e->jerk[c] += m * three * (p->v[c] - 3 * rv * one * one * p->r[c]);
+    }
+}
+
+/*
+ * How much errors of a pair can change: with a relative error e of the
+ * coordinates, r is off by e * x_size, and
+ *     d(1/R) <= dr / R^2,  d(r/R^3) <= 4 dr / R^3,  d(jerk) <= 24 v dr / R^4 + 4 dv / R^3.
+ */
+static void add_sizes(const struct pair *p, double m, struct exact *e)
+{
+    const double R = (double)sqrtl(p->softened2), r = norm(p->r), v = norm(p->v), size = fabs(m);
+    const double rv = fabs((double)(p->r[0] * p->v[0] + p->r[1] * p->v[1] + p->r[2] * p->v[2]));
+    e->size[POT] += size / R;
+    e->size[ACC] += size * r / (R * R * R);
+    e->size[JERK] += size * (v / (R * R * R) + 3 * rv * r / (R * R * R * R * R));
+    e->by_x[POT] += size * p->x_size / (R * R);
+    e->by_x[ACC] += 4 * size * p->x_size / (R * R * R);
+    e->by_x[JERK] += 24 * size * v * p->x_size / (R * R * R * R);
+    e->by_v += 4 * size * p->v_size / (R * R * R);
+    if (p->x_size / R > e->worst) e->worst = p->x_size / R;
+}
+
+/* --------------------------------------------------------------- neighbours */
+
+static int ascending(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_list(struct exact *e)
+{
+    int kept = 0;
+    qsort(e->list, (size_t)e->nlist, sizeof *e->list, ascending);
+    for (int k = 0; k < e->nlist; k++)
+        if (k == 0 || e->list[k] != e->list[k - 1]) e->list[kept++] = e->list[k];
+    e->nlist = kept;
+}
+
+static void look_at(const struct predicted *j, const struct target *i, const struct pair *p, real *best,
+                    struct exact *e)
+{
+    if (p->r2 < *best) { /* addresses rise: the first of equals stays */
+        *best = p->r2;
+        e->address = j->address;
+        e->nearest = j->index;
+        e->nearest_x = p->x_size;
+    }
+    if (i->h2 > 0 && p->r2 < i->h2) e->list[e->nlist++] = j->index;
+}
+
+void reference_solve(const struct reference *r, int i, struct exact *e)
+{
+    const struct problem *p = r->problem;
+    const struct target *t = &p->target[i];
+    real best = INFINITY;
+    memset(e, 0, sizeof *e);
+    e->address = e->nearest = -1;
+    e->list = zeroed((size_t)r->n, sizeof *e->list);
+    for (int k = 0; k < r->n; k++) {
+        struct pair pair;
+        if (!p->no_index && r->j[k].index == t->index) continue;
+        difference(&r->j[k], t, p->eps2, &pair);
+        look_at(&r->j[k], t, &pair, &best, e);
+        if (!(pair.softened2 > 0)) continue; /* zero distance without softening: skipped */
+        add_terms(&pair, r->j[k].mass, e);
+        add_sizes(&pair, r->j[k].mass, e);
+    }
+    e->nearest_r2 = (double)best;
+    sort_list(e);
+}

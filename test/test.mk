@@ -1,0 +1,50 @@
+# test.mk - make check, tests, lint, format.
+#
+# test/test_X.c is a CMocka program, linked with the static library so that it
+# reaches what the shared one hides; test/test_X.sh runs from the top folder.
+# TESTS="X Y" chooses by X, EXCEPT="X Y" leaves out.
+
+TEST_SOURCES  := $(sort $(wildcard test/test_*.c))
+TEST_SCRIPTS  := $(sort $(wildcard test/test_*.sh))
+TEST_SUPPORT  := $(call objects,$(sort $(wildcard test/support/*.c)))
+ALL_TESTS     := lint $(sort $(patsubst test/test_%,%,$(basename $(TEST_SOURCES) $(TEST_SCRIPTS))))
+bare           = $(patsubst test_%,%,$(basename $(notdir $1)))
+CHOSEN        := $(filter-out $(call bare,$(EXCEPT)),$(if $(TESTS),$(call bare,$(TESTS)),$(ALL_TESTS)))
+TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter $(CHOSEN:%=test/test_%.c),$(TEST_SOURCES)))
+
+# Reported as skipped.
+NOT_BUILT     := $(patsubst %.f90,%_f90,$(filter-out $(FORTRAN),$(wildcard examples/*.f90)))
+
+CPUS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+parallel = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CPUS))
+
+$(B)/test/libsupport.a: $(TEST_SUPPORT)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)$(AR) qcs $@ $^
+
+$(TEST_SOURCES:%.c=$(B)/%): %: %.o $(B)/test/libsupport.a $(B)/examples/libcommon.a $(B)/lib/libsapporo.a
+	$(call say,LINK,$(@:$(B)/%=%))
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+.PHONY: check check-build check-run tests lint format
+check:
+	@test/setup.sh
+	@+$(MAKE) --no-print-directory $(parallel) all
+	@+$(MAKE) --no-print-directory check-run
+
+# A test that does not compile fails alone.
+check-run:
+	@+if printf 'int main(void) { return 0; }\n' | $(CC) -x c - -o build/cmocka.out -lcmocka 2>/dev/null; then \
+	    $(MAKE) --no-print-directory -k $(parallel) tests || :; else export NO_CMOCKA='libcmocka is missing'; fi; \
+	CC='$(CC)' FC='$(FC)' OPENMP_FLAGS='$(OPENMP_FLAGS)' SANITIZE='$(SANITIZE)' MAKE='$(MAKE)' \
+	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \
+	    test/run.sh $(B) $(CHOSEN)
+
+tests: $(TEST_PROGRAMS)
+	@:
+
+lint:
+	@CC='$(CC)' MAKE='$(MAKE)' test/lint.sh
+
+format:
+	@test/lint.sh --format

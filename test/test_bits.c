@@ -1,0 +1,270 @@
+/*
+ * test_bits.c - the same particles give the same bits: whatever the threads, the batches, the order of arrival,
+ * the other outputs, the process.
+ *
+ *   test_bits               all tests
+ *   test_bits --forces      forces of every kind on the main stack, no CMocka: for test_stack.sh
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+enum { ALL = OUT_NEAREST | OUT_LISTS };
+
+static const struct ask everything = {ALL, ALL, 0};
+
+/* ------------------------------------------------------------ threads, batches */
+
+/* Of targets: below the sizes of groups, at them, above; few_i, shared ranges and whole groups all come. */
+static const int batches[] = {1, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 0};
+
+static void batch_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    struct problem part = *p;
+    for (size_t k = 0; k < sizeof batches / sizeof batches[0]; k++)
+        for (int threads = 1; threads <= 4; threads++) {
+            const struct ask ask = {ALL, ALL, batches[k]};
+            char what[40];
+            if (threads % 2 != (int)k % 2 && batches[k] && batches[k] < 48) continue; /* spares time */
+            part.ntargets = batches[k] == 1 ? 20 : p->ntargets;
+            snprintf(what, sizeof what, "%d threads, batches of %d", threads, batches[k]);
+            expect(what, e, &part, solve_with(e, threads, &part, &ask), standard, ALL);
+        }
+}
+
+static void threads_and_batches(void **state)
+{
+    (void)state;
+    on_all_engines(batch_test);
+}
+
+/* ------------------------------------------------------------ arrival, outputs */
+
+static void put_columns(sapporo *c, const struct problem *p)
+{
+    for (int from = 0; from < p->nbodies; from += 1000) { /* addresses run in blocks of a thousand */
+        const struct body *b = &p->body[from];
+        const ptrdiff_t stride = sizeof *b;
+        sapporo_particles all = {
+            .size = sizeof all, .mass = {&b->mass, stride}, .time = {&b->time, stride}, .index = {&b->index, stride}};
+        for (int d = 0; d < TERMS; d++) all.derivative[d] = (sapporo_column){b->derivative[d], stride};
+        const int n = p->nbodies - from < 1000 ? p->nbodies - from : 1000;
+        assert_int_equal(sapporo_set_particles(c, b->address, n, &all), SAPPORO_OK);
+    }
+    sapporo_set_time(c, p->time);
+}
+
+static void arrival_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    struct problem other = *p;
+    other.body = zeroed((size_t)p->nbodies, sizeof *other.body);
+    memcpy(other.body, p->body, (size_t)p->nbodies * sizeof *other.body);
+    model_shuffle(other.body, p->nbodies, sizeof *other.body, 3);
+    expect("any order", e, p, solve_with(e, 2, &other, &everything), standard, ALL);
+
+    sapporo *c = engine_open(e, 1);
+    put_columns(c, p);
+    expect("columns", e, p, problem_solve(c, p, &everything), standard, ALL);
+    for (int k = 0; k < 100; k++) other.body[k].mass *= 3; /* then the right ones again, while nothing else changes */
+    problem_load(c, &other);
+    answers_free(problem_solve(c, p, &everything), p->ntargets);
+    problem_load(c, p);
+    expect("sent again", e, p, problem_solve(c, p, &everything), standard, ALL);
+    sapporo_set_time(c, p->time + 1);
+    answers_free(problem_solve(c, p, &everything), p->ntargets);
+    sapporo_set_time(c, p->time);
+    expect("time and back", e, p, problem_solve(c, p, &everything), standard, ALL);
+    expect("again", e, p, problem_solve(c, p, &everything), standard, ALL);
+    sapporo_clear_particles(c);
+    problem_load(c, &other);
+    problem_load(c, p);
+    expect("after clearing", e, p, problem_solve(c, p, &everything), standard, ALL);
+    sapporo_close(c);
+    free(other.body);
+}
+
+static void arrival(void **state)
+{
+    (void)state;
+    on_all_engines(arrival_test);
+}
+
+static void output_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    static const struct ask asks[] = {{0, 0, 0},           {0, ALL, 0},
+                                      {OUT_NEAREST, 0, 0}, {OUT_NEAREST, OUT_NEAREST, 0},
+                                      {OUT_LISTS, 0, 0},   {OUT_LISTS, OUT_LISTS, 0},
+                                      {ALL, 0, 0},         {ALL, OUT_NEAREST, 0},
+                                      {ALL, 0, 16},        {OUT_LISTS, 0, 60},
+                                      {OUT_NEAREST, 0, 40}};
+    for (size_t k = 0; k < sizeof asks / sizeof asks[0]; k++) {
+        char what[40];
+        snprintf(what, sizeof what, "asked for %u with hint %u", asks[k].outputs, asks[k].want);
+        expect(what, e, p, solve_with(e, 1 + (int)k % 3, p, &asks[k]), standard, asks[k].outputs);
+    }
+}
+
+static void outputs(void **state)
+{
+    (void)state;
+    on_all_engines(output_test);
+}
+
+/* ------------------------------------------------------- regions, forks, stacks */
+
+#if defined(_OPENMP)
+
+/* One context a thread, all at once; answers are compared outside, as CMocka knows one thread. */
+static void region_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    enum { THREADS = 3 };
+    sapporo *c[THREADS];
+    struct answer *a[THREADS] = {NULL};
+    for (int t = 0; t < THREADS; t++) problem_load(c[t] = engine_open(e, 4), p);
+#pragma omp parallel for num_threads(THREADS) schedule(static, 1)
+    for (int t = 0; t < THREADS; t++) {
+        const struct ask ask = {ALL, t ? ALL : 0, t == 2 ? 40 : 0};
+        a[t] = problem_solve(c[t], p, &ask);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        expect("inside a parallel region", e, p, a[t], standard, ALL);
+        sapporo_close(c[t]);
+    }
+}
+
+#endif
+
+static void parallel_regions(void **state)
+{
+    (void)state;
+#if defined(_OPENMP)
+    on_all_engines(region_test);
+#else
+    print_message("skip: built without OpenMP\n");
+    skip();
+#endif
+}
+
+/* The child computes with the parent's context and with one of its own; 0 if all is well. */
+static int in_child(const struct engine *e, sapporo *parents, const struct problem *p, const struct answer *standard)
+{
+    alarm(60); /* hangs count as failures */
+    answers_free(problem_solve(parents, p, &everything), p->ntargets);
+    expect("child, context of the parent", e, p, problem_solve(parents, p, &everything), standard, ALL);
+    expect("child, own context", e, p, solve_with(e, 4, p, &everything), standard, ALL);
+    return 0;
+}
+
+static void fork_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    int status = -1;
+    sapporo *c = engine_open(e, 4);
+    problem_load(c, p);
+    expect("before fork", e, p, problem_solve(c, p, &everything), standard, ALL);
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(in_child(e, c, p, standard));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) fail_msg("%s: the child ended with %x", e->name, (unsigned)status);
+    expect("parent after fork", e, p, problem_solve(c, p, &everything), standard, ALL);
+    sapporo_close(c);
+}
+
+static void after_fork(void **state)
+{
+    (void)state;
+    on_all_engines(fork_test);
+}
+
+/* Forces of every kind on whatever stack there is: by few, shared, by groups, with lists, late. */
+static void run_all_kinds(const struct engine *e, int threads, const struct problem *p, const struct answer *standard)
+{
+    static const struct ask asks[] = {{ALL, ALL, 0}, {ALL, ALL, 7}, {ALL, 0, 60}, {0, 0, 100}};
+    for (size_t k = 0; k < sizeof asks / sizeof asks[0]; k++)
+        expect("small stack", e, p, solve_with(e, threads, p, &asks[k]), standard, asks[k].outputs);
+}
+
+struct small {
+    const struct engine *engine;
+    const struct problem *problem;
+    const struct answer *standard;
+};
+
+static void *on_small_stack(void *argument)
+{
+    const struct small *s = argument;
+    run_all_kinds(s->engine, 1, s->problem, s->standard);
+    run_all_kinds(s->engine, 2, s->problem, s->standard);
+    return NULL;
+}
+
+#if defined(SANITIZED)
+enum { STACK = 1 << 20 }; /* frames are larger */
+#else
+enum { STACK = 64 << 10 };
+#endif
+
+static void stack_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    struct small s = {e, p, standard};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, on_small_stack, &s), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+static void small_stack(void **state)
+{
+    (void)state;
+    on_all_engines(stack_test);
+}
+
+static void kinds_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    run_all_kinds(e, 1, p, standard);
+    run_all_kinds(e, 3, p, standard);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),    cmocka_unit_test(outputs),
+        cmocka_unit_test(parallel_regions),    cmocka_unit_test(after_fork), cmocka_unit_test(small_stack),
+    };
+    if (argc > 1 && strcmp(argv[1], "--forces") == 0) {
+        on_all_engines(kinds_test); /* a difference ends the program with a failed assertion of CMocka's */
+        puts("same bits");
+        return 0;
+    }
+    return cmocka_run_group_tests_name("bits", tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+#!/bin/sh
+# test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
+#
+#   nine places   the table in docs/design.md: the functions are where it says, and call what it says
+#   names         paths, relative links, identifiers, variables of the environment, public functions
+#   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
+#                 ```text prints follows, they print that
+#
+# Lines between <!-- planned --> and <!-- end planned --> speak of what is not there yet: names there are free.
+
+cd "$(dirname "$0")/.." || exit 2
+for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_docs.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+# none TITLE: the log must be empty
+none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+
+pages=
+for page in README.md docs/*.md; do [ ! -f "$page" ] || pages="$pages $page"; done
+sources=$(find include lib cpu_sse -name '*.[ch]' | sort)
+
+# The pages without what is planned, each line behind its page: PAGE<tab>LINE
+# shellcheck disable=SC2086 # a list of files
+awk '
+FNR == 1 { planned = 0 }
+/<!-- planned -->/ { planned = 1 }
+!planned { print FILENAME "\t" $0 }
+/<!-- end planned -->/ { planned = 0 }' $pages >"$work/text"
+
+# ---- nine places
+
+# Rows are | N | place | `file` | `defined there`, ... | `called there`, ... |; printed as N file D|C name.
+awk -F '|' '
+/<!-- nine places -->/ { inside = 1; next }
+inside && /^\|/ { rows++ }
+inside && rows && !/^\|/ { exit }
+inside && /^\| *[0-9]+ *\|/ {
+    gsub(/[ `]/, "", $2)
+    gsub(/[ `]/, "", $4)
+    for (column = 5; column <= 6; column++) {
+        n = split($column, name, ",")
+        for (k = 1; k <= n; k++) {
+            gsub(/[ `]/, "", name[k])
+            if (name[k] != "") print $2, $4, column == 5 ? "D" : "C", name[k]
+        }
+    }
+}' docs/design.md >"$work/places"
+
+# defines FILE NAME: a line that begins in the first column and is no prototype of a .c file
+defines() {
+    grep -E "^([A-Za-z_#].*[^A-Za-z0-9_])?$2([^A-Za-z0-9_]|\$)" "$1" | case $1 in *.c) grep -Ev '^[^=]*;$' ;; *) cat ;; esac | grep -q .
+}
+
+awk '$3 == "D" { print $4 }' "$work/places" >"$work/defined"
+while read -r _ file kind name; do
+    if [ ! -f "$file" ]; then
+        echo "$file is not there"
+    elif [ "$kind" = D ]; then
+        defines "$file" "$name" || echo "$name is not defined in $file"
+    else
+        grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" "$file" || echo "$file does not call $name"
+        grep -qxF "$name" "$work/defined" || echo "$name, called in $file, is defined in none of the nine places"
+    fi
+done <"$work/places" | sort -u >"$work/log"
+for place in 1 2 3 4 5 6 7 8 9; do
+    grep -q "^$place [^ ]* D " "$work/places" || echo "place $place names no function" >>"$work/log"
+done
+none "the nine places of docs/design.md are as it says"
+
+# ---- paths and links
+
+awk -F '\t' '{
+    line = " " substr($0, length($1) + 2)
+    while (match(line, /[^A-Za-z0-9_.\/$-](include|lib|cpu_sse|examples|docs|test|\.ci)\/[A-Za-z0-9_.\/*-]*/)) {
+        path = substr(line, RSTART + 1, RLENGTH - 1)
+        line = substr(line, RSTART + RLENGTH)
+        sub(/[.\/]*$/, "", path)
+        print $1, path
+    }
+}' "$work/text" | sort -u >"$work/paths"
+
+# exists PATH: it is there, or a build or an installation makes it.  Capitals stand for any name (test/test_X.c).
+exists() {
+    case $1 in
+    lib/lib*.so* | lib/lib*.a | include/sapporo/compat*) return 0 ;;
+    examples/sapporo) [ -d examples/tool ] && return ;;
+    examples/*_f90) [ -f "${1%_f90}.f90" ] && return ;;
+    examples/*) [ -f "$1.c" ] && return ;;
+    esac
+    for file in $(echo "$1" | sed -E ':a; s/(^|[_/])[A-Z]+([._/]|$)/\1*\2/; ta'); do [ ! -e "$file" ] || return 0; done
+    return 1
+}
+
+while read -r page path; do exists "$path" || echo "$page: $path is not there"; done <"$work/paths" >"$work/log"
+none "paths that the pages name are there"
+
+# slugs FILE: the anchors that headings of a page get
+slugs() { sed -n 's/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+
+# shellcheck disable=SC2086 # a list of files
+grep -oHE '\]\([^)]*\)' $pages | sed 's/:\](\(.*\))$/ \1/' | sort -u | while read -r page link; do
+    case $link in http://* | https://* | mailto:*) continue ;; esac
+    file=${link%%#*}
+    target=$page
+    [ -z "$file" ] || target=$(dirname "$page")/$file
+    if [ ! -e "$target" ]; then
+        echo "$page: $link leads nowhere"
+    elif [ "$link" != "$file" ]; then
+        slugs "$target" | grep -qxF -- "${link#*#}" || echo "$page: $link: no such heading"
+    fi
+done >"$work/log"
+none "relative links lead somewhere"
+
+# ---- identifiers
+
+# shellcheck disable=SC2086 # a list of files
+{
+    cat $sources include/compat/*.h examples/*.[cf]* lib/pkgconfig/* lib/cmake/* lib/sapporo.map
+    find lib -name '*.in'
+} | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/words"
+awk -F '\t' '{
+    n = split(substr($0, length($1) + 2), span, "`")
+    for (k = 2; k <= n; k += 2) # what is between back quotes
+        while (match(span[k], /[A-Za-z_][A-Za-z0-9_]*/)) {
+            word = substr(span[k], RSTART, RLENGTH)
+            if (word ~ /^(sapporo|sap|g6|g6calc)_[a-z0-9]/ || word ~ /^SAP_[A-Z]/) print word, $1
+            span[k] = substr(span[k], RSTART + RLENGTH)
+        }
+}' "$work/text" | sort -u | while read -r word page; do
+    case $word in *_) continue ;; esac # the beginning of names
+    grep -qxF "$word" "$work/words" || echo "$page: $word is not in the sources"
+done >"$work/log"
+none "identifiers that the pages name are in the sources"
+
+# public HEADER: the functions that it declares
+public() { sed -n 's/^SAPPORO_API .*[ *]\([a-z0-9_]*\)(.*/\1/p' "$1" | sort -u; }
+
+for header in include/sapporo.h include/sapporo_g6.h; do
+    [ "$(public $header | wc -l)" -gt 20 ] || echo "$header: hardly any functions found"
+    for name in $(public $header); do
+        grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name of $header is missing"
+    done
+done >"$work/log"
+none "docs/api.md has every public function"
+
+sed -n '/^typedef enum\|^enum/,/}/p' include/sapporo.h | grep -oE 'SAPPORO_[A-Z0-9_]+ =' | while read -r name _; do
+    grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name is missing"
+done >"$work/log"
+none "docs/api.md has every constant"
+
+# ---- environment
+
+# shellcheck disable=SC2016 # no expansion wanted
+grep -oE '`[A-Z][A-Z0-9]*_[A-Z0-9_]+`' README.md | tr -d '`' | sort -u >"$work/told"
+# shellcheck disable=SC2086 # a list of files
+grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/read"
+{
+    while read -r name; do
+        # shellcheck disable=SC2086 # a list of files
+        grep -qw "$name" $sources || echo "README.md: $name is not in the sources"
+    done <"$work/told"
+    comm -13 "$work/told" "$work/read" | sed 's/$/ is read by the library but not in README.md/'
+    [ -s "$work/read" ] || echo "no variable found in the sources"
+} >"$work/log"
+none "README.md names the variables that the library reads"
+
+for words in 'make demo' 'make check'; do
+    grep -q "$words" README.md || echo "README.md does not say '$words'"
+done >"$work/log"
+none "README.md names the two commands"
+
+# ---- programs
+
+# shellcheck disable=SC2086 # a list of files
+awk -v work="$work" '
+/^```(c|cpp|fortran) complete$/ {
+    suffix = $1 == "```c" ? "c" : $1 == "```cpp" ? "cc" : "f90"
+    name = sprintf("%s/program%02d", work, ++n)
+    print FILENAME, FNR, suffix, name >work "/programs"
+    out = name "." suffix
+    next
+}
+/^```text prints$/ && name != "" { out = name ".expected"; printf "" >out; next }
+/^```/ { if (out != "") close(out); out = ""; next }
+out != "" { print >out; next }
+/^#/ { name = "" }' $pages
+touch "$work/programs"
+
+cc=${CC:-cc}
+cxx=${CXX:-}
+for c in c++ g++ clang++; do [ -n "$cxx" ] || ! command -v $c >/dev/null 2>&1 || cxx=$c; done
+fc=${FC:-gfortran}
+
+# build SUFFIX NAME: compiles a program; 77: there is no compiler
+build() {
+    libraries="-Llib -lsapporo -Wl,-rpath,$PWD/lib"
+    case $1 in
+    c) compiler="$cc -std=c11 -Wall -Wextra -Werror -Iinclude" ;;
+    cc) compiler=${cxx:+"$cxx -std=c++17 -Wall -Wextra -Werror -Iinclude"} ;;
+    f90) compiler=$(command -v "$fc" >/dev/null 2>&1 && echo "$fc -Wall -J $work") ;;
+    esac
+    [ -n "$compiler" ] || return 77
+    # shellcheck disable=SC2086 # lists of words
+    $compiler -O1 "$2.$1" $libraries -lm -o "$2"
+}
+
+# run NAME: runs a program where no configuration file is, compares what it prints
+run() {
+    mkdir -p "$work/empty"
+    (cd "$work/empty" && timeout 60 "$1") >"$1.out" 2>"$1.err"
+    status=$?
+    cat "$1.err"
+    [ $status -eq 0 ] || { echo "it ends with status $status"; return 1; }
+    [ ! -s "$1.err" ] || return 1
+    [ ! -f "$1.expected" ] || diff "$1.expected" "$1.out"
+}
+
+while read -r page line suffix name; do
+    title="program in $page, line $line"
+    if [ -n "${SANITIZE:-}" ]; then
+        echo "ok - $title # SKIP libraries of a sanitizer build are not for clients"
+        continue
+    elif [ ! -e lib/libsapporo.so ]; then
+        echo "ok - $title # SKIP lib/libsapporo.so is not built"
+        continue
+    fi
+    build "$suffix" "$name" >"$work/log" 2>&1
+    status=$?
+    if [ $status -eq 77 ]; then
+        echo "ok - $title # SKIP no compiler for it"
+        continue
+    fi
+    [ $status -eq 0 ] && run "$name" >>"$work/log" 2>&1
+    verdict $? "$title"
+done <"$work/programs"
+
+exit $((failures > 0))

@@ -1,0 +1,248 @@
+/*
+ * test_environment.c - the caller's floating-point environment: rounding modes, flush to zero, traps, sticky flags. The
+ * bits are the same, no signal comes, and the caller's registers are as they were, in every thread.
+ */
+#define _GNU_SOURCE /* feenableexcept */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#if defined(__SSE2__) && defined(__GLIBC__)
+
+#include <immintrin.h>
+
+enum { N = STANDARD_N, NI = STANDARD_NI, ALL = OUT_NEAREST | OUT_LISTS };
+
+struct environment {
+    const char *name;
+    int rounding; /* FE_ */
+    int traps;    /* all exceptions trap */
+    unsigned csr; /* bits to set: flush to zero, denormals are zero, sticky flags */
+};
+
+static const struct environment environments[] = {{"upward", FE_UPWARD, 0, 0},
+                                                  {"downward", FE_DOWNWARD, 0, 0},
+                                                  {"towards zero", FE_TOWARDZERO, 0, 0},
+                                                  {"flush to zero", FE_TONEAREST, 0, 0x8040},
+                                                  {"traps", FE_TONEAREST, 1, 0},
+                                                  {"all of it", FE_UPWARD, 1, 0x8040},
+                                                  {"sticky flags", FE_TONEAREST, 0, 0x3F}};
+
+/* What the caller has: control and flags of SSE, control and flags of the x87. */
+struct registers {
+    unsigned csr;
+    unsigned short control, status;
+};
+
+/* Reads them without touching them. */
+static struct registers read_registers(void)
+{
+    struct registers r;
+    r.csr = _mm_getcsr();
+    __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(r.control), "=m"(r.status));
+    r.status &= 0x3F;
+    return r;
+}
+
+/* Everything a context does between opening and closing, in an environment; no arithmetic of ours in between. */
+struct run {
+    const struct engine *engine;
+    const struct problem *problem;
+    const struct environment *environment;
+    int threads, ni;
+    unsigned want;
+    double (*acc)[3], (*jerk)[3], *pot, *r2;
+    int *nearest, *lists, *lengths; /* NI each, lists N each */
+    int status;                     /* sum of everything returned */
+    struct registers before, after;
+};
+
+static void run_calls(struct run *r, const sapporo_particle *particles, const sapporo_options *options)
+{
+    const struct problem *p = r->problem;
+    sapporo *c = NULL;
+    sapporo_job *job = NULL;
+    const sapporo_result result = {.size = sizeof result,
+                                   .acc = r->acc,
+                                   .jerk = r->jerk,
+                                   .pot = r->pot,
+                                   .nearest = r->nearest,
+                                   .nearest_r2 = r->r2};
+    sapporo_request request = problem_request(p, 0, r->ni);
+    request.want = r->want;
+    r->status = sapporo_open(options, &c);
+    for (int k = 0; k < p->nbodies; k++) r->status |= sapporo_set_particle(c, p->body[k].address, &particles[k]);
+    r->status |= sapporo_set_time(c, p->time);
+    r->status |= sapporo_force_begin(c, &request, &job);
+    r->status |= sapporo_force_end(job, r->ni, &result);
+    for (int i = 0; i < r->ni; i++)
+        r->status |= sapporo_force_neighbours(job, i, N, &r->lengths[i], r->lists + (ptrdiff_t)i * N, NULL);
+    sapporo_particle back;
+    r->status |= sapporo_get_particle(c, p->body[0].address, 1, &back);
+    sapporo_force_free(job);
+    sapporo_close(c);
+}
+
+static void run_in_environment(struct run *r)
+{
+    fenv_t normal;
+    const sapporo_options options = {
+        .size = sizeof options, .precision = r->engine->precision, .cpu_isa = r->engine->isa, .threads = r->threads};
+    sapporo_particle *particles = zeroed((size_t)r->problem->nbodies, sizeof *particles);
+    for (int k = 0; k < r->problem->nbodies; k++) {
+        const struct body *b = &r->problem->body[k];
+        memcpy(particles[k].derivative, b->derivative, sizeof b->derivative);
+        particles[k].mass = b->mass, particles[k].time = b->time, particles[k].index = b->index;
+    }
+    fegetenv(&normal);
+    feclearexcept(FE_ALL_EXCEPT);
+    fesetround(r->environment->rounding);
+    if (r->environment->traps) feenableexcept(FE_ALL_EXCEPT);
+    _mm_setcsr(_mm_getcsr() | r->environment->csr);
+    r->before = read_registers();
+    run_calls(r, particles, &options);
+    r->after = read_registers();
+    fesetenv(&normal);
+    free(particles);
+}
+
+static void check_run(const struct run *r, const struct answer *standard)
+{
+    char what[80];
+    snprintf(what, sizeof what, "%s, %s, %d on %d threads", r->engine->name, r->environment->name, r->ni, r->threads);
+    if (r->status) fail_msg("%s: status %d", what, r->status);
+    if (r->before.csr != r->after.csr || r->before.control != r->after.control || r->before.status != r->after.status)
+        fail_msg("%s: registers were %x %x %x, are %x %x %x", what, r->before.csr, r->before.control, r->before.status,
+                 r->after.csr, r->after.control, r->after.status);
+    for (int i = 0; i < r->ni; i++) {
+        struct answer a = {.pot = r->pot[i],
+                           .nearest_r2 = r->r2[i],
+                           .nearest = r->nearest[i],
+                           .nlist = r->lengths[i],
+                           .list = r->lists + (ptrdiff_t)i * N};
+        memcpy(a.acc, r->acc[i], sizeof a.acc);
+        memcpy(a.jerk, r->jerk[i], sizeof a.jerk);
+        answers_same(what, &a, &standard[i], 1, ALL);
+    }
+}
+
+static void environment_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    const size_t n = NI;
+    struct run r = {.engine = e, .problem = p};
+    r.acc = zeroed(n, sizeof *r.acc), r.jerk = zeroed(n, sizeof *r.jerk), r.pot = zeroed(n, sizeof *r.pot);
+    r.r2 = zeroed(n, sizeof *r.r2), r.nearest = zeroed(n, sizeof *r.nearest), r.lengths = zeroed(n, sizeof *r.lengths);
+    r.lists = zeroed(n * N, sizeof *r.lists);
+    for (size_t k = 0; k < 2 * sizeof environments / sizeof environments[0]; k++) {
+        r.environment = &environments[k / 2];
+        r.threads = k % 4 == 1 ? 3 : 1;
+        r.ni = k % 2 ? NI : 20;
+        r.want = k % 3 ? ALL : 0;
+        run_in_environment(&r);
+        check_run(&r, standard);
+    }
+    free(r.acc), free(r.jerk), free(r.pot), free(r.r2), free(r.nearest), free(r.lengths), free(r.lists);
+}
+
+static void of_the_caller(void **state)
+{
+    (void)state;
+    on_all_engines(environment_test);
+}
+
+#if defined(_OPENMP)
+
+enum { THREADS = 3, HOSTILE = 0xE05F }; /* flush, denormals are zero, towards zero, every exception traps, some flags */
+
+/* Threads that the caller has used before and left in an environment of its own. */
+static void pool_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    const struct ask all = {ALL, ALL, 0}, few = {ALL, ALL, 70};
+    unsigned before[THREADS], after[THREADS];
+    sapporo *c = engine_open(e, THREADS);
+    problem_load(c, p);
+#pragma omp parallel num_threads(THREADS)
+    {
+        before[omp_get_thread_num()] = _mm_getcsr();
+        if (omp_get_thread_num() > 0) _mm_setcsr(HOSTILE);
+    }
+    struct answer *a = problem_solve(c, p, &all), *b = problem_solve(c, p, &few);
+#pragma omp parallel num_threads(THREADS)
+    {
+        after[omp_get_thread_num()] = _mm_getcsr();
+        _mm_setcsr(before[omp_get_thread_num()]);
+    }
+    for (int t = 1; t < THREADS; t++)
+        if (after[t] != HOSTILE) fail_msg("%s: thread %d had %x, has %x", e->name, t, HOSTILE, after[t]);
+    expect("threads of the caller", e, p, a, standard, ALL);
+    expect("threads of the caller, shared", e, p, b, standard, ALL);
+    sapporo_close(c);
+}
+
+/* Whether threads keep an environment of their own from region to region; clang's run time gives them the caller's. */
+static int threads_keep_theirs(void)
+{
+    unsigned found[THREADS] = {0};
+#pragma omp parallel num_threads(THREADS)
+    if (omp_get_thread_num() > 0) _mm_setcsr(0x9F80);
+#pragma omp parallel num_threads(THREADS)
+    {
+        found[omp_get_thread_num()] = _mm_getcsr();
+        if (omp_get_thread_num() > 0) _mm_setcsr(0x1F80);
+    }
+    return found[THREADS - 1] == 0x9F80;
+}
+
+static void of_its_threads(void **state)
+{
+    (void)state;
+    if (!threads_keep_theirs()) {
+        print_message("skip: threads have the environment of whoever starts a region\n");
+        skip();
+    }
+    on_all_engines(pool_test);
+}
+
+#else
+
+static void of_its_threads(void **state)
+{
+    (void)state;
+    print_message("skip: built without OpenMP\n");
+    skip();
+}
+
+#endif
+
+#else
+
+static void of_the_caller(void **state)
+{
+    (void)state;
+    print_message("skip: the environment is set by way of glibc and SSE\n");
+    skip();
+}
+
+static void of_its_threads(void **state) { of_the_caller(state); }
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_caller), cmocka_unit_test(of_its_threads)};
+    return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+#!/bin/sh
+# make install and uninstall, and clients that find the installed library by
+# pkg-config, by CMake and by -lsapporo.  Prints TAP.
+
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
+
+cc=${CC:-cc}
+make=${MAKE:-make}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+prefix=$work/usr
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        tail -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+try() { "$@" >"$work/log" 2>&1; }
+
+# build GOAL VARIABLE...: a make of its own, with the variables of the make that runs the tests
+variables=$(printf '%s\n' "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-[a-z]*=[^ ]*//g')
+build() { try env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$variables" "$make" "$@"; }
+
+left() { (cd "$1" && find . ! -type d | sort); }
+
+version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
+
+# ---- install
+
+mkdir -p "$prefix/lib" "$prefix/include"
+echo other >"$prefix/lib/other" # somebody else's file
+build install PREFIX="$prefix"
+verdict $? "make install PREFIX="
+
+missing=
+for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
+    lib/libg6.so include/sapporo.h include/sapporo_g6.h lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
+    lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake; do
+    [ -f "$prefix/$f" ] || missing="$missing $f"
+done
+for f in include/compat/*.h; do
+    [ ! -f "$f" ] || [ -f "$prefix/include/sapporo/compat/${f##*/}" ] || missing="$missing $f"
+done
+echo "missing:$missing" >"$work/log"
+[ -z "$missing" ]
+verdict $? "everything is installed"
+
+grep -rn '@[A-Z_]*@' "$prefix/lib/pkgconfig" "$prefix/lib/cmake" >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+verdict $? "package files are filled in"
+
+# ---- clients
+
+cat >"$work/client.c" <<'END'
+#include <sapporo_g6.h>
+#include <string.h>
+int main(void)
+{
+    double x[1][3] = {{0, 0, 0}}, v[1][3] = {{0, 0, 0}}, xj[3] = {2, 0, 0}, zero[3] = {0, 0, 0};
+    double acc[1][3], jerk[1][3], pot[1], h2[1] = {0};
+    int index[1] = {1};
+    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0) return 2;
+    if (g6_open(0) != 0) return 3;
+    g6_set_ti(0, 0);
+    g6_set_j_particle(0, 0, 2, 0, 0, 4, zero, zero, zero, zero, xj);
+    g6calc_firsthalf(0, 1, 1, index, x, v, x, x, h2, 0, h2);
+    if (g6calc_lasthalf(0, 1, 1, index, x, v, 0, h2, acc, jerk, pot) != 0) return 4;
+    g6_close(0);
+    return pot[0] < -1.999999 && pot[0] > -2.000001 && acc[0][0] > 0.999999 && acc[0][0] < 1.000001 ? 0 : 5;
+}
+END
+run_client() { LD_LIBRARY_PATH=$prefix/lib try timeout 20 "$work/client"; }
+
+# client TITLE FLAG...: compiles and runs the client
+client() {
+    title=$1
+    shift
+    rm -f "$work/client"
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    try $cc -std=c11 "$work/client.c" "$@" -o "$work/client" && run_client
+    verdict $? "$title"
+}
+
+client "client with -lsapporo" -I"$prefix/include" -L"$prefix/lib" -lsapporo
+
+# pc_client TITLE ARGUMENT...: flags by pkg-config
+pc_client() {
+    title=$1
+    shift
+    if ! command -v pkg-config >/dev/null 2>&1; then
+        echo "ok - $title # SKIP pkg-config is missing"
+        return
+    fi
+    if ! flags=$(PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig pkg-config "$@" 2>"$work/log"); then
+        verdict 1 "$title"
+        return
+    fi
+    # shellcheck disable=SC2086 # lists of words
+    client "$title" $flags
+}
+
+pc_client "client by pkg-config sapporo" --cflags --libs sapporo
+pc_client "client by pkg-config sapporo_light" --cflags --libs sapporo_light
+pc_client "client by pkg-config g6lib" --cflags --libs g6lib
+if command -v pkg-config >/dev/null 2>&1; then
+    PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig try pkg-config --exact-version="$version" sapporo
+    verdict $? "pkg-config knows the version"
+    libs=$(PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig pkg-config --static --libs sapporo | sed "s|-lsapporo|$prefix/lib/libsapporo.a|")
+    # shellcheck disable=SC2086 # lists of words
+    client "client with the static library and its private libraries" -I"$prefix/include" $libs
+else
+    echo "ok - pkg-config knows the version # SKIP pkg-config is missing"
+    echo "ok - client with the static library and its private libraries # SKIP pkg-config is missing"
+fi
+
+if command -v cmake >/dev/null 2>&1; then
+    mkdir "$work/project"
+    cat >"$work/project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.10)
+project(client C)
+find_package(sapporo REQUIRED ${WANTED})
+if(NOT sapporo_VERSION VERSION_EQUAL WANTED)
+    message(FATAL_ERROR "version ${sapporo_VERSION}, expected ${WANTED}")
+endif()
+find_package(sapporo 99 QUIET)
+if(sapporo_FOUND)
+    message(FATAL_ERROR "version 99 was found")
+endif()
+find_package(sapporo REQUIRED)
+foreach(library sapporo sapporo_static g6)
+    add_executable(with_${library} ../client.c)
+    target_link_libraries(with_${library} sapporo::${library})
+endforeach()
+END
+    mv "$prefix" "$work/moved" # the package must not know where it was installed
+    try cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/moved" -DWANTED="$version" \
+        -DCMAKE_C_COMPILER="${cc%% *}" && try cmake --build "$work/project/build"
+    status=$?
+    for l in sapporo sapporo_static g6; do
+        [ $status -ne 0 ] || try timeout 20 "$work/project/build/with_$l" || status=$?
+    done
+    verdict $status "clients by CMake, from a moved prefix"
+    mv "$work/moved" "$prefix"
+else
+    echo "ok - clients by CMake, from a moved prefix # SKIP cmake is missing"
+fi
+
+# Every example is an ordinary client.
+for example in examples/*.c; do
+    [ -f "$example" ] || continue
+    title="$example compiles against the installed library"
+    # shellcheck disable=SC2046,SC2086 # lists of files and words
+    try $cc -std=c11 -O1 -Iexamples/common -I"$prefix/include" "$example" $(find examples/common -name '*.c') \
+        -L"$prefix/lib" -lsapporo -lm -o "$work/example"
+    verdict $? "$title"
+done
+
+# ---- uninstall
+
+build uninstall PREFIX="$prefix"
+verdict $? "make uninstall"
+left "$prefix" | grep -vx ./lib/other >"$work/log"
+[ ! -s "$work/log" ] && [ -f "$prefix/lib/other" ] && [ ! -d "$prefix/include/sapporo" ] && [ ! -d "$prefix/lib/cmake/sapporo" ]
+verdict $? "uninstall leaves nothing of ours and all of the others'"
+
+# ---- staged, with folders of another layout
+
+stage=$work/stage
+layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody DESTDIR=$stage"
+# shellcheck disable=SC2086 # a list of words
+build install $layout
+status=$?
+if [ -e "$stage/opt/s/lib/machine/libsapporo.so" ] && [ -e "$stage/opt/s/include/nbody/sapporo.h" ]; then :; else status=1; fi
+left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/' >>"$work/log" && status=1
+grep -r "$stage" "$stage" >>"$work/log" 2>&1 && status=1
+verdict $status "make install DESTDIR= LIBDIR= INCLUDEDIR="
+
+if command -v pkg-config >/dev/null 2>&1; then
+    flags=$(PKG_CONFIG_LIBDIR=$stage/opt/s/lib/machine/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage pkg-config --cflags --libs sapporo)
+    # shellcheck disable=SC2086 # lists of words
+    try $cc -std=c11 "$work/client.c" $flags -o "$work/client" && LD_LIBRARY_PATH=$stage/opt/s/lib/machine try "$work/client"
+    verdict $? "client of the staged library"
+else
+    echo "ok - client of the staged library # SKIP pkg-config is missing"
+fi
+
+# shellcheck disable=SC2086 # a list of words
+build uninstall $layout
+left "$stage" >"$work/log"
+[ ! -s "$work/log" ]
+verdict $? "uninstall empties the stage"
+
+exit $((failures > 0))

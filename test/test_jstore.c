@@ -1,0 +1,357 @@
+/*
+ * test_jstore.c - the particles of a context by address: growth, gaps, addresses far apart, columns that come late,
+ * versions, memory a particle.  test_jstore_alloc.c runs out of memory.
+ */
+#define _GNU_SOURCE /* fork, sysconf */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "jstore.h"
+#include "reference.h"
+
+#include <limits.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the store alone */
+
+/* A particle whose every number tells its address, with derivatives up to `terms`. */
+static struct sap_staged particle_at(int address, int terms)
+{
+    struct sap_staged p = {.mass = address + 0.5, .time = -address, .address = address, .index = ~address};
+    for (int k = 0; k <= terms; k++)
+        for (int c = 0; c < 3; c++) p.derivative[k][c] = address + 10.0 * k + c + 0.25;
+    return p;
+}
+
+static void put_at(struct sap_jstore *store, int address, int terms)
+{
+    const struct sap_staged p = particle_at(address, terms);
+    assert_int_equal(sap_jstore_reserve(store, address, terms), 0);
+    sap_jstore_put(store, &p);
+}
+
+static void check_at(const struct sap_jstore *store, int address, int terms)
+{
+    const struct sap_staged p = particle_at(address, terms);
+    struct sap_staged got = {.address = address};
+    assert_true(sap_jstore_has(store, address));
+    sap_jstore_get(store, address, got.derivative, &got.mass, &got.time, &got.index);
+    assert_memory_equal(&got, &p, sizeof p);
+}
+
+static void sparse(void **state)
+{
+    static const int addresses[] = {SAP_SEGMENT, 1000000, 0, SAP_SEGMENT - 1, SAP_ADDRESSES - 1, 5 * SAP_SEGMENT + 7};
+    enum { MANY = sizeof addresses / sizeof addresses[0] };
+    struct sap_jstore store = {0};
+    (void)state;
+    assert_false(sap_jstore_has(&store, 0));
+    for (int k = 0; k < MANY; k++) put_at(&store, addresses[k], k % SAP_DERIVATIVES);
+    for (int k = 0; k < MANY; k++) {
+        check_at(&store, addresses[k], k % SAP_DERIVATIVES);
+        assert_false(sap_jstore_has(&store, addresses[k] - 2));
+        assert_false(sap_jstore_has(&store, addresses[k] / 2 + 3));
+    }
+    assert_int_equal(store.count, MANY);
+    assert_int_equal(store.upper, SAP_ADDRESSES);
+    assert_false(sap_jstore_has(&store, -1));
+    assert_false(sap_jstore_has(&store, INT_MAX));
+    assert_null(sap_jstore_segment(&store, 2 * SAP_SEGMENT)); /* gaps cost nothing */
+    sap_jstore_free(&store);
+    assert_false(sap_jstore_has(&store, 0));
+}
+
+static void growth(void **state)
+{
+    enum { N = 3 * SAP_SEGMENT + 100 };
+    struct sap_jstore store = {0};
+    (void)state;
+    for (int n = 0; n < N; n++) {
+        const int address = (int)((int64_t)n * 7919 % N); /* in no order */
+        put_at(&store, address, address % SAP_DERIVATIVES);
+        assert_int_equal(store.count, n + 1);
+    }
+    assert_int_equal(store.upper, N);
+    for (int a = 0; a < N; a++) check_at(&store, a, a % SAP_DERIVATIVES);
+    sap_jstore_free(&store);
+}
+
+/* Room is no particle, and brings no change that a force could see. */
+static void room_is_empty(void **state)
+{
+    struct sap_jstore store = {0};
+    (void)state;
+    put_at(&store, 5, 1);
+    const uint64_t version = store.version;
+    assert_int_equal(sap_jstore_reserve(&store, 9 * SAP_CPU_SUPERPACKET, 4), 0);
+    assert_int_equal(sap_jstore_reserve(&store, 6, 4), 0);
+    assert_false(sap_jstore_has(&store, 9 * SAP_CPU_SUPERPACKET));
+    assert_false(sap_jstore_has(&store, 6));
+    assert_int_equal(store.count, 1);
+    assert_int_equal(store.upper, 6);
+    assert_true(store.version == version);
+    check_at(&store, 5, 1);
+    sap_jstore_free(&store);
+}
+
+/* Columns that come late are zero for those who were there before, and for those who come without. */
+static void late_columns(void **state)
+{
+    struct sap_jstore store = {0};
+    (void)state;
+    for (int a = 0; a < 100; a++) put_at(&store, a, 1);
+    assert_int_equal(sap_jstore_segment(&store, 0)->terms, 1);
+    const size_t before = store.bytes;
+    put_at(&store, 40, 3);
+    assert_int_equal(sap_jstore_segment(&store, 0)->terms, 3);
+    assert_true(store.bytes > before);
+    put_at(&store, 200, 4);
+    put_at(&store, 4000, 2); /* a tile that was not there yet */
+    put_at(&store, 40, 1);   /* and a particle that loses its derivatives */
+    for (int a = 0; a < 100; a++) check_at(&store, a, 1);
+    check_at(&store, 200, 4);
+    check_at(&store, 4000, 2);
+    sap_jstore_free(&store);
+}
+
+/* Every change raises the version of the store and of its tile, and of no other tile. */
+static void versions(void **state)
+{
+    enum { TILE = SAP_CPU_SUPERPACKET };
+    struct sap_jstore store = {0};
+    (void)state;
+    for (int a = 0; a < 3 * TILE; a += TILE) put_at(&store, a, 1);
+    for (int n = 0; n < 1000; n++) {
+        const struct sap_segment *s = sap_jstore_segment(&store, 0);
+        uint64_t old[3] = {0};
+        const int tile = n * 7 % 3, count = store.count, address = tile * TILE + n % 50;
+        const int was_there = sap_jstore_has(&store, address);
+        for (int t = 0; t < 3 && s; t++) old[t] = s->version[t];
+        const uint64_t last = store.version;
+        put_at(&store, address, 1);
+        assert_true(store.version > last);
+        assert_int_equal(store.count, count + !was_there);
+        for (int t = 0; t < 3 && s; t++) assert_true(t == tile ? s->version[t] > last : s->version[t] == old[t]);
+    }
+    sap_jstore_free(&store);
+}
+
+/* -------------------------------------------------------------------- contexts */
+
+static void put_particle(sapporo *c, int address, double x, int index)
+{
+    const sapporo_particle p = {.derivative = {{x, 0.5, -0.25}, {0.125, 0, 1}}, .mass = 1, .index = index};
+    assert_int_equal(sapporo_set_particle(c, address, &p), SAPPORO_OK);
+}
+
+/* Forces on particles at addresses from the first to the last, as the reference has them. */
+static void sparse_forces(void **state)
+{
+    static const int addresses[] = {16383, 1000000, 0, 16384, (1 << 30) - 1, 1999, 3 * 2048};
+    enum { N = sizeof addresses / sizeof addresses[0] };
+    (void)state;
+    for (int e = 1; e < ENGINES; e += 3) { /* one precision will do */
+        struct problem p;
+        if (!engine_usable(&engines[e])) continue;
+        problem_new(&p, N, 60);
+        model_plummer(p.body, N, 3);
+        for (int k = 0; k < N; k++) p.body[k].address = addresses[k];
+        for (int i = 0; i < p.ntargets; i++) {
+            memcpy(p.target[i].x, p.body[i % N].derivative[0], sizeof p.target[i].x);
+            p.target[i].index = p.body[i % N].index;
+            p.target[i].h2 = 1;
+        }
+        p.nj = 1 << 30;
+        sapporo *c = engine_open(&engines[e], 2);
+        problem_load(c, &p);
+        struct reference *r = reference_new(&p);
+        for (int batch = 0; batch < 2; batch++) {
+            const struct ask ask = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, batch ? 7 : 0};
+            struct answer *a = problem_solve(c, &p, &ask);
+            for (int i = 0; i < p.ntargets; i++) {
+                struct exact exact;
+                reference_solve(r, i, &exact);
+                assert_int_equal(a[i].nearest, exact.nearest);
+                assert_int_equal(a[i].nlist, exact.nlist);
+                assert_memory_equal(a[i].list, exact.list, (size_t)exact.nlist * sizeof *exact.list);
+                assert_true(fabs(a[i].pot - (double)exact.pot) < 1e-5 * exact.size[POT]);
+                free(exact.list);
+            }
+            answers_free(a, p.ntargets);
+        }
+        reference_free(r);
+        sapporo_close(c);
+        problem_free(&p);
+    }
+}
+
+static void refusals(void **state)
+{
+    static const int bad[] = {-1, INT_MIN, 1 << 30, INT_MAX};
+    const double columns[6] = {1, 2, 3, 4, 5, 6};
+    const sapporo_particle p = {.mass = 2};
+    const sapporo_particles two = {.size = sizeof two, .derivative = {{columns, 0}}};
+    sapporo_particle got;
+    (void)state;
+    sapporo *c = engine_open(&engines[1], 1);
+    put_particle(c, 7, 0.75, 70);
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        assert_int_equal(sapporo_set_particle(c, bad[k], &p), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_set_particles(c, bad[k], 2, &two), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_get_particle(c, bad[k], 0, &got), SAPPORO_ERR_ARGUMENT);
+    }
+    assert_int_equal(sapporo_set_particles(c, (1 << 30) - 1, 2, &two), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_get_particle(c, (1 << 30) - 1, 0, &got), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(got.index, -1);
+    assert_true(isnan(got.mass) && isnan(got.time) && isnan(got.derivative[0][0]) && isnan(got.derivative[6][2]));
+    assert_int_equal(sapporo_get_particle(c, 7, 0, &got), SAPPORO_OK);
+    assert_true(got.derivative[0][0] == 0.75 && got.index == 70);
+    sapporo_close(c);
+}
+
+/* Clearing empties every address; what comes afterwards is not mixed with what was there. */
+static void clearing(void **state)
+{
+    sapporo_particle got;
+    (void)state;
+    sapporo *c = engine_open(&engines[1], 1);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int a = turn; a < 5000; a += 3) put_particle(c, a, a + turn, a);
+        for (int a = 0; a < 5000; a++)
+            assert_int_equal(sapporo_get_particle(c, a, 0, &got), a % 3 == turn ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+        assert_int_equal(sapporo_get_particle(c, turn, 0, &got), SAPPORO_ERR_ARGUMENT);
+    }
+    sapporo_close(c);
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+/* Bytes of this process in memory. */
+static double resident(void) { return 1024.0 * (double)resident_kilobytes(); }
+
+static void fill(sapporo *c, int n, double shift)
+{
+    for (int a = 0; a < n; a++) {
+        sapporo_particle p = {.mass = 1.0 / n, .index = a};
+        for (int k = 0; k < TERMS; k++)
+            for (int x = 0; x < 3; x++) p.derivative[k][x] = shift + (a * (double)(k + 1) + x) / n;
+        if (sapporo_set_particle(c, a, &p)) _exit(3);
+    }
+}
+
+static sapporo_job *begin_on(sapporo *c, int n, int ni)
+{
+    static double x[100][3];
+    const sapporo_request request = {.size = sizeof request, .nj = n, .ni = ni, .x = {x, 0}, .eps2 = 0.01};
+    sapporo_job *job;
+    if (sapporo_force_begin(c, &request, &job)) _exit(4);
+    return job;
+}
+
+static void end_with_nearest(sapporo_job *job, int ni)
+{
+    int nearest[100];
+    const sapporo_result result = {.size = sizeof result, .nearest = nearest};
+    if (sapporo_force_end(job, ni, &result)) _exit(4);
+    sapporo_force_free(job);
+}
+
+/* Bytes a particle that a process grows by, told through the pipe. */
+static void measure(sapporo_precision precision, int n, int to)
+{
+    const sapporo_options options = {.size = sizeof options, .precision = precision, .threads = 1};
+    sapporo *c;
+    double bytes[3];
+#if defined(__GLIBC__)
+    malloc_trim(0); /* what other tests left does not hide what comes */
+#endif
+    if (sapporo_open(&options, &c)) _exit(2);
+    const double before = resident();
+    fill(c, n, 0);
+    sapporo_job *few = begin_on(c, n, 1), *many = begin_on(c, n, 100);
+    bytes[0] = (resident() - before) / n;
+    fill(c, n, 1); /* all anew while forces are alive that may yet be asked for neighbours: staged */
+    end_with_nearest(few, 1);
+    end_with_nearest(many, 100);
+    end_with_nearest(begin_on(c, n, 100), 100);
+    bytes[1] = (resident() - before) / n;
+    bytes[2] = (double)sapporo_memory_needed(c, n, NULL) / n;
+    if (write(to, bytes, sizeof bytes) != (ssize_t)sizeof bytes) _exit(5);
+    _exit(0);
+}
+
+static void check_memory(sapporo_precision precision, int n)
+{
+    int ends[2], status = -1;
+    double bytes[3] = {0};
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) measure(precision, n, ends[1]);
+    assert_true(child > 0);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], bytes, sizeof bytes), sizeof bytes);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    print_message("# precision %d, %d particles: %.0f bytes a particle, %.0f when sent again, %.0f announced\n",
+                  (int)precision, n, bytes[0], bytes[1], bytes[2]);
+    assert_true(bytes[0] <= 256 && bytes[1] <= 256 && bytes[2] <= 256);
+    assert_true(bytes[0] > 0.7 * bytes[2] && bytes[0] < 1.2 * bytes[2]);
+}
+
+static void memory_a_particle(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("skip: sanitizers take memory of their own\n");
+    skip();
+#endif
+    if (resident() == 0) {
+        print_message("skip: there is no /proc/self/statm\n");
+        skip();
+    }
+    for (int precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+        check_memory((sapporo_precision)precision, 65536);
+        check_memory((sapporo_precision)precision, 1000000);
+    }
+}
+
+static void announced_memory(void **state)
+{
+    size_t device = 1;
+    (void)state;
+    sapporo *c = engine_open(&engines[1], 1);
+    assert_int_equal(sapporo_memory_needed(c, 0, &device), 0);
+    assert_int_equal(device, 0);
+    assert_int_equal(sapporo_memory_needed(c, -5, NULL), 0);
+    assert_int_equal(sapporo_memory_needed(NULL, 100, NULL), 0);
+    assert_true(sapporo_memory_needed(c, 1, NULL) > 0);
+    assert_true(sapporo_memory_needed(c, 100000, NULL) > sapporo_memory_needed(c, 1000, NULL));
+    assert_true(sapporo_memory_needed(c, INT_MAX, NULL) > (size_t)INT_MAX * 100);
+    sapporo_close(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sparse),           cmocka_unit_test(growth),   cmocka_unit_test(room_is_empty),
+        cmocka_unit_test(late_columns),     cmocka_unit_test(versions), cmocka_unit_test(sparse_forces),
+        cmocka_unit_test(refusals),         cmocka_unit_test(clearing), cmocka_unit_test(memory_a_particle),
+        cmocka_unit_test(announced_memory),
+    };
+    return cmocka_run_group_tests_name("jstore", tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#!/bin/sh
+# What leaves the libraries, and how clients link: sections 10 and 11 of the
+# specification.  Prints TAP.
+
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
+for tool in nm readelf; do
+    command -v $tool >/dev/null 2>&1 || { echo "$tool is missing"; exit 77; }
+done
+[ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
+
+cc=${CC:-cc}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+# none TITLE: the log must be empty
+none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+
+try() { "$@" >"$work/log" 2>&1; }
+
+dialect='(g6_|g6calc_|g5_)[A-Za-z0-9_]+|(get_device_count|get_j_part_data|force_j_particle_send)_?_?'
+allowed="^($dialect|sapporo_[a-z0-9_]+)\$"
+
+# ---- shared libraries
+
+for name in sapporo g6; do
+    so=lib/lib$name.so
+    nm -D --defined-only $so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/$name"
+    grep -Ev "$allowed" "$work/$name" >"$work/log"
+    none "lib$name.so exports only its interfaces"
+
+    missing=
+    for f in g6_open g6_npipes g6_set_j_particle g6calc_firsthalf g6calc_lasthalf2 g6_get_neighbour_list get_device_count; do
+        for form in $f ${f}_ ${f}__; do grep -qx "$form" "$work/$name" || missing="$missing $form"; done
+    done
+    echo "missing:$missing" >"$work/log"
+    [ -z "$missing" ]
+    verdict $? "lib$name.so has C names and both kinds of Fortran names"
+
+    readelf -rW $so | awk '{ print $5 }' | sed 's/@.*//' | grep -E "^($dialect)\$" >"$work/log"
+    none "lib$name.so binds its own names to itself"
+
+    readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -Ev '^(libc|libm|libpthread|libdl|librt|ld-linux.*|libgomp|libomp|libgcc_s)\.so' >"$work/log"
+    none "lib$name.so needs nothing but the C library and OpenMP"
+
+    version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
+    soname=$(readelf -dW $so | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    echo "soname $soname, links to $(readlink -f $so)" >"$work/log"
+    [ "$soname" = "lib$name.so.${version%%.*}" ] && [ -f "lib/$soname" ] &&
+        [ "$(basename "$(readlink -f $so)")" = "lib$name.so.$version" ]
+    verdict $? "lib$name.so: soname and file follow SAPPORO_VERSION"
+
+    # clang names the folder of its OpenMP run time.
+    {
+        readelf -dW $so | grep -E 'TEXTREL|RPATH|RUNPATH' | grep -Ev '\[/usr/lib/llvm-[0-9]+/lib\]'
+        readelf -lW $so | grep GNU_STACK | grep E
+    } >"$work/log"
+    none "lib$name.so has no text relocations, run paths or executable stack"
+done
+
+# ---- static libraries
+
+for name in sapporo g6; do
+    a=lib/lib$name.a
+    # A client may define the by-value names itself (11.2).
+    nm -A --defined-only $a 2>/dev/null | awk '$(NF-1) ~ /^[A-UX-Z]$/ { sub(/:[^:]*$/, "", $1); print $1, $NF }' |
+        grep -E " ($dialect)\$" | awk '
+            { kind = $2 ~ /_$/ ? "Fortran" : "C"; seen[$1, kind] = $2; members[$1] = 1 }
+            END { for (m in members) if ((m, "C") in seen && (m, "Fortran") in seen)
+                print m " defines " seen[m, "C"] " and " seen[m, "Fortran"] }' >"$work/log"
+    none "lib$name.a keeps C names and Fortran names apart"
+
+    # No exported name of a dialect is called from inside: the client's would be called instead (11.1, 11.4).
+    readelf -rW $a 2>/dev/null | awk '
+        /^File:/ { file = $2 }
+        /^Relocation section/ { code = $0 !~ /debug|eh_frame/ }
+        code && $3 ~ /^R_/ { print $5, file }' | grep -E "^($dialect) " | sort -u >"$work/log"
+    none "lib$name.a calls none of its dialect names"
+
+    # The exception is the lock of clang for its reductions.
+    nm -A --defined-only $a 2>/dev/null | awk '$(NF-1) ~ /^[A-Z]$/ { print $NF }' | grep -Ev "$allowed" |
+        grep -Ev '^(sap_|\.gomp_critical_user_\.reduction\.var$)' | sort -u >"$work/log"
+    none "lib$name.a: all other global names begin with sap_"
+done
+
+# ---- clients
+
+cat >"$work/client.c" <<'END'
+int g6_open(int), g6_npipes(void), g6_close(int), g6_open_(int *), g6_close_(int *), get_device_count(void);
+int main(void)
+{
+    int id = 1, failed = 0;
+    failed |= g6_open(0) != 0 || g6_open_(&id) != 0;
+    failed |= g6_npipes() != PIPES || get_device_count() < 0;
+    failed |= g6_close(0) != 0 || g6_close_(&id) != 0;
+    return failed;
+}
+END
+cat >"$work/owner.c" <<'END'
+int g6_open_(int *), g6_close_(int *), g6_npipes_(void);
+int g6_open(int id) { return g6_open_(&id); }
+int g6_close(int id) { return g6_close_(&id); }
+int g6_npipes(void) { return g6_npipes_(); }
+END
+
+# client TITLE ARGUMENT...: compiles and runs client.c
+client() {
+    title=$1
+    shift
+    rm -f "$work/program"
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    try $cc "$@" -o "$work/program" && LD_LIBRARY_PATH=lib try timeout 20 "$work/program"
+    verdict $? "$title"
+}
+
+for name in sapporo g6; do
+    pipes=16384
+    [ $name = g6 ] && pipes=48
+    c="-DPIPES=$pipes $work/client.c"
+    # shellcheck disable=SC2086 # lists of words
+    {
+        client "client with lib$name.so" $c -Llib -l$name
+        client "client with lib$name.a" $c lib/lib$name.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+        client "client that owns C names with lib$name.so" $c "$work/owner.c" -Llib -l$name
+        client "the same, its names exported" $c -rdynamic "$work/owner.c" -Llib -l$name
+        client "client that owns C names with lib$name.a" $c "$work/owner.c" lib/lib$name.a ${OPENMP_FLAGS:-} \
+            -lm -lpthread -ldl -lrt
+    }
+done
+
+# ---- headers
+
+cxx=${CXX:-}
+for c in c++ g++ clang++; do [ -n "$cxx" ] || ! command -v $c >/dev/null 2>&1 || cxx=$c; done
+
+# header HEADER STANDARD COMPILER LANGUAGE
+header() {
+    title="$1 compiles as $2"
+    printf '#include "%s"\n#include "%s"\nint sapporo_header_test;\n' "${1#include/}" "${1#include/}" >"$work/header.$4"
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    try $3 -std="$2" -Wall -Wextra -Wpedantic -Werror -Iinclude -Iinclude/compat -fsyntax-only "$work/header.$4"
+    verdict $? "$title"
+}
+
+for h in include/*.h include/compat/*.h; do
+    [ -f "$h" ] || continue
+    header "$h" c99 "$cc" c
+    header "$h" c11 "$cc" c
+    if [ -n "$cxx" ]; then header "$h" c++17 "$cxx" cc; else echo "ok - $h compiles as c++17 # SKIP no C++ compiler"; fi
+done
+
+exit $((failures > 0))
