@@ -35,4 +35,7 @@ enum {
 /* Squares of coordinates up to this stay well inside the range of single precision. */
 #define SAP_FAR 0x1p50
 
+/* Coordinates from which on single precision loses small forces: m / R^3 = 1e-38 where m = 3e-6. Worth a warning. */
+#define SAP_WIDE 0x1p36
+
 #endif

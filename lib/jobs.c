@@ -129,7 +129,7 @@ static void copy_column(void *to, const sapporo_column *from, int ni, size_t siz
 /* Marks i-particles that are not finite and puts them where they do no harm; tells whether any is far away. */
 static int check_i(sapporo *c, sapporo_job *j)
 {
-    int far = 0;
+    int far = 0, wide = 0;
     for (int i = 0; i < j->ni; i++) {
         const double *x = j->x[i], *v = j->v[i];
         j->bad[i] =
@@ -139,12 +139,14 @@ static int check_i(sapporo *c, sapporo_job *j)
             j->nbad++;
             continue;
         }
-        far |= fabs(x[0]) >= SAP_FAR || fabs(x[1]) >= SAP_FAR || fabs(x[2]) >= SAP_FAR;
+        const double most = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
+        wide |= most >= SAP_WIDE;
+        far |= most >= SAP_FAR;
     }
-    if (far && c->settings.precision != SAPPORO_DP)
+    if (wide && c->settings.precision != SAPPORO_DP)
         sap_warn_once(&c->notes, SAP_WARN_RANGE,
                       "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
-                      SAP_FAR);
+                      SAP_WIDE);
     if (j->nbad)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
                       j->ni);

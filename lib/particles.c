@@ -27,13 +27,13 @@ enum { SAP_STAGE = 512 };
 
 /*
  * Numbers that, added to the exponent of a double, carry into the sign bit: if it is infinite or NaN; if it is
- * SAP_FAR or more.  Integer tests leave the caller's floating-point flags and traps alone.  Two doubles at a time.
+ * SAP_WIDE or more.  Integer tests leave the caller's floating-point flags and traps alone.  Two doubles at a time.
  */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 static const uint64_t exponent = UINT64_C(0x7FF) << 52;
 static const uint64_t if_not_finite = UINT64_C(1) << 52;
-static const uint64_t if_far = (UINT64_C(2048) - 1023 - 50) << 52;
+static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
 
 static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
 
@@ -71,11 +71,11 @@ static int judge(sapporo *c, int address, const struct sap_jparticle *p)
     if (not_finite(p))
         return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
                         address);
-    c->host.far = 1;
+    for (int k = 0; k < 3 && p->derivative[0]; k++) c->host.far |= fabs(p->derivative[0][k]) >= SAP_FAR;
     if (c->settings.precision != SAPPORO_DP)
         sap_warn_once(&c->notes, SAP_WARN_RANGE,
                       "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
-                      SAP_FAR);
+                      SAP_WIDE);
     return SAPPORO_OK;
 }
 
@@ -100,7 +100,7 @@ __attribute__((always_inline)) static inline pair copy_three(double *to, ptrdiff
 __attribute__((always_inline)) static inline int copy_particle(double *const *to, ptrdiff_t stride, int terms,
                                                                const struct sap_jparticle *p)
 {
-    pair c = copy_three(to[0], stride, p->derivative[0], if_far);
+    pair c = copy_three(to[0], stride, p->derivative[0], if_wide);
     c |= copy_three(to[1], stride, p->derivative[1], if_not_finite);
     if (terms >= 2) c |= copy_three(to[2], stride, p->derivative[2], if_not_finite);
     if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);

@@ -306,7 +306,7 @@ static void warnings_once(void **state)
         play(scene_warnings, level ? "1" : NULL);
         for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
             if (k != 4) expect_lines(texts[k], 2);
-        expect_lines("beyond 1e+15", 2);
+        expect_lines("beyond 7e+10", 2);
         expect_lines("", 12);
         expect_lines("sapporo: ", 12);
         assert_non_null(strstr(said, "77")); /* both of those that lie at the same place */

@@ -2,6 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "model.h"
 
+#if defined(__linux__)
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,6 +49,15 @@ long resident_kilobytes(void)
     const char *second = fgets(text, sizeof text, f) ? strchr(text, ' ') : NULL;
     fclose(f);
     return second ? strtol(second, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024) : 0;
+}
+
+size_t allocated_bytes(void)
+{
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
 }
 
 /* ----------------------------------------------------------------- problems */

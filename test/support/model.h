@@ -44,6 +44,9 @@ int same_doubles(const double *a, const double *b, int n);
 /* Kilobytes of this process in memory; 0 if it is not told. */
 long resident_kilobytes(void);
 
+/* What malloc has given out and not got back; 0 where the C library does not tell. */
+size_t allocated_bytes(void);
+
 void problem_free(struct problem *p);
 
 /* Room for bodies and targets, all zero. */
