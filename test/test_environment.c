@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -168,43 +169,58 @@ static void of_the_caller(void **state)
 
 enum { THREADS = 3, HOSTILE = 0xE05F }; /* flush, denormals are zero, towards zero, every exception traps, some flags */
 
-/* Threads that the caller has used before and left in an environment of its own. */
-static void pool_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+/* Gives the threads of the caller's pool an environment of their own; keeps what they had. */
+static void make_hostile(unsigned before[THREADS])
 {
-    const struct ask all = {ALL, ALL, 0}, few = {ALL, ALL, 70};
-    unsigned before[THREADS], after[THREADS];
-    sapporo *c = engine_open(e, THREADS);
-    problem_load(c, p);
 #pragma omp parallel num_threads(THREADS)
     {
         before[omp_get_thread_num()] = _mm_getcsr();
         if (omp_get_thread_num() > 0) _mm_setcsr(HOSTILE);
     }
-    struct answer *a = problem_solve(c, p, &all), *b = problem_solve(c, p, &few);
-#pragma omp parallel num_threads(THREADS)
-    {
-        after[omp_get_thread_num()] = _mm_getcsr();
-        _mm_setcsr(before[omp_get_thread_num()]);
-    }
-    for (int t = 1; t < THREADS; t++)
-        if (after[t] != HOSTILE) fail_msg("%s: thread %d had %x, has %x", e->name, t, HOSTILE, after[t]);
-    expect("threads of the caller", e, p, a, standard, ALL);
-    expect("threads of the caller, shared", e, p, b, standard, ALL);
-    sapporo_close(c);
 }
 
-/* Whether threads keep an environment of their own from region to region; clang's run time gives them the caller's. */
+/* Puts back what they had; returns how many threads still had theirs. */
+static int were_hostile(const unsigned before[THREADS])
+{
+    int kept = 0;
+#pragma omp parallel num_threads(THREADS) reduction(+ : kept)
+    {
+        kept += omp_get_thread_num() > 0 && _mm_getcsr() == HOSTILE;
+        _mm_setcsr(before[omp_get_thread_num()]);
+    }
+    return kept;
+}
+
+/*
+ * Whether threads keep an environment of their own from region to region, also when they sleep in between: clang's run
+ * time gives them the caller's, and virtual machines have been seen to forget that of a sleeping thread.
+ */
 static int threads_keep_theirs(void)
 {
-    unsigned found[THREADS] = {0};
-#pragma omp parallel num_threads(THREADS)
-    if (omp_get_thread_num() > 0) _mm_setcsr(0x9F80);
-#pragma omp parallel num_threads(THREADS)
-    {
-        found[omp_get_thread_num()] = _mm_getcsr();
-        if (omp_get_thread_num() > 0) _mm_setcsr(0x1F80);
+    const struct timespec nap = {0, 20000000};
+    unsigned before[THREADS];
+    make_hostile(before);
+    nanosleep(&nap, NULL);
+    return were_hostile(before) == THREADS - 1;
+}
+
+/* Threads that the caller has used before and left in an environment of its own. */
+static void pool_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    const struct ask all = {ALL, ALL, 0}, few = {ALL, ALL, 70};
+    unsigned before[THREADS];
+    int kept = 0;
+    sapporo *c = engine_open(e, THREADS);
+    problem_load(c, p);
+    for (int turn = 0; turn < 3 && kept < THREADS - 1; turn++) { /* a machine may forget: three times is the library */
+        make_hostile(before);
+        struct answer *a = problem_solve(c, p, &all), *b = problem_solve(c, p, &few);
+        kept = were_hostile(before);
+        expect("threads of the caller", e, p, a, standard, ALL);
+        expect("threads of the caller, shared", e, p, b, standard, ALL);
     }
-    return found[THREADS - 1] == 0x9F80;
+    if (kept < THREADS - 1) fail_msg("%s: %d of %d threads have theirs", e->name, kept, THREADS - 1);
+    sapporo_close(c);
 }
 
 static void of_its_threads(void **state)
