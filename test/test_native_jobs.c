@@ -431,6 +431,7 @@ static void no_growth(void (*turn)(int), int turns, double most_seconds)
     }
     const long after = resident_kilobytes();
     print_message("# %d turns, from %ld to %ld kilobytes\n", n, before, after);
+    (void)used;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what is freed; they look for leaks */
     if (allocated_bytes() > used + 131072) fail_msg("%d turns: %zu bytes more", n, allocated_bytes() - used);
     if (before && after > before + 4096) fail_msg("%d turns: from %ld to %ld kilobytes", n, before, after);
