@@ -68,6 +68,7 @@ static void predict_tile(struct sap_store *store, int tile, double time, int nj)
 int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
 {
     const int tiles = (nj + TILE - 1) / TILE;
+    (void)threads; /* without OpenMP */
     const int status = reserve_tiles(store, tiles);
     if (status) return status;
 #pragma omp parallel num_threads(threads) if (threads > 1)

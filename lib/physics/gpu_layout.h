@@ -1,0 +1,88 @@
+/*
+ * gpu_layout.h - how particles and results lie in the memory of an accelerator: read by the host flow and by kernels.
+ *
+ * Constants of the arithmetic of the GPU kinds: a superpacket is 1,024 local
+ * addresses; address a of it belongs to packet a % 32 and is its element
+ * a / 32.  A packet is summed in order of its elements in the working type,
+ * packet sums are added in order in double, superpacket sums are deposited in
+ * order-free accumulators (accumulate.h).  None of this is ever tuned.
+ *
+ * Addresses on a device are local: of D devices, device d owns the superpackets
+ * s with s % D == d, as its superpackets s / D.
+ */
+#ifndef SAP_PHYSICS_GPU_LAYOUT_H
+#define SAP_PHYSICS_GPU_LAYOUT_H
+
+enum {
+    SAP_GPU_PACKETS = 32,                                   /* packets of a superpacket */
+    SAP_GPU_PACKET = 32,                                    /* elements of a packet */
+    SAP_GPU_SUPERPACKET = SAP_GPU_PACKETS * SAP_GPU_PACKET, /* addresses */
+
+    /*
+     * The j-store: superpackets one after the other, each of 18 columns of 1,024 doubles.  Columns 0 to 14 are
+     * x, v, acc/2, jerk/6, snap/18, three axes each; then mass, time, and a column of two int32 arrays.
+     */
+    SAP_GPU_MASS = 15,
+    SAP_GPU_TIME = 16,
+    SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 occupied[1024]: 1 where a particle is */
+    SAP_GPU_COLUMNS = 18,
+
+    SAP_GPU_OUT_SUMS = 7 /* pot, acc[3], jerk[3] */
+};
+
+/* An i-particle as the host writes it: 64 bytes. */
+struct sap_gpu_i {
+    double x[3], v[3];
+    double h2;     /* squared radius of the neighbour list, 0: none */
+    int index;     /* skipped where `skip_own` */
+    float reach;   /* squared radius, in the working type rounded up, within which the kernel notes candidates */
+};
+
+/* A j-particle on its way to a device: 144 bytes, the layout of struct sap_staged with a local address. */
+struct sap_gpu_update {
+    double derivative[5][3];
+    double mass, time;
+    int address, index;
+};
+
+/* Words of a predicted j in the working type. */
+enum {
+    SAP_GPU_WORDS_SP = 8, /* x y z m | vx vy vz index (floats: 32 bytes) */
+    SAP_GPU_WORDS_DS = 12 /* x y z m | vx vy vz index | low x y z, unused (floats: 48 bytes) */
+    /* dp: x y z m | vx vy vz index (doubles: 64 bytes) */
+};
+
+/* What a force is, for all kernels that take part; by value. */
+struct sap_gpu_force {
+    double time, eps2;
+    double r2_error, x_error; /* of squared distances in the working type: relative, and relative to coordinates */
+    int nj;                   /* global addresses below take part */
+    int superpackets;         /* local ones that have any of them */
+    int devices, device;      /* D and d */
+    int terms;                /* highest derivative that any particle has: 1 to 4 */
+    int skip_own;
+    int ni;                   /* i-particles of this slab */
+    int first_i;              /* the first of them in the i array */
+    int room_i;               /* rows that the output arrays have: distance of columns */
+    int hit_room;             /* entries that the candidates' buffer holds */
+    int fused;                /* 1: few-i kernels predict for themselves, 0: they read predicted records */
+    int accumulate;           /* 1: results are accumulators, 0: rounded sums */
+};
+
+/* A candidate: elements of one packet, bit e for element e, that may be neighbours of one i-particle. */
+struct sap_gpu_hit {
+    int row;       /* of the slab */
+    int packet;    /* local superpacket * 32 + packet */
+    unsigned mask;
+    int unused;
+};
+
+/* Counters that kernels raise, in device memory; set to zero before each slab.  `coincident` is a minimum: set to INT_MAX. */
+struct sap_gpu_counters {
+    int hits;       /* entries wanted, also those for which there was no room */
+    int coincident; /* smallest i-particle (place in the whole i array) that met another at zero distance */
+    int entries;    /* of all lists of the slab, before doubles are taken out */
+    int unused;
+};
+
+#endif
