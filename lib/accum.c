@@ -40,11 +40,7 @@ void sap_accum_add(struct sap_accum *a, double x) { sap_deposit(&a->unit, a->lim
 void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from)
 {
     struct sap_accum other = *from;
-    double nothing = 0;
-    sap_raise(&into->unit, into->limb, &into->special, &nothing, other.unit);
-    sap_raise(&other.unit, other.limb, &other.special, &nothing, into->unit);
-    for (int k = 0; k < SAP_LIMBS; k++) into->limb[k] += other.limb[k];
-    into->special += other.special;
+    sap_merge(&into->unit, into->limb, &into->special, &other.unit, other.limb, &other.special);
 }
 
 double sap_accum_round(const struct sap_accum *a) { return sap_total(a->unit, a->limb, a->special); }

@@ -29,8 +29,12 @@
 
 #ifdef SAP_HAVE_OPERATIONS
 
+#ifndef SAP_FUNCTION
+#define SAP_FUNCTION static /* a function that is called, where not inlined */
+#endif
+
 /* Moves limbs down until unit >= u; u are grid units, *x loses what goes to `special`. */
-static void sap_raise(D *unit, D *limb, D *special, D *x, D u)
+SAP_FUNCTION void sap_raise(D *unit, D *limb, D *special, D *x, D u)
 {
     const D zero = d_set1(0.0);
     const DM big = d_ge(u, d_set1(SAP_UNIT_END));
@@ -60,6 +64,16 @@ SAP_INLINE void sap_deposit(D *unit, D *limb, D *special, D x)
         x = d_sub(x, piece);
         magic = d_mul(magic, d_set1(1.0 / SAP_UNIT_STEP));
     }
+}
+
+/* Adds another accumulator, which is raised to the same unit. */
+SAP_INLINE void sap_merge(D *unit, D *limb, D *special, D *unit2, D *limb2, D *special2)
+{
+    D nothing = d_set1(0.0);
+    sap_raise(unit, limb, special, &nothing, *unit2);
+    sap_raise(unit2, limb2, special2, &nothing, *unit);
+    for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_add(limb[k], limb2[k]);
+    *special = d_add(*special, *special2);
 }
 
 /* Carries, so that limbs below the first lie in [0, unit above): the digits of the exact total. */

@@ -63,7 +63,8 @@ struct sap_gpu_force {
     int skip_own;
     int ni;                   /* i-particles of this slab */
     int first_i;              /* the first of them in the i array */
-    int room_i;               /* rows that the output arrays have: distance of columns */
+    int room_i;               /* rows that the records have: distance of their columns */
+    int out_rows;             /* rows that the results have: distance of their columns */
     int hit_room;             /* entries that the candidates' buffer holds */
     int fused;                /* 1: few-i kernels predict for themselves, 0: they read predicted records */
     int accumulate;           /* 1: results are accumulators, 0: rounded sums */

@@ -1,0 +1,150 @@
+/* finish.cu - records of superpackets become one result a row: accumulators or rounded sums, and the nearest. */
+#include <float.h>
+
+#include "store.h"
+
+#include "physics/accumulate.h"
+
+struct accumulator {
+    double unit, limb[SAP_LIMBS], special;
+};
+
+SAP_INLINE void clear(accumulator *a)
+{
+    a->unit = SAP_UNIT_MIN;
+    a->special = 0.0;
+    for (int k = 0; k < SAP_LIMBS; k++) a->limb[k] = 0.0;
+}
+
+/* Merges the accumulators of `parts` neighbouring lanes; the first has the whole. */
+SAP_INLINE void merge_lanes(accumulator *a, int parts)
+{
+    for (int step = 1; step < parts; step *= 2) {
+        accumulator b;
+        b.unit = __shfl_down_sync(~0U, a->unit, step);
+        b.special = __shfl_down_sync(~0U, a->special, step);
+        for (int k = 0; k < SAP_LIMBS; k++) b.limb[k] = __shfl_down_sync(~0U, a->limb[k], step);
+        sap_merge(&a->unit, a->limb, &a->special, &b.unit, b.limb, &b.special);
+    }
+}
+
+/*
+ * blockIdx.y is the quantity; `parts` lanes (a power of two up to 32) share a row.  out: column q of rounded sums
+ * (without sign and scale), or columns 6 q to 6 q + 5 of accumulators: unit, limbs, special.
+ */
+extern "C" __global__ void __launch_bounds__(128)
+    finish_sums(const double *record, double *out, sap_gpu_force f, int parts)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x, row = t / parts, part = t % parts, q = blockIdx.y;
+    accumulator a;
+    clear(&a);
+    if (row < f.ni)
+        for (int sp = part; sp < f.superpackets; sp += parts)
+            sap_deposit(&a.unit, a.limb, &a.special, record[((size_t)sp * SAP_GPU_OUT_SUMS + q) * f.room_i + row]);
+    merge_lanes(&a, parts);
+    if (row >= f.ni || part != 0) return;
+    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
+    if (!f.accumulate) {
+        out[q * room + at] = sap_total(a.unit, a.limb, a.special);
+        return;
+    }
+    out[(q * 6 + 0) * room + at] = a.unit;
+    for (int k = 0; k < SAP_LIMBS; k++) out[(q * 6 + 1 + k) * room + at] = a.limb[k];
+    out[(q * 6 + 5) * room + at] = a.special;
+}
+
+/* ---------------------------------------------------------------- nearest */
+
+/* The smallest distance that the kernel reported, the smallest in other packets, and its packet. */
+struct near_row {
+    double best, second;
+    int packet; /* superpacket * 32 + packet, -1: none */
+};
+
+SAP_INLINE void join(near_row *n, double best, double second, int packet)
+{
+    const bool closer = best < n->best;
+    n->second = closer ? d_min(second, n->best) : d_min(n->second, best);
+    n->packet = closer ? packet : n->packet;
+    n->best = closer ? best : n->best;
+}
+
+SAP_INLINE near_row gather_near(const double *near, const sap_gpu_force &f, int row, int lane)
+{
+    near_row n = {DBL_MAX, DBL_MAX, -1};
+    for (int sp = lane; sp < f.superpackets; sp += 32) {
+        const double *at = near + (size_t)sp * 3 * f.room_i + row;
+        const int packet = (int)at[2 * (size_t)f.room_i];
+        if (packet >= 0) join(&n, at[0], at[f.room_i], sp * SAP_GPU_PACKETS + packet);
+    }
+    for (int step = 1; step < 32; step *= 2) {
+        const double best = __shfl_xor_sync(~0U, n.best, step), second = __shfl_xor_sync(~0U, n.second, step);
+        const int packet = __shfl_xor_sync(~0U, n.packet, step);
+        join(&n, best, second, packet);
+    }
+    /* lanes may differ in the packet where distances are equal: then `second` sends all of them to the full search */
+    n.packet = __shfl_sync(~0U, n.packet, 0);
+    return n;
+}
+
+/* The best of a search; ties go to the lower address. */
+struct search {
+    double r2;
+    int address; /* local, -1: none */
+};
+
+SAP_INLINE void consider(search *s, double r2, int address)
+{
+    const bool better = address >= 0 && (s->address < 0 || r2 < s->r2 || (r2 == s->r2 && address < s->address));
+    s->r2 = better ? r2 : s->r2;
+    s->address = better ? address : s->address;
+}
+
+SAP_INLINE void join_search(search *s)
+{
+    for (int step = 1; step < 32; step *= 2) {
+        const double r2 = __shfl_xor_sync(~0U, s->r2, step);
+        const int address = __shfl_xor_sync(~0U, s->address, step);
+        consider(s, r2, address);
+    }
+}
+
+/* The largest softened squared distance that a kernel may report for a true squared distance of r2. */
+SAP_INLINE double outer(const sap_gpu_force &f, const sap_gpu_i &i, double r2)
+{
+    const double size = fmax(fabs(i.x[0]), fmax(fabs(i.x[1]), fabs(i.x[2])));
+    const double r = sqrt(r2), far = r * (1 + f.r2_error) + f.x_error * (size + r);
+    return (far * far + f.eps2) * (1 + f.r2_error);
+}
+
+/* A warp a row.  out: column 0 squared distance, column 1 address (local) and index as two int32. */
+extern "C" __global__ void __launch_bounds__(128)
+    finish_nearest(const double *store, const double *near, const sap_gpu_i *i_all, double *out, sap_gpu_force f)
+{
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (row >= f.ni) return;
+    const sap_gpu_i i = i_all[f.first_i + row];
+    const near_row n = gather_near(near, f, row, lane);
+    search s = {DBL_MAX, -1};
+    if (n.packet >= 0) {
+        const int sp = n.packet / SAP_GPU_PACKETS, a = lane * SAP_GPU_PACKETS + n.packet % SAP_GPU_PACKETS;
+        if (eligible(store, f, sp, a, i.index))
+            consider(&s, canonical_r2(store, f, sp, a, i.x), sp * SAP_GPU_SUPERPACKET + a);
+    }
+    join_search(&s);
+    /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
+    if (s.address < 0 || n.second <= outer(f, i, s.r2)) {
+        for (int k = lane; k < f.superpackets * SAP_GPU_SUPERPACKET; k += 32) {
+            const int sp = k / SAP_GPU_SUPERPACKET, a = k % SAP_GPU_SUPERPACKET;
+            if (eligible(store, f, sp, a, i.index)) consider(&s, canonical_r2(store, f, sp, a, i.x), k);
+        }
+        join_search(&s);
+    }
+    if (lane != 0) return;
+    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
+    const int sp = s.address / SAP_GPU_SUPERPACKET, a = s.address % SAP_GPU_SUPERPACKET;
+    out[at] = s.r2;
+    int *who = (int *)(out + room + at);
+    who[0] = s.address;
+    who[1] = s.address < 0 ? -1 : tag_at(store, sp, 0, a);
+}

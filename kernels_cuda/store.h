@@ -1,0 +1,77 @@
+/* store.h - the j-store of a device (physics/gpu_layout.h), and canonical prediction and distance. */
+#ifndef SAP_STORE_H
+#define SAP_STORE_H
+
+#include "ops_cuda.h"
+
+#include "arithmetic.h"
+#include "physics/gpu_layout.h"
+#include "physics/predictor.h"
+
+SAP_INLINE const double *store_at(const double *store, int sp, int a)
+{
+    return store + (size_t)sp * SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET + a;
+}
+
+/* which: 0 index, 1 whether a particle is there */
+SAP_INLINE int tag_at(const double *store, int sp, int which, int a)
+{
+    const int *tags = (const int *)(store_at(store, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
+    return tags[which * SAP_GPU_SUPERPACKET + a];
+}
+
+SAP_INLINE int global_address(const sap_gpu_force &f, int sp, int a)
+{
+    return (sp * f.devices + f.device) * SAP_GPU_SUPERPACKET + a;
+}
+
+template <int TERMS>
+SAP_INLINE void predict_terms(const double *at, double dt, double *x, double *v)
+{
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        double c[TERMS + 1];
+#pragma unroll
+        for (int k = 0; k <= TERMS; k++) c[k] = at[(k * 3 + axis) * SAP_GPU_SUPERPACKET];
+        sap_predict(TERMS, c, dt, &x[axis], &v[axis]);
+    }
+}
+
+/* Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine. */
+SAP_INLINE void predict_position(const double *store, const sap_gpu_force &f, int sp, int a, double *x, double *v)
+{
+    const double *at = store_at(store, sp, a);
+    const double dt = d_sub(f.time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
+    switch (f.terms) {
+    case 1:
+        predict_terms<1>(at, dt, x, v);
+        return;
+    case 2:
+        predict_terms<2>(at, dt, x, v);
+        return;
+    case 3:
+        predict_terms<3>(at, dt, x, v);
+        return;
+    default:
+        predict_terms<4>(at, dt, x, v);
+    }
+}
+
+/* Squared distance of a stored particle from a place: canonical (lib/canonical.h). */
+SAP_INLINE double canonical_r2(const double *store, const sap_gpu_force &f, int sp, int a, const double *from)
+{
+    double x[3], v[3];
+    predict_position(store, f, sp, a, x, v);
+    double r2 = 0;
+    for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(d_sub(x[k], from[k]), d_sub(x[k], from[k])));
+    return r2;
+}
+
+/* Whether a particle can be a neighbour of i. */
+SAP_INLINE bool eligible(const double *store, const sap_gpu_force &f, int sp, int a, int own)
+{
+    return global_address(f, sp, a) < f.nj && tag_at(store, sp, 1, a) &&
+           (!f.skip_own || tag_at(store, sp, 0, a) != own);
+}
+
+#endif
