@@ -69,8 +69,8 @@ struct sap_force_output {
 };
 
 struct sap_store_ops {
-    /* `host` outlives the store; engines that work on it directly copy nothing. */
-    int (*create)(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_store **store);
+    /* `host` outlives the store; engines that work on it directly copy nothing, others take its changes. */
+    int (*create)(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store);
     void (*destroy)(struct sap_store *store);
     /* Tells of particles that changed in the host's copy (addresses, each once); NULL: the engine finds out itself. */
     int (*put)(struct sap_store *store, const int *address, int n);

@@ -72,7 +72,7 @@ static int threads(const struct sap_device_set *devices) { return devices->threa
 
 /* ------------------------------------------------------------------ store */
 
-static int store_create(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_store **store)
+static int store_create(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store)
 {
     *store = calloc(1, sizeof **store);
     if (!*store) return SAPPORO_ERR_MEMORY;

@@ -21,6 +21,7 @@ static void free_segment(struct sap_segment *s)
     free(s->time);
     free(s->index);
     free(s->occupied);
+    free(s->changed);
     free(s);
 }
 
@@ -44,7 +45,8 @@ static struct sap_segment *new_segment(struct sap_jstore *store)
     s->time = allocate(store, SAP_SEGMENT * sizeof(double));
     s->index = allocate(store, SAP_SEGMENT * sizeof(int32_t));
     s->occupied = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
-    if (s->derivative[0] && s->derivative[1] && s->mass && s->time && s->index && s->occupied) return s;
+    s->changed = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
+    if (s->derivative[0] && s->derivative[1] && s->mass && s->time && s->index && s->occupied && s->changed) return s;
     store->bytes = before;
     free_segment(s);
     return NULL;
@@ -54,7 +56,7 @@ size_t sap_jstore_segment_bytes(int terms)
 {
     const size_t words = 3 * ((size_t)terms + 1) + 2; /* derivatives, mass, time */
     return sizeof(struct sap_segment) + SAP_SEGMENT * (words * sizeof(double) + sizeof(int32_t)) +
-           SAP_SEGMENT / LANES * sizeof(uint16_t);
+           SAP_SEGMENT / LANES * 2 * sizeof(uint16_t); /* occupied, changed */
 }
 
 static int reserve_table(struct sap_jstore *store, int segments)
@@ -163,4 +165,49 @@ void sap_jstore_get(const struct sap_jstore *store, int address, double (*deriva
     *mass = s->mass[in];
     *time = s->time[in];
     *index = s->index[in];
+}
+
+/* ----------------------------------------------------------------- changes */
+
+/* Takes changes of words first to last-1 (16 addresses each, `base` is that of word 0) from bit `skip` of the first. */
+static int take_words(struct sap_segment *s, int first, int last, unsigned skip, int base, int32_t *address, int room)
+{
+    int n = 0;
+    for (int w = first; w < last && n < room; w++, skip = 0) {
+        unsigned bits = s->changed[w] & (0xFFFFU << skip);
+        unsigned taken = 0;
+        for (; bits && n < room; bits &= bits - 1) {
+            address[n++] = base + w * LANES + __builtin_ctz(bits);
+            taken |= bits & -bits;
+        }
+        s->changed[w] = (uint16_t)(s->changed[w] & ~taken);
+    }
+    return n;
+}
+
+int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room)
+{
+    int n = 0;
+    if (from < 0) from = 0;
+    for (int a = from; a < store->upper && n < room; a = (a / TILE + 1) * TILE) {
+        struct sap_segment *s = store->segment[a / SAP_SEGMENT];
+        const int in = a % SAP_SEGMENT, tile = in / TILE;
+        if (!s || s->version[tile] <= seen) continue;
+        n +=
+            take_words(s, in / LANES, (tile + 1) * (TILE / LANES), (unsigned)in % LANES, a - in, address + n, room - n);
+    }
+    return n;
+}
+
+void sap_jstore_change_all(struct sap_jstore *store)
+{
+    enum { WORDS = TILE / LANES };
+    store->version++;
+    for (int k = 0; k < store->segments * SAP_SEGMENT_TILES; k++) {
+        struct sap_segment *s = store->segment[k / SAP_SEGMENT_TILES];
+        const int tile = k % SAP_SEGMENT_TILES;
+        if (!s || s->version[tile] == 0) continue; /* nobody ever came */
+        memcpy(s->changed + (ptrdiff_t)tile * WORDS, s->occupied + (ptrdiff_t)tile * WORDS, WORDS * sizeof *s->changed);
+        s->version[tile] = store->version;
+    }
 }

@@ -30,6 +30,7 @@ struct sap_segment {
     double *mass, *time;
     int32_t *index;
     uint16_t *occupied;                     /* bit a % 16 of word a / 16 */
+    uint16_t *changed;                      /* the same: set since its changes were taken */
     int terms;                              /* highest derivative that exists, at least 1 */
     unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
     uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
@@ -42,6 +43,7 @@ struct sap_jstore {
     int count;        /* addresses that hold a particle */
     int far;          /* 1: some coordinate was ever beyond SAP_FAR */
     uint64_t version; /* rises with every change */
+    uint64_t cleared; /* version when all particles were cleared last, 0: never */
     size_t bytes;     /* memory in use */
 };
 
@@ -112,9 +114,20 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
     const unsigned bit = 1U << in % SAP_CPU_LANES, old = s->occupied[word];
     store->count += !(old & bit);
     s->occupied[word] = (uint16_t)(old | bit);
+    s->changed[word] = (uint16_t)(s->changed[word] | bit);
     if (address >= store->upper) store->upper = address + 1;
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
+
+/*
+ * For engines with a copy of their own: takes up to `room` changed addresses, not below `from`, in rising order, and
+ * forgets that they changed.  Returns how many; fewer than `room`: none is left.  Tiles whose version is not above
+ * `seen` are passed over, so `seen` may rise to the store's version only when none is left.
+ */
+int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room);
+
+/* Marks every particle as changed, for an engine that lost its copy. */
+void sap_jstore_change_all(struct sap_jstore *store);
 
 /* The index of an address that holds a particle. */
 static inline int32_t sap_jstore_index(const struct sap_jstore *store, int address)

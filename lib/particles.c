@@ -337,7 +337,8 @@ int sapporo_clear_particles(sapporo *c)
     if (!status) {
         const uint64_t version = c->host.version;
         sap_jstore_free(&c->host);
-        c->host.version = version; /* goes on rising: what engines remember of old tiles never fits new ones */
+        c->host.version = version + 1; /* goes on rising: what engines remember of old tiles never fits new ones */
+        c->host.cleared = c->host.version;
     }
     sap_unlock(&c->busy);
     return status;

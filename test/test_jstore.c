@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "jstore.h"
+#include "context_private.h"
 #include "reference.h"
 
 #include <limits.h>
@@ -148,6 +148,118 @@ static void versions(void **state)
     sap_jstore_free(&store);
 }
 
+/* --------------------------------------------------------------------- changes */
+
+/* Takes everything, `room` at a time, as an engine would; returns how many. */
+static int take_all(struct sap_jstore *store, uint64_t seen, int32_t *address, int room)
+{
+    int n = 0, from = 0, got;
+    do {
+        got = sap_jstore_take_changes(store, seen, from, address + n, room);
+        n += got;
+        from = n ? address[n - 1] + 1 : 0;
+    } while (got == room);
+    return n;
+}
+
+/* Changes are told once, in rising order, however many are taken at a time. */
+static void changes_are_told(void **state)
+{
+    static const int addresses[] = {16, 15, 2047, 2048, 0, 5 * SAP_SEGMENT + 7, SAP_SEGMENT, SAP_SEGMENT - 1, 17, 16};
+    static const int rising[] = {0, 15, 16, 17, 2047, 2048, SAP_SEGMENT - 1, SAP_SEGMENT, 5 * SAP_SEGMENT + 7};
+    enum { MANY = sizeof addresses / sizeof addresses[0], ONCE = MANY - 1 };
+    (void)state;
+    for (int room = 1; room <= MANY; room++) {
+        struct sap_jstore store = {0};
+        int32_t got[3 * MANY];
+        assert_int_equal(sap_jstore_take_changes(&store, 0, 0, got, MANY), 0);
+        for (int k = 0; k < MANY; k++) put_at(&store, addresses[k], 1);
+        assert_int_equal(take_all(&store, 0, got, room), ONCE);
+        assert_memory_equal(got, rising, sizeof rising);
+        const uint64_t seen = store.version;
+        assert_int_equal(take_all(&store, 0, got, room), 0);
+        put_at(&store, 17, 1);
+        assert_int_equal(take_all(&store, seen, got, room), 1);
+        assert_int_equal(got[0], 17);
+        sap_jstore_free(&store);
+    }
+}
+
+/* What is passed over - below `from`, in tiles seen before, without room - stays told. */
+static void changes_stay(void **state)
+{
+    enum { TILE = SAP_CPU_SUPERPACKET };
+    struct sap_jstore store = {0};
+    int32_t got[8];
+    (void)state;
+    for (int k = 0; k < 4; k++) put_at(&store, k * TILE + 20 + k, 1);
+    put_at(&store, 21, 1);
+    assert_int_equal(sap_jstore_take_changes(&store, store.version, 0, got, 8), 0);
+    assert_int_equal(sap_jstore_take_changes(&store, 0, 0, got, 0), 0);
+    assert_int_equal(sap_jstore_take_changes(&store, 4, 0, got, 8), 2); /* the first tile has changed since */
+    assert_true(got[0] == 20 && got[1] == 21);
+    assert_int_equal(sap_jstore_take_changes(&store, 0, 2 * TILE + 23, got, 8), 1);
+    assert_int_equal(got[0], 3 * TILE + 23);
+    assert_int_equal(sap_jstore_take_changes(&store, 0, -5, got, 8), 2);
+    assert_true(got[0] == TILE + 21 && got[1] == 2 * TILE + 22);
+    sap_jstore_free(&store);
+}
+
+/* Random changes, taken now and then: those that came since, and no other. */
+static void changes_at_random(void **state)
+{
+    enum { N = 3 * SAP_SEGMENT };
+    struct sap_jstore store = {0};
+    unsigned char *waits = zeroed(N, 1);
+    int32_t *got = zeroed(N, sizeof *got);
+    uint64_t seen = 0;
+    rng random;
+    (void)state;
+    rng_seed(&random, 6, 0);
+    for (int turn = 0; turn < 200; turn++) {
+        int expected = 0;
+        for (int k = 0; k < turn * turn % 1000; k++) {
+            const int address = (int)(rng_next(&random) % N);
+            put_at(&store, address, 1);
+            waits[address] = 1;
+        }
+        const int n = take_all(&store, seen, got, 1 + turn * 7 % 300);
+        seen = store.version;
+        for (int a = 0; a < N; a++)
+            if (waits[a]) {
+                assert_true(expected < n && got[expected] == a);
+                expected++;
+                waits[a] = 0;
+            }
+        assert_int_equal(n, expected);
+    }
+    free(waits);
+    free(got);
+    sap_jstore_free(&store);
+}
+
+/* An engine that lost its copy is told of every particle, and of no empty address. */
+static void changes_of_all(void **state)
+{
+    struct sap_jstore store = {0};
+    int32_t got[8];
+    (void)state;
+    sap_jstore_change_all(&store);
+    put_at(&store, 3, 1);
+    put_at(&store, 5 * SAP_CPU_SUPERPACKET, 1);
+    put_at(&store, 2 * SAP_SEGMENT + 33, 1);
+    assert_int_equal(sap_jstore_reserve(&store, 40000, 1), 0);
+    assert_int_equal(sap_jstore_take_changes(&store, 0, 0, got, 8), 3);
+    put_at(&store, 3, 1);
+    const uint64_t seen = store.version;
+    sap_jstore_change_all(&store);
+    assert_true(store.version > seen);
+    assert_int_equal(sap_jstore_take_changes(&store, seen, 0, got, 8), 3);
+    assert_true(got[0] == 3 && got[1] == 5 * SAP_CPU_SUPERPACKET && got[2] == 2 * SAP_SEGMENT + 33);
+    assert_int_equal(sap_jstore_take_changes(&store, seen, 0, got, 8), 0);
+    sap_jstore_free(&store);
+}
+
 /* -------------------------------------------------------------------- contexts */
 
 static void put_particle(sapporo *c, int address, double x, int index)
@@ -231,8 +343,10 @@ static void clearing(void **state)
         for (int a = turn; a < 5000; a += 3) put_particle(c, a, a + turn, a);
         for (int a = 0; a < 5000; a++)
             assert_int_equal(sapporo_get_particle(c, a, 0, &got), a % 3 == turn ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+        const uint64_t version = c->host.version, cleared = c->host.cleared;
         assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
         assert_int_equal(sapporo_get_particle(c, turn, 0, &got), SAPPORO_ERR_ARGUMENT);
+        assert_true(c->host.cleared > version && version > cleared && c->host.version >= c->host.cleared);
     }
     sapporo_close(c);
 }
@@ -348,9 +462,19 @@ static void announced_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sparse),           cmocka_unit_test(growth),   cmocka_unit_test(room_is_empty),
-        cmocka_unit_test(late_columns),     cmocka_unit_test(versions), cmocka_unit_test(sparse_forces),
-        cmocka_unit_test(refusals),         cmocka_unit_test(clearing), cmocka_unit_test(memory_a_particle),
+        cmocka_unit_test(sparse),
+        cmocka_unit_test(growth),
+        cmocka_unit_test(room_is_empty),
+        cmocka_unit_test(late_columns),
+        cmocka_unit_test(versions),
+        cmocka_unit_test(changes_are_told),
+        cmocka_unit_test(changes_stay),
+        cmocka_unit_test(changes_at_random),
+        cmocka_unit_test(changes_of_all),
+        cmocka_unit_test(sparse_forces),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(clearing),
+        cmocka_unit_test(memory_a_particle),
         cmocka_unit_test(announced_memory),
     };
     return cmocka_run_group_tests_name("jstore", tests, NULL, NULL);
