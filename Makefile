@@ -47,6 +47,7 @@ hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 NO_COMPILER := clean help uninstall format
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/probe.mk
+include kernels_cuda/cuda.mk
 endif
 
 # ---- flags ----------------------------------------------------------------------------
@@ -97,7 +98,8 @@ SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--
 RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
 endif
 
-B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS))
+B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
+     $(CUDA_DIR))
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
@@ -108,7 +110,7 @@ EXAMPLES     := $(sort $(wildcard examples/*.c))
 FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort $(wildcard examples/*.f90))))
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
-LIB_OBJECTS := $(call objects,$(LIB_SOURCES))
+LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o
 LIBRARIES   := sapporo g6
 PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -139,6 +141,11 @@ $(B)/lib/npipes_48.o: lib/npipes.c
 	$(call say,CC,'$< (48 pipes)')
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
+
+# The kernels of kernels_cuda/; tests find what cuda.mk knows of them by $(B)/cuda.
+$(B)/lib/embedded_cuda.o: $(CUDA_DIR)/embedded.c
+	@mkdir -p $(@D) && echo '$(CUDA_DIR)' >$(B)/cuda
+	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
 
 OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
@@ -225,5 +232,7 @@ help:
 	@echo 'make clean               removes everything that was built'
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'
+	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
+	@echo 'make cuda-budget         records what registers the GPU kernels take'
 	@echo 'OPENMP=0                 one thread; SANITIZE=address,undefined or thread'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

@@ -6,9 +6,9 @@
 #   archs.sh --flags 13.0     the same as -gencode flags; also with --ends
 #   archs.sh --flags 13.0 sm_90 compute_90      flags for these
 #
-# Only what the toolkit neither lacks nor calls deprecated.  Left out are chips
-# that run the code of another one of the list (8.7 runs sm_86, 12.1 runs
-# sm_120) and boards of the Tegra family, which CUDA_ARCHS can name.
+# Only what the toolkit neither lacks nor calls deprecated.  Left out are 12.1,
+# which runs the code of sm_120, and boards of the Tegra family (8.7, 11.0 and
+# others), which run no other chip's code: CUDA_ARCHS can name them.
 ends=
 flags=
 while :; do

@@ -96,6 +96,7 @@ struct sap_driver {
     int (*stream_finish)(struct sap_stream *s); /* waits */
 
     int (*event_create)(struct sap_dev *dev, struct sap_event **e);
+    int (*event_create_timed)(struct sap_dev *dev, struct sap_event **e); /* dearer: for event_milliseconds */
     void (*event_destroy)(struct sap_event *e);
     int (*event_record)(struct sap_event *e, struct sap_stream *s);
     int (*event_query)(struct sap_event *e);                       /* OK or PENDING */
@@ -118,12 +119,22 @@ struct sap_driver {
 /* The CUDA driver.  Always there; without libcuda.so.1 or a device it counts none and says why. */
 extern const struct sap_driver sap_driver_cuda;
 
-/* The kernels that the build embedded; size 0: built without nvcc, and `why` says so. */
-struct sap_embedded {
+/* The driver that the CUDA engine uses: the one above, or what a test has put into sap_process.cuda_driver. */
+const struct sap_driver *sap_driver_for_cuda(void);
+
+/* What the build made of kernels_cuda/NAME.cu: the code of that file's kernels for all architectures. */
+struct sap_image {
+    const char *name; /* "NAME" */
     const unsigned char *image;
     size_t size;
+};
+
+/* The kernels that the build embedded; count 0: there are none, and `why` says so. */
+struct sap_embedded {
+    const struct sap_image *images;
+    int count;
     const char *archs; /* "sm_75 sm_80 ... compute_120" */
-    const char *why;
+    const char *why;   /* "" or "built without nvcc" */
 };
 extern const struct sap_embedded sap_embedded_cuda;
 

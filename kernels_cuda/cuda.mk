@@ -1,0 +1,84 @@
+# cuda.mk - kernels_cuda/*.cu become fat binaries in build/cuda-HASH, and those a part of the library.
+#
+#   CUDA=0          leaves them out; so does a machine without nvcc
+#   NVCC            nvcc of the path, else of CUDA_HOME, else of the place where NVIDIA puts it
+#   CUDA_ARCHS      "sm_90 compute_90", or `ends`: oldest, newest, PTX; default: archs.sh
+#
+# HASH stands for nvcc, architectures and flags alone: all compilers of the host
+# and all sanitizers share the fat binaries.  ptxas tells what each kernel takes
+# of registers and stack while it compiles; X.resources keeps that (test/test_cuda_budget.sh).
+
+CUDA       ?= 1
+CUDA_ARCHS ?=
+ifeq ($(origin NVCC),undefined)
+NVCC := $(firstword $(call found,nvcc) $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
+endif
+
+# Without -fmad=false products and sums would be fused where nobody has written so.
+NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings
+
+ifeq ($(CUDA),1)
+NVCC_ID      := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | grep release))
+NVCC_RELEASE := $(shell printf '%s' '$(NVCC_ID)' | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+CUDA_WHY     := $(if $(NVCC_RELEASE),,built without nvcc)
+else
+CUDA_WHY     := built with CUDA=0
+endif
+
+# ---- what nvcc can do, kept in build/probe-cuda-HASH.mk until `make clean` ------------------
+#
+#   CUDA_LIST, CUDA_CODE   the architectures, and their flags
+#   CUDA_HOST              flags for the compiler that nvcc needs to read sources, if its own choice fails
+#   CUDA_WHY               why there is no CUDA after all
+
+ifeq ($(CUDA_WHY),)
+CUDA_PROBE := build/probe-cuda-$(call hash,$(NVCC) $(NVCC_ID) $(CUDA_ARCHS) $(CC) $(NVCC_OPTIONS)).mk
+
+$(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
+	@mkdir -p build
+	@t=build/probe-cuda.$$$$; trap 'rm -f "$$t".*' EXIT; \
+	ask() { sh kernels_cuda/archs.sh "$$@" $(NVCC_RELEASE) $(filter-out ends,$(CUDA_ARCHS)); }; \
+	ends='$(if $(filter ends,$(CUDA_ARCHS)),--ends)'; \
+	echo '__global__ void f(int *x) { *x = 1; }' >$$t.cu; \
+	if list=$$(ask $$ends 2>$$t.log) && code=$$(ask $$ends --flags 2>>$$t.log); then \
+	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\n' "$$list" "$$code" >$$t.mk; \
+	    for host in '' '-ccbin $(firstword $(CC))' '-ccbin clang++'; do \
+	        $(NVCC) $(NVCC_OPTIONS) $$host $$code -fatbin -o $$t.fatbin $$t.cu >>$$t.log 2>&1 && break; \
+	    done && echo "CUDA_HOST := $$host" >>$$t.mk && mv -f $$t.mk $@ && exit; \
+	fi; \
+	why=$$(head -n 1 $$t.log | tr -d '\\"#$$' | cut -c 1-200); \
+	echo "  NOTE no CUDA: $(NVCC) compiles nothing: $$why" >&2; \
+	echo "CUDA_WHY := built without CUDA: nvcc $(NVCC_RELEASE) compiles nothing: $$why" >$@
+include $(CUDA_PROBE)
+endif
+
+ifeq ($(CUDA_WHY),)
+CUDA_SOURCES := $(sort $(wildcard kernels_cuda/*.cu))
+CUDA_FLAGS   := $(NVCC_OPTIONS) $(CUDA_HOST) $(CUDA_CODE)
+CUDA_WHY     := $(if $(CUDA_SOURCES),,built without kernels)
+endif
+
+# ---- rules ------------------------------------------------------------------------------------
+
+CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_WHY))
+CUDA_IMAGES := $(CUDA_SOURCES:kernels_cuda/%.cu=$(CUDA_DIR)/%.fatbin)
+
+# Written under another name first: several makes may work here at once.
+$(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$(Q)t=$(@:.fatbin=).$$$$; trap 'rm -f "$$t".*' EXIT; \
+	$(NVCC) $(CUDA_FLAGS) -Ilib -Xptxas -v -MMD -MP -MF $$t.d -MT $@ -fatbin -o $$t.fatbin $< >$$t.log 2>&1 || \
+	    { cat $$t.log >&2; exit 1; }; \
+	mv -f $$t.log $(@:.fatbin=.resources) && mv -f $$t.d $(@:.fatbin=.d) && mv -f $$t.fatbin $@
+
+# The bytes of the fat binaries between two labels each, and the table of driver.h.
+$(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh
+	@mkdir -p $(@D)
+	$(Q)sh kernels_cuda/embed.sh '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
+
+-include $(CUDA_IMAGES:.fatbin=.d)
+
+.PHONY: cuda-budget
+cuda-budget: $(CUDA_IMAGES)
+	test/test_cuda_budget.sh --write $(CUDA_DIR)

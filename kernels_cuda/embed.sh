@@ -1,0 +1,30 @@
+#!/bin/sh
+# Writes the C file that puts fat binaries into the library, as sap_embedded_cuda of lib/driver.h.
+#
+#   embed.sh ARCHS WHY IMAGE...
+#
+# The assembler reads the images from the folder where the compiler runs.  Bytes
+# are aligned as loaders of code like them.
+archs=$1
+why=$2
+shift 2
+
+name() { basename "$1" .fatbin; }
+
+printf '/* Made by kernels_cuda/embed.sh. */\n#include "driver.h"\n\n'
+for image in "$@"; do
+    label=sap_cuda_image_$(name "$image")
+    printf '__asm__(".pushsection .rodata\\n.balign 64\\n.globl %s\\n.hidden %s\\n%s:\\n"\n' "$label" "$label" "$label"
+    printf '        ".incbin \\"%s\\"\\n.popsection\\n");\n' "$image"
+    printf 'extern const unsigned char %s[] __attribute__((visibility("hidden")));\n\n' "$label"
+done
+if [ $# -gt 0 ]; then
+    echo 'static const struct sap_image images[] = {'
+    for image in "$@"; do
+        printf '    {"%s", sap_cuda_image_%s, %d},\n' "$(name "$image")" "$(name "$image")" "$(wc -c <"$image")"
+    done
+    printf '};\n\n'
+fi
+printf 'const struct sap_embedded sap_embedded_cuda = {\n    .images = %s,\n    .count = %d,\n' \
+    "$([ $# -gt 0 ] && echo images || echo 0)" $#
+printf '    .archs = "%s",\n    .why = "%s",\n};\n' "$archs" "$why"

@@ -1,0 +1,73 @@
+#!/bin/sh
+# The architectures that each toolkit's kernels are compiled for (kernels_cuda/archs.sh).  Prints TAP.
+
+failures=0
+
+# same TITLE WANTED ARGUMENT...: what archs.sh prints
+same() {
+    title=$1
+    wanted=$2
+    shift 2
+    got=$(sh kernels_cuda/archs.sh "$@" 2>&1)
+    if [ "$got" = "$wanted" ]; then
+        echo "ok - $title"
+    else
+        printf 'not ok - %s\n#   %s\n#   wanted: %s\n' "$title" "$got" "$wanted"
+        failures=$((failures + 1))
+    fi
+}
+
+# refused TITLE WORDS ARGUMENT...: ends with 2 and says why
+refused() {
+    title=$1
+    words=$2
+    shift 2
+    got=$(sh kernels_cuda/archs.sh "$@" 2>&1 >/dev/null)
+    status=$?
+    case $status:$got in
+    2:*"$words"*) echo "ok - $title" ;;
+    *)
+        printf 'not ok - %s\n#   status %d: %s\n' "$title" $status "$got"
+        failures=$((failures + 1))
+        ;;
+    esac
+}
+
+pascal="sm_52 sm_60 sm_61 sm_70 sm_75 sm_80"
+same "11.0: Maxwell to A100" "$pascal compute_80" 11.0
+for v in 11.1 11.4 11.7; do same "$v: also 8.6" "$pascal sm_86 compute_86" $v; done
+for v in 11.8 12.0 12.4 12.7; do same "$v: to Hopper" "$pascal sm_86 sm_89 sm_90 compute_90" $v; done
+turing="sm_75 sm_80 sm_86 sm_89 sm_90 sm_100"
+same "12.8: Turing to Blackwell" "$turing sm_120 compute_120" 12.8
+for v in 12.9 13.0 13.1 13 14.2; do same "$v: also 10.3" "$turing sm_103 sm_120 compute_120" $v; done
+same "a patch level changes nothing" "$turing sm_103 sm_120 compute_120" 13.0.88
+
+same "only the ends" "sm_52 sm_90 compute_90" --ends 12.4
+same "flags" "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_120,code=sm_120 \
+-gencode arch=compute_120,code=compute_120" --flags --ends 13.0
+same "what the caller wants" "sm_90 compute_90" 13.0 sm_90 compute_90
+same "flags of what the caller wants" "-gencode arch=compute_90a,code=sm_90a" --flags 13.0 sm_90a
+
+refused "10.2 is too old" "older than 11.0" 10.2
+refused "no version" "which version"
+refused "a word is no version" "'new' is no version" new
+refused "a word is no architecture" "'hopper' is no architecture" --flags 13.0 hopper
+
+# The toolkit that is here compiles all of the list without a word.
+nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
+if [ -n "$nvcc" ]; then
+    release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+    missing=
+    for arch in $(sh kernels_cuda/archs.sh "$release"); do
+        case $arch in sm_*) "$nvcc" --list-gpu-code | grep -qx "$arch" || missing="$missing $arch" ;; esac
+    done
+    if [ -z "$missing" ]; then
+        echo "ok - nvcc $release knows them all"
+    else
+        printf 'not ok - nvcc %s knows them all\n#   not%s\n' "$release" "$missing"
+        failures=$((failures + 1))
+    fi
+else
+    echo "ok - nvcc knows them all # SKIP nvcc is missing"
+fi
+exit $((failures > 0))
