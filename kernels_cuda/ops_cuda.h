@@ -10,7 +10,7 @@
 
 #define SAP_HAVE_OPERATIONS 1
 #define SAP_INLINE          static __device__ __forceinline__
-#define SAP_FUNCTION        static __device__ __noinline__
+#define SAP_FUNCTION        static __device__ __forceinline__
 
 typedef float F;
 typedef double D;

@@ -7,7 +7,7 @@
 #include "context_private.h"
 #include "process.h"
 
-const struct sap_engine *const sap_engines[] = {&sap_engine_cpu, NULL};
+const struct sap_engine *const sap_engines[] = {&sap_engine_cuda, &sap_engine_cpu, NULL};
 
 static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
                                             [SAPPORO_BACKEND_CUDA] = "cuda",

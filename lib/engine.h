@@ -118,6 +118,6 @@ struct sap_engine {
 /* The engines of this build in order of preference; ends with NULL. */
 extern const struct sap_engine *const sap_engines[];
 
-extern const struct sap_engine sap_engine_cpu;
+extern const struct sap_engine sap_engine_cpu, sap_engine_cuda;
 
 #endif

@@ -1,0 +1,99 @@
+/* engine_gpu.c - the engine tables for accelerators: one flow, a thin table for each driver. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_engine.h"
+
+static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
+
+/* ------------------------------------------------------------------ devices */
+
+static int describe(const struct sap_driver *driver, sapporo_backend backend, int number, sapporo_device *device)
+{
+    struct sap_device_properties p;
+    const int status = driver->properties(number, &p);
+    if (status) return sap_gpu_status(status);
+    device->backend = backend;
+    device->number = number;
+    device->units = p.units;
+    device->has_fp64 = p.has_fp64;
+    device->memory = (long long)p.memory;
+    (void)snprintf(device->name, sizeof device->name, "%s", p.name);
+    (void)snprintf(device->detail, sizeof device->detail, "%s, %.44s, bus %s", p.architecture, p.uuid, p.bus);
+    return SAPPORO_OK;
+}
+
+static void kind(const struct sap_device_set *set, char *text, size_t room)
+{
+    (void)snprintf(text, room, "%s %s %s", set->driver->name, set->device[0].properties.architecture,
+                   precision_names[set->precision]);
+}
+
+/* Units of all devices. */
+static int threads(const struct sap_device_set *set)
+{
+    int units = 0;
+    for (int k = 0; k < set->n; k++) units += set->device[k].properties.units;
+    return units;
+}
+
+/* -------------------------------------------------------------------- store */
+
+static int store_create(struct sap_device_set *set, struct sap_jstore *host, struct sap_store **store)
+{
+    struct sap_store *s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
+    if (!s) return SAPPORO_ERR_MEMORY;
+    s->set = set;
+    s->host = host;
+    s->terms = 1;
+    for (int k = 0; k < set->n; k++) s->share[k].device = &set->device[k];
+    *store = s;
+    return SAPPORO_OK;
+}
+
+static size_t store_memory(const struct sap_device_set *set, int nj, size_t *device_bytes)
+{
+    const size_t superpackets = ((size_t)nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET;
+    const size_t each = SAP_GPU_COLUMNS * sizeof(double) + set->working;
+    if (device_bytes) *device_bytes = superpackets * SAP_GPU_SUPERPACKET * each * 5 / 4;
+    return 2 * 16384 * sizeof(struct sap_gpu_update);
+}
+
+static unsigned have(const struct sap_force *force) { return force->have; }
+
+static const struct sap_store_ops store_ops = {
+    .create = store_create, .destroy = sap_gpu_store_free, .memory = store_memory};
+
+static const struct sap_force_ops force_ops = {.begin = sap_gpu_begin,
+                                               .extra = sap_gpu_extra,
+                                               .have = have,
+                                               .done = sap_gpu_done,
+                                               .end = sap_gpu_end,
+                                               .list = sap_gpu_list,
+                                               .drop = sap_gpu_drop};
+
+/* --------------------------------------------------------------------- CUDA */
+
+static int cuda_count(void) { return sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda()); }
+
+static int cuda_describe(int number, sapporo_device *device)
+{
+    return describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device);
+}
+
+static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, set, why, room);
+}
+
+const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
+                                           .name = "cuda",
+                                           .count = cuda_count,
+                                           .describe = cuda_describe,
+                                           .open = cuda_open,
+                                           .close = sap_gpu_close,
+                                           .kind = kind,
+                                           .threads = threads,
+                                           .store = &store_ops,
+                                           .force = &force_ops};

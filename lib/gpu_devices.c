@@ -1,0 +1,340 @@
+/* gpu_devices.c - devices of accelerators: choosing, opening, and their kernels. */
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gpu_engine.h"
+#include "lock.h"
+#include "process.h"
+
+const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2}, sap_gpu_few_ipt[SAP_GPU_SHAPES] = {1, 4};
+
+static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
+
+int sap_gpu_status(int status)
+{
+    switch (status) {
+    case SAP_DRIVER_OK:
+        return SAPPORO_OK;
+    case SAP_DRIVER_MEMORY:
+        return SAPPORO_ERR_MEMORY;
+    case SAP_DRIVER_UNSUPPORTED:
+        return SAPPORO_ERR_UNSUPPORTED;
+    default:
+        return SAPPORO_ERR_DEVICE;
+    }
+}
+
+/* ----------------------------------------------------------------- memory */
+
+void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b)
+{
+    if (b->mem) driver->release(b->mem);
+    memset(b, 0, sizeof *b);
+}
+
+static size_t rounded(size_t bytes)
+{
+    const size_t page = 65536;
+    return (bytes + bytes / 8 + page - 1) / page * page;
+}
+
+int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes)
+{
+    if (bytes <= b->bytes) return SAP_DRIVER_OK;
+    sap_gpu_free(driver, b);
+    const int status = driver->allocate(dev, rounded(bytes), &b->mem);
+    if (status)
+        b->mem = NULL;
+    else
+        b->bytes = rounded(bytes);
+    return status;
+}
+
+int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes)
+{
+    if (bytes <= b->bytes) return SAP_DRIVER_OK;
+    sap_gpu_free(driver, b);
+    const int status = driver->allocate_pinned(dev, rounded(bytes), &b->mem, &b->host);
+    if (status)
+        b->mem = NULL, b->host = NULL;
+    else
+        b->bytes = rounded(bytes);
+    return status;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/*
+ * The kernels of a device are loaded once and kept: loading takes milliseconds, and clients open and close often.
+ * A device that was lost is loaded anew once its last context is closed.
+ */
+struct sap_gpu_loaded {
+    struct sap_gpu_loaded *next;
+    const struct sap_driver *driver;
+    int number, precision, users, lost;
+    struct sap_dev *dev;
+    struct sap_module *module[4];
+    struct sap_gpu_kernels kernels;
+};
+
+static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
+{
+    for (int k = 0; k < e->count; k++)
+        if (strcmp(e->images[k].name, name) == 0) return &e->images[k];
+    return NULL;
+}
+
+static void unload(struct sap_gpu_loaded *l)
+{
+    for (int k = 0; k < 4; k++)
+        if (l->module[k]) l->driver->module_unload(l->module[k]);
+    if (l->dev) l->driver->close(l->dev);
+    memset(l->module, 0, sizeof l->module);
+    l->dev = NULL;
+}
+
+static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
+{
+    char name[64];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return l->driver->function(l->module[module], name, f);
+}
+
+size_t sap_gpu_few_shared(const struct sap_device_set *set, int which)
+{
+    const size_t sums = (size_t)SAP_GPU_FEW_WARPS * (size_t)sap_gpu_few_ipt[which] * SAP_GPU_OUT_SUMS *
+                        (SAP_GPU_PACKETS + 1) * set->word;
+    return set->working * SAP_GPU_SUPERPACKET + sums;
+}
+
+static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
+{
+    const char *const p = precision_names[l->precision];
+    struct sap_gpu_kernels *k = &l->kernels;
+    int status = get_function(l, 0, &k->predict, "predict_%s", p);
+    for (int shape = 0; shape < SAP_GPU_SHAPES; shape++)
+        for (int near = 0; near < SAP_GPU_NEAR; near++)
+            for (int zero = 0; zero < 2 && !status; zero++) {
+                status = get_function(l, 0, &k->many[shape][near][zero], "many%d_n%d_z%d_%s", sap_gpu_many_ipt[shape],
+                                      near, zero, p);
+                if (!status)
+                    status = get_function(l, 0, &k->few[shape][near][zero], "few%d_n%d_z%d_%s", sap_gpu_few_ipt[shape],
+                                          near, zero, p);
+                if (!status && l->driver->occupancy(k->few[shape][near][zero], SAP_GPU_FEW_THREADS,
+                                                    sap_gpu_few_shared(set, shape), &k->few_groups[shape]))
+                    k->few_groups[shape] = 0;
+            }
+    return status;
+}
+
+static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set)
+{
+    char force[16];
+    struct sap_gpu_kernels *k = &l->kernels;
+    (void)snprintf(force, sizeof force, "force_%s", precision_names[l->precision]);
+    const char *const names[4] = {force, "store", "finish", "lists"};
+    int status = l->driver->open(l->number, &l->dev);
+    for (int m = 0; m < 4 && !status; m++) {
+        const struct sap_image *image = find_image(e, names[m]);
+        status = image ? l->driver->module_load(l->dev, image->image, image->size, &l->module[m])
+                       : (int)SAP_DRIVER_UNSUPPORTED;
+    }
+    if (!status) status = get_force_functions(l, set);
+    if (!status) status = get_function(l, 1, &k->clear, "store_clear");
+    if (!status) status = get_function(l, 1, &k->stage, "store_stage");
+    if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
+    if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
+    if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
+    if (!status) status = get_function(l, 3, &k->fill, "list_fill");
+    if (!status) status = get_function(l, 3, &k->sort, "list_sort");
+    return status;
+}
+
+/* Finds or makes the entry of a device and precision; the registry is locked. */
+static struct sap_gpu_loaded *entry(const struct sap_device_set *set, int number)
+{
+    struct sap_gpu_loaded *l = sap_process.gpu_loaded;
+    while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision)) l = l->next;
+    if (l) return l;
+    l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->driver = set->driver;
+    l->number = number;
+    l->precision = set->precision;
+    l->next = sap_process.gpu_loaded;
+    sap_process.gpu_loaded = l;
+    return l;
+}
+
+static int take_kernels(const struct sap_device_set *set, const struct sap_embedded *e, struct sap_gpu_device *d)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, d->number);
+    int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    if (l && l->lost && l->users == 0) unload(l), l->lost = 0;
+    if (l && !l->dev) status = load(l, e, set);
+    if (status && l)
+        unload(l);
+    else if (l)
+        l->users++;
+    sap_unlock(&sap_process.gpu_lock);
+    d->kernels = status ? NULL : &l->kernels;
+    return status;
+}
+
+static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_device *d, int lost)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, d->number);
+    if (l) {
+        l->users--;
+        l->lost |= lost;
+        if (l->lost && l->users == 0) unload(l), l->lost = 0;
+    }
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+/* ----------------------------------------------------------------- choosing */
+
+int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels)
+{
+    return kernels->count > 0 ? driver->count() : 0;
+}
+
+/* Whether a word of SAPPORO_DEVICES means this device: a number, a uuid or its beginning, or a part of the name. */
+static int is_named(const char *word, size_t length, int number, const struct sap_device_properties *p)
+{
+    char *end;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length < 255 ? length : 255), word);
+    const long n = strtol(text, &end, 10);
+    if (end != text && !*end) return n == number;
+    if (strncasecmp(text, p->uuid, strlen(text)) == 0) return 1;
+    for (const char *at = p->name; *at; at++)
+        if (strncasecmp(at, text, strlen(text)) == 0) return 1;
+    return 0;
+}
+
+static int add_device(int *list, int n, int number)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k] == number) return n;
+    if (n < SAP_GPU_DEVICES) list[n++] = number;
+    return n;
+}
+
+static int choose_by_names(const struct sap_driver *driver, const char *names, int count, int *list)
+{
+    int n = 0;
+    while (*names) {
+        const size_t length = strcspn(names, ",");
+        for (int number = 0; number < count && length > 0; number++) {
+            struct sap_device_properties p;
+            if (driver->properties(number, &p) == SAP_DRIVER_OK && is_named(names, length, number, &p))
+                n = add_device(list, n, number);
+        }
+        names += length + (names[length] == ',');
+    }
+    return n;
+}
+
+/* Numbers of the devices that the settings ask for; those that do not exist are left out. */
+static int choose(const struct sap_driver *driver, const struct sap_settings *s, int count, int *list)
+{
+    int n = 0;
+    if (s->ndevices < 0)
+        for (int number = 0; number < count; number++) n = add_device(list, n, number);
+    else if (s->ndevices > 0)
+        for (int k = 0; k < s->ndevices; k++) {
+            if (s->devices[k] >= 0 && s->devices[k] < count) n = add_device(list, n, s->devices[k]);
+        }
+    else if (s->device_names[0])
+        n = choose_by_names(driver, s->device_names, count, list);
+    else
+        n = add_device(list, n, s->preferred_device % count);
+    return n;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+/* Errors of squared distances in the working type, relative and relative to coordinates: roundings of r2, with room. */
+static void set_precision(struct sap_device_set *set, int precision)
+{
+    static const struct {
+        size_t working, word;
+        double r2_error, x_error;
+    } of[] = {[SAPPORO_SP] = {32, 4, 8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
+              [SAPPORO_DS] = {48, 4, 8 * (double)FLT_EPSILON, 0x1p-45},
+              [SAPPORO_DP] = {64, 8, 16 * DBL_EPSILON, 4 * DBL_EPSILON}};
+    set->precision = precision;
+    set->working = of[precision].working;
+    set->word = of[precision].word;
+    set->r2_error = of[precision].r2_error;
+    set->x_error = of[precision].x_error;
+}
+
+static int open_device(struct sap_device_set *set, const struct sap_embedded *e, int number)
+{
+    struct sap_gpu_device *d = &set->device[set->n];
+    memset(d, 0, sizeof *d);
+    d->number = number;
+    int status = set->driver->properties(number, &d->properties);
+    if (!status) status = set->driver->open(number, &d->dev);
+    if (status) return status;
+    status = take_kernels(set, e, d);
+    if (status)
+        set->driver->close(d->dev);
+    else
+        set->n++;
+    return status;
+}
+
+int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
+                 struct sap_device_set **out, char *why, size_t room)
+{
+    int list[SAP_GPU_DEVICES];
+    const int count = sap_gpu_count(driver, kernels);
+    *out = NULL;
+    if (s->order != 4) {
+        (void)snprintf(why, room, "order %d is not in this version of the %s engine (order 4 is)", s->order,
+                       driver->name);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    const int n = count > 0 ? choose(driver, s, count, list) : 0;
+    if (n == 0) {
+        (void)snprintf(why, room, "none of the devices asked for exists (there are %d)", count);
+        return SAPPORO_ERR_DEVICE;
+    }
+    struct sap_device_set *set = calloc(1, sizeof *set + (size_t)n * sizeof set->device[0]);
+    if (!set) return SAPPORO_ERR_MEMORY;
+    set->driver = driver;
+    set_precision(set, (int)s->precision);
+    for (int k = 0; k < n; k++) {
+        const int status = open_device(set, kernels, list[k]);
+        if (!status) continue;
+        (void)snprintf(why, room, "device %d: %s", list[k], driver->error_text());
+        sap_gpu_close(set);
+        return sap_gpu_status(status);
+    }
+    *out = set;
+    return SAPPORO_OK;
+}
+
+void sap_gpu_close(struct sap_device_set *set)
+{
+    if (!set) return;
+    for (int k = 0; k < set->n; k++) {
+        give_kernels(set, &set->device[k], set->device[k].lost);
+        set->driver->close(set->device[k].dev);
+    }
+    free(set);
+}

@@ -1,0 +1,192 @@
+/*
+ * gpu_engine.h - what the files of the host flow for accelerators share.
+ *
+ * One flow over lib/driver.h, for every vendor: engine_gpu.c has the tables,
+ * gpu_devices.c devices and kernels, gpu_store.c the j side, gpu_force.c
+ * forces, gpu_lists.c neighbour lists, gpu_shape.c launch shapes.
+ */
+#ifndef SAP_GPU_ENGINE_H
+#define SAP_GPU_ENGINE_H
+
+#include "driver.h"
+#include "engine.h"
+#include "physics/gpu_layout.h"
+
+enum { SAP_GPU_DEVICES = 64, SAP_GPU_SHAPES = 2, SAP_GPU_NEAR = 3 };
+
+/* i-particles that a thread (many) or a warp (few) holds, by shape. */
+extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES], sap_gpu_few_ipt[SAP_GPU_SHAPES];
+
+enum { SAP_GPU_MANY_THREADS = 128, SAP_GPU_FEW_THREADS = 256, SAP_GPU_FEW_WARPS = SAP_GPU_FEW_THREADS / 32 };
+
+/* The kernels of one precision on one device; they live as long as the process. */
+struct sap_gpu_kernels {
+    struct sap_function *predict, *clear, *stage, *sums, *nearest, *offsets, *fill, *sort;
+    struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_NEAR][2], *few[SAP_GPU_SHAPES][SAP_GPU_NEAR][2];
+    int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
+};
+
+/* One device of a context. */
+struct sap_gpu_device {
+    int number;
+    struct sap_dev *dev;
+    struct sap_device_properties properties;
+    const struct sap_gpu_kernels *kernels;
+    int lost; /* a call found it gone */
+};
+
+struct sap_device_set {
+    const struct sap_driver *driver;
+    int precision, n;
+    size_t working; /* bytes of a predicted j */
+    size_t word;    /* bytes of the working type */
+    double r2_error, x_error;
+    struct sap_gpu_device device[];
+};
+
+/* Memory that grows and is used again. */
+struct sap_gpu_buffer {
+    struct sap_mem *mem;
+    void *host; /* pinned memory only */
+    size_t bytes;
+};
+
+/* Pinned memory on its way to a device, used again once the device has read it. */
+struct sap_gpu_staging {
+    struct sap_gpu_buffer buffer;
+    struct sap_event *read;
+    int under_way;
+};
+
+/* The part of a store that lies on one device. */
+struct sap_gpu_share {
+    struct sap_gpu_device *device;
+    struct sap_stream *stream;
+    struct sap_gpu_buffer j, predicted;
+    int superpackets; /* that j has room for; all of them hold particles or empty slots */
+    int cleared;      /* of them from the first on are set */
+    struct sap_gpu_staging update[2];
+    int next_update;
+    int updates; /* staged, not yet sent */
+    int valid;   /* predicted records are those of: */
+    double time;
+    int nj;
+    struct sap_gpu_buffer record, near, i, hit, hit_count, offset, cursor, entry, counters;
+};
+
+struct sap_store {
+    struct sap_device_set *set;
+    struct sap_jstore *host;
+    uint64_t seen, cleared; /* versions of the host's copy */
+    int terms;              /* highest derivative of any particle */
+    int lost;               /* the devices' copy cannot be trusted: all is sent again */
+    int broken;             /* a device is gone: only opening anew helps */
+    struct sap_gpu_share share[];
+};
+
+/* Where a launch takes place and what it works on. */
+struct sap_gpu_shape {
+    int many;  /* else few */
+    int which; /* i-particles a thread or warp: place in the tables above */
+    int rows_per_group;
+    int fused;
+};
+
+/* Results of one device, in pinned memory. */
+struct sap_gpu_part {
+    struct sap_gpu_buffer i_host; /* i-particles on their way */
+    struct sap_gpu_buffer out;    /* columns of ni doubles: sums, or accumulators */
+    struct sap_gpu_buffer lists;  /* of the nearest: squared distances, then local addresses with indices */
+    struct sap_gpu_buffer counters;
+    struct sap_event *done;
+
+    /* neighbour lists: those of row i are list_entries[first[i]] and count[i] - 1 after it */
+    struct sap_gpu_buffer list_entries;
+    struct sap_gpu_buffer list_rows; /* of a slab, as they come back */
+    size_t entries;
+    size_t *first;
+    int *count;
+    int row_room;
+};
+
+struct sap_force {
+    struct sap_device_set *set;
+    struct sap_force_request request;
+    int nj, superpackets[SAP_GPU_DEVICES];
+    unsigned have;
+    int accumulate; /* results come as accumulators */
+    int gathered;   /* arrays below are filled */
+    int failed;     /* sapporo_status of a failure after begin */
+    int room;
+    double scale[SAP_GPU_OUT_SUMS];
+    double (*sum)[SAP_GPU_OUT_SUMS];
+    struct sap_accum (*accum)[SAP_GPU_OUT_SUMS];
+    int32_t *nearest;
+    double *nearest_r2;
+    int32_t *merged; /* a list that several devices had a part in */
+    int merged_room;
+    int coincident;
+    struct sap_gpu_part part[];
+};
+
+/* The status that a context understands, of a driver's. */
+int sap_gpu_status(int driver_status);
+
+/* ---- devices ---- */
+int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels);
+int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
+                 struct sap_device_set **set, char *why, size_t room);
+void sap_gpu_close(struct sap_device_set *set);
+
+/* Dynamic shared memory of a few-kernel: a superpacket, and packet sums of each warp. */
+size_t sap_gpu_few_shared(const struct sap_device_set *set, int which);
+
+/* ---- memory; driver statuses ---- */
+
+/* Makes a buffer at least so large; what it held is lost.  On failure it is empty. */
+int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes);
+int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b,
+                           size_t bytes);
+void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
+
+/* ---- store; driver statuses ---- */
+
+/* Brings a device's copy up to date and copies `ni` i-particles from pinned memory to share->i, in stream order. */
+int sap_gpu_store_update(struct sap_store *store);
+int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni);
+
+/* Makes predicted records valid. */
+int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
+
+void sap_gpu_store_free(struct sap_store *store);
+
+/* ---- shapes ---- */
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
+                                          int superpackets, int predicted);
+
+/* ---- forces; sapporo statuses ---- */
+int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
+int sap_gpu_extra(struct sap_store *store, struct sap_force *force, unsigned extra);
+int sap_gpu_done(struct sap_force *force);
+int sap_gpu_end(const struct sap_force *force, struct sap_force_output *output);
+int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n);
+void sap_gpu_drop(struct sap_force *force);
+
+/* ---- parts of a force; driver statuses ---- */
+struct sap_gpu_slab {
+    struct sap_store *store;
+    struct sap_gpu_share *share;
+    struct sap_gpu_part *part;
+    struct sap_gpu_shape shape;
+    struct sap_gpu_force f; /* kernel's argument */
+    int near, zero;
+};
+int sap_gpu_launch_force(struct sap_gpu_slab *s);
+
+/* Computes the force of a slab with its candidates, again with more room if they do not fit, then its lists. */
+int sap_gpu_lists_slab(struct sap_force *force, struct sap_gpu_slab *s);
+
+int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
+                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n);
+
+#endif

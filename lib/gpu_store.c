@@ -1,0 +1,241 @@
+/* gpu_store.c - the j side on accelerators: what changed on the host is staged and scattered, then predicted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_engine.h"
+
+enum {
+    SUPER = SAP_GPU_SUPERPACKET,
+    CHUNK = 16384,      /* updates that are sent at a time */
+    TAKE = 256,         /* addresses asked for at a time */
+    STAGE_THREADS = 288 /* of store_stage: 16 updates of 18 words */
+};
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        const int try_status = (call);                                                                                 \
+        if (try_status) return try_status;                                                                             \
+    } while (0)
+
+int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
+                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n)
+{
+    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
+    return d->launch(share->stream, f, &launch);
+}
+
+#define MEM(buffer)                                                                                                    \
+    {                                                                                                                  \
+        (buffer).mem, 0                                                                                                \
+    }
+#define VALUE(x)                                                                                                       \
+    {                                                                                                                  \
+        &(x), sizeof(x)                                                                                                \
+    }
+#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
+
+static size_t superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
+
+/* Superpackets of `all` that device d of n owns. */
+static int owned(int all, int n, int d) { return all > d ? (all - d + n - 1) / n : 0; }
+
+/* ----------------------------------------------------------------- growing */
+
+static int clear_superpackets(const struct sap_store *store, struct sap_gpu_share *share, int to)
+{
+    const int from = share->cleared;
+    if (to <= from) return SAP_DRIVER_OK;
+    const struct sap_argument a[] = {MEM(share->j), VALUE(from), VALUE(to)};
+    const unsigned groups[2] = {(unsigned)(to - from) * 18, 1};
+    TRY(sap_gpu_launch(share, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
+    share->cleared = to;
+    return SAP_DRIVER_OK;
+}
+
+/* Room for so many superpackets; those that are there stay. */
+static int grow(const struct sap_store *store, struct sap_gpu_share *share, int superpackets)
+{
+    const struct sap_driver *d = store->set->driver;
+    if (superpackets > share->superpackets) {
+        const int room = superpackets + superpackets / 4;
+        struct sap_gpu_buffer more = {0};
+        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * superpacket_bytes()));
+        int status = SAP_DRIVER_OK;
+        if (share->cleared > 0)
+            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0, (size_t)share->cleared * superpacket_bytes());
+        if (!status && share->cleared > 0) status = d->stream_finish(share->stream);
+        if (status) {
+            sap_gpu_free(d, &more);
+            return status;
+        }
+        sap_gpu_free(d, &share->j);
+        share->j = more;
+        share->superpackets = room;
+    }
+    return clear_superpackets(store, share, superpackets);
+}
+
+/* ----------------------------------------------------------------- staging */
+
+static int staging_ready(const struct sap_store *store, struct sap_gpu_share *share)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    if (!s->read) TRY(d->event_create(share->device->dev, &s->read));
+    if (s->under_way) TRY(d->event_wait(s->read));
+    s->under_way = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* Room for `more` updates beyond those staged; what is staged stays. */
+static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *share, int more)
+{
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    const size_t size = sizeof(struct sap_gpu_update);
+    const size_t bytes = (size_t)(share->updates + more) * size;
+    if (share->updates == 0) TRY(staging_ready(store, share));
+    if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
+    struct sap_gpu_buffer larger = {0};
+    const int status = sap_gpu_reserve_pinned(store->set->driver, share->device->dev, &larger,
+                                              2 * bytes < CHUNK * size ? 2 * bytes : CHUNK * size);
+    if (status) return status;
+    if (share->updates > 0) memcpy(larger.host, s->buffer.host, (size_t)share->updates * size);
+    sap_gpu_free(store->set->driver, &s->buffer);
+    s->buffer = larger;
+    return SAP_DRIVER_OK;
+}
+
+/* Starts the kernel that scatters what is staged and copies i-particles. */
+static int send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    const int n = share->updates, parts = ni * (int)(sizeof(struct sap_gpu_i) / 16);
+    const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
+                                     MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
+    const int for_updates = (n + 15) / 16, for_i = (parts + STAGE_THREADS - 1) / STAGE_THREADS;
+    int groups_wanted = for_updates > for_i ? for_updates : for_i;
+    if (groups_wanted == 0) return SAP_DRIVER_OK;
+    if (groups_wanted > 1024) groups_wanted = 1024;
+    const unsigned groups[2] = {(unsigned)groups_wanted, 1};
+    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, STAGE_THREADS, 0, a, COUNT(a)));
+    share->updates = 0;
+    if (n == 0) return SAP_DRIVER_OK;
+    TRY(d->event_record(s->read, share->stream));
+    s->under_way = 1;
+    share->next_update ^= 1;
+    share->valid = 0;
+    return SAP_DRIVER_OK;
+}
+
+static void fill_update(const struct sap_jstore *host, int address, int local, struct sap_gpu_update *u)
+{
+    int32_t index;
+    sap_jstore_get(host, address, u->derivative, &u->mass, &u->time, &index);
+    u->address = local;
+    u->index = index;
+}
+
+static int stage_one(struct sap_store *store, int address)
+{
+    const int superpacket = address / SUPER, n = store->set->n;
+    struct sap_gpu_share *share = &store->share[superpacket % n];
+    const int local = superpacket / n * SUPER + address % SUPER;
+    if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
+    const size_t end = (size_t)(share->updates + 1) * sizeof(struct sap_gpu_update);
+    if (share->updates == 0 || end > share->update[share->next_update].buffer.bytes)
+        TRY(reserve_updates(store, share, 1));
+    struct sap_gpu_update *u = share->update[share->next_update].buffer.host;
+    fill_update(store->host, address, local, &u[share->updates++]);
+    return SAP_DRIVER_OK;
+}
+
+static int stage_changes(struct sap_store *store)
+{
+    int32_t address[TAKE];
+    int n = TAKE;
+    for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
+        n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
+        for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
+        if (n == 0) break;
+    }
+    store->seen = store->host->version;
+    return SAP_DRIVER_OK;
+}
+
+/* Nothing of the devices' copies can be used. */
+static void forget(struct sap_store *store)
+{
+    sap_jstore_change_all(store->host);
+    for (int k = 0; k < store->set->n; k++)
+        store->share[k].cleared = store->share[k].updates = store->share[k].valid = 0;
+    store->lost = 0;
+    store->seen = 0;
+}
+
+int sap_gpu_store_update(struct sap_store *store)
+{
+    const int all = (store->host->upper + SUPER - 1) / SUPER;
+    if (store->cleared != store->host->cleared) {
+        for (int k = 0; k < store->set->n; k++) store->share[k].cleared = store->share[k].valid = 0;
+        store->cleared = store->host->cleared;
+    }
+    if (store->lost) forget(store);
+    store->lost = 1; /* until everything is on its way */
+    store->terms = 1;
+    for (int k = 0; k < store->host->segments; k++)
+        if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)
+            store->terms = store->host->segment[k]->terms;
+    for (int k = 0; k < store->set->n; k++) TRY(grow(store, &store->share[k], owned(all, store->set->n, k)));
+    if (store->seen != store->host->version) TRY(stage_changes(store));
+    store->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni)
+{
+    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)ni * sizeof(struct sap_gpu_i)));
+    store->lost |= share->updates > 0;
+    TRY(send(store, share, i, ni));
+    store->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* -------------------------------------------------------------- predicting */
+
+int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f)
+{
+    const struct sap_driver *d = store->set->driver;
+    if (share->valid && share->time == f->time && share->nj == f->nj) return SAP_DRIVER_OK;
+    share->valid = 0;
+    const size_t bytes = (size_t)share->superpackets * SUPER * store->set->working;
+    TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
+    const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
+    const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
+    TRY(sap_gpu_launch(share, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
+    share->valid = 1;
+    share->time = f->time;
+    share->nj = f->nj;
+    return SAP_DRIVER_OK;
+}
+
+/* ------------------------------------------------------------------ freeing */
+
+static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
+{
+    struct sap_gpu_buffer *const all[] = {
+        &s->j,         &s->predicted, &s->record, &s->near,  &s->i,        &s->update[0].buffer, &s->hit,
+        &s->hit_count, &s->offset,    &s->cursor, &s->entry, &s->counters, &s->update[1].buffer};
+    if (s->stream) (void)d->stream_finish(s->stream);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
+    for (int k = 0; k < 2; k++)
+        if (s->update[k].read) d->event_destroy(s->update[k].read);
+    if (s->stream) d->stream_destroy(s->stream);
+}
+
+void sap_gpu_store_free(struct sap_store *store)
+{
+    if (!store) return;
+    for (int k = 0; k < store->set->n; k++) free_share(store->set->driver, &store->share[k]);
+    free(store);
+}
