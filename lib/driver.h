@@ -138,4 +138,7 @@ struct sap_embedded {
 };
 extern const struct sap_embedded sap_embedded_cuda;
 
+/* The kernels that the CUDA engine uses: those above, or what a test has put into sap_process.cuda_kernels. */
+const struct sap_embedded *sap_kernels_for_cuda(void);
+
 #endif

@@ -3,11 +3,14 @@
 
 struct sap_process sap_process = {
     .closed_lock = ATOMIC_FLAG_INIT,
+    .gpu_lock = ATOMIC_FLAG_INIT,
     .machine = {.lock = ATOMIC_FLAG_INIT},
     .log_lock = ATOMIC_FLAG_INIT,
     .notes_lock = ATOMIC_FLAG_INIT,
     .verbosity = -1,
     .g6 = {.lock = ATOMIC_FLAG_INIT, .sort_mode = 1},
+    .cuda = {.once = PTHREAD_ONCE_INIT},
 };
 
 _Thread_local char sap_open_error[256];
+_Thread_local char sap_cuda_error[256];

@@ -10,10 +10,14 @@
 
 #include <stdatomic.h>
 
+#include "driver_cuda_api.h"
 #include "log.h"
 #include "sapporo.h"
 
+struct sap_driver;     /* driver.h */
 struct sap_g6_cluster; /* g6_table.h */
+struct sap_gpu_loaded; /* gpu_devices.c */
+struct sap_embedded;   /* driver.h */
 
 /* Cluster ids below this are found by one look into a table. */
 enum { SAP_G6_DIRECT = 256 };
@@ -49,6 +53,10 @@ struct sap_process {
     atomic_flag closed_lock; /* guards closed */
     sapporo *closed;         /* memory of closed contexts */
 
+    /* kernels of accelerators (gpu_devices.c) */
+    atomic_flag gpu_lock; /* guards gpu_loaded */
+    struct sap_gpu_loaded *gpu_loaded;
+
     /* threads (threads.c) */
     int forked; /* 1 in a child after fork */
 
@@ -65,11 +73,19 @@ struct sap_process {
     atomic_int npipes;      /* answer of g6_npipes; 0: not asked yet */
 
     struct sap_g6_table g6;
+
+    /* NVIDIA's driver (driver_cuda_api.c), and what tests put in its place (driver.c); NULL: nothing */
+    struct sap_cuda cuda;
+    const struct sap_driver *cuda_driver;
+    const struct sap_embedded *cuda_kernels;
 };
 
 extern struct sap_process sap_process;
 
 /* Why the last sapporo_open of this thread failed; "" if it did not. */
 extern _Thread_local char sap_open_error[256];
+
+/* What the last call of the CUDA driver in this thread that failed said. */
+extern _Thread_local char sap_cuda_error[256];
 
 #endif

@@ -1,0 +1,38 @@
+/*
+ * driver_cuda.h - what the files of the CUDA driver share: an open device, and its context made current.
+ */
+#ifndef SAP_DRIVER_CUDA_H
+#define SAP_DRIVER_CUDA_H
+
+#include "driver.h"
+#include "driver_cuda_api.h"
+
+/*
+ * An open device.  Its context is the primary one, which the caller's own CUDA
+ * code shares; libcuda counts who holds it.
+ */
+struct sap_dev {
+    sap_cu_device device;
+    sap_cu_context context;
+    char architecture[32];
+    int entered; /* between `enter` and `leave`: the context is current */
+    int pushed;  /* by sap_cuda_begin, for one call */
+};
+
+int sap_cuda_count(void);
+const char *sap_cuda_describe(void);
+int sap_cuda_properties(int number, struct sap_device_properties *properties);
+int sap_cuda_open(int number, struct sap_dev **dev);
+void sap_cuda_close(struct sap_dev *dev);
+int sap_cuda_enter(struct sap_dev *dev);
+void sap_cuda_leave(struct sap_dev *dev);
+
+/*
+ * Around each call that needs the context: begin makes it current unless it is,
+ * end gives the caller's back and returns `status`, or why that failed.  Call
+ * libcuda only if begin gave OK, and end in any case.
+ */
+int sap_cuda_begin(struct sap_dev *dev);
+int sap_cuda_end(struct sap_dev *dev, int status);
+
+#endif
