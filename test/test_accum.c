@@ -285,6 +285,7 @@ enum { STORE = 3 * SAP_CPU_SUPERPACKET + 100, HALF = SAP_CPU_SUPERPACKET, KEPT =
 
 /* An engine with a store over a host copy of bodies from, ..., to - 1. */
 struct half {
+    const struct sap_engine *table;
     struct sap_jstore host;
     struct sap_store *store;
     struct sap_force *force;
@@ -301,19 +302,28 @@ static void put_bodies(struct half *h, const struct problem *p, int from, int to
     }
 }
 
-static void begin_half(struct half *h, struct sap_device_set *devices, const struct problem *p, int from, int to,
-                       const struct sap_force_request *request)
+static const struct sap_engine *table_of(const struct engine *e)
+{
+    int k = 0;
+    while (sap_engines[k] && sap_engines[k]->backend != e->backend) k++;
+    assert_non_null(sap_engines[k]);
+    return sap_engines[k];
+}
+
+static void begin_half(struct half *h, const struct sap_engine *table, struct sap_device_set *devices,
+                       const struct problem *p, int from, int to, const struct sap_force_request *request)
 {
     memset(h, 0, sizeof *h);
+    h->table = table;
     put_bodies(h, p, from, to);
-    assert_int_equal(sap_engine_cpu.store->create(devices, &h->host, &h->store), SAPPORO_OK);
-    assert_int_equal(sap_engine_cpu.force->begin(h->store, request, &h->force), SAPPORO_OK);
+    assert_int_equal(table->store->create(devices, &h->host, &h->store), SAPPORO_OK);
+    assert_int_equal(table->force->begin(h->store, request, &h->force), SAPPORO_OK);
 }
 
 static void drop_half(struct half *h)
 {
-    sap_engine_cpu.force->drop(h->force);
-    sap_engine_cpu.store->destroy(h->store);
+    h->table->force->drop(h->force);
+    h->table->store->destroy(h->store);
     sap_jstore_free(&h->host);
 }
 
@@ -321,13 +331,14 @@ static void drop_half(struct half *h)
 static void check_merge(const struct engine *e, int threads, struct problem *p, int ni)
 {
     static double x[KEPT][3], v[KEPT][3];
+    const struct sap_engine *const table = table_of(e);
     struct sap_settings settings = {.order = 4, .precision = e->precision, .threads = threads};
     struct sap_device_set *devices;
     struct half low, high, whole;
     struct sap_force_output l, h, w;
-    char why[80];
-    strcpy(settings.isa, e->isa);
-    assert_int_equal(sap_engine_cpu.open(&settings, &devices, why, sizeof why), SAPPORO_OK);
+    char why[200];
+    if (e->isa) strcpy(settings.isa, e->isa);
+    assert_int_equal(table->open(&settings, &devices, why, sizeof why), SAPPORO_OK);
     for (int i = 0; i < ni; i++) {
         memcpy(x[i], p->target[i].x, sizeof x[i]);
         memcpy(v[i], p->target[i].v, sizeof v[i]);
@@ -338,13 +349,13 @@ static void check_merge(const struct engine *e, int threads, struct problem *p, 
                                         .v = (const double(*)[3])v,
                                         .rule = SAP_PAIRS_ALL,
                                         .eps2 = p->eps2};
-    begin_half(&whole, devices, p, 0, STORE, &request);
+    begin_half(&whole, table, devices, p, 0, STORE, &request);
     request.extra = SAP_EXTRA_ACCUM;
-    begin_half(&low, devices, p, 0, HALF, &request);
-    begin_half(&high, devices, p, HALF, STORE, &request);
-    assert_int_equal(sap_engine_cpu.force->end(low.force, &l), SAPPORO_OK);
-    assert_int_equal(sap_engine_cpu.force->end(high.force, &h), SAPPORO_OK);
-    assert_int_equal(sap_engine_cpu.force->end(whole.force, &w), SAPPORO_OK);
+    begin_half(&low, table, devices, p, 0, HALF, &request);
+    begin_half(&high, table, devices, p, HALF, STORE, &request);
+    assert_int_equal(table->force->end(low.force, &l), SAPPORO_OK);
+    assert_int_equal(table->force->end(high.force, &h), SAPPORO_OK);
+    assert_int_equal(table->force->end(whole.force, &w), SAPPORO_OK);
     assert_true(l.accum && h.accum && !w.accum);
     for (int i = 0; i < ni; i++)
         for (int q = 0; q < 7; q++) {
@@ -358,7 +369,7 @@ static void check_merge(const struct engine *e, int threads, struct problem *p, 
     drop_half(&low);
     drop_half(&high);
     drop_half(&whole);
-    sap_engine_cpu.close(devices);
+    table->close(devices);
 }
 
 /* Masses over as many powers of two as the precision stands make units rise within and between tiles. */

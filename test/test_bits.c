@@ -3,7 +3,7 @@
  * the other outputs, the process.
  *
  *   test_bits               all tests
- *   test_bits --forces      forces of every kind on the main stack, no CMocka: for test_stack.sh
+ *   test_bits --forces      forces of every kind of the CPU on the main stack, no CMocka: for test_stack.sh
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -51,7 +51,8 @@ static void batch_test(const struct engine *e, const struct problem *p, const st
         for (int threads = 1; threads <= 4; threads++) {
             const struct ask ask = {ALL, ALL, batches[k]};
             char what[40];
-            if (threads % 2 != (int)k % 2 && batches[k] && batches[k] < 48) continue; /* spares time */
+            if (e->backend != SAPPORO_BACKEND_CPU && threads > 1) continue; /* they are not the CPU's */
+            if (threads > 1 && threads % 2 != (int)k % 2 && batches[k] && batches[k] < 48) continue; /* spares time */
             part.ntargets = batches[k] == 1 ? 20 : p->ntargets;
             snprintf(what, sizeof what, "%d threads, batches of %d", threads, batches[k]);
             expect(what, e, &part, solve_with(e, threads, &part, &ask), standard, ALL);
@@ -136,6 +137,61 @@ static void outputs(void **state)
     on_all_engines(output_test);
 }
 
+/* ----------------------------------------------------------- devices, other engines */
+
+/* Nearest neighbours and lists are those of the plain path in every bit: both are decided in double. */
+static void neighbours_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    struct answer *plain = solve_with(&engines[1], 1, p, &everything);
+    for (int i = 0; i < p->ntargets; i++) {
+        const struct answer *a = &standard[i], *b = &plain[i];
+        if (a->nearest != b->nearest || !same_doubles(&a->nearest_r2, &b->nearest_r2, 1))
+            fail_msg("%s, target %d: nearest %d at %a, not %d at %a", e->name, i, a->nearest, a->nearest_r2, b->nearest,
+                     b->nearest_r2);
+        if (a->nlist != b->nlist || memcmp(a->list, b->list, (size_t)b->nlist * sizeof *b->list) != 0)
+            fail_msg("%s, target %d: another list (%d entries, not %d)", e->name, i, a->nlist, b->nlist);
+    }
+    answers_free(plain, p->ntargets);
+}
+
+static void neighbours(void **state)
+{
+    (void)state;
+    on_all_engines(neighbours_test);
+}
+
+/* On so many devices, in either order of their numbers. */
+static void on_devices(const struct engine *e, int n, const struct problem *p, const struct answer *standard)
+{
+    static const struct ask asks[] = {{ALL, ALL, 0}, {ALL, 0, 16}, {0, 0, 1}, {OUT_LISTS, OUT_LISTS, 60}};
+    int devices[16];
+    for (int turn = 0; turn < (n > 1 ? 2 : 1); turn++) {
+        for (int d = 0; d < n; d++) devices[d] = turn ? n - 1 - d : d;
+        for (size_t k = 0; k < sizeof asks / sizeof asks[0]; k++) {
+            char what[60];
+            struct problem part = *p;
+            if (asks[k].batch == 1) part.ntargets = 20;
+            snprintf(what, sizeof what, "%d devices%s, batches of %d", n, turn ? " backwards" : "", asks[k].batch);
+            struct answer *a = solve_and_close(engine_open_on(e, devices, n), &part, &asks[k]);
+            expect(what, e, &part, a, standard, asks[k].outputs);
+        }
+    }
+}
+
+static void devices_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    const int there = sapporo_device_count(e->backend);
+    for (int n = 1; e->backend != SAPPORO_BACKEND_CPU && n <= there && n <= 16; n *= 2) on_devices(e, n, p, standard);
+}
+
+static void cuda(void **state)
+{
+    (void)state;
+    if (!engine_usable(&engines[CPU_ENGINES])) skip();
+    print_message("# %d devices\n", sapporo_device_count(SAPPORO_BACKEND_CUDA));
+    on_all_engines(devices_test);
+}
+
 /* ------------------------------------------------------- regions, forks, stacks */
 
 #if defined(_OPENMP)
@@ -171,10 +227,27 @@ static void parallel_regions(void **state)
 #endif
 }
 
+/* A driver does not live on in a child: an error is a good answer there, a wrong result or a crash is none. */
+static int in_child_of_driver(const struct engine *e, sapporo *parents, const struct problem *p,
+                              const struct answer *standard)
+{
+    sapporo_job *job = NULL;
+    sapporo *own = NULL;
+    const sapporo_request request = problem_request(p, 0, p->ntargets);
+    const sapporo_options options = {.size = sizeof options, .precision = e->precision, .backend = e->backend};
+    if (sapporo_force_begin(parents, &request, &job) == SAPPORO_OK)
+        expect("child, context of the parent", e, p, problem_solve(parents, p, &everything), standard, ALL);
+    sapporo_force_free(job);
+    if (sapporo_open(&options, &own) == SAPPORO_OK)
+        expect("child, own context", e, p, solve_and_close(own, p, &everything), standard, ALL);
+    return 0;
+}
+
 /* The child computes with the parent's context and with one of its own; 0 if all is well. */
 static int in_child(const struct engine *e, sapporo *parents, const struct problem *p, const struct answer *standard)
 {
     alarm(60); /* hangs count as failures */
+    if (e->backend != SAPPORO_BACKEND_CPU) return in_child_of_driver(e, parents, p, standard);
     answers_free(problem_solve(parents, p, &everything), p->ntargets);
     expect("child, context of the parent", e, p, problem_solve(parents, p, &everything), standard, ALL);
     expect("child, own context", e, p, solve_with(e, 4, p, &everything), standard, ALL);
@@ -230,6 +303,7 @@ enum { STACK = 1 << 20 }; /* frames are larger */
 #else
 enum { STACK = 64 << 10 };
 #endif
+enum { DRIVER_STACK = 1 << 20 }; /* what drivers need nobody tells */
 
 static void stack_test(const struct engine *e, const struct problem *p, const struct answer *standard)
 {
@@ -237,7 +311,8 @@ static void stack_test(const struct engine *e, const struct problem *p, const st
     pthread_attr_t attributes;
     pthread_t thread;
     assert_int_equal(pthread_attr_init(&attributes), 0);
-    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, e->backend == SAPPORO_BACKEND_CPU ? STACK : DRIVER_STACK),
+                     0);
     assert_int_equal(pthread_create(&thread, &attributes, on_small_stack, &s), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attributes);
@@ -258,10 +333,12 @@ static void kinds_test(const struct engine *e, const struct problem *p, const st
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),    cmocka_unit_test(outputs),
-        cmocka_unit_test(parallel_regions),    cmocka_unit_test(after_fork), cmocka_unit_test(small_stack),
+        cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),     cmocka_unit_test(outputs),
+        cmocka_unit_test(neighbours),          cmocka_unit_test(cuda),        cmocka_unit_test(parallel_regions),
+        cmocka_unit_test(after_fork),          cmocka_unit_test(small_stack),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {
+        setenv("SAPPORO_TEST_ENGINES", "cpu", 1); /* what drivers need of a stack nobody tells */
         on_all_engines(kinds_test); /* a difference ends the program with a failed assertion of CMocka's */
         puts("same bits");
         return 0;

@@ -101,8 +101,11 @@ static void run_calls(struct run *r, const sapporo_particle *particles, const sa
 static void run_in_environment(struct run *r)
 {
     fenv_t normal;
-    const sapporo_options options = {
-        .size = sizeof options, .precision = r->engine->precision, .cpu_isa = r->engine->isa, .threads = r->threads};
+    const sapporo_options options = {.size = sizeof options,
+                                     .precision = r->engine->precision,
+                                     .backend = r->engine->backend,
+                                     .cpu_isa = r->engine->isa,
+                                     .threads = r->threads};
     sapporo_particle *particles = zeroed((size_t)r->problem->nbodies, sizeof *particles);
     for (int k = 0; k < r->problem->nbodies; k++) {
         const struct body *b = &r->problem->body[k];

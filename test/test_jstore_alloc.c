@@ -192,8 +192,11 @@ static int take_list(struct scene *s)
 static int open_another(struct scene *s)
 {
     sapporo *other = NULL;
-    const sapporo_options options = {
-        .size = sizeof options, .precision = s->engine->precision, .cpu_isa = s->engine->isa, .threads = 1};
+    const sapporo_options options = {.size = sizeof options,
+                                     .precision = s->engine->precision,
+                                     .backend = s->engine->backend,
+                                     .cpu_isa = s->engine->isa,
+                                     .threads = 1};
     const int status = sapporo_open(&options, &other);
     assert_true((status == SAPPORO_OK) == (other != NULL));
     sapporo_close(other);
@@ -324,7 +327,7 @@ static int play(const struct engine *e, const struct act *act, int n)
 static void run_act(void **state)
 {
     const struct act *act = *state;
-    static const int some[] = {4, ENGINES - 2}; /* sse2 ds, avx512 ds */
+    static const int some[] = {4, CPU_ENGINES - 2}; /* sse2 ds, avx512 ds */
     for (size_t k = 0; k < sizeof some / sizeof some[0]; k++) {
         const struct engine *e = &engines[some[k]];
         if (!engine_usable(e)) continue;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "isa.h"
 #include "model.h"
 
 #include <limits.h>
@@ -174,9 +175,10 @@ static void open_refused(void **state)
     sapporo *c = NULL;
     if (sapporo_open(&o, &c) == SAPPORO_OK) sapporo_close(c);
     assert_true(c != NULL || sapporo_last_error(NULL)[0] != 0);
-    for (int k = 0; k < ENGINES; k += 3) { /* a path that is not there is never replaced by another */
-        o = options, o.cpu_isa = engines[k].isa;
-        if (!engine_usable(&engines[k])) expect_refusal(&o, SAPPORO_ERR_UNSUPPORTED);
+    for (int k = 0; k < CPU_ENGINES; k += 3) { /* a path that is not there is never replaced by another */
+        o = options, o.backend = SAPPORO_BACKEND_CPU, o.cpu_isa = engines[k].isa;
+        const int isa = sap_isa_find(engines[k].isa);
+        if (isa < 0 || !sap_isa_usable((enum sap_isa)isa)) expect_refusal(&o, SAPPORO_ERR_UNSUPPORTED);
     }
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
     assert_string_equal(sapporo_last_error(NULL), "");
@@ -226,8 +228,12 @@ static void open_other_versions(void **state)
 static void queries(void **state)
 {
     char isa[8] = "scalar";
-    const sapporo_options options = {
-        .size = sizeof options, .precision = SAPPORO_DP, .cpu_isa = isa, .threads = 3, .preferred_device = 1000};
+    const sapporo_options options = {.size = sizeof options,
+                                     .precision = SAPPORO_DP,
+                                     .backend = SAPPORO_BACKEND_CPU,
+                                     .cpu_isa = isa,
+                                     .threads = 3,
+                                     .preferred_device = 1000};
     sapporo *c;
     (void)state;
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);

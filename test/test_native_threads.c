@@ -36,7 +36,7 @@ static int make(void **state)
         problem.target[i].index = problem.body[i].index;
         problem.target[i].h2 = 0.1;
     }
-    sapporo *c = engine_open(&engines[1], 1);
+    sapporo *c = engine_open(engine_any(), 1);
     problem_load(c, &problem);
     expected = problem_solve(c, &problem, &ask);
     sapporo_close(c);
@@ -124,7 +124,7 @@ static void contexts_of_their_own(void **state)
 {
     struct worker workers[THREADS] = {{0}};
     (void)state;
-    for (int t = 0; t < THREADS; t++) workers[t].c = engine_open(&engines[1], 1 + t % 2);
+    for (int t = 0; t < THREADS; t++) workers[t].c = engine_open(engine_any(), 1 + t % 2);
     run_threads(on_its_own, workers);
     for (int t = 0; t < THREADS; t++) sapporo_close(workers[t].c);
 }
@@ -155,7 +155,7 @@ static void one_for_all(void **state)
 {
     struct worker workers[THREADS] = {{0}};
     (void)state;
-    sapporo *c = engine_open(&engines[1], 2);
+    sapporo *c = engine_open(engine_any(), 2);
     assert_int_equal(load(c, 0, LOW), 0);
     for (int t = 0; t < THREADS; t++) workers[t].c = c;
     run_threads(on_one, workers);
@@ -175,7 +175,7 @@ static void loaded_by_all(void **state)
     (void)state;
     for (int n = 0; n < 5; n++) {
         struct worker workers[THREADS] = {{0}};
-        sapporo *c = engine_open(&engines[1], 1);
+        sapporo *c = engine_open(engine_any(), 1);
         for (int t = 0; t < THREADS; t++) workers[t].c = c;
         run_threads(loads, workers);
         assert_int_equal(force(c, 0, NI), 0);

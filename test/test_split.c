@@ -188,7 +188,7 @@ static void every_kernel(void **state)
 {
     int wrong = 0;
     (void)state;
-    for (int k = 0; k < ENGINES; k++) {
+    for (int k = 0; k < CPU_ENGINES; k++) {
         const struct engine *e = &engines[k];
         if (!engine_usable(e)) continue;
         const struct subject s = {sap_isa_kernel((enum sap_isa)sap_isa_find(e->isa), (int)e->precision), e->name,

@@ -156,31 +156,69 @@ void model_shuffle(void *base, int n, size_t size, uint64_t seed)
 
 /* ------------------------------------------------------------------ engines */
 
-#define PRECISIONS(isa)                                                                                                \
-    {isa " sp", isa, SAPPORO_SP}, {isa " ds", isa, SAPPORO_DS}, { isa " dp", isa, SAPPORO_DP }
+#define PRECISIONS(name, isa, backend)                                                                                 \
+    {name " sp", isa, SAPPORO_SP, backend}, {name " ds", isa, SAPPORO_DS, backend},                                    \
+    {                                                                                                                  \
+        name " dp", isa, SAPPORO_DP, backend                                                                           \
+    }
+#define PATH(isa) PRECISIONS(isa, isa, SAPPORO_BACKEND_CPU)
 
-const struct engine engines[ENGINES] = {PRECISIONS("scalar"), PRECISIONS("sse2"), PRECISIONS("avx2"),
-                                        PRECISIONS("avx512")};
+const struct engine engines[ENGINES] = {PATH("scalar"), PATH("sse2"), PATH("avx2"), PATH("avx512"),
+                                        PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA)};
+
+/* The backend to which the environment restricts tests; "": none. */
+static const char *restriction(void)
+{
+    const char *only = getenv("SAPPORO_TEST_ENGINES");
+    return only ? only : "";
+}
 
 int engine_usable(const struct engine *engine)
 {
+    const char *const backend = engine->backend == SAPPORO_BACKEND_CPU ? "cpu" : "cuda", *const only = restriction();
+    if (*only && strcmp(only, backend) != 0) {
+        print_message("skip: SAPPORO_TEST_ENGINES is %s\n", only);
+        return 0;
+    }
+    if (engine->backend != SAPPORO_BACKEND_CPU) {
+        if (sapporo_device_count(engine->backend) > 0) return 1;
+        print_message("skip: no CUDA device\n");
+        return 0;
+    }
     const int isa = sap_isa_find(engine->isa);
     if (isa >= 0 && sap_isa_usable((enum sap_isa)isa)) return 1;
     print_message("skip: path %s is not usable here\n", engine->isa);
     return 0;
 }
 
-sapporo *engine_open(const struct engine *engine, int threads)
+const struct engine *engine_any(void) { return &engines[strcmp(restriction(), "cuda") == 0 ? CPU_ENGINES + 1 : 1]; }
+
+static sapporo *open_with(const struct engine *engine, const sapporo_options *options)
 {
     sapporo *c = NULL;
-    const sapporo_options options = {.size = sizeof options,
-                                     .precision = engine->precision,
-                                     .backend = SAPPORO_BACKEND_CPU,
-                                     .cpu_isa = engine->isa,
-                                     .threads = threads};
-    const int status = sapporo_open(&options, &c);
+    const int status = sapporo_open(options, &c);
     if (status) fail_msg("%s does not open: %s", engine->name, sapporo_last_error(NULL));
     return c;
+}
+
+sapporo *engine_open(const struct engine *engine, int threads)
+{
+    const sapporo_options options = {.size = sizeof options,
+                                     .precision = engine->precision,
+                                     .backend = engine->backend,
+                                     .cpu_isa = engine->isa,
+                                     .threads = threads};
+    return open_with(engine, &options);
+}
+
+sapporo *engine_open_on(const struct engine *engine, const int *devices, int ndevices)
+{
+    const sapporo_options options = {.size = sizeof options,
+                                     .precision = engine->precision,
+                                     .backend = engine->backend,
+                                     .devices = devices,
+                                     .ndevices = ndevices};
+    return open_with(engine, &options);
 }
 
 /* ------------------------------------------------------------------- forces */
@@ -316,7 +354,11 @@ void standard_problem(struct problem *p, double eps2)
 
 struct answer *solve_with(const struct engine *e, int threads, const struct problem *p, const struct ask *how)
 {
-    sapporo *c = engine_open(e, threads);
+    return solve_and_close(engine_open(e, threads), p, how);
+}
+
+struct answer *solve_and_close(sapporo *c, const struct problem *p, const struct ask *how)
+{
     problem_load(c, p);
     struct answer *a = problem_solve(c, p, how);
     sapporo_close(c);
@@ -335,6 +377,7 @@ void expect(const char *what, const struct engine *e, const struct problem *p, s
 void on_all_engines(engine_test *test)
 {
     const struct ask everything = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
+    int ran = 0;
     for (int k = 0; k < 2 * ENGINES; k++) {
         const struct engine *e = &engines[k / 2];
         struct problem p;
@@ -344,5 +387,7 @@ void on_all_engines(engine_test *test)
         test(e, &p, standard);
         answers_free(standard, p.ntargets);
         problem_free(&p);
+        ran++;
     }
+    if (!ran) skip();
 }

@@ -64,22 +64,33 @@ void model_times(struct body *body, int n, double middle, double spread, uint64_
 /* Brings elements into random order. */
 void model_shuffle(void *base, int n, size_t size, uint64_t seed);
 
-/* ---- engines: instruction paths times precisions ---- */
+/* ---- engines: instruction paths and accelerators times precisions ---- */
 
 struct engine {
-    const char *name, *isa;
+    const char *name, *isa; /* isa: NULL unless it is a path of the CPU engine */
     sapporo_precision precision;
+    sapporo_backend backend;
 };
 
-enum { ISAS = 4, ENGINES = 3 * ISAS };
+/* The CPU's come first, three precisions a path. */
+enum { ISAS = 4, CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 3 };
 
 extern const struct engine engines[ENGINES];
 
-/* 1 if this machine and build have the path; tells `skip: why` if not. */
+/*
+ * 1 if this machine and build have the engine, and SAPPORO_TEST_ENGINES (the name of a backend) does not leave it
+ * out; tells `skip: why` if not.
+ */
 int engine_usable(const struct engine *engine);
+
+/* For tests that need only one: scalar ds, or that of the accelerator that SAPPORO_TEST_ENGINES names. */
+const struct engine *engine_any(void);
 
 /* A context on an engine; fails the test if there is none. */
 sapporo *engine_open(const struct engine *engine, int threads);
+
+/* The same on devices of an accelerator. */
+sapporo *engine_open_on(const struct engine *engine, const int *devices, int ndevices);
 
 /* ---- forces ---- */
 
@@ -118,13 +129,14 @@ enum { STANDARD_N = 4700, STANDARD_NI = 200 };
 /* Three tiles with gaps, the last not full, predicted from times of their own. */
 void standard_problem(struct problem *p, double eps2);
 
-/* Answers from a context of its own. */
+/* Answers from a context of its own, or from one that is then closed. */
 struct answer *solve_with(const struct engine *e, int threads, const struct problem *p, const struct ask *how);
+struct answer *solve_and_close(sapporo *c, const struct problem *p, const struct ask *how);
 
 /* What must be so on an engine: `standard` are all answers of one thread that takes all targets at once. */
 typedef void engine_test(const struct engine *e, const struct problem *p, const struct answer *standard);
 
-/* Runs a test on every usable engine, with and without softening. */
+/* Runs a test on every usable engine, with and without softening; skips it if there is none. */
 void on_all_engines(engine_test *test);
 
 /* Checks answers against the standard, and frees them. */
