@@ -45,6 +45,8 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 #include "kernel_pairs.h"
 
+#include "kernel_lists.h"
+
 #include "kernel_many.h"
 
 #include "kernel_few.h"
@@ -55,10 +57,10 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 #if defined(SAP_KERNEL_DP)
 #define WIDE_CASES(F, A, B)                                                                                            \
     case 1:                                                                                                            \
-        F(A, B, ((struct sap_variant){2, 1, 1, 1}));                                                                   \
+        F(A, B, ((struct sap_variant){3, 1, 1, 1}));                                                                   \
         return;                                                                                                        \
     case 0:                                                                                                            \
-        F(A, B, ((struct sap_variant){2, 1, 0, 1}));                                                                   \
+        F(A, B, ((struct sap_variant){3, 1, 0, 1}));                                                                   \
         return;
 #else
 #define WIDE_CASES(F, A, B)
@@ -76,10 +78,11 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
         CASE(F, A, B, 1, 1, 1);                                                                                        \
         CASE(F, A, B, 2, 0, 1);                                                                                        \
         CASE(F, A, B, 2, 1, 1);                                                                                        \
+        CASE(F, A, B, 3, 0, 1);                                                                                        \
+        CASE(F, A, B, 3, 1, 1);                                                                                        \
         CASE(F, A, B, 0, 0, 0);                                                                                        \
-        CASE(F, A, B, 2, 1, 0);                                                                                        \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){2, 1, 0, 0}));                                                                   \
+        F(A, B, ((struct sap_variant){3, 1, 0, 0}));                                                                   \
         return;                                                                                                        \
     }
 
@@ -206,6 +209,7 @@ static struct sap_near near_single(const struct sap_single *s)
                                     .near_single = near_single,                                                        \
                                     .position = position,                                                              \
                                     .rough_r2 = rough_r2,                                                              \
+                                    .sort = sort,                                                                      \
                                     .scale = SAP_SCALES,                                                               \
                                     .r2_error = SAP_R2_ERROR,                                                          \
                                     .x_error = SAP_X_ERROR}

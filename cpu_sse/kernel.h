@@ -18,6 +18,7 @@ enum {
     SAP_GROUP_MAX = 32,                      /* most i-particles of a group */
     SAP_SUMS = 7,                            /* pot, acc[3], jerk[3]: SAP_SUMS4 */
     SAP_SUMS_PADDED = 8,                     /* in whole vectors of any path */
+    SAP_SORT_MAX = 256,                      /* entries that a kernel sorts faster than qsort */
     SAP_TERMS = 4,                           /* highest derivative used by the predictor */
     SAP_BLOCK = 16,                          /* elements of a packet among which the nearest is told */
     SAP_BLOCKS = SAP_CPU_PACKET / SAP_BLOCK, /* blocks of a packet */
@@ -31,15 +32,18 @@ struct sap_columns {
     const int32_t *index;
 };
 
-/* A candidate for the neighbour list of a lane. */
+/* A candidate for the neighbour list of a lane, or the heading of several. */
 struct sap_hit {
-    uint32_t address, lane;
+    uint32_t address; /* with SAP_DOUBTFUL if it may lie outside; of a heading: the lane */
+    int32_t index;    /* of the particle, if not doubtful; of a heading: how many candidates follow */
 };
 
-/* Candidates in the order found. */
+#define SAP_DOUBTFUL (UINT32_C(1) << 31)
+
+/* Headings, each with its candidates: for one lane, addresses rise. */
 struct sap_hits {
-    int n, room;
-    int failed; /* out of memory: candidates are missing */
+    int n, room; /* headings are counted too */
+    int failed;  /* out of memory: candidates are missing */
     struct sap_hit *hit;
 };
 
@@ -77,6 +81,7 @@ struct sap_group {
     _Alignas(64) int64_t index[SAP_GROUP_MAX];
     _Alignas(64) float reach_f[SAP_GROUP_MAX]; /* squared radius within which j are candidates */
     _Alignas(64) double reach_d[SAP_GROUP_MAX];
+    double sure[SAP_GROUP_MAX]; /* squared radius within which candidates are not doubtful */
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident; /* lanes that met a particle at zero distance */
     int n;               /* i-particles in the group */
@@ -95,9 +100,12 @@ struct sap_single {
     struct sap_hits hits; /* lane is always 0 */
 };
 
+/* What is wanted beside the force. */
+enum { SAP_NEAREST = 1, SAP_LISTS = 2 };
+
 /* What a force needs: a variant of the kernels. */
 struct sap_variant {
-    int near;     /* 0 forces only, 1 nearest neighbour too, 2 list candidates too */
+    int near;     /* SAP_NEAREST, SAP_LISTS (their candidates), both or none */
     int zero;     /* 1: eps2 is below SAP_TINY_R2, pairs at zero distance are skipped */
     int skip_own; /* 1: pairs of equal index are skipped */
     int wide;     /* 1: coordinates beyond the range of single precision (dp only) */
@@ -157,6 +165,9 @@ struct sap_kernel {
     void (*position)(const void *records, int a, double *x);
     /* Squared distance of that position from x. */
     double (*rough_r2)(const void *records, int a, const double *x);
+
+    /* Sorts n <= SAP_SORT_MAX entries; 0 if some are equal: then they stay as they are. */
+    int (*sort)(int32_t *entries, int n);
 
     /* Totals are accumulators times this: powers of two, with the sign. */
     double scale[SAP_SUMS];

@@ -14,15 +14,18 @@ static void blank(W (*soa)[LANES], int n)
     }
 }
 
-/* mask[e] has a bit for each of 16 consecutive addresses. */
+/* mask[e] has a bit for each of 16 consecutive addresses.  Records are not kept, so all candidates are doubtful. */
 static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int count, uint32_t first, int n)
 {
-    if (!sap_hits_reserve(&s->hits, SAP_BLOCK * LANES)) return;
+    if (!sap_hits_reserve(&s->hits, CHUNK * LANES + 1)) return;
+    struct sap_hit *const heading = s->hits.hit + s->hits.n, *to = heading + 1;
     for (int e = 0; e < count; e++)
         for (uint32_t bits = mask[e]; bits; bits &= bits - 1) {
             const int a = e * LANES + __builtin_ctz(bits);
-            if (a < n) s->hits.hit[s->hits.n++] = (struct sap_hit){first + (uint32_t)a, 0};
+            if (a < n) *to++ = (struct sap_hit){(first + (uint32_t)a) | SAP_DOUBTFUL, 0};
         }
+    *heading = (struct sap_hit){0, (int32_t)(to - heading - 1)};
+    if (heading->index) s->hits.n = (int)(to - s->hits.hit);
 }
 
 /* Packet sums are added in order in double, as many_packet does, and deposited. */
@@ -95,7 +98,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
             u[TWO_LOOPS ? e : 0] = root;
         else
             pair_sums(&j, i, root, p->sum);
-        if (variant.near == 2) mask[e] |= bits << (f * V_LANES);
+        if (variant.near & SAP_LISTS) mask[e] |= bits << (f * V_LANES);
     }
     for (int e = 0; TWO_LOOPS && e < a->count; e++) {
         struct j_words j;
@@ -131,9 +134,9 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
         few_packets(a, &i, v_set1(s->reach), f, &p, mask, variant);
         for (int q = 0; q < SAP_SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
         if (variant.zero) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
-        if (variant.near) note_single(s, p.low, a->block, f);
+        if (variant.near & SAP_NEAREST) note_single(s, p.low, a->block, f);
     }
-    if (variant.near == 2) scan_single_hits(s, mask, a->count, a->first, a->n);
+    if (variant.near & SAP_LISTS) scan_single_hits(s, mask, a->count, a->first, a->n);
 }
 
 #endif

@@ -9,18 +9,6 @@ struct many_state {
     VB block[NV];
 };
 
-/* Keeps the candidates of a block: mask[e] has a bit for each lane of the group. */
-static void scan_hits(struct sap_group *g, const uint32_t *mask, int count, uint32_t first)
-{
-    const uint32_t lanes = g->n < 32 ? (1U << g->n) - 1 : UINT32_MAX;
-    if (!sap_hits_reserve(&g->hits, SAP_BLOCK * GROUP)) return;
-    struct sap_hit *to = g->hits.hit + g->hits.n;
-    for (int e = 0; e < count; e++)
-        for (uint32_t bits = mask[e] & lanes; bits; bits &= bits - 1)
-            *to++ = (struct sap_hit){first + (uint32_t)(e * LANES), (uint32_t)__builtin_ctz(bits)};
-    g->hits.n = (int)(to - g->hits.hit);
-}
-
 /* One j of the records in all lanes. */
 SAP_INLINE void load_record(const W *r, struct j_words *j)
 {
@@ -32,9 +20,9 @@ SAP_INLINE void load_record(const W *r, struct j_words *j)
     j->index = vi_set1(index);
 }
 
-/* Elements e0 .. e1-1 of a packet, at most SAP_BLOCK of them if TWO_LOOPS or if masks are wanted. */
-SAP_INLINE void walk(const W *records, int e0, int e1, const struct many_state *m, struct pair_state *s, uint32_t *mask,
-                     const struct sap_variant variant)
+/* Elements e0 .. e1-1 of packet l, at most SAP_BLOCK of them if TWO_LOOPS. */
+SAP_INLINE void walk(const W *records, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
+                     struct hit_bits *h, const struct sap_variant variant)
 {
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
     for (int e = e0; e < e1; e++) {
@@ -51,7 +39,7 @@ SAP_INLINE void walk(const W *records, int e0, int e1, const struct many_state *
                 pair_sums(&j, &m->i[v], root, s[v].sum);
             hits |= bits << (v * V_LANES);
         }
-        if (variant.near == 2) mask[e - e0] = hits;
+        if (variant.near & SAP_LISTS) note_hits(h->row[0], ROW_WORDS, e * LANES + l, hits);
     }
     for (int e = e0; TWO_LOOPS && e < e1; e++) {
         struct j_words j;
@@ -62,32 +50,33 @@ SAP_INLINE void walk(const W *records, int e0, int e1, const struct many_state *
 }
 
 /* One packet: float sums, flushed to the running double sums of the superpacket. */
-SAP_INLINE void many_packet(const W *records, int count, uint32_t packet_first, int block, struct many_state *m,
-                            D (*run)[G_HALVES], struct sap_group *g, const struct sap_variant variant)
+SAP_INLINE void many_packet(const W *records, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
+                            struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
 {
     struct pair_state s[NV];
-    const int step = variant.near || variant.zero || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
+    const int step = variant.near & SAP_NEAREST || variant.zero || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
     for (int q = 0; q < SAP_SUMS; q++) s[v].sum[q] = v_set1(0.0);
     for (int e0 = 0; e0 < count; e0 += step, block++) {
-        uint32_t mask[SAP_BLOCK];
         const int e1 = e0 + step < count ? e0 + step : count;
         UNROLL
         for (int v = 0; v < NV; v++) s[v].low = v_set1(W_HUGE);
-        walk(records, e0, e1, m, s, mask, variant);
+        walk(records, l, e0, e1, m, s, h, variant);
         UNROLL
         for (int v = 0; v < NV; v++) {
-            if (variant.near) note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
+            if (variant.near & SAP_NEAREST)
+                note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
             if (variant.zero) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
-        if (variant.near == 2) scan_hits(g, mask, e1 - e0, packet_first + (uint32_t)(e0 * LANES));
     }
     UNROLL
     for (int q = 0; q < SAP_SUMS; q++) UNROLL
     for (int v = 0; v < NV; v++) UNROLL
-    for (int h = 0; h < V_HALVES; h++)
-        run[q][v * V_HALVES + h] = d_add(run[q][v * V_HALVES + h], v_to_d(s[v].sum[q], h));
+    for (int half = 0; half < V_HALVES; half++) {
+        D *to = &run[q][v * V_HALVES + half];
+        *to = d_add(*to, v_to_d(s[v].sum[q], half));
+    }
 }
 
 SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2)
@@ -113,15 +102,18 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
 {
     struct many_state m;
     D run[SAP_SUMS][G_HALVES];
+    struct hit_bits hits;
+    if (variant.near & SAP_LISTS) memset(&hits, 0, sizeof hits);
     load_many(&m, g, a->eps2);
     for (int q = 0; q < SAP_SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) run[q][h] = d_set1(0.0);
     const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks a tile, 8 a packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
         const int count = (a->n - l + LANES - 1) / LANES;
-        many_packet((const W *)a->records + (ptrdiff_t)l * PACKET_WORDS, count, a->first + (uint32_t)l,
-                    block + l * SAP_BLOCKS, &m, run, g, variant);
+        many_packet((const W *)a->records + (ptrdiff_t)l * PACKET_WORDS, l, count, block + l * SAP_BLOCKS, &m, run, g,
+                    &hits, variant);
     }
+    if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first);
     for (int q = 0; q < SAP_SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) {
             struct sap_sum_lanes *s = &g->sum[q];
@@ -132,7 +124,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
             d_store(s->special + h * D_LANES, special);
             for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h * D_LANES, limb[k]);
         }
-    if (!variant.near) return;
+    if (!(variant.near & SAP_NEAREST)) return;
     for (int v = 0; v < NV; v++) {
         v_store((W *)g->near.best + v * V_LANES, m.best[v]);
         v_store((W *)g->near.second + v * V_LANES, m.second[v]);

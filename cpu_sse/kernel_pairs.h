@@ -56,8 +56,8 @@ SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2,
     const V d2 = sap_distance2(d[0], d[1], d[2]);
     const V r2 = v_add(d2, eps2);
     VM keep = variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(r2, v_set1(0.0));
-    if (variant.near == 2) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
-    if (variant.near || variant.zero) *low = v_min_where(keep, *low, d2);
+    if (variant.near & SAP_LISTS) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
+    if (variant.near & SAP_NEAREST || variant.zero) *low = v_min_where(keep, *low, d2);
     if (variant.zero) keep = vm_and(keep, v_nlt(r2, v_set1(SAP_COINCIDENT)));
     return root_of(r2, keep, variant);
 }

@@ -88,9 +88,14 @@ static int predict(const struct sap_columns *c, int terms, double time, int n, v
     }
 }
 
+SAP_INLINE const W *record_of(const void *records, int a)
+{
+    return (const W *)records + (ptrdiff_t)(a % LANES) * PACKET_WORDS + (ptrdiff_t)(a / LANES) * RECORD;
+}
+
 static void position(const void *records, int a, double *x)
 {
-    const W *r = (const W *)records + (ptrdiff_t)(a % LANES) * PACKET_WORDS + (ptrdiff_t)(a / LANES) * RECORD;
+    const W *r = record_of(records, a);
     for (int k = 0; k < 3; k++) x[k] = LOW ? (double)r[JX + k] + (double)r[(JLOW + k) % RECORD] : (double)r[JX + k];
 }
 

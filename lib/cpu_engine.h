@@ -79,8 +79,11 @@ struct sap_judge {
     int holes;       /* some addresses below nj may hold no particle */
 };
 
-/* Squared radius within which particles are candidates for a list with radius^2 h2 around i-particle i. */
+/* Squared radius within which a kernel finds all members of a list with radius^2 h2 around i-particle i. */
 double sap_near_reach(const struct sap_judge *judge, int i, double h2);
+
+/* Squared radius within which it finds nobody else. */
+double sap_near_sure(const struct sap_judge *judge, int i, double h2);
 
 /* Address of the nearest among all particles that can be it, or -1; *r2 is its squared distance. */
 int sap_near_in_all(const struct sap_judge *judge, int i, double *r2);
@@ -92,14 +95,11 @@ int sap_near_in_hits(const struct sap_judge *judge, int i, uint32_t lane, const 
  */
 int sap_near_of(const struct sap_judge *judge, int i, const struct sap_near *near, double *r2, double *reach);
 
-/* Keeps the addresses that belong into the list of i and replaces them by indices; returns how many. */
-int sap_near_members(const struct sap_judge *judge, int i, int32_t *entries, int n);
-
-/* Sorts addresses below nj; bitmap holds nj/64 + 1 words of zero and does so afterwards (NULL: does without). */
-void sap_sort_addresses(int32_t *entries, int n, int nj, uint64_t *bitmap);
+/* Writes the indices of those of n candidates that belong into the list of i; returns how many. */
+int sap_near_members(const struct sap_judge *judge, int i, const struct sap_hit *hit, int n, int32_t *entries);
 
 /* Sorts and keeps each entry once; returns how many are left. */
-int sap_sort_indices(int32_t *entries, int n);
+int sap_sort_indices(const struct sap_kernel *kernel, int32_t *entries, int n);
 
 void sap_hits_free(struct sap_hits *hits);
 

@@ -50,7 +50,7 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->kernel = store->devices->kernel;
     p->extra = extra;
     p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL};
-    p->variant.near = extra & SAP_EXTRA_LISTS ? 2 : extra & SAP_EXTRA_NEAREST ? 1 : 0;
+    p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
     p->variant.zero = r->eps2 < SAP_TINY_R2;
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
     p->variant.wide = far_away(f);
@@ -104,11 +104,12 @@ static void run_few(const struct sap_plan *p, struct sap_single *singles, int fr
 static double list_reach(const struct sap_plan *p, int i)
 {
     const double *h2 = p->force->request.h2;
-    return p->variant.near == 2 && h2 ? sap_near_reach(&p->judge, i, h2[i]) : 0;
+    return p->variant.near & SAP_LISTS && h2 ? sap_near_reach(&p->judge, i, h2[i]) : 0;
 }
 
-void sap_plan_set_reach(struct sap_group *g, int lane, double reach)
+void sap_plan_set_reach(struct sap_group *g, int lane, double reach, double sure)
 {
+    g->sure[lane] = sure;
     g->reach_d[lane] = reach;
     g->reach_f[lane] = (float)(reach < FLT_MAX ? reach * (1 + 0x1p-22) : (double)FLT_MAX);
 }
@@ -118,8 +119,11 @@ void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int gro
     const int from = group * p->kernel->group, left = p->force->request.ni - from;
     p->kernel->start_group(g, &p->i, from, left < p->kernel->group ? left : p->kernel->group);
     g->hits.n = g->hits.failed = 0;
-    for (int lane = 0; lane < p->kernel->group; lane++)
-        sap_plan_set_reach(g, lane, lane < g->n ? list_reach(p, from + lane) : 0);
+    for (int lane = 0; lane < p->kernel->group; lane++) {
+        const double reach = lane < g->n ? list_reach(p, from + lane) : 0;
+        sap_plan_set_reach(g, lane, reach,
+                           reach > 0 ? sap_near_sure(&p->judge, from + lane, p->force->request.h2[from + lane]) : 0);
+    }
 }
 
 /* ------------------------------------------------------------------ running */

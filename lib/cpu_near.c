@@ -56,6 +56,8 @@ static double inner(const struct sap_judge *j, int i, double r2)
 
 double sap_near_reach(const struct sap_judge *j, int i, double h2) { return h2 > 0 ? outer(j, i, h2) : 0; }
 
+double sap_near_sure(const struct sap_judge *j, int i, double h2) { return inner(j, i, h2); }
+
 /* Whether a particle can be a neighbour of i at all. */
 static int eligible(const struct sap_judge *j, int i, int address)
 {
@@ -128,27 +130,37 @@ int sap_near_in_all(const struct sap_judge *j, int i, double *r2)
     return found(&s, r2);
 }
 
+/* Address of a candidate. */
+static int address_of(const struct sap_hit *hit) { return (int)(hit->address & ~SAP_DOUBTFUL); }
+
 int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const struct sap_hits *hits, double *r2)
 {
     struct search s = {-1, INFINITY};
-    for (int k = 0; k < hits->n; k++)
-        if (hits->hit[k].lane == lane && eligible(j, i, (int)hits->hit[k].address))
-            consider(j, i, (int)hits->hit[k].address, &s);
+    for (const struct sap_hit *h = hits->hit, *end = h + hits->n; h < end; h += 1 + h->index)
+        for (int k = 1; k <= h->index && h->address == lane; k++)
+            if (eligible(j, i, address_of(&h[k]))) consider(j, i, address_of(&h[k]), &s);
     return found(&s, r2);
 }
 
-int sap_near_members(const struct sap_judge *j, int i, int32_t *entries, int n)
+/* Whether a doubtful candidate belongs into the list of i. */
+static int is_member(const struct sap_judge *j, int i, int address)
 {
-    const double h2 = j->force->request.h2[i];
-    const double low = j->use_records ? inner(j, i, h2) : -1, high = j->use_records ? outer(j, i, h2) : INFINITY;
+    const struct sap_force_request *r = &j->force->request;
+    return sap_canonical_r2(j->store->host, address, r->time, r->x[i]) < r->h2[i];
+}
+
+int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit, int n, int32_t *entries)
+{
     int kept = 0;
-    for (int k = 0; k < n; k++) {
-        const int address = entries[k];
-        if (!eligible(j, i, address)) continue;
-        double r2 = rough_r2(j, i, address);
-        if (j->use_records && r2 >= low && r2 <= high)
-            r2 = sap_canonical_r2(j->store->host, address, j->force->request.time, j->force->request.x[i]);
-        if (r2 < h2) entries[kept++] = sap_jstore_index(j->store->host, address);
+    for (int k = 0; k < n; k++) { /* kernels have left out the own index and what lies beyond nj */
+        const int address = address_of(&hit[k]);
+        entries[kept] = hit[k].index;
+        if (j->holes && !sap_jstore_has(j->store->host, address)) continue;
+        if (hit[k].address & SAP_DOUBTFUL) {
+            if (!is_member(j, i, address)) continue;
+            entries[kept] = sap_jstore_index(j->store->host, address);
+        }
+        kept++;
     }
     return kept;
 }
@@ -166,37 +178,10 @@ static int ascending(const int32_t *entries, int n)
     return k >= n;
 }
 
-static void insertion_sort(int32_t *entries, int n)
-{
-    for (int k = 1; k < n; k++) {
-        const int32_t x = entries[k];
-        int at = k;
-        for (; at > 0 && entries[at - 1] > x; at--) entries[at] = entries[at - 1];
-        entries[at] = x;
-    }
-}
-
-void sap_sort_addresses(int32_t *entries, int n, int nj, uint64_t *bitmap)
-{
-    const int words = nj / 64 + 1;
-    if (!bitmap || words > 8 * n) { /* few among many */
-        if (n > 128)
-            qsort(entries, (size_t)n, sizeof *entries, compare);
-        else
-            insertion_sort(entries, n);
-        return;
-    }
-    for (int k = 0; k < n; k++) bitmap[entries[k] / 64] |= UINT64_C(1) << entries[k] % 64;
-    int out = 0;
-    for (int w = 0; w < words; w++) {
-        for (uint64_t bits = bitmap[w]; bits; bits &= bits - 1) entries[out++] = w * 64 + __builtin_ctzll(bits);
-        bitmap[w] = 0;
-    }
-}
-
-int sap_sort_indices(int32_t *entries, int n)
+int sap_sort_indices(const struct sap_kernel *kernel, int32_t *entries, int n)
 {
     if (ascending(entries, n)) return n; /* indices that rise with addresses, as most do */
+    if (n <= SAP_SORT_MAX && kernel->sort(entries, n)) return n;
     qsort(entries, (size_t)n, sizeof *entries, compare);
     int kept = 0;
     for (int k = 0; k < n; k++)

@@ -21,8 +21,11 @@ struct sap_plan {
 /* Starts a group (by its number) with the radii of its lists; its memory for candidates is kept. */
 void sap_plan_start_group(const struct sap_plan *plan, struct sap_group *g, int group);
 
-/* Squared radius in which a lane looks for candidates, rounded up so that the working type loses nobody. */
-void sap_plan_set_reach(struct sap_group *g, int lane, double reach);
+/*
+ * Squared radii of a lane: in which it looks for candidates, rounded up so that the working type loses nobody, and
+ * in which they are not doubtful.
+ */
+void sap_plan_set_reach(struct sap_group *g, int lane, double reach, double sure);
 
 /* Adds a range of tiles to a group; tiles without particles add nothing. */
 void sap_plan_run_many(const struct sap_plan *plan, struct sap_group *g, int from, int to, struct sap_variant variant);

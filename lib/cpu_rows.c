@@ -80,31 +80,35 @@ static int keep_chunk(struct sap_force *f, int32_t *chunk)
     return ok;
 }
 
+/* Memory for the lists of a group: as many entries as there are candidates. */
+static int32_t *new_chunk(struct sap_force *f, int entries)
+{
+    int32_t *chunk = malloc((size_t)(entries + 1) * sizeof *chunk);
+    if (chunk && keep_chunk(f, chunk)) return chunk;
+    free(chunk);
+    return NULL;
+}
+
 /* Lists of n i-particles from `from` on, out of candidates by lane. */
 static int build_lists(const struct sap_plan *p, int from, int n, const struct sap_hits *hits)
 {
-    struct sap_force *f = p->force;
-    int count[SAP_GROUP_MAX + 1] = {0}, end[SAP_GROUP_MAX];
+    int start[SAP_GROUP_MAX + 1] = {0}, end[SAP_GROUP_MAX];
+    const struct sap_hit *const last = hits->hit + hits->n;
     if (hits->failed) return 0;
-    for (int h = 0; h < hits->n; h++) count[hits->hit[h].lane + 1]++;
-    for (int lane = 0; lane < n; lane++) count[lane + 1] += count[lane];
-    int32_t *chunk = malloc((size_t)(hits->n + 1) * sizeof *chunk);
+    for (const struct sap_hit *h = hits->hit; h < last; h += 1 + h->index) start[h->address + 1] += h->index;
+    for (int lane = 0; lane < n; lane++) start[lane + 1] += start[lane];
+    int32_t *const chunk = new_chunk(p->force, start[n]);
     if (!chunk) return 0;
-    if (!keep_chunk(f, chunk)) {
-        free(chunk);
-        return 0;
+    memcpy(end, start, sizeof end);
+    for (const struct sap_hit *h = hits->hit; h < last; h += 1 + h->index) {
+        int *const at = &end[h->address];
+        *at += sap_near_members(&p->judge, from + (int)h->address, h + 1, h->index, chunk + *at);
     }
-    uint64_t *bitmap = calloc((size_t)f->nj / 64 + 1, sizeof *bitmap);
-    memcpy(end, count, sizeof end);
-    for (int h = 0; h < hits->n; h++) chunk[end[hits->hit[h].lane]++] = (int32_t)hits->hit[h].address;
     for (int lane = 0; lane < n; lane++) {
-        int32_t *entries = chunk + count[lane];
-        const int candidates = end[lane] - count[lane];
-        sap_sort_addresses(entries, candidates, f->nj, bitmap);
-        const int members = sap_near_members(&p->judge, from + lane, entries, candidates);
-        f->list[from + lane] = (struct sap_list){entries, sap_sort_indices(entries, members)};
+        int32_t *const entries = chunk + start[lane];
+        const int members = sap_sort_indices(p->kernel, entries, end[lane] - start[lane]);
+        p->force->list[from + lane] = (struct sap_list){entries, members};
     }
-    free(bitmap);
     return 1;
 }
 
@@ -114,11 +118,11 @@ static int settle_doubts(const struct sap_plan *p, int group, const double *reac
     struct sap_group g;
     const int from = group * p->kernel->group;
     struct sap_variant variant = p->variant;
-    variant.near = 2;
+    variant.near = SAP_LISTS;
     memset(&g.hits, 0, sizeof g.hits);
     sap_plan_start_group(p, &g, group);
     for (int lane = 0; lane < p->kernel->group; lane++)
-        sap_plan_set_reach(&g, lane, doubtful >> lane & 1 ? reach[lane] : 0);
+        sap_plan_set_reach(&g, lane, doubtful >> lane & 1 ? reach[lane] : 0, 0);
     sap_plan_run_many(p, &g, 0, p->tiles, variant);
     for (int lane = 0; lane < g.n; lane++)
         if (doubtful >> lane & 1) {
@@ -175,7 +179,7 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
     int ok = 1;
     if (p->ranges == 1 && !(p->extra & SAP_EXTRA_ACCUM)) {
         p->kernel->finish_group(g[0], p->force->sum + from);
-        if (p->variant.near)
+        if (p->variant.near & SAP_NEAREST)
             for (int lane = 0; lane < n; lane++) near[lane] = p->kernel->near_group(g[0], lane);
     } else {
         for (int lane = 0; lane < n; lane++) {
@@ -191,7 +195,7 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
             if (g[r]->coincident >> lane & 1) note_coincident(p, from + lane);
     }
     if (p->extra & SAP_EXTRA_NEAREST) ok = find_nearest(p, group, near, n);
-    if (p->variant.near == 2) ok = build_lists(p, from, n, &g[0]->hits) && ok;
+    if (p->variant.near & SAP_LISTS) ok = build_lists(p, from, n, &g[0]->hits) && ok;
     return ok;
 }
 
@@ -219,7 +223,7 @@ int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *cons
         if (address == -2) address = sap_near_in_all(&p->judge, i, &r2);
         store_nearest(p, i, address, r2);
     }
-    if (p->variant.near == 2) ok = build_lists(p, i, 1, &s[0]->hits);
+    if (p->variant.near & SAP_LISTS) ok = build_lists(p, i, 1, &s[0]->hits);
     sap_hits_free(&s[0]->hits);
     return ok;
 }

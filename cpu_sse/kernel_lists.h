@@ -1,0 +1,129 @@
+/*
+ * kernel_lists.h - candidates for neighbour lists of many_i, out of a bit a pair.  A part of force_kernel.h.
+ *
+ * A pair costs a comparison and a bit.  When a tile is done, its bits are exchanged so that each lane has a bit an
+ * address, in order: candidates come sorted, and branches are taken only for them.
+ */
+#ifndef SAP_KERNEL_LISTS_H
+#define SAP_KERNEL_LISTS_H
+
+enum { TILE = SAP_CPU_SUPERPACKET, ROW_WORDS = TILE / 32, SUMMARY_WORDS = ROW_WORDS / 32 };
+
+/*
+ * A bit a pair.  Of row r, with k = r % 32, the lanes lie in row k % GROUP, word r / 32, from bit k / GROUP * GROUP
+ * on.  A row is an address, or, in the summary, 32 of them.
+ */
+struct hit_bits {
+    _Alignas(64) uint32_t row[GROUP][ROW_WORDS];
+    _Alignas(64) uint32_t summary[GROUP][SUMMARY_WORDS];
+};
+
+SAP_INLINE void note_hits(uint32_t *bits, const int words, int r, uint32_t lanes)
+{
+    const int k = r % 32;
+    uint32_t *to = &bits[k % GROUP * words + r / 32];
+    if (GROUP == 32)
+        *to = lanes;
+    else
+        *to |= lanes << (k / GROUP * GROUP);
+}
+
+/* Exchanges lanes and rows, halves of halves: then bit r % 32 of word r / 32 of row `lane` is the pair's. */
+SAP_INLINE void transpose(uint32_t *bits, const int words)
+{
+    for (int j = GROUP / 2; j > 0; j /= 2) {
+        const uint32_t low = UINT32_MAX / ((UINT32_C(1) << j) + 1); /* bits b with b / j even */
+        for (int k = 0; k < GROUP; k++) {
+            if (k & j) continue;
+            uint32_t *const one = bits + (ptrdiff_t)k * words, *const other = one + (ptrdiff_t)j * words;
+            for (int w = 0; w < words; w++) {
+                const uint32_t t = ((one[w] >> j) ^ other[w]) & low;
+                other[w] ^= t;
+                one[w] ^= t << j;
+            }
+        }
+    }
+}
+
+/* Which words of the rows have bits at all. */
+static void summarise(struct hit_bits *h)
+{
+    uint32_t any[ROW_WORDS] = {0};
+    for (int k = 0; k < GROUP; k++)
+        for (int w = 0; w < ROW_WORDS; w++) any[w] |= h->row[k][w];
+    for (int w = 0; w < ROW_WORDS; w++) {
+        for (int half = 16; half >= GROUP; half /= 2) any[w] |= any[w] >> half;
+        note_hits(h->summary[0], SUMMARY_WORDS, w, any[w] & (UINT32_MAX >> (32 - GROUP)));
+    }
+}
+
+/* The addresses (in the tile) whose bits are set. */
+static int list_bits(const uint32_t *row, const uint32_t *summary, uint16_t *a)
+{
+    int n = 0;
+    for (uint64_t some = summary[0] | (uint64_t)summary[1] << 32; some; some &= some - 1) {
+        const int w = __builtin_ctzll(some);
+        for (uint32_t bits = row[w]; bits; bits &= bits - 1) a[n++] = (uint16_t)(w * 32 + __builtin_ctz(bits));
+    }
+    return n;
+}
+
+/* Adds the candidates of a lane under a heading, told apart into members and doubtful ones. */
+static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t first, const struct hit_bits *h)
+{
+    uint16_t a[TILE];
+    W x[IWORDS];
+    const int n = list_bits(h->row[lane], h->summary[lane], a);
+    if (n == 0 || !sap_hits_reserve(&g->hits, n + 1)) return;
+    struct sap_hit *to = g->hits.hit + g->hits.n;
+    g->hits.n += n + 1;
+    *to++ = (struct sap_hit){(uint32_t)lane, n};
+    for (int w = 0; w < IWORDS; w++) x[w] = ((const W *)g->words[w])[lane];
+    const double sure = g->sure[lane];
+    for (int k = 0; k < n; k++) {
+        const W *r = record_of(records, a[k]);
+        W d[3];
+        for (int axis = 0; axis < 3; axis++) {
+            d[axis] = r[JX + axis] - x[IX + axis];
+            if (LOW) d[axis] += r[(JLOW + axis) % RECORD] - x[(ILOW + axis) % IWORDS];
+        }
+        const double r2 = (double)(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        to[k].address = (first + a[k]) | (r2 < sure ? 0 : SAP_DOUBTFUL);
+        memcpy(&to[k].index, &r[JID], sizeof to[k].index);
+    }
+}
+
+/* The candidates of a tile, lane by lane. */
+static void collect_hits(struct sap_group *g, struct hit_bits *h, const W *records, uint32_t first)
+{
+    summarise(h);
+    transpose(h->summary[0], SUMMARY_WORDS);
+    transpose(h->row[0], ROW_WORDS);
+    for (int lane = 0; lane < g->n; lane++) add_hits(g, lane, records, first, h);
+}
+
+/*
+ * Each entry goes where the number of smaller ones says: no branches, and lists of some tens are a few vectors.
+ * Equal entries would share a place; then all stays as it was.
+ */
+static int sort(int32_t *entries, int n)
+{
+    enum { SOME = 16 };
+    typedef int32_t some __attribute__((vector_size(SOME * sizeof(int32_t))));
+    int32_t x[SAP_SORT_MAX], place[SAP_SORT_MAX];
+    int sum = 0;
+    memcpy(x, entries, (size_t)n * sizeof *x);
+    for (int k = n; k % SOME; k++) x[k] = 0;
+    for (int from = 0; from < n; from += SOME) {
+        some these, smaller = {0};
+        memcpy(&these, x + from, sizeof these);
+        for (int k = 0; k < n; k++) smaller -= these > (some){0} + x[k];
+        memcpy(place + from, &smaller, sizeof smaller);
+    }
+    for (int k = 0; k < n; k++) sum += place[k];
+    if (sum != n * (n - 1) / 2) return 0;
+    for (int k = 0; k < n; k++) entries[place[k]] = x[k];
+    return 1;
+}
+
+#endif
