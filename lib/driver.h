@@ -36,17 +36,17 @@ struct sap_function;
 
 struct sap_device_properties {
     char name[128];
-    char uuid[48];             /* as nvidia-smi writes it: GPU-xxxxxxxx-xxxx-... */
-    char bus[24];              /* 0000:3b:00.0 */
-    char architecture[32];     /* "sm_90": what code is compiled for, and a part of the kind */
-    size_t memory;             /* bytes */
-    int units;                 /* multiprocessors */
-    int threads_per_unit;      /* resident at most */
-    int threads_per_group;     /* of a block at most */
-    size_t shared_per_group;   /* bytes of shared memory that a block can have, opted in */
+    char uuid[48];           /* as nvidia-smi writes it: GPU-xxxxxxxx-xxxx-... */
+    char bus[24];            /* 0000:3b:00.0 */
+    char architecture[32];   /* "sm_90": what code is compiled for, and a part of the kind */
+    size_t memory;           /* bytes */
+    int units;               /* multiprocessors */
+    int threads_per_unit;    /* resident at most */
+    int threads_per_group;   /* of a block at most */
+    size_t shared_per_group; /* bytes of shared memory that a block can have, opted in */
     size_t shared_per_unit;
-    size_t l2;                 /* bytes of second-level cache, 0: unknown */
-    int warp;                  /* lanes */
+    size_t l2; /* bytes of second-level cache, 0: unknown */
+    int warp;  /* lanes */
     int has_fp64;
 };
 

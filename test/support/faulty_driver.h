@@ -1,0 +1,37 @@
+/*
+ * faulty_driver.h - any driver, of which the n-th call that can fail does: to walk through every fault that the host
+ * flow may meet.
+ *
+ *     const struct sap_driver *d = faulty_wrap(&stub_driver);
+ *     for (long n = 1;; n++) {
+ *         faulty_plan(n, SAP_DRIVER_MEMORY);
+ *         ... what is tested, over d ...
+ *         if (!faulty.failed) break;          // fewer than n calls were made
+ *     }
+ *
+ * The call that fails does not reach the driver.  After SAP_DRIVER_LOST every
+ * later call on that device fails in the same way until all who have it open
+ * have closed it and it is opened again, as with a real device.
+ */
+#ifndef FAULTY_DRIVER_H
+#define FAULTY_DRIVER_H
+
+#include "driver.h"
+
+#include <stdatomic.h>
+
+struct faulty_state {
+    atomic_long calls;                 /* that could fail, since faulty_plan */
+    atomic_int failed;                 /* calls that were made to fail, later ones on a lost device too */
+    _Atomic(const char *) failed_call; /* the first of them, such as "copy_in"; NULL: none */
+};
+
+extern struct faulty_state faulty;
+
+/* The table over `inner`; one at a time, nothing may be open. */
+const struct sap_driver *faulty_wrap(const struct sap_driver *inner);
+
+/* The n-th call from here that can fail (1: the next) gives `status`; n = 0: none does.  Devices are well again. */
+void faulty_plan(long n, int status);
+
+#endif
