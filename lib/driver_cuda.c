@@ -74,13 +74,16 @@ static int memory_left(struct sap_dev *dev, size_t *bytes)
     return sap_cuda_end(dev, status);
 }
 
+/* Of a size alone libcuda may say that it is no valid value. */
+static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
+
 /* On the device if `pinned` is 0. */
 static int take(struct sap_mem *m, int pinned)
 {
-    if (!pinned) return sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc");
+    if (!pinned) return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
     int status =
         sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
-    if (status != SAP_DRIVER_OK) return status;
+    if (status != SAP_DRIVER_OK) return of_allocation(status);
     status = sap_cuda_check(api()->host_address(&m->address, m->host, 0), "cuMemHostGetDevicePointer");
     if (status != SAP_DRIVER_OK) (void)api()->host_release(m->host);
     return status;

@@ -17,12 +17,12 @@ static long fail_at;
 static int fail_with;
 static atomic_int lost[FAULTY_DEVICES_MOST], opens[FAULTY_DEVICES_MOST];
 
-/* Whose device an open device, a memory, a stream ... is; in no order. */
+/* Whose device an open device, a memory, a stream ... is; in no order.  Functions go with their module, `parent`. */
 static struct {
     atomic_flag lock;
     int n, room;
     struct owned {
-        const void *thing;
+        const void *thing, *parent;
         int number;
     } * list;
 } owned = {.lock = ATOMIC_FLAG_INIT};
@@ -48,7 +48,7 @@ static int number_of(const void *thing)
     return number;
 }
 
-static void own(const void *thing, int number)
+static void own(const void *thing, const void *parent, int number)
 {
     sap_lock(&owned.lock);
     if (owned.n == owned.room) {
@@ -59,15 +59,15 @@ static void own(const void *thing, int number)
             owned.room = room;
         }
     }
-    if (owned.n < owned.room) owned.list[owned.n++] = (struct owned){thing, number};
+    if (owned.n < owned.room) owned.list[owned.n++] = (struct owned){thing, parent, number};
     sap_unlock(&owned.lock);
 }
 
 static void disown(const void *thing)
 {
     sap_lock(&owned.lock);
-    const int k = place_of(thing);
-    if (k >= 0) owned.list[k] = owned.list[--owned.n];
+    for (int k = owned.n - 1; k >= 0; k--)
+        if (owned.list[k].thing == thing || owned.list[k].parent == thing) owned.list[k] = owned.list[--owned.n];
     if (owned.n == 0) { /* a test that has given everything back leaks nothing here either */
         free(owned.list);
         owned.list = NULL;
@@ -111,7 +111,7 @@ static int given(int status)
 /* The same, of a call that made `thing` for the device of `parent`. */
 static int made(int status, const void *thing, const void *parent)
 {
-    if (status == SAP_DRIVER_OK) own(thing, number_of(parent));
+    if (status == SAP_DRIVER_OK) own(thing, NULL, number_of(parent));
     return given(status);
 }
 
@@ -134,7 +134,7 @@ static int open_device(int number, struct sap_dev **dev)
     if (status) return status;
     status = given(inner->open(number, dev));
     if (status == SAP_DRIVER_OK) {
-        own(*dev, number);
+        own(*dev, NULL, number);
         if (known) atomic_fetch_add(&opens[number], 1);
     }
     return status;
@@ -319,15 +319,17 @@ static void module_unload(struct sap_module *m)
 static int function(struct sap_module *m, const char *name, struct sap_function **f)
 {
     *f = NULL;
-    const int status = judge(m, "function");
-    return status ? status : given(inner->function(m, name, f));
+    int status = judge(m, "function");
+    if (status) return status;
+    status = inner->function(m, name, f);
+    if (status == SAP_DRIVER_OK) own(*f, m, number_of(m));
+    return given(status);
 }
 
-/* A function is not followed to its device, since it goes with its module without a word. */
 static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
 {
     *groups = 0;
-    const int status = judge_number(-1, "occupancy");
+    const int status = judge(f, "occupancy");
     return status ? status : given(inner->occupancy(f, threads, shared, groups));
 }
 
