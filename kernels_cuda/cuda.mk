@@ -75,10 +75,11 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 # The bytes of the fat binaries between two labels each, and the table of driver.h.
 $(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh
 	@mkdir -p $(@D)
-	$(Q)sh kernels_cuda/embed.sh '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
+	$(Q)$(if $(CUDA_IMAGES),echo '$(NVCC_RELEASE)' >$(@D)/release &&) \
+	sh kernels_cuda/embed.sh '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
 
 -include $(CUDA_IMAGES:.fatbin=.d)
 
 .PHONY: cuda-budget
-cuda-budget: $(CUDA_IMAGES)
-	test/test_cuda_budget.sh --write $(CUDA_DIR)
+cuda-budget: $(CUDA_DIR)/embedded.c
+	$(if $(CUDA_WHY),@echo 'no kernels: $(CUDA_WHY)' >&2; exit 1,test/test_cuda_budget.sh --write $(CUDA_DIR))

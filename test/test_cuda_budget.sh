@@ -1,0 +1,90 @@
+#!/bin/sh
+# No CUDA kernel takes more registers than kernels_cuda/budget.txt allows, and none keeps variables in memory.
+#
+#   test_cuda_budget.sh                  prints TAP
+#   test_cuda_budget.sh --write FOLDER   records what the kernels in FOLDER take (`make cuda-budget`)
+#
+# ptxas has told both while it compiled; the build keeps its words beside the
+# fat binaries.  Lines of the budget are `kernel registers stack`: the most of
+# all architectures, bytes.  Registers depend on the toolkit, so they are
+# compared for the release that the budget names; bytes of stack always are.
+
+budget=kernels_cuda/budget.txt
+
+# used FOLDER: kernel, registers, bytes of stack or spilled, of the worst architecture; a line each
+used() {
+    for source in kernels_cuda/*.cu; do cat "$1/$(basename "$source" .cu).resources"; done | awk '
+        /Compiling entry function/ { split($0, part, "\047"); kernel = part[2] }
+        /bytes stack frame/ {
+            for (k = 2; k <= NF; k++) if ($k ~ /^bytes/ && $(k - 1) + 0 > stack[kernel]) stack[kernel] = $(k - 1) + 0
+        }
+        /Used [0-9]+ registers/ {
+            for (k = 2; k <= NF; k++) if ($k ~ /^registers/ && $(k - 1) + 0 > most[kernel]) most[kernel] = $(k - 1) + 0
+        }
+        END { for (kernel in most) print kernel, most[kernel], stack[kernel] + 0 }' | LC_ALL=C sort
+}
+
+# release FOLDER: of the nvcc that compiled them
+release() { cat "$1/release" 2>/dev/null; }
+
+if [ "${1:-}" = --write ]; then
+    {
+        echo "# What CUDA kernels may take: kernel, registers, bytes of stack.  Made by make cuda-budget."
+        echo "# nvcc $(release "$2")"
+        used "$2"
+    } >"$budget.new" && mv -f "$budget.new" "$budget"
+    exit
+fi
+
+folder=$(cat "${BUILD:-build}/cuda" 2>/dev/null)
+if [ -z "$folder" ] || [ ! -f "$folder/release" ]; then
+    echo "built without CUDA kernels"
+    exit 77
+elif [ ! -f "$budget" ]; then
+    echo "$budget is missing: make cuda-budget"
+    exit 77
+fi
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# none TITLE: the log must be empty
+none() {
+    if [ -s "$work/log" ]; then
+        echo "not ok - $1"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    else
+        echo "ok - $1"
+    fi
+}
+
+grep -v '^#' "$budget" >"$work/allowed"
+used "$folder" >"$work/used"
+
+# over COLUMN UNIT: kernels that take more than they may
+over() {
+    awk -v column="$1" -v unit="$2" '
+        NR == FNR { may[$1] = $column; next }
+        $1 in may && $column > may[$1] { print $1 ": " $column " " unit ", at most " may[$1] }
+    ' "$work/allowed" "$work/used" >"$work/log"
+}
+
+awk 'NR == FNR { known[$1]; next } !($1 in known)' "$work/allowed" "$work/used" >"$work/log"
+none "every kernel has a budget"
+
+awk 'NR == FNR { there[$1]; next } !($1 in there) { print $1 }' "$work/used" "$work/allowed" >"$work/log"
+none "every budget has a kernel"
+
+over 3 "bytes of stack"
+none "no kernel keeps more in memory than it may"
+
+recorded=$(sed -n 's/^# nvcc //p' "$budget")
+if [ "$recorded" = "$(release "$folder")" ]; then
+    over 2 registers
+    none "no kernel takes more registers than it may"
+else
+    echo "ok - registers # SKIP recorded for nvcc $recorded, this is $(release "$folder")"
+fi
+exit $((failures > 0))
