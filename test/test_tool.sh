@@ -127,8 +127,17 @@ contains out 'inter./s'
 bench 0 --backend cpu --case setj,open,memory --nj 2000 --api g6,native --threads 1 --json
 json_lines 8 case median unit
 bench 0 --backend cpu --ni 300 --nj 50 --derivatives none
+bench 0 --backend cpu --case step,load --ni 1,40 --nj 500 --neighbours nearest --api g6,native --devices 0 --json
+json_lines 8 case median unit devices
 bench 0 --suite --max-n 1024
 contains out 'all pairs, ds'
+bench 0 --suite --max-n 1024 --only g6_open
+contains out 'g6_open'
+! grep -q 'all pairs' "$work/out" || fail 'a case that was not chosen'
+if "$tool" info --json | grep -q '"absent": {[^}]*"cuda"'; then gpu=1; else gpu=0; fi
+bench $gpu --backend cuda --suite --max-n 1024
+contains out 'all pairs, ds'
+expect 2 bench --devices 0,-1
 
 if [ "$failures" -gt 0 ]; then
     echo "test_tool: $failures failures" >&2

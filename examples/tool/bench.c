@@ -16,11 +16,11 @@ enum { MOST_CASES = 4096 };
 
 /* The command line. */
 typedef struct request {
-    count_list n, ni, nj, threads;
+    count_list n, ni, nj, threads, devices;
     word_list cases, api, backend, precision, isa, neighbours, derivatives, order;
     int list_length, advance, repeat, json, no_head, suite, most_stars;
     double min_time;
-    const char *label;
+    const char *label, *only;
 } request;
 
 typedef struct case_list {
@@ -31,7 +31,7 @@ typedef struct case_list {
 static bench_kind kind_from_name(const char *name)
 {
     int kind = 0;
-    while (kind < 3 && strcmp(name, BENCH_KINDS[kind]) != 0) kind++;
+    while (kind < BENCH_KINDS - 1 && strcmp(name, BENCH_NAMES[kind]) != 0) kind++;
     return (bench_kind)kind;
 }
 
@@ -62,7 +62,7 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
 {
     for (int t = 0; t < asked->threads.n; t++) {
         what.what.threads = asked->threads.value[t];
-        if (what.kind == BENCH_FORCE) {
+        if (what.kind == BENCH_FORCE || what.kind == BENCH_STEP) {
             for (int k = 0; k < asked->neighbours.n; k++) {
                 what.want = want_from_name(asked->neighbours.word[k]);
                 add_case(list, &what);
@@ -97,7 +97,7 @@ static void add_usual_sizes(case_list *list, const request *asked, bench_case wh
 {
     static const int usual[] = {1024, 4096, 16384};
     what.ni = 1;
-    what.nj = what.kind == BENCH_MEMORY ? 1000000 : what.kind == BENCH_SETJ ? 65536 : 1024;
+    what.nj = what.kind == BENCH_MEMORY ? 1000000 : what.kind == BENCH_OPEN ? 1024 : 65536;
     if (what.kind != BENCH_FORCE) {
         add_engines(list, asked, what);
         return;
@@ -130,6 +130,8 @@ static void add_cases(case_list *list, const request *asked)
     bench_case what = {.repeat = asked->repeat, .min_time = asked->min_time};
     snprintf(what.label, sizeof what.label, "%s", asked->label);
     what.what.backend = backend_from_name(asked->backend.word[0]);
+    what.what.ndevices = asked->devices.n;
+    memcpy(what.what.device, asked->devices.value, sizeof what.what.device);
     what.list_length = asked->list_length;
     what.advance = asked->advance;
     what.derivatives = derivatives_from_name(asked->derivatives.word[0]);
@@ -141,7 +143,11 @@ static void add_cases(case_list *list, const request *asked)
 
 static void add_suite(case_list *list, const request *asked)
 {
-    list->n = bench_suite(list->each, MOST_CASES, asked->most_stars);
+    const suite_choice choice = {.backend = backend_from_name(asked->backend.word[0]),
+                                 .most_stars = asked->most_stars,
+                                 .only = asked->only,
+                                 .devices = asked->devices};
+    list->n = bench_suite(list->each, MOST_CASES, &choice);
     for (int k = 0; k < list->n; k++) {
         list->each[k].repeat = asked->repeat;
         list->each[k].min_time = asked->min_time;
@@ -183,9 +189,11 @@ static int read_request(request *asked, int argc, char **argv)
         {"--n", OPTION_COUNTS, &asked->n, "LIST", 2, "all pairs: ni = nj = N (default 1024,4096,16384)"},
         {"--ni", OPTION_COUNTS, &asked->ni, "LIST", 1, "i-particles a call (default 1 where --nj is given)"},
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
-        {"--case", OPTION_WORDS, &asked->cases, "force|setj|open|memory", 0, "what to measure (default force)"},
+        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory", 0,
+         "what to measure (default force)"},
         {"--api", OPTION_WORDS, &asked->api, "g6|native", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
+        {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
         {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
         {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
@@ -199,7 +207,9 @@ static int read_request(request *asked, int argc, char **argv)
         {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
         {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
         {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
-        {"--suite", OPTION_ON, &asked->suite, NULL, 0, "every figure of docs/performance.md; minutes"},
+        {"--suite", OPTION_ON, &asked->suite, NULL, 0,
+         "every figure of docs/performance.md; minutes.  --backend cuda: those of GPUs"},
+        {"--only", OPTION_TEXT, &asked->only, "TEXT", 0, "of --suite: cases whose names contain TEXT"},
         {"--max-n", OPTION_COUNT, &asked->most_stars, "N", 1, "leaves out what is larger in --suite"},
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
         {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
@@ -227,7 +237,8 @@ int bench_main(int argc, char **argv)
                      .repeat = 9,
                      .min_time = 0.3,
                      .most_stars = INT_MAX,
-                     .label = ""};
+                     .label = "",
+                     .only = ""};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     complete_sizes(&asked);

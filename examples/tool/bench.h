@@ -5,12 +5,16 @@
 #define TOOL_BENCH_H
 
 #include "client.h"
+#include "options.h"
 
 typedef enum bench_kind {
-    BENCH_FORCE = 0, /* ni forces of nj stars; microseconds a call */
-    BENCH_SETJ = 1,  /* sending nj stars one by one; nanoseconds a star */
-    BENCH_OPEN = 2,  /* opening and closing; microseconds */
-    BENCH_MEMORY = 3 /* growth of the process by nj stars and a force; bytes a star */
+    BENCH_FORCE = 0,  /* ni forces of nj stars; microseconds a call */
+    BENCH_SETJ = 1,   /* sending nj stars one by one; nanoseconds a star */
+    BENCH_OPEN = 2,   /* opening and closing; microseconds */
+    BENCH_MEMORY = 3, /* growth of the process by nj stars and a force; bytes a star */
+    BENCH_STEP = 4,   /* a block step: ni stars sent, a new time, ni forces; microseconds */
+    BENCH_LOAD = 5,   /* sending nj stars to a context without memory, and a first force; nanoseconds a star */
+    BENCH_KINDS = 6
 } bench_kind;
 
 typedef struct bench_case {
@@ -24,7 +28,7 @@ typedef struct bench_case {
     int advance;     /* the time is advanced before each call */
     model_derivatives derivatives;
     int shuffled;    /* BENCH_SETJ: in random order of addresses */
-    int repeat;      /* samples at least */
+    int repeat;      /* samples at least, unless they take long */
     double min_time; /* seconds of sampling at least */
 } bench_case;
 
@@ -42,7 +46,7 @@ typedef struct bench_result {
 void bench_measure(const bench_case *what, bench_result *result);
 
 /* Names for tables and for the command line. */
-extern const char *const BENCH_KINDS[4], *const BENCH_UNITS[4];
+extern const char *const BENCH_NAMES[BENCH_KINDS], *const BENCH_UNITS[BENCH_KINDS];
 const char *bench_want_name(unsigned want);
 const char *bench_derivatives_name(model_derivatives derivatives);
 
@@ -55,7 +59,15 @@ int bench_needs_child(const bench_case *what);
 /* Runs it there; the child prints the result.  Returns its exit status. */
 int bench_run_child(const bench_case *what, int json);
 
+/* What of a suite is wanted. */
+typedef struct suite_choice {
+    sapporo_backend backend; /* CUDA: the figures of GPUs; otherwise those of CPUs */
+    int most_stars;          /* larger cases are left out */
+    const char *only;        /* text that labels contain */
+    count_list devices;      /* CUDA: all of them; two or more bring figures of 1, 2, 4, ... of them */
+} suite_choice;
+
 /* The figures that the project promises (docs/performance.md), as cases; at most `room`, returns their number. */
-int bench_suite(bench_case *cases, int room, int most_stars);
+int bench_suite(bench_case *cases, int room, const suite_choice *choice);
 
 #endif

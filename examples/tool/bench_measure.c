@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SAMPLES = 100000, CHECKED = 8, IN_CACHE = 64 };
+enum { MOST_SAMPLES = 100000, CHECKED = 8, IN_CACHE = 64, FEWEST_SAMPLES = 3 };
+
+static const double LONG_ENOUGH = 10.0; /* seconds of samples after which a few are enough */
 
 static const double EPS2 = 1.0 / 65536.0;
 
@@ -24,6 +26,7 @@ typedef struct session {
     long calls;
     int first, computed; /* the i-particles of the last call */
     double time;         /* of the last call */
+    double untimed;      /* seconds of the last call that do not count */
 } session;
 
 static int give_up(session *on)
@@ -67,6 +70,32 @@ static int call_setj(session *on)
     return 0;
 }
 
+/* A block step: as many stars as it has i-particles are sent anew, to addresses in no order. */
+static int call_step(session *on)
+{
+    const bench_case *what = on->what;
+    const int n = on->cluster.n;
+    for (int k = 0; k < what->ni && k < n; k++) {
+        const int star = on->order[(on->calls * what->ni + k) % n];
+        if (what->type->set(on->self, &on->cluster, star, star) != 0) return give_up(on);
+    }
+    return call_force(on);
+}
+
+/* Everything from the first star to the first force, in a new context; that it is opened does not count. */
+static int call_load(session *on)
+{
+    const client_type *type = on->what->type;
+    const double before = now();
+    type->close(on->self);
+    on->self = type->open(&on->what->what);
+    if (type->error(on->self)[0] != '\0' || type->set(on->self, &on->cluster, 0, 0) != 0) return give_up(on);
+    on->untimed = now() - before;
+    for (int k = 0; k < on->cluster.n; k++)
+        if (type->set(on->self, &on->cluster, k, k) != 0) return give_up(on);
+    return call_force(on);
+}
+
 static int call_open(session *on)
 {
     client *opened = on->what->type->open(&on->what->what);
@@ -87,10 +116,12 @@ static int take_samples(session *on, int (*call)(session *), double scale)
     const double start = now();
     for (double last = start; status == 0 && n < MOST_SAMPLES;) {
         if (n >= on->what->repeat && last - start >= on->what->min_time) break;
+        if (n >= FEWEST_SAMPLES && last - start >= LONG_ENOUGH) break;
+        on->untimed = 0.0;
         const double before = now();
         status = call(on);
         last = now();
-        sample[n++] = (last - before) * scale;
+        sample[n++] = (last - before - on->untimed) * scale;
     }
     if (status == 0) {
         sort_values(sample, (size_t)n);
@@ -208,16 +239,36 @@ static int measure_force(session *on)
     return check_numbers(on);
 }
 
-static int measure_setj(session *on)
+static void make_order(session *on, int shuffled)
 {
     unsigned long long state = 3;
     const int n = on->cluster.n;
     on->order = allocate((size_t)n, sizeof *on->order);
     for (int k = 0; k < n; k++) {
-        const int other = on->what->shuffled ? (int)(model_random(&state) * (k + 1)) : k;
+        const int other = shuffled ? (int)(model_random(&state) * (k + 1)) : k;
         on->order[k] = on->order[other];
         on->order[other] = k;
     }
+}
+
+static int measure_step(session *on)
+{
+    make_order(on, 1);
+    if (on->what->type->load(on->self, &on->cluster) != 0) return give_up(on);
+    if (take_samples(on, call_step, 1e6) != 0) return -1;
+    on->result->rate = (double)on->what->ni * on->what->nj / (1e-6 * on->result->median);
+    return check_numbers(on);
+}
+
+static int measure_load(session *on)
+{
+    return take_samples(on, call_load, 1e9 / on->cluster.n) == 0 ? check_numbers(on) : -1;
+}
+
+static int measure_setj(session *on)
+{
+    const int n = on->cluster.n;
+    make_order(on, on->what->shuffled);
     if (take_samples(on, call_setj, 1e9 / n) != 0) return -1;
     for (int k = 0; k < n; k++) /* each star where its last copy went, for the check */
         if (on->what->type->set(on->self, &on->cluster, k, on->order[k]) != 0) return give_up(on);
@@ -249,6 +300,12 @@ static int run_case(session *on)
         return take_samples(on, call_open, 1e6);
     case BENCH_MEMORY:
         return measure_memory(on);
+    case BENCH_STEP:
+        return measure_step(on);
+    case BENCH_LOAD:
+        return measure_load(on);
+    case BENCH_KINDS:
+        break;
     }
     return -1;
 }

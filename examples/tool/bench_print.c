@@ -4,9 +4,10 @@
 #include "bench.h"
 #include "util.h"
 #include <stdio.h>
+#include <string.h>
 
-const char *const BENCH_KINDS[4] = {"force", "setj", "open", "memory"};
-const char *const BENCH_UNITS[4] = {"us", "ns", "us", "B"};
+const char *const BENCH_NAMES[BENCH_KINDS] = {"force", "setj", "open", "memory", "step", "load"};
+const char *const BENCH_UNITS[BENCH_KINDS] = {"us", "ns", "us", "B", "us", "ns"};
 
 const char *bench_want_name(unsigned want)
 {
@@ -36,8 +37,16 @@ static void describe(const bench_case *what, char *text, size_t room)
         snprintf(text, room, "%s force%s%s%s", api, asked[what->want], what->advance ? "" : ", time stays",
                  order[what->derivatives]);
     } else {
-        snprintf(text, room, "%s %s", api, BENCH_KINDS[what->kind]);
+        snprintf(text, room, "%s %s", api, BENCH_NAMES[what->kind]);
     }
+}
+
+static void add_devices(const bench_case *what, char *text, size_t room)
+{
+    char devices[8 * DEVICES_ROOM];
+    const size_t length = strlen(text);
+    settings_devices(&what->what, devices, sizeof devices);
+    if (devices[0] != '\0') snprintf(text + length, room - length, ", on %s", devices);
 }
 
 void bench_print_head(void)
@@ -56,9 +65,10 @@ static void threads_text(int threads, char text[16])
 
 static void print_line(const bench_case *what, const bench_result *result)
 {
-    char text[64], threads[16];
-    static const char *const units[4] = {"us/call", "ns/star", "us", "B/star"};
+    char text[64 + 10 * DEVICES_ROOM], threads[16];
+    static const char *const units[BENCH_KINDS] = {"us/call", "ns/star", "us", "B/star", "us/step", "ns/star"};
     describe(what, text, sizeof text);
+    add_devices(what, text, sizeof text);
     threads_text(what->what.threads, threads);
     printf("%-42s %-30s %3s ", text, result->engine, threads);
     if (result->failure[0] != '\0') {
@@ -78,13 +88,16 @@ static void print_line(const bench_case *what, const bench_result *result)
 
 static void json_case(const bench_case *what)
 {
-    json_text("case", BENCH_KINDS[what->kind]);
+    char devices[8 * DEVICES_ROOM];
+    settings_devices(&what->what, devices, sizeof devices);
+    json_text("case", BENCH_NAMES[what->kind]);
     json_text("label", what->label);
     json_text("api", what->type->name);
     json_text("backend", backend_name(what->what.backend));
     json_text("precision", precision_name(what->what.precision));
     json_text("isa", what->what.isa != NULL ? what->what.isa : "");
     json_integer("threads", what->what.threads);
+    json_text("devices", devices);
     json_integer("ni", what->ni);
     json_integer("nj", what->nj);
     json_text("neighbours", bench_want_name(what->want));

@@ -20,8 +20,8 @@ extern char **environ;
 #define ALL   DERIVATIVES_ALL
 #define LESS  DERIVATIVES_NO_SNAP
 
-/* One row: unset means one thread, the widest path.  ni 0: all pairs. */
-static const struct figure {
+/* One row: threads 0 and isa NULL leave the choice to the library.  ni 0: all pairs. */
+struct figure {
     const char *label;
     int ni, nj;
     sapporo_precision precision;
@@ -31,7 +31,9 @@ static const struct figure {
     model_derivatives derivatives;
     bench_kind kind;
     int shuffled;
-} FIGURES[] = {
+};
+
+static const struct figure CPU_FIGURES[] = {
     {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
     {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
     {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
@@ -60,29 +62,86 @@ static const struct figure {
     {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_OPEN, 0},
     {"memory a star", 1, 1000000, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_MEMORY, 0},
 };
-enum { NFIGURES = sizeof FIGURES / sizeof FIGURES[0] };
 
-int bench_suite(bench_case *cases, int room, int most_stars)
+static const struct figure GPU_FIGURES[] = {
+    {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds", 0, 65536, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds", 0, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds, nearest neighbour", 0, 262144, SAPPORO_DS, NN, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds, lists of 60", 0, 262144, SAPPORO_DS, LISTS, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds, nearest and lists of 60", 0, 262144, SAPPORO_DS, NN | LISTS, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, sp", 0, 262144, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"force on few, time advanced", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"force on few, time advanced", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"force on few, time advanced", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"force on few, time advanced", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"force on few, time advanced", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"block step with its j-particles", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
+    {"block step with its j-particles", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
+    {"block step with its j-particles", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
+    {"block step with its j-particles", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
+    {"block step with its j-particles", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
+    {"force on one among many, time advanced", 1, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"first load and first force", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_LOAD, 0},
+    {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_OPEN, 0},
+};
+
+/* Of 1, 2, 4, ... devices, where several are named. */
+static const struct figure DEVICES_FIGURES[] = {
+    {"all pairs, ds, several devices", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds, several devices", 0, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+};
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* Cases under way. */
+typedef struct suite {
+    const suite_choice *choice;
+    bench_case *cases;
+    int n, room;
+} suite;
+
+static void add_figure(suite *to, const struct figure *row, int ndevices)
 {
-    int n = 0;
-    for (int k = 0; k < NFIGURES && n < room; k++) {
-        const struct figure *row = &FIGURES[k];
-        if (row->nj > most_stars) continue;
-        bench_case *what = &cases[n++];
-        memset(what, 0, sizeof *what);
-        snprintf(what->label, sizeof what->label, "%s", row->label);
-        what->kind = row->kind;
-        what->type = &CLIENT_G6;
-        what->what = (settings){SAPPORO_BACKEND_CPU, row->precision, row->isa, row->threads};
-        what->ni = row->ni > 0 ? row->ni : row->nj;
-        what->nj = row->nj;
-        what->want = row->want;
-        what->list_length = 50;
-        what->advance = 1;
-        what->derivatives = row->derivatives;
-        what->shuffled = row->shuffled;
+    const suite_choice *choice = to->choice;
+    if (row->nj > choice->most_stars || strstr(row->label, choice->only) == NULL || to->n == to->room) return;
+    const int on_gpu = choice->backend == SAPPORO_BACKEND_CUDA;
+    bench_case *what = &to->cases[to->n++];
+    memset(what, 0, sizeof *what);
+    snprintf(what->label, sizeof what->label, "%s", row->label);
+    what->kind = row->kind;
+    what->type = &CLIENT_G6;
+    what->what.backend = on_gpu ? SAPPORO_BACKEND_CUDA : SAPPORO_BACKEND_CPU;
+    what->what.precision = row->precision;
+    what->what.isa = row->isa;
+    what->what.threads = row->threads;
+    what->what.ndevices = ndevices;
+    memcpy(what->what.device, choice->devices.value, sizeof what->what.device);
+    what->ni = row->ni > 0 ? row->ni : row->nj;
+    what->nj = row->nj;
+    what->want = row->want;
+    what->list_length = on_gpu ? 60 : 50;
+    what->advance = 1;
+    what->derivatives = row->derivatives;
+    what->shuffled = row->shuffled;
+}
+
+int bench_suite(bench_case *cases, int room, const suite_choice *choice)
+{
+    suite made = {choice, cases, 0, room};
+    if (choice->backend != SAPPORO_BACKEND_CUDA) {
+        for (int k = 0; k < LENGTH(CPU_FIGURES); k++) add_figure(&made, &CPU_FIGURES[k], 0);
+        return made.n;
     }
-    return n;
+    /* one device: the first of those named */
+    for (int k = 0; k < LENGTH(GPU_FIGURES); k++) add_figure(&made, &GPU_FIGURES[k], choice->devices.n > 0);
+    for (int n = 1; n <= choice->devices.n && choice->devices.n > 1; n *= 2)
+        for (int k = 0; k < LENGTH(DEVICES_FIGURES); k++) add_figure(&made, &DEVICES_FIGURES[k], n);
+    return made.n;
 }
 
 /* ---- processes of their own ---------------------------------------------------------------- */
@@ -117,14 +176,17 @@ static void add_number(command *line, const char *option, double value)
 
 static void make_command(command *line, const bench_case *what, int json)
 {
+    char devices[8 * DEVICES_ROOM];
     line->n = 0;
     add_text(line, "sapporo", "bench");
-    add_text(line, "--case", BENCH_KINDS[what->kind]);
+    add_text(line, "--case", BENCH_NAMES[what->kind]);
     add_text(line, "--label", what->label);
     add_text(line, "--api", what->type->name);
     add_text(line, "--backend", backend_name(what->what.backend));
     add_text(line, "--precision", precision_name(what->what.precision));
     if (what->what.isa != NULL) add_text(line, "--isa", what->what.isa);
+    settings_devices(&what->what, devices, sizeof devices);
+    if (devices[0] != '\0') add_text(line, "--devices", devices);
     add_number(line, "--threads", what->what.threads);
     add_number(line, "--ni", what->ni);
     add_number(line, "--nj", what->nj);

@@ -9,12 +9,15 @@
 
 #include "model.h"
 
+enum { DEVICES_ROOM = 32 };
+
 /* What to open.  Zero: automatic. */
 typedef struct settings {
     sapporo_backend backend;
     sapporo_precision precision;
     const char *isa; /* NULL: automatic */
     int threads;     /* ignored by the GRAPE-6 client: there OMP_NUM_THREADS at the start of the process decides */
+    int ndevices, device[DEVICES_ROOM]; /* numbers of the devices to be used together */
 } settings;
 
 /* Room for the results of a force; only as much is asked of the library as `want` says. */
@@ -58,6 +61,9 @@ sapporo *client_native_context(const client *self);
 
 forces forces_new(int n, int list_room);
 void forces_free(forces *out);
+
+/* The devices of the settings as "0,1,2"; "" if none are named. */
+void settings_devices(const settings *what, char *text, size_t room);
 
 /* The kind of engine that the settings give, or "" with the reason in `why`. */
 void settings_kind(const settings *what, char *kind, size_t kind_room, char *why, size_t why_room);

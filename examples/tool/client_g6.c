@@ -33,18 +33,22 @@ static int fail(client *self, const char *call, int status)
 /* The environment is what g6_open reads; it is put back afterwards, for contexts opened later. */
 static int open_with(const settings *what, int id)
 {
-    static const char *const names[] = {"SAPPORO_BACKEND", "SAPPORO_PRECISION", "SAPPORO_CPU_ISA"};
-    const char *values[] = {what->backend != SAPPORO_BACKEND_AUTO ? backend_name(what->backend) : NULL,
-                            what->precision != SAPPORO_PRECISION_DEFAULT ? precision_name(what->precision) : NULL,
-                            what->isa};
-    char *saved[3];
-    for (int k = 0; k < 3; k++) {
+    enum { NAMES = 4 };
+    static const char *const names[NAMES] = {"SAPPORO_BACKEND", "SAPPORO_PRECISION", "SAPPORO_CPU_ISA",
+                                             "SAPPORO_DEVICES"};
+    char devices[8 * DEVICES_ROOM];
+    settings_devices(what, devices, sizeof devices);
+    const char *values[NAMES] = {what->backend != SAPPORO_BACKEND_AUTO ? backend_name(what->backend) : NULL,
+                                 what->precision != SAPPORO_PRECISION_DEFAULT ? precision_name(what->precision) : NULL,
+                                 what->isa, what->ndevices > 0 ? devices : NULL};
+    char *saved[NAMES];
+    for (int k = 0; k < NAMES; k++) {
         const char *old = getenv(names[k]);
         saved[k] = old != NULL ? strdup(old) : NULL;
         if (values[k] != NULL) set_environment(names[k], values[k]);
     }
     const int status = g6_open(id);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < NAMES; k++) {
         set_environment(names[k], saved[k]);
         free(saved[k]);
     }

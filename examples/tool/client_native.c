@@ -21,6 +21,8 @@ static sapporo_options options_of(const settings *what)
     options.backend = what->backend;
     options.cpu_isa = what->isa;
     options.threads = what->threads;
+    options.devices = what->device;
+    options.ndevices = what->ndevices;
     return options;
 }
 
@@ -153,6 +155,14 @@ void forces_free(forces *out)
     free(out->length);
     free(out->list);
     *out = (forces){0};
+}
+
+void settings_devices(const settings *what, char *text, size_t room)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int k = 0; k < what->ndevices && length < room; k++)
+        length += (size_t)snprintf(text + length, room - length, "%s%d", k > 0 ? "," : "", what->device[k]);
 }
 
 void settings_kind(const settings *what, char *kind, size_t kind_room, char *why, size_t why_room)
