@@ -10,8 +10,9 @@
 
 CUDA       ?= 1
 CUDA_ARCHS ?=
-ifeq ($(origin NVCC),undefined)
-NVCC := $(firstword $(call found,nvcc) $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
+NVCC_WANTED := $(filter-out undefined,$(origin NVCC))
+ifeq ($(NVCC_WANTED),)
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
 endif
 
 # Without -fmad=false products and sums would be fused where nobody has written so.
@@ -21,6 +22,9 @@ ifeq ($(CUDA),1)
 NVCC_ID      := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | grep release))
 NVCC_RELEASE := $(shell printf '%s' '$(NVCC_ID)' | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 CUDA_WHY     := $(if $(NVCC_RELEASE),,built without nvcc)
+ifneq ($(and $(NVCC_WANTED),$(NVCC),$(CUDA_WHY)),)
+$(error NVCC=$(NVCC) is no CUDA compiler)
+endif
 else
 CUDA_WHY     := built with CUDA=0
 endif
@@ -47,6 +51,7 @@ $(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
 	    done && echo "CUDA_HOST := $$host" >>$$t.mk && mv -f $$t.mk $@ && exit; \
 	fi; \
 	why=$$(head -n 1 $$t.log | tr -d '\\"#$$' | cut -c 1-200); \
+	$(if $(CUDA_ARCHS),echo "CUDA_ARCHS='$(CUDA_ARCHS)': $$why" >&2; exit 1;) \
 	echo "  NOTE no CUDA: $(NVCC) compiles nothing: $$why" >&2; \
 	echo "CUDA_WHY := built without CUDA: nvcc $(NVCC_RELEASE) compiles nothing: $$why" >$@
 include $(CUDA_PROBE)
