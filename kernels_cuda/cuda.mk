@@ -12,7 +12,8 @@ CUDA       ?= 1
 CUDA_ARCHS ?=
 NVCC_WANTED := $(filter-out undefined,$(origin NVCC))
 ifeq ($(NVCC_WANTED),)
-NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
+        $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
 endif
 
 # Without -fmad=false products and sums would be fused where nobody has written so.

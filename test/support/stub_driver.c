@@ -226,7 +226,7 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
 static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
 {
     const int status = allocate(dev, bytes, mem);
-    *host = status == SAP_DRIVER_OK ? (*mem)->at : NULL;
+    *host = *mem ? (*mem)->at : NULL;
     return status;
 }
 
