@@ -77,14 +77,15 @@ static int make(void *room, size_t bytes)
     return 0; /* cppcheck-suppress memleak ; the pointer is in *room */
 }
 
+/* Also of a broken context, so that checkers of memory are content. */
 static int unmake(void *p)
 {
     sap_cu_context c;
     const int result = ready(&c);
-    if (result) return result;
+    if (result && result != LOST) return result;
     atomic_fetch_sub(&c->live, 1);
     free(p);
-    return 0;
+    return result;
 }
 
 __attribute__((destructor)) static void report(void)
@@ -179,13 +180,12 @@ CALL(cuDevicePrimaryCtxRetain, sap_cu_context *context, sap_cu_device device)
     return primary[device].broken ? LOST : 0;
 }
 
-/* What the last holder leaves is destroyed, a broken context's things with it. */
+/* What the last holder leaves is destroyed. */
 CALL(cuDevicePrimaryCtxRelease_v2, sap_cu_device device)
 {
     struct CUctx_st *c = &primary[device];
     if (c->holders == 0) return INVALID_CONTEXT;
     if (--c->holders > 0) return 0;
-    if (c->broken) c->live = 0;
     c->broken = 0;
     return 0;
 }
