@@ -327,7 +327,7 @@ static int play(const struct engine *e, const struct act *act, int n)
 static void run_act(void **state)
 {
     const struct act *act = *state;
-    static const int some[] = {4, CPU_ENGINES - 2}; /* sse2 ds, avx512 ds */
+    static const int some[] = {4, CPU_ENGINES - 2, CPU_ENGINES + 1}; /* sse2 ds, avx512 ds, cuda ds */
     for (size_t k = 0; k < sizeof some / sizeof some[0]; k++) {
         const struct engine *e = &engines[some[k]];
         if (!engine_usable(e)) continue;

@@ -417,16 +417,18 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Up to so many turns, fewer where time is short; memory must not grow from the first tenth on: what is allocated by no
- * more than malloc's caches of freed pieces hold (it counts them), what is resident by what its arenas explain. */
+/* Up to so many turns, fewer where time is short; memory must not grow from the first tenth (of turns or time) on: what
+ * is allocated by no more than malloc's caches of freed pieces hold (it counts them), what is resident by what its
+ * arenas explain. */
 static void no_growth(void (*turn)(int), int turns, double most_seconds)
 {
     const double start = seconds();
     long before = 0;
     size_t used = 0;
-    int n = 0;
+    int n = 0, settled = 0;
     for (; n < turns && seconds() - start < most_seconds; n++) {
-        if (n == turns / 10) before = resident_kilobytes(), used = allocated_bytes();
+        const int tenth = n == turns / 10 || seconds() - start > most_seconds / 10;
+        if (!settled && tenth) before = resident_kilobytes(), used = allocated_bytes(), settled = 1;
         turn(n);
     }
     const long after = resident_kilobytes();
