@@ -1,0 +1,234 @@
+#!/bin/sh
+# Builds, tests and measures the library on a machine with NVIDIA GPUs; needs nvcc, gcc and make, no network.
+#
+#   test/gpu.sh                       all steps
+#   test/gpu.sh build check bench     some of them, in this order
+#
+#   build         the library, its tools and tests, for the GPUs that are here
+#   check         tests: first those that run on GPUs, on them alone, then all but lint
+#   conformance   the conformance suite, if there is one in shared/ or ../shared/
+#   sanitize      compute-sanitizer: memcheck, racecheck, initcheck
+#   bench         sapporo bench --backend cuda --suite; with several GPUs also on 1, 2, 4, ... of them
+#   bare          test/gpu/bare.cu: what the card can do at most; and instruments in PERF
+#
+#   OUT           where reports go, default build/gpu-report; report.txt has the summary and all outputs
+#   FULL=1        kernels for all architectures, as users get them
+#   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
+#   TESTS         of check: only these
+#   FILTER        of conformance: numbers or words, see its README
+#   ONLY          of bench: cases whose names contain this
+#   PERF          folder with limit_gpu.cu and limit_gpu_latency.cu, which are built and run
+#   LIMIT         seconds a command may take, default 1500
+#
+# Exit status 0: nothing failed; 1: something did; 2: this machine cannot do it.
+
+cd "$(dirname "$0")/.." || exit 2
+top=$PWD
+PATH=$PATH${CUDA_HOME:+:$CUDA_HOME/bin}:/usr/local/cuda/bin
+steps=${*:-build check conformance sanitize bench bare}
+out=${OUT:-$top/build/gpu-report}
+mkdir -p "$out" build || exit 2
+report=$out/report.txt
+results=build/gpu-results
+: >"$results"
+: >"$report"
+
+say() { echo "$*" | tee -a "$report"; }
+give_up() {
+    say "gpu.sh: $1" >&2
+    exit 2
+}
+
+for step in $steps; do
+    case $step in
+    build | check | conformance | sanitize | bench | bare) ;;
+    *) give_up "unknown step '$step'" ;;
+    esac
+done
+for needed in nvidia-smi nvcc gcc make; do
+    command -v $needed >/dev/null 2>&1 || give_up "$needed is missing"
+done
+
+# ---- what is here ------------------------------------------------------------------------
+
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader | wc -l)
+[ "$gpus" -gt 0 ] || give_up "nvidia-smi finds no GPU"
+chips=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sort -u | sed 's/\([0-9]*\)\.\([0-9]*\).*/sm_\1\2/')
+first_chip=$(echo "$chips" | head -n 1)
+devices=$(seq -s , 0 $((gpus - 1)))
+
+set --
+[ -n "${FULL:-}" ] || set -- "CUDA_ARCHS=$(echo "$chips" | tr '\n' ' ' | sed 's/ *$//')"
+set -- "-j$cores" CC=gcc "$@"
+
+# The compiler and the linker look there too; nothing of the build depends on it.
+use_cmocka() {
+    folder=$(cd "$1" && pwd) || return
+    for package in "$folder"/*.deb; do
+        [ -f "$package" ] && dpkg -x "$package" "$top/build/cmocka" && folder=$top/build/cmocka
+    done
+    header=$(find "$folder" -name cmocka.h | head -n 1)
+    library=$(find "$folder" -name libcmocka.so | head -n 1)
+    if [ -z "$header" ] || [ -z "$library" ]; then give_up "there is no CMocka in $1"; fi
+    export CPATH="${header%/*}${CPATH:+:$CPATH}"
+    export LIBRARY_PATH="${library%/*}${LIBRARY_PATH:+:$LIBRARY_PATH}"
+    export LD_LIBRARY_PATH="${library%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+[ -z "${CMOCKA_DIR:-}" ] || use_cmocka "$CMOCKA_DIR"
+
+describe() {
+    nvidia-smi --query-gpu=index,name,driver_version,memory.total,clocks.max.sm --format=csv,noheader
+    nvcc --version | grep release
+    gcc --version | head -n 1
+    echo "$cores cores; kernels for ${FULL:+all architectures, here }$(echo "$chips" | tr '\n' ' ')"
+    git log -1 --format='commit %h: %s' 2>/dev/null
+    return 0
+}
+
+# ---- running ---------------------------------------------------------------------------------
+
+# seconds_since START
+seconds_since() { echo "$(date +%s) $1" | awk '{ print $1 - $2 }'; }
+
+# note VERDICT NAME SECONDS TEXT
+note() {
+    printf '  %-4s  %-34s %5s s  %s\n' "$1" "$2" "$3" "$4" >>"$results"
+    printf '%s: %s (%s s) %s\n' "$1" "$2" "$3" "$4" | tee -a "$report"
+}
+
+# run NAME COMMAND...: output goes to the report and to NAME.txt; the last line is told with the verdict
+run() {
+    name=$1
+    shift
+    log=$(echo "$name" | tr -c 'A-Za-z0-9._\n' '-')
+    log=build/gpu-$log.txt
+    say ""
+    say "---- $name: $*"
+    start=$(date +%s)
+    { timeout -k 10 "${LIMIT:-1500}" "$@" </dev/null 2>&1; echo $? >build/gpu-status; } | tee "$log"
+    status=$(cat build/gpu-status)
+    cat "$log" >>"$report"
+    verdict=PASS
+    [ "$status" -eq 0 ] || verdict=FAIL
+    note $verdict "$name" "$(seconds_since "$start")" "$(tail -n 1 "$log" | cut -c 1-100)"
+    return "$status"
+}
+
+skip() { note SKIP "$1" 0 "$2"; }
+
+# ---- steps -------------------------------------------------------------------------------------
+
+step_build() {
+    run "build" make "$@" all || return
+    if echo 'int main(void) { return 0; }' | gcc -x c - -o build/cmocka.out -lcmocka 2>/dev/null; then
+        run "build tests" make "$@" tests
+    else
+        skip "build tests" "CMocka is missing: CMOCKA_DIR"
+    fi
+    run "info" examples/sapporo info
+}
+
+# On GPUs, and nowhere else: without a device these fail.
+ON_GPU="accuracy bits environment accum predictor jstore jstore_alloc native_jobs native_threads g6 g6_results"
+
+# What tests said, the last of it.
+keep_logs() {
+    for log in build/logs-"$1"/*.log; do
+        echo "==== $log"
+        tail -n 60 "$log"
+    done >"$out/logs-$1.txt" 2>/dev/null
+}
+
+step_check() {
+    gpu_tests=
+    for test in ${TESTS:-$ON_GPU}; do
+        case " $ON_GPU " in *" $test "*) gpu_tests="$gpu_tests $test" ;; esac
+    done
+    if [ -n "$gpu_tests" ]; then
+        run "check on GPUs" env LOGS=build/logs-gpu SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
+            make "$@" check-run TESTS="${gpu_tests# }"
+        keep_logs gpu
+    fi
+    run "check" env LOGS=build/logs-all make "$@" check-run TESTS="${TESTS:-}" EXCEPT=lint
+    keep_logs all
+}
+
+step_conformance() {
+    for folder in "$top/shared/conformance" "$top/../shared/conformance"; do
+        [ -f "$folder/run.sh" ] || continue
+        run "conformance" env CONFORMANCE_BACKENDS=cuda CONFORMANCE_REQUIRE=1 sh "$folder/run.sh" lib ${FILTER:+"$FILTER"}
+        return
+    done
+    skip "conformance" "there is no conformance suite in shared/ or ../shared/"
+}
+
+# sanitize TOOL NAME COMMAND...
+sanitize() {
+    tool=$1
+    what=$2
+    shift 2
+    run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
+        compute-sanitizer --tool "$tool" --target-processes application-only --error-exitcode 9 --print-limit 20 "$@"
+}
+
+step_sanitize() {
+    if ! command -v compute-sanitizer >/dev/null 2>&1; then
+        skip "sanitize" "compute-sanitizer is missing"
+        return
+    fi
+    programs=$(cat build/current)/test
+    for tool in memcheck racecheck initcheck; do
+        for precision in ds dp sp; do
+            sanitize "$tool" "check $precision" examples/sapporo check --backend cuda --precision "$precision" --n 300
+        done
+        sanitize "$tool" "bench" examples/sapporo bench --backend cuda --case force,step --ni 1,40,700 --nj 3000 \
+            --neighbours none,both --min-time 0
+        [ ! -x "$programs/test_accum" ] || sanitize "$tool" "test_accum" "$programs/test_accum"
+    done
+}
+
+step_bench() {
+    if [ "$gpus" -gt 1 ]; then
+        run "bench" examples/sapporo bench --backend cuda --suite --devices "$devices" --only "${ONLY:-}"
+    else
+        run "bench" examples/sapporo bench --backend cuda --suite --only "${ONLY:-}"
+    fi
+    cp build/gpu-bench.txt "$out/bench.txt"
+}
+
+# instrument NAME FLAGS ARGUMENTS: builds and runs PERF/NAME.cu
+instrument() {
+    # shellcheck disable=SC2086 # lists of words
+    run "build $1" nvcc "-arch=$first_chip" -O3 $2 -o "build/$1" "$PERF/$1.cu" || return
+    # shellcheck disable=SC2086
+    run "$1" "build/$1" $3
+}
+
+step_bare() {
+    run "build bare" nvcc -arch=native -O3 -std=c++17 -o build/bare test/gpu/bare.cu && run "bare" build/bare
+    [ -n "${PERF:-}" ] || return
+    instrument limit_gpu "" "all build/gpu-shapes.log"
+    instrument limit_gpu_latency "--extended-lambda -std=c++17" ""
+}
+
+# ---- all of it -------------------------------------------------------------------------------------
+
+describe 2>&1 | tee -a "$report"
+began=$(date +%s)
+for step in $steps; do
+    if [ "$step" != build ] && [ "$step" != bare ] && [ ! -x examples/sapporo ]; then
+        note FAIL "$step" 0 "nothing has been built"
+        continue
+    fi
+    "step_$step" "$@"
+done
+
+say ""
+say "---- summary, $(seconds_since "$began") s"
+tee -a "$report" <"$results"
+if grep -q '^  FAIL' "$results"; then
+    say "FAILED: $(grep -c '^  FAIL' "$results") of $(wc -l <"$results")"
+    exit 1
+fi
+say "PASSED: $(grep -c '^  PASS' "$results"), skipped: $(grep -c '^  SKIP' "$results")"
