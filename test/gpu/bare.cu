@@ -230,7 +230,7 @@ __global__ void join(int n, int slices, double *out, double *near_r2, int *near)
 
 /* ---- results, checked ----------------------------------------------------------------------- */
 
-/* What a few i-particles get, in long double; `mask`: without themselves. */
+/* What a few i-particles get, in long double. */
 struct truth {
     int i;
     long double acc[3], jerk[3];
@@ -242,7 +242,7 @@ static truth solve(const std::vector<particle> &all, int i)
     truth t = {i, {0}, {0}, -1};
     long double best = INFINITY;
     for (size_t j = 0; j < all.size(); j++) {
-        if ((int)j == i) continue; /* without the mask it adds nothing to acc and jerk either */
+        if ((int)j == i) continue; /* adds nothing to acc and jerk without the mask either */
         long double r[3], v[3], r2 = 0, rv = 0;
         for (int c = 0; c < 3; c++) {
             r[c] = (long double)all[j].x[c] - all[i].x[c];
@@ -276,7 +276,7 @@ struct bench {
     std::vector<truth> truths;
     double *out, *near_r2;
     int *near;
-    double acc_error, jerk_error; /* largest of those looked at */
+    double acc_error, jerk_error; /* largest of a variant, all shapes */
     int wrong_near;
 };
 
@@ -286,7 +286,6 @@ static void look_at(bench &b, int switches)
     std::vector<int> near((size_t)b.n);
     CHECK(cudaMemcpy(sum.data(), b.out, sum.size() * sizeof(double), cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(near.data(), b.near, near.size() * sizeof(int), cudaMemcpyDeviceToHost));
-    b.acc_error = b.jerk_error = 0, b.wrong_near = 0;
     for (const truth &t : b.truths) {
         double got[SUMS];
         for (int q = 0; q < SUMS; q++) got[q] = sum[(size_t)q * b.n + t.i];
@@ -326,6 +325,7 @@ static void try_shape(bench &b, const typename S::row *card, int slices, best &b
     }
     CHECK(cudaEventDestroy(from));
     CHECK(cudaEventDestroy(to));
+    look_at(b, SWITCHES);
     const double rate = (double)b.n * b.n / (1e-3 * shortest);
     if (rate > best.rate) best = {rate, THREADS, I, slices, attributes.numRegs};
 }
@@ -333,6 +333,7 @@ static void try_shape(bench &b, const typename S::row *card, int slices, best &b
 template <class S, int SWITCHES> static int try_variant(bench &b, const typename S::row *card, const char *name)
 {
     best best = {};
+    b.acc_error = b.jerk_error = 0, b.wrong_near = 0;
     for (int slices = 4; slices <= MOST_SLICES; slices *= 4) {
         try_shape<S, SWITCHES, 1, 128>(b, card, slices, best);
         try_shape<S, SWITCHES, 2, 128>(b, card, slices, best);
@@ -341,7 +342,6 @@ template <class S, int SWITCHES> static int try_variant(bench &b, const typename
         try_shape<S, SWITCHES, 2, 256>(b, card, slices, best);
         try_shape<S, SWITCHES, 4, 256>(b, card, slices, best);
     }
-    look_at(b, SWITCHES);
     const double limit = sizeof(typename S::word) == sizeof(float) ? 1e-5 : 1e-11;
     const bool right = b.acc_error < limit && b.jerk_error < 20 * limit && b.wrong_near == 0;
     printf("%-42s %10.3e  %3d x %d, %2d slices, %3d registers  %8.1e %8.1e%s\n", name, best.rate, best.threads,
