@@ -267,7 +267,8 @@ static double relative(const double *got, const long double *right)
         off += (got[c] - right[c]) * (got[c] - right[c]);
         size += right[c] * right[c];
     }
-    return (double)sqrtl(off / size);
+    const double error = (double)sqrtl(off / size);
+    return std::isfinite(error) ? error : INFINITY;
 }
 
 struct bench {
@@ -317,7 +318,9 @@ static void try_shape(bench &b, const typename S::row *card, int slices, best &b
         CHECK(cudaEventRecord(from));
         kernel<<<dim3(b.n / (I * THREADS), slices), THREADS>>>(card, b.n, b.n / slices, (typename S::word)EPS2, b.out,
                                                                b.near_r2, b.near);
+        CHECK(cudaGetLastError());
         join<<<b.n / 256, 256>>>(b.n, slices, b.out, b.near_r2, b.near);
+        CHECK(cudaGetLastError());
         CHECK(cudaEventRecord(to));
         CHECK(cudaEventSynchronize(to));
         CHECK(cudaEventElapsedTime(&ms, from, to));
