@@ -16,9 +16,6 @@ NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
         $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME) /usr/local/cuda)))
 endif
 
-# Without -fmad=false products and sums would be fused where nobody has written so.
-NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings
-
 ifeq ($(CUDA),1)
 NVCC_ID      := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | grep release))
 NVCC_RELEASE := $(shell printf '%s' '$(NVCC_ID)' | sed -n 's/.*release \([0-9.]*\).*/\1/p')
@@ -29,6 +26,11 @@ endif
 else
 CUDA_WHY     := built with CUDA=0
 endif
+
+# Without -fmad=false products and sums would be fused where nobody has written so.  Every driver that runs code of
+# CUDA 13 can unpack it; of 12, not every one.
+NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
+                $(if $(filter-out 11.% 12.%,$(NVCC_RELEASE)),--compress-mode=size)
 
 # ---- what nvcc can do, kept in build/probe-cuda-HASH.mk until `make clean` ------------------
 #

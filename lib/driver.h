@@ -9,7 +9,8 @@
  * calling thread in `error_text`.  All calls on one device must come from one
  * thread at a time; different devices may be used concurrently.  Each call that
  * needs the device's context makes it current and restores the caller's before
- * it returns; between `enter` and `leave`, which nest nothing, that is done once.
+ * it returns; between `enter` and `leave`, which do not nest, that is done once.
+ * What a function gives through a pointer is NULL or 0 if it fails.
  */
 #ifndef SAP_DRIVER_H
 #define SAP_DRIVER_H
@@ -50,7 +51,7 @@ struct sap_device_properties {
     int has_fp64;
 };
 
-/* An argument of a kernel: memory (value is a struct sap_mem *, size 0), or `size` bytes by value. */
+/* An argument of a kernel: memory (value is a struct sap_mem * or NULL, size 0), or `size` bytes by value. */
 struct sap_argument {
     const void *value;
     size_t size;
