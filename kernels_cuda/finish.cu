@@ -30,7 +30,7 @@ SAP_INLINE void merge_lanes(accumulator *a, int parts)
 
 /*
  * blockIdx.y is the quantity; `parts` lanes (a power of two up to 32) share a row.  out: column q of rounded sums
- * (without sign and scale), or columns 6 q to 6 q + 5 of accumulators: unit, limbs, special.
+ * in true sign, or columns 6 q to 6 q + 5 of accumulators: unit, limbs, special.
  */
 extern "C" __global__ void __launch_bounds__(128)
     finish_sums(const double *record, double *out, sap_gpu_force f, int parts)
@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(128)
     if (row >= f.ni || part != 0) return;
     const size_t at = (size_t)f.first_i + row, room = f.out_rows;
     if (!f.accumulate) {
-        out[q * room + at] = sap_total(a.unit, a.limb, a.special);
+        const double total = sap_total(a.unit, a.limb, a.special);
+        out[q * room + at] = q == 0 ? -total : total; /* the potential is negative */
         return;
     }
     out[(q * 6 + 0) * room + at] = a.unit;
@@ -69,21 +70,17 @@ SAP_INLINE void join(near_row *n, double best, double second, int packet)
     n->best = closer ? best : n->best;
 }
 
-SAP_INLINE near_row gather_near(const double *near, const sap_gpu_force &f, int row, int lane)
+enum { NEAR_ROWS = 32, NEAR_WARPS = 16 }; /* of a block */
+
+/* Neighbouring lanes read neighbouring rows; each warp takes its share of the superpackets. */
+SAP_INLINE near_row gather_near(const double *near, const sap_gpu_force &f, int row, int warp)
 {
     near_row n = {DBL_MAX, DBL_MAX, -1};
-    for (int sp = lane; sp < f.superpackets; sp += 32) {
+    for (int sp = warp; sp < f.superpackets && row < f.ni; sp += NEAR_WARPS) {
         const double *at = near + (size_t)sp * 3 * f.room_i + row;
         const int packet = (int)at[2 * (size_t)f.room_i];
         if (packet >= 0) join(&n, at[0], at[f.room_i], sp * SAP_GPU_PACKETS + packet);
     }
-    for (int step = 1; step < 32; step *= 2) {
-        const double best = __shfl_xor_sync(~0U, n.best, step), second = __shfl_xor_sync(~0U, n.second, step);
-        const int packet = __shfl_xor_sync(~0U, n.packet, step);
-        join(&n, best, second, packet);
-    }
-    /* lanes may differ in the packet where distances are equal: then `second` sends all of them to the full search */
-    n.packet = __shfl_sync(~0U, n.packet, 0);
     return n;
 }
 
@@ -117,14 +114,10 @@ SAP_INLINE double outer(const sap_gpu_force &f, const sap_gpu_i &i, double r2)
     return (far * far + f.eps2) * (1 + f.r2_error);
 }
 
-/* A warp a row.  out: column 0 squared distance, column 1 address (local) and index as two int32. */
-extern "C" __global__ void __launch_bounds__(128)
-    finish_nearest(const double *store, const double *near, const sap_gpu_i *i_all, double *out, sap_gpu_force f)
+/* Decides who is nearest to a row out of what the kernel reported; a warp does. */
+SAP_INLINE search decide(const double *store, const sap_gpu_force &f, const sap_gpu_i &i, const near_row &n)
 {
-    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (row >= f.ni) return;
-    const sap_gpu_i i = i_all[f.first_i + row];
-    const near_row n = gather_near(near, f, row, lane);
+    const int lane = threadIdx.x % 32;
     search s = {DBL_MAX, -1};
     if (n.packet >= 0) {
         const int sp = n.packet / SAP_GPU_PACKETS, a = lane * SAP_GPU_PACKETS + n.packet % SAP_GPU_PACKETS;
@@ -133,18 +126,35 @@ extern "C" __global__ void __launch_bounds__(128)
     }
     join_search(&s);
     /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
-    if (s.address < 0 || n.second <= outer(f, i, s.r2)) {
-        for (int k = lane; k < f.superpackets * SAP_GPU_SUPERPACKET; k += 32) {
-            const int sp = k / SAP_GPU_SUPERPACKET, a = k % SAP_GPU_SUPERPACKET;
-            if (eligible(store, f, sp, a, i.index)) consider(&s, canonical_r2(store, f, sp, a, i.x), k);
-        }
-        join_search(&s);
+    if (s.address >= 0 && n.second > outer(f, i, s.r2)) return s;
+    for (int k = lane; k < f.superpackets * SAP_GPU_SUPERPACKET; k += 32) {
+        const int sp = k / SAP_GPU_SUPERPACKET, a = k % SAP_GPU_SUPERPACKET;
+        if (eligible(store, f, sp, a, i.index)) consider(&s, canonical_r2(store, f, sp, a, i.x), k);
     }
-    if (lane != 0) return;
-    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
+    join_search(&s);
+    return s;
+}
+
+/* 32 rows a block.  out: column 0 squared distance, column 1 address (local) and index as two int32. */
+extern "C" __global__ void __launch_bounds__(NEAR_WARPS * 32)
+    finish_nearest(const double *store, const double *near, const sap_gpu_i *i_all, double *out, sap_gpu_force f)
+{
+    __shared__ near_row found[NEAR_WARPS][NEAR_ROWS];
+    __shared__ search answer[NEAR_ROWS];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, first = blockIdx.x * NEAR_ROWS;
+    found[warp][lane] = gather_near(near, f, first + lane, warp);
+    __syncthreads();
+    for (int r = warp; r < NEAR_ROWS && first + r < f.ni; r += NEAR_WARPS) {
+        near_row n = found[0][r];
+        for (int w = 1; w < NEAR_WARPS; w++) join(&n, found[w][r].best, found[w][r].second, found[w][r].packet);
+        const search s = decide(store, f, i_particle(i_all, f, first + r), n);
+        if (lane == 0) answer[r] = s;
+    }
+    __syncthreads();
+    if (warp != 0 || first + lane >= f.ni) return;
+    const search s = answer[lane];
+    const size_t at = (size_t)f.first_i + first + lane, room = f.out_rows;
     const int sp = s.address / SAP_GPU_SUPERPACKET, a = s.address % SAP_GPU_SUPERPACKET;
     out[at] = s.r2;
-    int *who = (int *)(out + room + at);
-    who[0] = s.address;
-    who[1] = s.address < 0 ? -1 : tag_at(store, sp, 0, a);
+    ((int2 *)(out + room))[at] = make_int2(s.address, s.address < 0 ? -1 : tag_at(store, sp, 0, a));
 }

@@ -56,7 +56,7 @@ static __device__ __forceinline__ void many(const force_memory &m, const sap_gpu
 #pragma unroll
     for (int n = 0; n < IPT; n++) {
         const int row = row0 + n * blockDim.x;
-        load_i(m.i + f.first_i + (row < f.ni ? row : f.ni - 1), &i[n]);
+        load_i(m.i[f.first_i + (row < f.ni ? row : f.ni - 1)], &i[n]);
 #pragma unroll
         for (int q = 0; q < SAP_SUMS4; q++) total[n][q] = 0.0;
         start_near(&near[n]);
@@ -75,12 +75,10 @@ static __device__ __forceinline__ void many(const force_memory &m, const sap_gpu
                 part p[PARTS];
                 j_words j;
 #pragma unroll
-                for (int w = 0; w < PARTS; w++)
-                    p[w] = tile[(w * SAP_GPU_PACKET + e) * SAP_STAGE_PACKETS + l];
+                for (int w = 0; w < PARTS; w++) p[w] = tile[(w * SAP_GPU_PACKET + e) * SAP_STAGE_PACKETS + l];
                 unpack(p, &j);
 #pragma unroll
-                for (int n = 0; n < IPT; n++)
-                    add_pair<NEAR, ZERO>(&s[n], &i[n], &j, eps2, skip_own, e, &coincident[n]);
+                for (int n = 0; n < IPT; n++) add_pair<NEAR, ZERO>(&s[n], &i[n], &j, eps2, skip_own, e, &coincident[n]);
             }
 #pragma unroll
             for (int n = 0; n < IPT; n++) {
@@ -98,8 +96,7 @@ static __device__ __forceinline__ void many(const force_memory &m, const sap_gpu
         const int row = row0 + n * blockDim.x;
         if (row >= f.ni) continue;
 #pragma unroll
-        for (int q = 0; q < SAP_SUMS4; q++)
-            m.record[record_at(sp, SAP_SUMS4, q, f.room_i, row)] = total[n][q];
+        for (int q = 0; q < SAP_SUMS4; q++) m.record[record_at(sp, SAP_SUMS4, q, f.room_i, row)] = total[n][q];
         if (NEAR) store_near(m.near, sp, f.room_i, row, &near[n]);
         if (ZERO && coincident[n]) atomicMin(&m.counters->coincident, f.first_i + row);
     }
@@ -115,8 +112,7 @@ SAP_INLINE void stage_superpacket(part *tile, const force_memory &m, const sap_g
         if (f.fused) {
             predict_one(m.store, f, sp, a, p);
         } else {
-            for (int w = 0; w < PARTS; w++)
-                p[w] = m.predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a];
+            for (int w = 0; w < PARTS; w++) p[w] = m.predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a];
         }
         for (int w = 0; w < PARTS; w++) tile[w * SAP_GPU_SUPERPACKET + a] = p[w];
     }
@@ -167,7 +163,7 @@ SAP_INLINE void few_rows(const part *tile, V *room, const force_memory &m, const
     bool coincident[IPT];
 #pragma unroll
     for (int n = 0; n < IPT; n++) {
-        load_i(m.i + f.first_i + (row + n < f.ni ? row + n : f.ni - 1), &i[n]);
+        load_i(i_particle(m.i, f, row + n < f.ni ? row + n : f.ni - 1), &i[n]);
         start_packet(&s[n]);
         coincident[n] = false;
     }
@@ -217,9 +213,12 @@ static __device__ __forceinline__ void few(const force_memory &m, const sap_gpu_
 /* --------------------------------------------------------------- instances */
 
 #define SAP_FORCE_ARGUMENTS                                                                                            \
-    const double *store, const part *predicted, const sap_gpu_i *i, double *record, double *near, sap_gpu_hit *hit,     \
+    const double *store, const part *predicted, const sap_gpu_i *i, double *record, double *near, sap_gpu_hit *hit,    \
         int *hit_count, sap_gpu_counters *counters, sap_gpu_force f
-#define SAP_FORCE_MEMORY {store, predicted, i, record, near, hit, hit_count, counters}
+#define SAP_FORCE_MEMORY                                                                                               \
+    {                                                                                                                  \
+        store, predicted, i, record, near, hit, hit_count, counters                                                    \
+    }
 
 #define SAP_MANY(NEAR, ZERO, IPT)                                                                                      \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \

@@ -2,8 +2,7 @@
 #define SAP_KERNEL_DP
 #include "force.h"
 
-extern "C" __global__ void __launch_bounds__(256)
-    NAMED(predict)(const double *store, part *predicted, sap_gpu_force f)
+extern "C" __global__ void __launch_bounds__(256) NAMED(predict)(const double *store, part *predicted, sap_gpu_force f)
 {
     const int a = blockIdx.x * blockDim.x + threadIdx.x, sp = a / SAP_GPU_SUPERPACKET;
     part p[PARTS];

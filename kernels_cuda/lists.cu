@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(128)
     }
 }
 
-/* Sorts n integers that all threads of a block see, for any n: a bitonic network whose missing partners are infinite. */
+/* Sorts n integers that all threads of a block see, for any n: a bitonic network whose missing partners are infinite.
+ */
 SAP_INLINE void sort_block(int *x, int n)
 {
     int size = 2;

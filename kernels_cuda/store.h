@@ -25,8 +25,16 @@ SAP_INLINE int global_address(const sap_gpu_force &f, int sp, int a)
     return (sp * f.devices + f.device) * SAP_GPU_SUPERPACKET + a;
 }
 
-template <int TERMS>
-SAP_INLINE void predict_terms(const double *at, double dt, double *x, double *v)
+/* i-particle of a row; constant places, so that those of the argument stay there. */
+SAP_INLINE sap_gpu_i i_particle(const sap_gpu_i *all, const sap_gpu_force &f, int row)
+{
+    if (!f.inlined) return all[f.first_i + row];
+    if (row == 0) return f.inline_i[0];
+    if (row == 1) return f.inline_i[1];
+    return row == 2 ? f.inline_i[2] : f.inline_i[3];
+}
+
+template <int TERMS> SAP_INLINE void predict_terms(const double *at, double dt, double *x, double *v)
 {
 #pragma unroll
     for (int axis = 0; axis < 3; axis++) {

@@ -51,14 +51,14 @@ enum { PARTS = 2, LOW = 0 };
 #define V_HUGE         3.402823466e38F
 #define SAP_COINCIDENT 0x1p-126F
 SAP_INLINE F v_set1(double x) { return (F)x; }
-#define v_add  f_add
-#define v_sub  f_sub
-#define v_mul  f_mul
-#define v_fma  f_fma
-#define v_fnma f_fnma
-#define v_min  f_min
-#define v_max  f_max
-#define v_root f_rsqrt
+#define v_add          f_add
+#define v_sub          f_sub
+#define v_mul          f_mul
+#define v_fma          f_fma
+#define v_fnma         f_fnma
+#define v_min          f_min
+#define v_max          f_max
+#define v_root         f_rsqrt
 
 #endif
 
@@ -106,16 +106,16 @@ SAP_INLINE void pack(const double *x, const double *v, double mass, int index, p
 }
 #endif
 
-SAP_INLINE void load_i(const sap_gpu_i *from, i_words *i)
+SAP_INLINE void load_i(const sap_gpu_i &from, i_words *i)
 {
     for (int k = 0; k < 3; k++) {
-        const double x = from->x[k];
+        const double x = from.x[k];
         i->x[k] = (V)x;
         if (LOW) i->low[k] = (V)(x - (double)i->x[k]);
-        i->v[k] = (V)from->v[k];
+        i->v[k] = (V)from.v[k];
     }
-    i->index = from->index;
-    i->reach = from->reach;
+    i->index = from.index;
+    i->reach = from.reach;
 }
 
 #endif

@@ -60,7 +60,9 @@ struct sap_force_request {
 
 /* Results, in arrays of the engine: valid until the force is begun anew or dropped.  NULL: not computed. */
 struct sap_force_output {
-    const double (*sum)[7];             /* [ni] pot, acc[3], jerk[3] in true scale and sign */
+    int rows;                           /* [ni] below means these: rows that are complete */
+    const double *sum;                  /* pot, acc[3], jerk[3] in true scale and sign: number q of row i is */
+    ptrdiff_t sum_row, sum_column;      /* sum[i * sum_row + q * sum_column] */
     const struct sap_accum (*accum)[7]; /* [ni] the same as accumulators: round, then multiply by accum_scale */
     double accum_scale[7];
     const int32_t *nearest;   /* [ni] index of the nearest, -1: none */
@@ -87,8 +89,11 @@ struct sap_force_ops {
     int (*extra)(struct sap_store *store, struct sap_force *force, unsigned extra);
     unsigned (*have)(const struct sap_force *force); /* sap_extra that were computed */
     int (*done)(struct sap_force *force);            /* 1: `end` would not wait */
-    /* Waits and delivers; may be repeated. */
-    int (*end)(const struct sap_force *force, struct sap_force_output *output);
+    /*
+     * Waits for rows beyond `from` and delivers those from the first on, perhaps not all, so that they can be copied
+     * while the rest is computed; may be repeated.  `coincident` is known once all are there.
+     */
+    int (*end)(struct sap_force *force, int from, struct sap_force_output *output);
     /* The list of i-particle i, sorted by index, each once; needs SAP_EXTRA_LISTS. */
     int (*list)(struct sap_force *force, int i, const int32_t **entries, int *n);
     void (*drop)(struct sap_force *force);

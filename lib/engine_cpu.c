@@ -163,10 +163,14 @@ static int done(struct sap_force *f)
     return 1;
 }
 
-static int end(const struct sap_force *f, struct sap_force_output *out)
+static int end(struct sap_force *f, int from, struct sap_force_output *out)
 {
+    (void)from; /* all rows are there */
+    out->rows = f->request.ni;
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
-    out->sum = (const double(*)[SAP_SUMS])f->sum;
+    out->sum = &f->sum[0][0];
+    out->sum_row = SAP_SUMS;
+    out->sum_column = 1;
     out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SAP_SUMS])f->accum : NULL;
     memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
     out->nearest = near ? f->nearest : NULL;

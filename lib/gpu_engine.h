@@ -12,7 +12,12 @@
 #include "engine.h"
 #include "physics/gpu_layout.h"
 
-enum { SAP_GPU_DEVICES = 64, SAP_GPU_SHAPES = 2, SAP_GPU_NEAR = 3 };
+enum {
+    SAP_GPU_DEVICES = 64,
+    SAP_GPU_SHAPES = 2,
+    SAP_GPU_NEAR = 3,
+    SAP_GPU_PARTS = 8 /* in which rows of a long force come back at most */
+};
 
 /* i-particles that a thread (many) or a warp (few) holds, by shape. */
 extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES], sap_gpu_few_ipt[SAP_GPU_SHAPES];
@@ -58,6 +63,14 @@ struct sap_gpu_staging {
     int under_way;
 };
 
+/* How a force is cut into blocks. */
+struct sap_gpu_shape {
+    int many;  /* else few */
+    int which; /* i-particles a thread or warp: place in the tables above */
+    int rows_per_group;
+    int fused;
+};
+
 /* The part of a store that lies on one device. */
 struct sap_gpu_share {
     struct sap_gpu_device *device;
@@ -72,6 +85,8 @@ struct sap_gpu_share {
     double time;
     int nj;
     struct sap_gpu_buffer record, near, i, hit, hit_count, offset, cursor, entry, counters;
+    struct sap_gpu_shape shape; /* the last one chosen, for: */
+    int shape_ni, shape_superpackets, shape_predicted;
 };
 
 struct sap_store {
@@ -84,14 +99,6 @@ struct sap_store {
     struct sap_gpu_share share[];
 };
 
-/* Where a launch takes place and what it works on. */
-struct sap_gpu_shape {
-    int many;  /* else few */
-    int which; /* i-particles a thread or warp: place in the tables above */
-    int rows_per_group;
-    int fused;
-};
-
 /* Results of one device, in pinned memory. */
 struct sap_gpu_part {
     struct sap_gpu_buffer i_host; /* i-particles on their way */
@@ -99,6 +106,10 @@ struct sap_gpu_part {
     struct sap_gpu_buffer lists;  /* of the nearest: squared distances, then local addresses with indices */
     struct sap_gpu_buffer counters;
     struct sap_event *done;
+
+    /* the first ready_rows[k] rows are complete when ready[k] has come */
+    struct sap_event *ready[SAP_GPU_PARTS];
+    int ready_rows[SAP_GPU_PARTS], parts;
 
     /* neighbour lists: those of row i are list_entries[first[i]] and count[i] - 1 after it */
     struct sap_gpu_buffer list_entries;
@@ -115,7 +126,8 @@ struct sap_force {
     int nj, superpackets[SAP_GPU_DEVICES];
     unsigned have;
     int accumulate; /* results come as accumulators */
-    int gathered;   /* arrays below are filled */
+    int gathered;   /* rows of the arrays below that are filled */
+    int complete;   /* everything is */
     int failed;     /* sapporo_status of a failure after begin */
     int room;
     double scale[SAP_GPU_OUT_SUMS];
@@ -168,15 +180,19 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, cons
 int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
 int sap_gpu_extra(struct sap_store *store, struct sap_force *force, unsigned extra);
 int sap_gpu_done(struct sap_force *force);
-int sap_gpu_end(const struct sap_force *force, struct sap_force_output *output);
+int sap_gpu_end(struct sap_force *force, int from, struct sap_force_output *output);
 int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n);
 void sap_gpu_drop(struct sap_force *force);
+
+/* Threads of the host that copy so many rows. */
+int sap_gpu_host_threads(int rows);
 
 /* ---- parts of a force; driver statuses ---- */
 struct sap_gpu_slab {
     struct sap_store *store;
     struct sap_gpu_share *share;
     struct sap_gpu_part *part;
+    struct sap_mem *i; /* where the i-particles lie */
     struct sap_gpu_shape shape;
     struct sap_gpu_force f; /* kernel's argument */
     int near, zero;

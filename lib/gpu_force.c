@@ -5,9 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fpenv.h"
 #include "gpu_engine.h"
+#include "threads.h"
 
-enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_OUT_SUMS, RECORDS = 64 << 20 /* bytes of records of a slab */ };
+enum {
+    SUPER = SAP_GPU_SUPERPACKET,
+    SUMS = SAP_GPU_OUT_SUMS,
+    RECORDS = 64 << 20,  /* bytes of records of a slab */
+    ROWS_A_THREAD = 256, /* fewer are not worth another thread of the host */
+    EARLY = 512,         /* i-particles whose copying takes as long as a prediction */
+    DIRECT = 1           /* superpackets: so few read i-particles from the host's memory as they need them */
+};
 
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
@@ -36,16 +45,30 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
 
-static void fill_i(const struct sap_device_set *set, const struct sap_force_request *r, unsigned extra,
-                   struct sap_gpu_i *to)
+int sap_gpu_host_threads(int rows)
 {
-    for (int i = 0; i < r->ni; i++) {
-        memcpy(to[i].x, r->x[i], sizeof to[i].x);
-        memcpy(to[i].v, r->v[i], sizeof to[i].v);
-        to[i].index = r->index ? r->index[i] : 0;
-        to[i].h2 = extra & SAP_EXTRA_LISTS && r->h2 ? r->h2[i] : 0;
-        to[i].reach = extra & SAP_EXTRA_LISTS ? reach_of(set, r, i) : 0;
+    const int wanted = rows / ROWS_A_THREAD;
+    return wanted < 2 ? 1 : sap_threads_now(wanted < 4 ? wanted : 4);
+}
+
+/* i-particles into pinned memory; by a few threads where there are many. */
+static void fill_i(const struct sap_device_set *set, const struct sap_force_request *r, int lists, struct sap_gpu_i *to)
+{
+    const int threads = sap_gpu_host_threads(r->ni);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int i = 0; i < r->ni; i++) {
+            memcpy(to[i].x, r->x[i], sizeof to[i].x);
+            memcpy(to[i].v, r->v[i], sizeof to[i].v);
+            to[i].h2 = lists && r->h2 ? r->h2[i] : 0;
+            to[i].index = r->index ? r->index[i] : 0;
+            to[i].reach = lists ? reach_of(set, r, i) : 0;
+        }
+        sap_fp_leave(caller);
     }
+    (void)threads;
 }
 
 /* ------------------------------------------------------------------ launch */
@@ -57,7 +80,7 @@ int sap_gpu_launch_force(struct sap_gpu_slab *s)
     const struct sap_gpu_shape *shape = &s->shape;
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_argument a[] = {
-        MEM(h->j),   MEM(h->predicted), MEM(h->i),        MEM(h->record), MEM(h->near),
+        MEM(h->j),   MEM(h->predicted), {s->i, 0},        MEM(h->record), MEM(h->near),
         MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
@@ -73,7 +96,7 @@ int sap_gpu_launch_force(struct sap_gpu_slab *s)
 /* Lanes that share a row when its records are added up. */
 static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
 {
-    const long long threads = (long long)h->device->properties.units * 1024;
+    const long long threads = (long long)h->device->properties.units * 2048;
     int parts = 1;
     while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * SUMS * parts * 2 <= threads) parts *= 2;
     return parts;
@@ -88,9 +111,9 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
     const unsigned groups[2] = {(unsigned)(((long long)s->f.ni * parts + 127) / 128), SUMS};
     TRY(sap_gpu_launch(h, d, h->device->kernels->sums, groups, 128, 0, sums, COUNT(sums)));
     if (!(extra & SAP_EXTRA_NEAREST)) return SAP_DRIVER_OK;
-    const struct sap_argument near[] = {MEM(h->j), MEM(h->near), MEM(h->i), MEM(s->part->lists), VALUE(s->f)};
-    const unsigned warps[2] = {(unsigned)(s->f.ni + 3) / 4, 1};
-    return sap_gpu_launch(h, d, h->device->kernels->nearest, warps, 128, 0, near, COUNT(near));
+    const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
+    const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
+    return sap_gpu_launch(h, d, h->device->kernels->nearest, blocks, 512, 0, near, COUNT(near));
 }
 
 /* Rows of a slab: their records fit into what is set aside for them. */
@@ -119,6 +142,34 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
 
 static const struct sap_gpu_counters no_counts = {0, INT_MAX, 0, 0};
 
+/* The shape of a launch; clients tend to ask for the same again. */
+static struct sap_gpu_shape shape_of(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
+    if (ni == h->shape_ni && s->f.superpackets == h->shape_superpackets && predicted == h->shape_predicted)
+        return h->shape;
+    h->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
+    h->shape_ni = ni;
+    h->shape_superpackets = s->f.superpackets;
+    h->shape_predicted = predicted;
+    return h->shape;
+}
+
+/* Notes that rows are complete up to here, at intervals. */
+static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_part *p = s->part;
+    if (rows < ni && (long long)rows * SAP_GPU_PARTS < (long long)ni * (p->parts + 1)) return SAP_DRIVER_OK;
+    if (rows == ni || p->parts == SAP_GPU_PARTS - 1) return SAP_DRIVER_OK; /* `done` is for the last */
+    struct sap_event **e = &p->ready[p->parts];
+    if (!*e) TRY(d->event_create(s->share->device->dev, e));
+    TRY(d->event_record(*e, s->share->stream));
+    p->ready_rows[p->parts++] = rows;
+    return SAP_DRIVER_OK;
+}
+
 /* All i-particles against the j-particles of one device, slab by slab. */
 static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigned extra)
 {
@@ -126,12 +177,13 @@ static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigne
     const int ni = force->request.ni, rows = slab_rows(s, ni);
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
-    TRY(d->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts));
+    if (s->zero || s->near == 2)
+        TRY(d->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts));
     s->part->entries = 0;
+    s->part->parts = 0;
     for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
         s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
-        s->shape = sap_gpu_choose_shape(s->store->set, s->share->device, s->f.ni, s->f.superpackets,
-                                        s->share->valid && s->share->time == s->f.time && s->share->nj == s->f.nj);
+        s->shape = shape_of(s, s->f.ni);
         s->f.fused = !s->shape.many && s->shape.fused;
         if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
         if (s->f.superpackets > 0 && s->near == 2) /* waits: the lists of a slab must be had before the next */
@@ -139,6 +191,7 @@ static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigne
         else if (s->f.superpackets > 0)
             TRY(sap_gpu_launch_force(s));
         TRY(launch_finish(s, extra));
+        TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
     if (!s->zero) return SAP_DRIVER_OK;
     return d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts);
@@ -176,6 +229,16 @@ static int reserve_part(struct sap_store *store, struct sap_gpu_share *h, struct
     return SAP_DRIVER_OK;
 }
 
+/* The device predicts while the host still copies i-particles. */
+static int predict_early(struct sap_gpu_slab *s, int ni)
+{
+    const int rows = slab_rows(s, ni);
+    const struct sap_gpu_shape shape = shape_of(s, rows);
+    if (s->f.superpackets == 0) return SAP_DRIVER_OK;
+    if (s->share->updates > 0) TRY(sap_gpu_store_send(s->store, s->share, NULL, 0));
+    return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
+}
+
 static int start_device(struct sap_store *store, struct sap_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
@@ -183,12 +246,20 @@ static int start_device(struct sap_store *store, struct sap_force *force, int k,
     const int ni = force->request.ni;
     if (!h->stream) TRY(store->set->driver->stream_create(h->device->dev, &h->stream));
     TRY(reserve_part(store, h, p, ni, force->accumulate ? 6 * SUMS : SUMS));
-    fill_i(store->set, &force->request, extra, p->i_host.host);
-    TRY(sap_gpu_store_send(store, h, &p->i_host, ni));
     struct sap_gpu_slab s = {.store = store, .share = h, .part = p};
     s.f = kernel_force(store, force, k);
     s.near = extra & SAP_EXTRA_LISTS ? 2 : extra & SAP_EXTRA_NEAREST ? 1 : 0;
     s.zero = force->request.eps2 < SAP_TINY_R2;
+    if (ni >= EARLY) TRY(predict_early(&s, ni));
+    fill_i(store->set, &force->request, s.near == 2, p->i_host.host);
+    s.i = p->i_host.mem;
+    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s.near < 2) {
+        s.f.inlined = 1; /* i-particles travel with the launches */
+        memcpy(s.f.inline_i, p->i_host.host, (size_t)ni * sizeof s.f.inline_i[0]);
+    } else if (s.f.superpackets > DIRECT || h->updates > 0) {
+        TRY(sap_gpu_store_send(store, h, &p->i_host, ni));
+        s.i = h->i.mem;
+    }
     TRY(launch_slabs(force, &s, extra));
     return store->set->driver->event_record(p->done, h->stream);
 }
@@ -213,7 +284,7 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
     }
     int status = sap_gpu_store_update(store);
     if (status) return judge(store, 0, status);
-    force->gathered = 0;
+    force->gathered = force->complete = 0;
     for (int k = 0; k < n && !status; k++) {
         status = d->enter(store->share[k].device->dev);
         if (status) return judge(store, k, status);
@@ -241,11 +312,11 @@ static int reserve(struct sap_force *f, int ni)
     free(f->nearest);
     free(f->nearest_r2);
     const size_t n = (size_t)ni;
-    f->sum = malloc(n * sizeof *f->sum);
+    f->sum = f->accumulate ? malloc(n * sizeof *f->sum) : NULL;
     f->accum = f->accumulate ? malloc(n * sizeof *f->accum) : NULL;
     f->nearest = malloc(n * sizeof *f->nearest);
     f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
-    f->room = f->sum && f->nearest && f->nearest_r2 && (f->accum || !f->accumulate) ? ni : 0;
+    f->room = f->nearest && f->nearest_r2 && ((f->sum && f->accum) || !f->accumulate) ? ni : 0;
     return f->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
@@ -267,7 +338,7 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     count_superpackets(store, f);
     int status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
-    if (request->ni == 0) f->have |= request->extra, f->gathered = 1;
+    if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
     return status;
 }
 
@@ -277,132 +348,4 @@ int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
     const int status = start(store, f, wanted | f->have);
     if (status) f->failed = status;
     return status;
-}
-
-/* --------------------------------------------------------------------- end */
-
-static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
-{
-    struct sap_accum a;
-    const double *at = out + (size_t)q * 6 * ni + (size_t)i;
-    a.unit = at[0];
-    for (int k = 0; k < SAP_LIMBS; k++) a.limb[k] = at[(size_t)(k + 1) * ni];
-    a.special = at[5 * ni];
-    return a;
-}
-
-static void gather_sums(struct sap_force *f)
-{
-    const int ni = f->request.ni;
-    if (!f->accumulate) {
-        const double *out = f->part[0].out.host;
-        for (int q = 0; q < SUMS; q++)
-            for (int i = 0; i < ni; i++) f->sum[i][q] = f->scale[q] * out[(size_t)q * (size_t)ni + (size_t)i];
-        return;
-    }
-    for (int i = 0; i < ni; i++)
-        for (int q = 0; q < SUMS; q++) {
-            struct sap_accum a = accum_at(f->part[0].out.host, (size_t)ni, q, i);
-            for (int k = 1; k < f->set->n; k++) {
-                const struct sap_accum b = accum_at(f->part[k].out.host, (size_t)ni, q, i);
-                sap_accum_merge(&a, &b);
-            }
-            f->accum[i][q] = a;
-            f->sum[i][q] = f->scale[q] * sap_accum_round(&a);
-        }
-}
-
-/* Ties go to the lower address; addresses of devices are local. */
-static void gather_nearest(struct sap_force *f)
-{
-    const int ni = f->request.ni, n = f->set->n;
-    for (int i = 0; i < ni; i++) {
-        long long best = -1;
-        f->nearest[i] = -1;
-        f->nearest_r2[i] = INFINITY;
-        for (int k = 0; k < n; k++) {
-            const double *out = f->part[k].lists.host;
-            int32_t who[2];
-            memcpy(who, out + ni + i, sizeof who);
-            if (who[0] < 0) continue;
-            const long long address = ((long long)(who[0] / SUPER) * n + k) * SUPER + who[0] % SUPER;
-            if (best >= 0 && (out[i] > f->nearest_r2[i] || (out[i] == f->nearest_r2[i] && address > best))) continue;
-            best = address;
-            f->nearest[i] = who[1];
-            f->nearest_r2[i] = out[i];
-        }
-    }
-}
-
-static int gather(struct sap_force *f)
-{
-    const struct sap_driver *d = f->set->driver;
-    for (int k = 0; k < f->set->n; k++) {
-        const int status = d->event_wait(f->part[k].done);
-        if (status == SAP_DRIVER_LOST) f->set->device[k].lost = 1;
-        if (status) return f->failed = sap_gpu_status(status);
-    }
-    gather_sums(f);
-    if (f->have & SAP_EXTRA_NEAREST) gather_nearest(f);
-    f->coincident = -1;
-    for (int k = 0; k < f->set->n && f->request.eps2 < SAP_TINY_R2; k++) {
-        const struct sap_gpu_counters *c = f->part[k].counters.host;
-        if (c->coincident != INT_MAX && (f->coincident < 0 || c->coincident < f->coincident))
-            f->coincident = c->coincident;
-    }
-    f->gathered = 1;
-    return SAPPORO_OK;
-}
-
-int sap_gpu_done(struct sap_force *f)
-{
-    if (f->gathered || f->failed) return 1;
-    for (int k = 0; k < f->set->n; k++)
-        if (f->set->driver->event_query(f->part[k].done) == SAP_DRIVER_PENDING) return 0;
-    return 1;
-}
-
-int sap_gpu_end(const struct sap_force *force, struct sap_force_output *out)
-{
-    struct sap_force *f = (struct sap_force *)(uintptr_t)force; /* what is gathered is no part of what it is */
-    if (f->failed) return f->failed;
-    if (!f->gathered) {
-        const int status = gather(f);
-        if (status) return status;
-    }
-    const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
-    out->sum = (const double(*)[SUMS])f->sum;
-    out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SUMS])f->accum : NULL;
-    memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
-    out->nearest = near ? f->nearest : NULL;
-    out->nearest_r2 = near ? f->nearest_r2 : NULL;
-    out->coincident = f->coincident;
-    return SAPPORO_OK;
-}
-
-void sap_gpu_drop(struct sap_force *f)
-{
-    if (!f) return;
-    const struct sap_driver *d = f->set->driver;
-    for (int k = 0; k < f->set->n; k++) {
-        struct sap_gpu_part *p = &f->part[k];
-        if (p->done) {
-            (void)d->event_wait(p->done); /* the device may still write into what is freed now */
-            d->event_destroy(p->done);
-        }
-        sap_gpu_free(d, &p->i_host);
-        sap_gpu_free(d, &p->out);
-        sap_gpu_free(d, &p->lists);
-        sap_gpu_free(d, &p->counters);
-        sap_gpu_free(d, &p->list_entries);
-        sap_gpu_free(d, &p->list_rows);
-        free(p->first);
-        free(p->count);
-    }
-    free(f->sum);
-    free(f->accum);
-    free(f->nearest);
-    free(f->nearest_r2);
-    free(f->merged);
-    free(f);
 }

@@ -87,7 +87,7 @@ static int build(struct sap_gpu_slab *s, int hits, int entries)
     struct sap_gpu_part *p = s->part;
     TRY(sap_gpu_reserve(d, h->device->dev, &h->entry, (size_t)(entries + 1) * sizeof(int32_t)));
     TRY(reserve_entries(d, h->device->dev, p, (size_t)entries));
-    const struct sap_argument fill[] = {MEM(h->j),      MEM(h->i),     MEM(h->hit), MEM(h->offset),
+    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit), MEM(h->offset),
                                         MEM(h->cursor), MEM(h->entry), VALUE(hits), VALUE(s->f)};
     const unsigned groups[2] = {(unsigned)(hits + 127) / 128 > 0 ? (unsigned)(hits + 127) / 128 : 1, 1};
     TRY(sap_gpu_launch(h, d, h->device->kernels->fill, groups, 128, 0, fill, COUNT(fill)));

@@ -3,27 +3,80 @@
  *
  * Many i-particles: a thread holds some and walks all j-particles of a
  * superpacket.  Few: a warp holds some and its lanes share the superpacket.
+ * The time of each shape is estimated from what one unit (multiprocessor) has
+ * to do, in pair interactions, and the best is taken.
  */
 #include "gpu_engine.h"
 
+/* Measured on an H200 (docs/performance.md); by precision: sp, ds, dp. */
+static const struct tuning {
+    double few_cost;   /* of a pair in a few-kernel that holds 4 i-particles a warp, against one in a many-kernel */
+    double few1_cost;  /* the same, 1 i-particle a warp */
+    double fill_cost;  /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
+    double many1_cost; /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
+    int full_warps;    /* warps of a unit that keep it busy */
+} tunings[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 16},
+               [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 16},
+               [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 16}};
+
 static int blocks(int n, int of) { return (n + of - 1) / of; }
+
+/* A unit's time for the blocks it gets, one of which takes `pairs`, by `warps` warps. */
+static double unit_time(const struct tuning *t, double all_blocks, int units, double pairs, int warps)
+{
+    const double mine = (double)(long long)((all_blocks + units - 1) / units);
+    const double busy = mine * warps / t->full_warps;
+    return mine * pairs / (busy < 1 ? (busy > 0.3 ? busy : 0.3) : 1);
+}
+
+struct candidate {
+    struct sap_gpu_shape shape;
+    double time;
+};
+
+static void keep_better(struct candidate *best, const struct candidate *c)
+{
+    if (c->time < best->time) *best = *c;
+}
+
+static struct candidate try_many(const struct tuning *t, int units, int which, int ni, int superpackets)
+{
+    const int rows = SAP_GPU_MANY_THREADS * sap_gpu_many_ipt[which];
+    const double pairs = (double)rows * SAP_GPU_SUPERPACKET * (sap_gpu_many_ipt[which] == 1 ? t->many1_cost : 1);
+    struct candidate c = {.shape = {.many = 1, .which = which, .rows_per_group = rows}};
+    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, pairs, SAP_GPU_MANY_THREADS / 32);
+    return c;
+}
+
+static struct candidate try_few(const struct tuning *t, int units, int which, int ni, int superpackets, int chunks)
+{
+    const int turn = SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[which]; /* rows that a block takes at a time */
+    const int turns = blocks(blocks(ni, turn), chunks);
+    const double cost = sap_gpu_few_ipt[which] == 1 ? t->few1_cost : t->few_cost;
+    const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
+    struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
+    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, SAP_GPU_FEW_WARPS);
+    return c;
+}
 
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
                                           int superpackets, int predicted)
 {
+    const struct tuning *t = &tunings[set->precision];
     const int units = device->properties.units > 0 ? device->properties.units : 1;
-    const int many_rows = SAP_GPU_MANY_THREADS * sap_gpu_many_ipt[1];
-    struct sap_gpu_shape s = {.many = 1, .which = 1, .rows_per_group = many_rows};
-    (void)set;
-    const int few = ni < SAP_GPU_FEW_WARPS * 4 ? 0 : 1; /* one i-particle a warp, or four */
-    if (device->kernels->few_groups[few] == 0) return s;
-    if ((long long)blocks(ni, many_rows) * superpackets >= 8LL * units) return s;
-    const int rows = SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[few]; /* that a block takes at a time */
-    const int wanted = blocks(device->kernels->few_groups[few] * units, superpackets > 0 ? superpackets : 1);
-    const int turns = blocks(ni, rows), chunks = turns < wanted ? turns : wanted;
-    s.many = 0;
-    s.which = few;
-    s.rows_per_group = blocks(turns, chunks > 0 ? chunks : 1) * rows;
-    s.fused = !predicted && blocks(ni, s.rows_per_group) <= 2;
-    return s;
+    struct candidate best = try_many(t, units, 0, ni, superpackets), c;
+    for (int which = 1; which < SAP_GPU_SHAPES; which++) {
+        c = try_many(t, units, which, ni, superpackets);
+        keep_better(&best, &c);
+    }
+    for (int which = 0; which < SAP_GPU_SHAPES; which++) {
+        const int turns = blocks(ni, SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[which]);
+        if (device->kernels->few_groups[which] == 0) continue;
+        for (int chunks = 1; chunks <= turns && chunks <= 256; chunks += chunks < 32 ? 1 : chunks / 16) {
+            c = try_few(t, units, which, ni, superpackets, chunks);
+            keep_better(&best, &c);
+        }
+    }
+    best.shape.fused = !best.shape.many && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
+    return best.shape;
 }

@@ -13,6 +13,7 @@
 #include "canonical.h"
 #include "context_private.h"
 #include "fpenv.h"
+#include "job_rows.h"
 
 /* ------------------------------------------------------------------ memory */
 
@@ -109,50 +110,6 @@ static void retire(sapporo_job *j)
 
 /* ------------------------------------------------------------------- input */
 
-static const void *at(const sapporo_column *column, int k, size_t size)
-{
-    const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
-    return (const char *)column->base + k * stride;
-}
-
-/* Copies a column of ni elements, or fills it with zeros. */
-static void copy_column(void *to, const sapporo_column *from, int ni, size_t size)
-{
-    if (!from->base)
-        memset(to, 0, (size_t)ni * size);
-    else if (!from->stride || from->stride == (ptrdiff_t)size)
-        memcpy(to, from->base, (size_t)ni * size);
-    else
-        for (int k = 0; k < ni; k++) memcpy((char *)to + (size_t)k * size, at(from, k, size), size);
-}
-
-/* Marks i-particles that are not finite and puts them where they do no harm; tells whether any is far away. */
-static int check_i(sapporo *c, sapporo_job *j)
-{
-    int far = 0, wide = 0;
-    for (int i = 0; i < j->ni; i++) {
-        const double *x = j->x[i], *v = j->v[i];
-        j->bad[i] =
-            !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
-        if (j->bad[i]) {
-            for (int k = 0; k < 3; k++) j->x[i][k] = SAP_EMPTY_X / 2, j->v[i][k] = 0;
-            j->nbad++;
-            continue;
-        }
-        const double most = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
-        wide |= most >= SAP_WIDE;
-        far |= most >= SAP_FAR;
-    }
-    if (wide && c->settings.precision != SAPPORO_DP)
-        sap_warn_once(&c->notes, SAP_WARN_RANGE,
-                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
-                      SAP_WIDE);
-    if (j->nbad)
-        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
-                      j->ni);
-    return far;
-}
-
 /* Radii: negative and NaN count as 0.  Returns whether any list can have entries. */
 static int check_h2(sapporo *c, sapporo_job *j)
 {
@@ -200,13 +157,17 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
 {
-    copy_column(j->x, &r->x, r->ni, sizeof j->x[0]);
-    copy_column(j->v, &r->v, r->ni, sizeof j->v[0]);
-    copy_column(j->index, &r->index, r->ni, sizeof j->index[0]);
-    const int far = check_i(c, j);
+    const struct sap_rows_found found = sap_rows_copy(j, r);
+    j->nbad = found.bad;
+    if (found.wide && c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+    if (found.bad)
+        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
+                      j->ni);
     j->useful = SAP_EXTRA_NEAREST;
     if (r->h2.base) {
-        copy_column(j->h2, &r->h2, r->ni, sizeof j->h2[0]);
         if (check_h2(c, j)) j->useful |= SAP_EXTRA_LISTS;
     }
     const struct sap_force_request request = {.nj = r->nj,
@@ -217,7 +178,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
                                               .index = j->index,
                                               .h2 = j->h2,
                                               .eps2 = r->eps2,
-                                              .far = far,
+                                              .far = found.far,
                                               .rule = r->index.base ? SAP_PAIRS_SKIP_OWN : SAP_PAIRS_ALL,
                                               .extra = wanted_now(c, j, r->want)};
     j->time = c->time;
@@ -298,50 +259,23 @@ static int supply(sapporo *c, sapporo_job *j, unsigned extra)
     return SAPPORO_OK;
 }
 
-static void write_row(const sapporo_result *r, int i, const double *sum)
+/* Copies rows out as they become complete. */
+static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, struct sap_force_output *out)
 {
-    if (r->pot) r->pot[i] = sum[0];
-    if (r->acc) memcpy(r->acc[i], sum + 1, sizeof r->acc[i]);
-    if (r->jerk) memcpy(r->jerk[i], sum + 4, sizeof r->jerk[i]);
-}
-
-static void write_bad_row(const sapporo_result *r, int i)
-{
-    static const double none[7] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    write_row(r, i, none);
-    if (r->nearest) r->nearest[i] = -1;
-    if (r->nearest_r2) r->nearest_r2[i] = NAN;
-}
-
-static int finite_row(const double *sum)
-{
-    double zero = 0;
-    for (int q = 0; q < 7; q++) zero += sum[q] * 0;
-    return zero == 0;
-}
-
-static void write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r,
-                       const struct sap_force_output *out)
-{
-    for (int i = 0; i < ni; i++) {
-        if (j->bad[i]) {
-            write_bad_row(r, i);
-            continue;
-        }
-        write_row(r, i, out->sum[i]);
-        if (r->nearest) r->nearest[i] = out->nearest[i];
-        if (r->nearest_r2) r->nearest_r2[i] = out->nearest_r2[i];
-        if (!finite_row(out->sum[i]))
-            sap_warn_once(&c->notes, SAP_WARN_OVERFLOW,
-                          "the force on i-particle %d (index %d) is not finite: a j-particle is not, or numbers are "
-                          "beyond the range of the precision",
-                          i, j->index[i]);
+    int strange = -1;
+    for (int from = 0; from < j->ni || from == 0; from = out->rows) {
+        const int status = c->engine->force->end(j->force, from, out);
+        if (status) return status;
+        const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
+        if (strange < 0) strange = at;
+        if (out->rows >= j->ni) break;
     }
-}
-
-static void write_failed(int ni, const sapporo_result *r)
-{
-    for (int i = 0; i < ni; i++) write_bad_row(r, i);
+    if (strange >= 0)
+        sap_warn_once(&c->notes, SAP_WARN_OVERFLOW,
+                      "the force on i-particle %d (index %d) is not finite: a j-particle is not, or numbers are beyond "
+                      "the range of the precision",
+                      strange, j->index[strange]);
+    return SAPPORO_OK;
 }
 
 static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
@@ -353,14 +287,13 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
         c->nearest_left = SAP_NEIGHBOUR_MEMORY;
         status = supply(c, j, SAP_EXTRA_NEAREST);
     }
-    if (!status) status = c->engine->force->end(j->force, &out);
+    if (!status) status = write_rows(c, j, ni, r, &out);
     if (status) {
-        write_failed(ni, r);
+        sap_rows_write_failed(ni, r);
         return status;
     }
     if (!j->reported && out.coincident >= 0) report_coincident(c, j, out.coincident);
     j->reported = 1;
-    write_rows(c, j, ni, r, &out);
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 

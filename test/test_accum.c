@@ -327,6 +327,11 @@ static void drop_half(struct half *h)
     sap_jstore_free(&h->host);
 }
 
+static double sum_at(const struct sap_force_output *out, int i, int q)
+{
+    return out->sum[i * out->sum_row + q * out->sum_column];
+}
+
 /* Forces of two halves of the particles, merged, against that of the whole, which kernels sum and round themselves. */
 static void check_merge(const struct engine *e, int threads, struct problem *p, int ni)
 {
@@ -353,18 +358,18 @@ static void check_merge(const struct engine *e, int threads, struct problem *p, 
     request.extra = SAP_EXTRA_ACCUM;
     begin_half(&low, table, devices, p, 0, HALF, &request);
     begin_half(&high, table, devices, p, HALF, STORE, &request);
-    assert_int_equal(table->force->end(low.force, &l), SAPPORO_OK);
-    assert_int_equal(table->force->end(high.force, &h), SAPPORO_OK);
-    assert_int_equal(table->force->end(whole.force, &w), SAPPORO_OK);
+    assert_int_equal(table->force->end(low.force, 0, &l), SAPPORO_OK);
+    assert_int_equal(table->force->end(high.force, 0, &h), SAPPORO_OK);
+    assert_int_equal(table->force->end(whole.force, 0, &w), SAPPORO_OK);
     assert_true(l.accum && h.accum && !w.accum);
     for (int i = 0; i < ni; i++)
         for (int q = 0; q < 7; q++) {
             struct sap_accum sum = h.accum[i][q];
             sap_accum_merge(&sum, &l.accum[i][q]);
             const double merged = sap_accum_round(&sum) * l.accum_scale[q];
-            if (!same_bits(merged, w.sum[i][q]))
+            if (!same_bits(merged, sum_at(&w, i, q)))
                 fail_msg("%s, %d threads, target %d of %d, sum %d: halves give %a, the whole %a", e->name, threads, i,
-                         ni, q, merged, w.sum[i][q]);
+                         ni, q, merged, sum_at(&w, i, q));
         }
     drop_half(&low);
     drop_half(&high);

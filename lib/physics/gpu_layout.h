@@ -27,15 +27,16 @@ enum {
     SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 occupied[1024]: 1 where a particle is */
     SAP_GPU_COLUMNS = 18,
 
-    SAP_GPU_OUT_SUMS = 7 /* pot, acc[3], jerk[3] */
+    SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3] */
+    SAP_GPU_INLINE = 4    /* so few i-particles can travel with a launch */
 };
 
 /* An i-particle as the host writes it: 64 bytes. */
 struct sap_gpu_i {
     double x[3], v[3];
-    double h2;     /* squared radius of the neighbour list, 0: none */
-    int index;     /* skipped where `skip_own` */
-    float reach;   /* squared radius, in the working type rounded up, within which the kernel notes candidates */
+    double h2;   /* squared radius of the neighbour list, 0: none */
+    int index;   /* skipped where `skip_own` */
+    float reach; /* squared radius, in the working type rounded up, within which the kernel notes candidates */
 };
 
 /* A j-particle on its way to a device: 144 bytes, the layout of struct sap_staged with a local address. */
@@ -61,24 +62,27 @@ struct sap_gpu_force {
     int devices, device;      /* D and d */
     int terms;                /* highest derivative that any particle has: 1 to 4 */
     int skip_own;
-    int ni;                   /* i-particles of this slab */
-    int first_i;              /* the first of them in the i array */
-    int room_i;               /* rows that the records have: distance of their columns */
-    int out_rows;             /* rows that the results have: distance of their columns */
-    int hit_room;             /* entries that the candidates' buffer holds */
-    int fused;                /* 1: few-i kernels predict for themselves, 0: they read predicted records */
-    int accumulate;           /* 1: results are accumulators, 0: rounded sums */
+    int ni;         /* i-particles of this slab */
+    int first_i;    /* the first of them in the i array */
+    int room_i;     /* rows that the records have: distance of their columns */
+    int out_rows;   /* rows that the results have: distance of their columns */
+    int hit_room;   /* entries that the candidates' buffer holds */
+    int fused;      /* 1: few-i kernels predict for themselves, 0: they read predicted records */
+    int accumulate; /* 1: results are accumulators, 0: rounded sums */
+    int inlined;    /* 1: the i-particles are these, not those of the array */
+    struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 
 /* A candidate: elements of one packet, bit e for element e, that may be neighbours of one i-particle. */
 struct sap_gpu_hit {
-    int row;       /* of the slab */
-    int packet;    /* local superpacket * 32 + packet */
+    int row;    /* of the slab */
+    int packet; /* local superpacket * 32 + packet */
     unsigned mask;
     int unused;
 };
 
-/* Counters that kernels raise, in device memory; set to zero before each slab.  `coincident` is a minimum: set to INT_MAX. */
+/* Counters that kernels raise, in device memory; set to zero before each slab.  `coincident` is a minimum: set to
+ * INT_MAX. */
 struct sap_gpu_counters {
     int hits;       /* entries wanted, also those for which there was no room */
     int coincident; /* smallest i-particle (place in the whole i array) that met another at zero distance */

@@ -1,0 +1,170 @@
+/* gpu_result.c - what a force on accelerators delivers, as soon as it is there. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fpenv.h"
+#include "gpu_engine.h"
+
+enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_OUT_SUMS };
+
+static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
+{
+    struct sap_accum a;
+    const double *at = out + (size_t)q * 6 * ni + (size_t)i;
+    a.unit = at[0];
+    for (int k = 0; k < SAP_LIMBS; k++) a.limb[k] = at[(size_t)(k + 1) * ni];
+    a.special = at[5 * ni];
+    return a;
+}
+
+/* One row of all devices' accumulators. */
+static void join_sums(struct sap_force *f, int i)
+{
+    const size_t ni = (size_t)f->request.ni;
+    for (int q = 0; q < SUMS; q++) {
+        struct sap_accum a = accum_at(f->part[0].out.host, ni, q, i);
+        for (int k = 1; k < f->set->n; k++) {
+            const struct sap_accum b = accum_at(f->part[k].out.host, ni, q, i);
+            sap_accum_merge(&a, &b);
+        }
+        f->accum[i][q] = a;
+        f->sum[i][q] = f->scale[q] * sap_accum_round(&a);
+    }
+}
+
+/* Ties go to the lower address; addresses of devices are local. */
+static void join_nearest(struct sap_force *f, int i)
+{
+    const int ni = f->request.ni, n = f->set->n;
+    long long best = -1;
+    f->nearest[i] = -1;
+    f->nearest_r2[i] = INFINITY;
+    for (int k = 0; k < n; k++) {
+        const double *out = f->part[k].lists.host;
+        int32_t who[2];
+        memcpy(who, out + ni + i, sizeof who);
+        if (who[0] < 0) continue;
+        const long long address = ((long long)(who[0] / SUPER) * n + k) * SUPER + who[0] % SUPER;
+        if (best >= 0 && (out[i] > f->nearest_r2[i] || (out[i] == f->nearest_r2[i] && address > best))) continue;
+        best = address;
+        f->nearest[i] = who[1];
+        f->nearest_r2[i] = out[i];
+    }
+}
+
+/* Rows of what must be joined; by a few threads where there are many. */
+static void join_rows(struct sap_force *f, int from, int to)
+{
+    const int whole = to - from == f->request.ni; /* else threads sleep by now */
+    const int threads = sap_gpu_host_threads(f->accumulate ? 16 * (to - from) : whole ? to - from : 0);
+    const int nearest = (f->have & SAP_EXTRA_NEAREST) != 0;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int i = from; i < to; i++) {
+            if (f->accumulate) join_sums(f, i);
+            if (nearest) join_nearest(f, i);
+        }
+        sap_fp_leave(caller);
+    }
+    (void)threads;
+}
+
+static int wait_for(struct sap_force *f, int k, struct sap_event *e)
+{
+    const int status = f->set->driver->event_wait(e);
+    if (status == SAP_DRIVER_LOST) f->set->device[k].lost = 1;
+    return status ? f->failed = sap_gpu_status(status) : SAPPORO_OK;
+}
+
+/* Rows that are complete once more than `from` are; waits for them. */
+static int wait_rows(struct sap_force *f, int from, int *rows)
+{
+    struct sap_gpu_part *p = &f->part[0];
+    *rows = f->request.ni;
+    for (int k = 0; k < p->parts && f->set->n == 1; k++)
+        if (p->ready_rows[k] > from) {
+            *rows = p->ready_rows[k];
+            return wait_for(f, 0, p->ready[k]);
+        }
+    for (int k = 0; k < f->set->n; k++) {
+        const int status = wait_for(f, k, f->part[k].done);
+        if (status) return status;
+    }
+    return SAPPORO_OK;
+}
+
+static void find_coincident(struct sap_force *f)
+{
+    f->coincident = -1;
+    for (int k = 0; k < f->set->n && f->request.eps2 < SAP_TINY_R2; k++) {
+        const struct sap_gpu_counters *c = f->part[k].counters.host;
+        if (c->coincident != INT_MAX && (f->coincident < 0 || c->coincident < f->coincident))
+            f->coincident = c->coincident;
+    }
+}
+
+int sap_gpu_done(struct sap_force *f)
+{
+    if (f->complete || f->failed) return 1;
+    for (int k = 0; k < f->set->n; k++)
+        if (f->set->driver->event_query(f->part[k].done) == SAP_DRIVER_PENDING) return 0;
+    return 1;
+}
+
+int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
+{
+    int rows = f->complete ? f->request.ni : f->gathered;
+    if (f->failed) return f->failed;
+    if (!f->complete && rows <= from) {
+        const int status = wait_rows(f, from, &rows);
+        if (status) return status;
+        if (f->accumulate || (f->have & SAP_EXTRA_NEAREST)) join_rows(f, f->gathered, rows);
+        f->gathered = rows;
+        f->complete = rows == f->request.ni;
+        if (f->complete) find_coincident(f);
+    }
+    const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
+    out->rows = rows;
+    out->sum = f->accumulate ? &f->sum[0][0] : f->part[0].out.host;
+    out->sum_row = f->accumulate ? SUMS : 1;
+    out->sum_column = f->accumulate ? 1 : f->request.ni;
+    out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SUMS])f->accum : NULL;
+    memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
+    out->nearest = near ? f->nearest : NULL;
+    out->nearest_r2 = near ? f->nearest_r2 : NULL;
+    out->coincident = f->complete ? f->coincident : -1;
+    return SAPPORO_OK;
+}
+
+void sap_gpu_drop(struct sap_force *f)
+{
+    if (!f) return;
+    const struct sap_driver *d = f->set->driver;
+    for (int k = 0; k < f->set->n; k++) {
+        struct sap_gpu_part *p = &f->part[k];
+        if (p->done) {
+            (void)d->event_wait(p->done); /* the device may still write into what is freed now */
+            d->event_destroy(p->done);
+        }
+        for (int e = 0; e < SAP_GPU_PARTS; e++)
+            if (p->ready[e]) d->event_destroy(p->ready[e]);
+        sap_gpu_free(d, &p->i_host);
+        sap_gpu_free(d, &p->out);
+        sap_gpu_free(d, &p->lists);
+        sap_gpu_free(d, &p->counters);
+        sap_gpu_free(d, &p->list_entries);
+        sap_gpu_free(d, &p->list_rows);
+        free(p->first);
+        free(p->count);
+    }
+    free(f->sum);
+    free(f->accum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    free(f->merged);
+    free(f);
+}
