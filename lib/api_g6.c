@@ -103,14 +103,14 @@ int sap_g6_set_j_slowly(int id, int address, int index, double tj, double mass, 
     sapporo *context = sap_g6_context(id, "g6_set_j_particle");
     if (context == NULL) return -1;
     if (x == NULL) return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "g6_set_j_particle: x is NULL"), -1;
-    return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x) < 0 ? -1 : 0;
+    return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x);
 }
 
 static int set_mass_position(sapporo *context, int address, int index, double mass, const double *x)
 {
     if (x == NULL) return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "g6_set_j_particle_mxonly: x is NULL"), -1;
     double tj = sap_context_time(context);
-    return sap_context_set_scaled(context, address, index, tj, mass, NULL, NULL, NULL, NULL, x) < 0 ? -1 : 0;
+    return sap_context_set_scaled(context, address, index, tj, mass, NULL, NULL, NULL, NULL, x);
 }
 
 int sap_g6_set_mass_position(int id, int address, int index, double mass, const double *x)

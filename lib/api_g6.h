@@ -62,7 +62,7 @@ static inline int sap_g6_set_j(int id, int address, int index, double tj, double
 {
     sapporo *context = sap_g6_direct(id);
     if (context == NULL || x == NULL) return sap_g6_set_j_slowly(id, address, index, tj, mass, k18, j6, a2, v, x);
-    return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x) < 0 ? -1 : 0;
+    return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x);
 }
 
 #endif

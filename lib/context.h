@@ -14,7 +14,7 @@
  * Stores a particle as GRAPE-6 clients send it, without a single floating-point
  * operation: the caller's floating-point environment is not to be trusted here.
  * Each pointer is double[3] or NULL for zero.  k18 = snap/18, j6 = jerk/6, a2 = acc/2.
- * Returns a sapporo_status; messages are given.
+ * Returns 0, or -1 after a message.
  */
 int sap_context_set_scaled(sapporo *context, int address, int index, double time, double mass, const double *k18,
                            const double *j6, const double *a2, const double *v, const double *x);

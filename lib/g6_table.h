@@ -31,11 +31,16 @@ struct sap_g6_cluster {
     struct sap_g6_cluster *next; /* never changes */
 };
 
-/* The context of an open id; NULL if it is not open or not below SAP_G6_DIRECT.  A few loads. */
+/* The context of an open id, if it is below SAP_G6_DIRECT or the only one; else NULL.  A few loads. */
 static inline sapporo *sap_g6_direct(int id)
 {
-    struct sap_g6_cluster *cluster = NULL;
-    if ((unsigned)id < SAP_G6_DIRECT) cluster = atomic_load_explicit(&sap_process.g6.direct[id], memory_order_acquire);
+    struct sap_g6_cluster *cluster;
+    if ((unsigned)id < SAP_G6_DIRECT) {
+        cluster = atomic_load_explicit(&sap_process.g6.direct[id], memory_order_acquire);
+    } else {
+        cluster = atomic_load_explicit(&sap_process.g6.only, memory_order_acquire);
+        if (cluster != NULL && atomic_load_explicit(&cluster->id, memory_order_relaxed) != id) cluster = NULL;
+    }
     return cluster != NULL ? atomic_load_explicit(&cluster->context, memory_order_acquire) : NULL;
 }
 

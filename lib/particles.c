@@ -202,15 +202,94 @@ static int put(sapporo *c, int address, const struct sap_jparticle *p)
     return strange ? judge(c, address, p) : SAPPORO_OK;
 }
 
+/* Copies three doubles to places `stride` apart; returns the carries of the first two. */
+__attribute__((always_inline)) static inline pair copy_axes(double *to, ptrdiff_t stride, const double *from,
+                                                            uint64_t add)
+{
+    typedef double two __attribute__((vector_size(16)));
+    typedef double loose __attribute__((vector_size(16), aligned(8), may_alias));
+    const two xy = *(const loose *)from;
+    to[0] = xy[0];
+    to[stride] = xy[1];
+    to[2 * stride] = from[2];
+    return carries((pair)xy, add);
+}
+
+/* As copy_particle for a particle that has all derivatives, without branches: to column[k] + at. */
+__attribute__((always_inline)) static inline int copy_all(double *const *column, size_t at, ptrdiff_t stride,
+                                                          const struct sap_jparticle *p)
+{
+    const double *const *d = p->derivative;
+    pair c = copy_axes(column[0] + at, stride, d[0], if_wide);
+    c |= copy_axes(column[1] + at, stride, d[1], if_not_finite);
+    c |= copy_axes(column[2] + at, stride, d[2], if_not_finite);
+    c |= copy_axes(column[3] + at, stride, d[3], if_not_finite);
+    c |= copy_axes(column[4] + at, stride, d[4], if_not_finite);
+    c |= (pair_of(d[0][2], d[1][2]) & (pair){exponent, exponent}) + (pair){if_wide, if_not_finite};
+    c |= carries(pair_of(d[2][2], d[3][2]), if_not_finite);
+    c |= carries(pair_of(d[4][2], p->mass), if_not_finite);
+    c |= carries(pair_of(p->time, 0), if_not_finite);
+    return (c[0] | c[1]) >> 63 != 0;
+}
+
+/* Straight into the store, where all columns exist. */
+__attribute__((always_inline)) static inline int store_all(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
+    s->mass[in] = p->mass;
+    s->time[in] = p->time;
+    s->index[in] = p->index;
+    sap_jstore_mark(&c->host, s, address);
+    c->next_address = address + 1;
+    return copy_all(s->derivative, sap_jstore_offset(in), SAP_CPU_LANES, p);
+}
+
+__attribute__((always_inline)) static inline int stage_all(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    struct sap_staged *s = &c->staged[c->nstaged++];
+    double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
+                                             s->derivative[4]};
+    s->mass = p->mass;
+    s->time = p->time;
+    s->index = p->index;
+    s->address = address;
+    c->next_address = address + 1;
+    return copy_all(column, 0, 1, p);
+}
+
+/* What nearly all particles are: finite, room is there, and nothing else to do.  1: done, 0: to be put otherwise. */
+__attribute__((always_inline)) static inline int put_plain(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const double *const *d = p->derivative;
+    if (!c->open || !d[0] || !d[1] || !d[2] || !d[3] || !d[4] || !sap_jstore_ready(&c->host, address)) return 0;
+    if (address == c->next_address && c->open_needs == 0) return !c->nstaged && !store_all(c, address, p);
+    return c->nstaged < SAP_STAGE && c->nstaged < c->staged_room && !stage_all(c, address, p);
+}
+
+/* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */
+__attribute__((noinline)) static int set_any(sapporo *c, int address, int index, double time, double mass,
+                                             const double *k18, const double *j6, const double *a2, const double *v,
+                                             const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    sap_lock(&c->busy);
+    const int status = c->open ? put(c, address, &p) : SAPPORO_ERR_CLOSED;
+    sap_unlock(&c->busy);
+    return status < 0 ? -1 : 0;
+}
+
 int sap_context_set_scaled(sapporo *c, int address, int index, double time, double mass, const double *k18,
                            const double *j6, const double *a2, const double *v, const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
-    if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
-    const int status = c->open ? put(c, address, &p) : SAPPORO_ERR_CLOSED;
-    sap_unlock(&c->busy);
-    return status;
+    if (!c) return -1;
+    if (!atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire)) {
+        const int done = put_plain(c, address, &p);
+        sap_unlock(&c->busy);
+        if (done) return 0;
+    }
+    return set_any(c, address, index, time, mass, k18, j6, a2, v, x); /* what is strange is put again, and judged */
 }
 
 /* Full derivatives in the form in which they are kept. */
