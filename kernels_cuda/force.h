@@ -84,9 +84,9 @@ static __device__ __forceinline__ void many(const force_memory &m, const sap_gpu
             for (int n = 0; n < IPT; n++) {
 #pragma unroll
                 for (int q = 0; q < SAP_SUMS4; q++) total[n][q] += (double)s[n].sum[q];
-                if (NEAR) note_near(&near[n], s[n].low, V_HUGE, first + l);
+                if (NEAR & 1) note_near(&near[n], s[n].low, V_HUGE, first + l);
                 const int row = row0 + n * blockDim.x;
-                if (NEAR == 2 && s[n].mask && row < f.ni)
+                if ((NEAR & 2) && s[n].mask && row < f.ni)
                     note_hits(&hits, row, sp * SAP_GPU_PACKETS + first + l, s[n].mask);
             }
         }
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void many(const force_memory &m, const sap_gpu
         if (row >= f.ni) continue;
 #pragma unroll
         for (int q = 0; q < SAP_SUMS4; q++) m.record[record_at(sp, SAP_SUMS4, q, f.room_i, row)] = total[n][q];
-        if (NEAR) store_near(m.near, sp, f.room_i, row, &near[n]);
+        if (NEAR & 1) store_near(m.near, sp, f.room_i, row, &near[n]);
         if (ZERO && coincident[n]) atomicMin(&m.counters->coincident, f.first_i + row);
     }
 }
@@ -181,12 +181,12 @@ SAP_INLINE void few_rows(const part *tile, V *room, const force_memory &m, const
 #pragma unroll
     for (int n = 0; n < IPT; n++) {
         if (row + n >= f.ni) continue;
-        if (NEAR) {
+        if (NEAR & 1) {
             near_state near = {s[n].low, V_HUGE, s[n].low < V_HUGE ? lane : -1};
             join_near(&near);
             if (lane == 0) store_near(m.near, sp, f.room_i, row + n, &near);
         }
-        if (NEAR == 2 && s[n].mask) {
+        if ((NEAR & 2) && s[n].mask) {
             const hit_room hits = {m.hit, m.hit_count, m.counters, f.hit_room};
             note_hits(&hits, row + n, sp * SAP_GPU_PACKETS + lane, s[n].mask);
         }
@@ -234,5 +234,6 @@ static __device__ __forceinline__ void few(const force_memory &m, const sap_gpu_
         const force_memory m = SAP_FORCE_MEMORY;                                                                       \
         few<NEAR, ZERO, IPT>(m, f, rows_per_block);                                                                    \
     }
+#define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(NEAR, 0, IPT) SHAPE(NEAR, 1, IPT)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
-    SHAPE(0, 0, IPT) SHAPE(0, 1, IPT) SHAPE(1, 0, IPT) SHAPE(1, 1, IPT) SHAPE(2, 0, IPT) SHAPE(2, 1, IPT)
+    SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)

@@ -9,7 +9,7 @@ struct packet_state {
     unsigned mask; /* elements within reach */
 };
 
-/* NEAR: 0 forces only, 1 nearest neighbour too, 2 list candidates too.  ZERO: pairs at zero distance are skipped. */
+/* NEAR: 1 nearest neighbour, 2 list candidates, 3 both, 0 neither.  ZERO: pairs at zero distance are skipped. */
 template <int NEAR, int ZERO>
 SAP_INLINE void add_pair(packet_state *s, const i_words *i, const j_words *j, V eps2, bool skip_own, int element,
                          bool *coincident)
@@ -23,14 +23,16 @@ SAP_INLINE void add_pair(packet_state *s, const i_words *i, const j_words *j, V 
     }
     const V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], eps2)));
     bool keep = j->index != i->index || !skip_own;
-    if (NEAR && keep) s->low = v_min(s->low, r2);
-    if (NEAR == 2 && keep && r2 < i->reach) s->mask |= 1U << element;
+    const V near2 = keep ? r2 : V_INFINITY;
+    if (NEAR & 1) s->low = v_min(s->low, near2);
+    if ((NEAR & 2) && near2 < i->reach) s->mask |= 1U << element;
     if (ZERO) {
         const bool zero = r2 < SAP_COINCIDENT;
         *coincident |= zero && keep;
         keep = keep && !zero;
     }
-    const V u = keep ? v_root(r2) : v_set1(0.0);
+    /* the root of infinity is +0: the pair adds nothing */
+    const V u = ROOT_OF_INFINITY ? v_root(ZERO ? (keep ? r2 : V_INFINITY) : near2) : keep ? v_root(r2) : v_set1(0.0);
     sap_pair4(s->sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->mass, u);
 }
 

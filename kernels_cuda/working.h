@@ -16,9 +16,10 @@
 
 typedef D V;
 typedef double2 part;
-enum { PARTS = 4, LOW = 0 };
+enum { PARTS = 4, LOW = 0, ROOT_OF_INFINITY = 0 };
 #define NAMED(name)    name##_dp
 #define V_HUGE         1.7976931348623157e308
+#define V_INFINITY     __longlong_as_double(0x7FF0000000000000)
 #define SAP_COINCIDENT 0x1p-1022
 #define v_set1         d_set1
 #define v_add          d_add
@@ -42,13 +43,14 @@ SAP_INLINE V v_root(V r2)
 typedef F V;
 typedef float4 part;
 #if defined(SAP_KERNEL_DS)
-enum { PARTS = 3, LOW = 1 };
+enum { PARTS = 3, LOW = 1, ROOT_OF_INFINITY = 1 };
 #define NAMED(name) name##_ds
 #else
-enum { PARTS = 2, LOW = 0 };
+enum { PARTS = 2, LOW = 0, ROOT_OF_INFINITY = 1 };
 #define NAMED(name) name##_sp
 #endif
 #define V_HUGE         3.402823466e38F
+#define V_INFINITY     __int_as_float(0x7F800000)
 #define SAP_COINCIDENT 0x1p-126F
 SAP_INLINE F v_set1(double x) { return (F)x; }
 #define v_add          f_add

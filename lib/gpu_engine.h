@@ -15,8 +15,9 @@
 enum {
     SAP_GPU_DEVICES = 64,
     SAP_GPU_SHAPES = 2,
-    SAP_GPU_NEAR = 3,
-    SAP_GPU_PARTS = 8 /* in which rows of a long force come back at most */
+    SAP_GPU_NEAR = 4,  /* neither, nearest, lists, both: SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS */
+    SAP_GPU_WORKS = 3, /* slabs whose lists are under way */
+    SAP_GPU_PARTS = 8  /* in which rows of a long force come back at most */
 };
 
 /* i-particles that a thread (many) or a warp (few) holds, by shape. */
@@ -84,7 +85,9 @@ struct sap_gpu_share {
     int valid;   /* predicted records are those of: */
     double time;
     int nj;
-    struct sap_gpu_buffer record, near, i, hit, hit_count, offset, cursor, entry, counters;
+    struct sap_gpu_buffer record, near, i, counters;
+    struct sap_gpu_work *work; /* [SAP_GPU_WORKS], made when lists are asked for */
+    int next_work;
     struct sap_gpu_shape shape; /* the last one chosen, for: */
     int shape_ni, shape_superpackets, shape_predicted;
 };
@@ -113,7 +116,6 @@ struct sap_gpu_part {
 
     /* neighbour lists: those of row i are list_entries[first[i]] and count[i] - 1 after it */
     struct sap_gpu_buffer list_entries;
-    struct sap_gpu_buffer list_rows; /* of a slab, as they come back */
     size_t entries;
     size_t *first;
     int *count;
@@ -192,15 +194,34 @@ struct sap_gpu_slab {
     struct sap_store *store;
     struct sap_gpu_share *share;
     struct sap_gpu_part *part;
-    struct sap_mem *i; /* where the i-particles lie */
+    struct sap_mem *i;               /* where the i-particles lie */
+    struct sap_mem *hit, *hit_count; /* where candidates of lists go */
     struct sap_gpu_shape shape;
     struct sap_gpu_force f; /* kernel's argument */
     int near, zero;
 };
+
+/* The lists of a slab on their way: candidates are found, then lists are built, then the host takes them. */
+struct sap_gpu_work {
+    enum { SAP_GPU_IDLE, SAP_GPU_FINDING, SAP_GPU_BUILDING } state;
+    struct sap_gpu_slab slab;
+    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry;
+    struct sap_gpu_buffer counters, rows; /* pinned: what comes back */
+    struct sap_event *event;
+    size_t first; /* place of its entries among all */
+};
+
 int sap_gpu_launch_force(struct sap_gpu_slab *s);
 
-/* Computes the force of a slab with its candidates, again with more room if they do not fit, then its lists. */
-int sap_gpu_lists_slab(struct sap_force *force, struct sap_gpu_slab *s);
+/* Launches the force of a slab with its candidates. */
+int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni);
+
+/* Works on the lists of the slabs before it meanwhile; may launch an earlier force again: records are its then. */
+int sap_gpu_lists_advance(struct sap_gpu_slab *s);
+
+/* Waits until all lists are there. */
+int sap_gpu_lists_finish(struct sap_gpu_slab *s);
+void sap_gpu_works_free(const struct sap_driver *driver, struct sap_gpu_share *share);
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
                    const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n);

@@ -81,7 +81,7 @@ int sap_gpu_launch_force(struct sap_gpu_slab *s)
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_argument a[] = {
         MEM(h->j),   MEM(h->predicted), {s->i, 0},        MEM(h->record), MEM(h->near),
-        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
+        {s->hit, 0}, {s->hit_count, 0}, MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
@@ -119,7 +119,7 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
 /* Rows of a slab: their records fit into what is set aside for them. */
 static int slab_rows(const struct sap_gpu_slab *s, int ni)
 {
-    const size_t row = (size_t)s->f.superpackets * (s->near ? SUMS + 3 : SUMS) * sizeof(double);
+    const size_t row = (size_t)s->f.superpackets * (s->near & 1 ? SUMS + 3 : SUMS) * sizeof(double);
     size_t rows = row > 0 ? RECORDS / row : (size_t)ni;
     rows -= rows % 256;
     if (rows < 256) rows = 256;
@@ -133,9 +133,7 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
     struct sap_dev *dev = h->device->dev;
     const size_t records = (size_t)s->f.superpackets * (size_t)rows * sizeof(double);
     TRY(sap_gpu_reserve(d, dev, &h->record, records * SUMS + 1));
-    TRY(sap_gpu_reserve(d, dev, &h->near, s->near ? records * 3 : 1));
-    TRY(sap_gpu_reserve(d, dev, &h->hit, 1));
-    TRY(sap_gpu_reserve(d, dev, &h->hit_count, 1));
+    TRY(sap_gpu_reserve(d, dev, &h->near, s->near & 1 ? records * 3 : 1));
     TRY(sap_gpu_reserve(d, dev, &h->predicted, 1));
     return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
@@ -177,7 +175,7 @@ static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigne
     const int ni = force->request.ni, rows = slab_rows(s, ni);
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
-    if (s->zero || s->near == 2)
+    if (s->zero || s->near >= SAP_EXTRA_LISTS)
         TRY(d->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts));
     s->part->entries = 0;
     s->part->parts = 0;
@@ -186,13 +184,15 @@ static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigne
         s->shape = shape_of(s, s->f.ni);
         s->f.fused = !s->shape.many && s->shape.fused;
         if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
-        if (s->f.superpackets > 0 && s->near == 2) /* waits: the lists of a slab must be had before the next */
-            TRY(sap_gpu_lists_slab(force, s));
+        if (s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS)
+            TRY(sap_gpu_lists_slab(s, ni));
         else if (s->f.superpackets > 0)
             TRY(sap_gpu_launch_force(s));
         TRY(launch_finish(s, extra));
+        if (s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_advance(s));
         TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
+    if (s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_finish(s));
     if (!s->zero) return SAP_DRIVER_OK;
     return d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts);
 }
@@ -248,12 +248,12 @@ static int start_device(struct sap_store *store, struct sap_force *force, int k,
     TRY(reserve_part(store, h, p, ni, force->accumulate ? 6 * SUMS : SUMS));
     struct sap_gpu_slab s = {.store = store, .share = h, .part = p};
     s.f = kernel_force(store, force, k);
-    s.near = extra & SAP_EXTRA_LISTS ? 2 : extra & SAP_EXTRA_NEAREST ? 1 : 0;
+    s.near = (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS));
     s.zero = force->request.eps2 < SAP_TINY_R2;
     if (ni >= EARLY) TRY(predict_early(&s, ni));
-    fill_i(store->set, &force->request, s.near == 2, p->i_host.host);
+    fill_i(store->set, &force->request, s.near >= SAP_EXTRA_LISTS, p->i_host.host);
     s.i = p->i_host.mem;
-    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s.near < 2) {
+    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s.near < SAP_EXTRA_LISTS) {
         s.f.inlined = 1; /* i-particles travel with the launches */
         memcpy(s.f.inline_i, p->i_host.host, (size_t)ni * sizeof s.f.inline_i[0]);
     } else if (s.f.superpackets > DIRECT || h->updates > 0) {

@@ -19,20 +19,23 @@
     }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16 };
+enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16, SORT_THREADS = 128, SCAN_THREADS = 1024 };
 
-static int reserve_rows(struct sap_gpu_slab *s)
+/* ------------------------------------------------------------------ memory */
+
+static int reserve_work(struct sap_gpu_slab *s, struct sap_gpu_work *w)
 {
     const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
-    struct sap_dev *dev = h->device->dev;
+    struct sap_dev *dev = s->share->device->dev;
     const size_t rows = (size_t)s->f.room_i + 1;
     const size_t hits = rows * HITS_A_ROW > HITS_LEAST ? rows * HITS_A_ROW : HITS_LEAST;
-    TRY(sap_gpu_reserve(d, dev, &h->hit_count, rows * sizeof(int)));
-    TRY(sap_gpu_reserve(d, dev, &h->offset, rows * sizeof(int)));
-    TRY(sap_gpu_reserve(d, dev, &h->cursor, rows * sizeof(int)));
-    TRY(sap_gpu_reserve_pinned(d, dev, &s->part->list_rows, 2 * rows * sizeof(int)));
-    return sap_gpu_reserve(d, dev, &h->hit, hits * sizeof(struct sap_gpu_hit));
+    TRY(sap_gpu_reserve(d, dev, &w->hit_count, rows * sizeof(int)));
+    TRY(sap_gpu_reserve(d, dev, &w->offset, rows * sizeof(int)));
+    TRY(sap_gpu_reserve(d, dev, &w->cursor, rows * sizeof(int)));
+    TRY(sap_gpu_reserve_pinned(d, dev, &w->rows, 2 * rows * sizeof(int)));
+    TRY(sap_gpu_reserve_pinned(d, dev, &w->counters, sizeof(struct sap_gpu_counters)));
+    if (!w->event) TRY(d->event_create(dev, &w->event));
+    return sap_gpu_reserve(d, dev, &w->hit, hits * sizeof(struct sap_gpu_hit));
 }
 
 /* First place and length of each list, on the host. */
@@ -47,94 +50,157 @@ static int reserve_table(struct sap_gpu_part *p, int ni)
     return p->row_room ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
 
-/* Room for more entries behind those that are there. */
-static int reserve_entries(const struct sap_driver *d, struct sap_dev *dev, struct sap_gpu_part *p, size_t more)
+void sap_gpu_works_free(const struct sap_driver *d, struct sap_gpu_share *share)
 {
-    const size_t bytes = (p->entries + more) * sizeof(int32_t);
+    for (int k = 0; k < SAP_GPU_WORKS && share->work; k++) {
+        struct sap_gpu_work *w = &share->work[k];
+        struct sap_gpu_buffer *const all[] = {&w->hit,   &w->hit_count, &w->offset, &w->cursor,
+                                              &w->entry, &w->counters,  &w->rows};
+        for (int b = 0; b < COUNT(all); b++) sap_gpu_free(d, all[b]);
+        if (w->event) d->event_destroy(w->event);
+    }
+    free(share->work);
+    share->work = NULL;
+}
+
+/* ------------------------------------------------------------------- steps */
+
+/* Launches the force and notes candidates; their number comes to the host. */
+static int find(struct sap_gpu_work *w)
+{
+    static const int none = 0;
+    struct sap_gpu_slab *s = &w->slab;
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    TRY(d->fill(h->stream, w->hit_count.mem, 0, 0, (size_t)s->f.ni * sizeof(int)));
+    TRY(d->copy_in(h->stream, h->counters.mem, 0, &none, sizeof none));
+    s->f.hit_room = (int)(w->hit.bytes / sizeof(struct sap_gpu_hit));
+    s->hit = w->hit.mem;
+    s->hit_count = w->hit_count.mem;
+    TRY(sap_gpu_launch_force(s));
+    const struct sap_argument a[] = {MEM(w->hit_count), MEM(w->offset), MEM(w->cursor), MEM(h->counters),
+                                     VALUE(s->f.ni)};
+    const unsigned one[2] = {1, 1};
+    TRY(sap_gpu_launch(h, d, h->device->kernels->offsets, one, SCAN_THREADS, 0, a, COUNT(a)));
+    TRY(d->copy_out(h->stream, w->counters.host, h->counters.mem, 0, sizeof(struct sap_gpu_counters)));
+    w->state = SAP_GPU_FINDING;
+    return d->event_record(w->event, h->stream);
+}
+
+/* Takes the places of a slab's lists. */
+static int take(struct sap_gpu_work *w)
+{
+    const struct sap_gpu_slab *s = &w->slab;
+    struct sap_gpu_part *p = s->part;
+    const size_t n = (size_t)s->f.ni;
+    const int *const count = w->rows.host, *const offset = count + n;
+    TRY(s->store->set->driver->event_wait(w->event));
+    for (size_t row = 0; row < n; row++) {
+        p->first[(size_t)s->f.first_i + row] = w->first + (size_t)offset[row];
+        p->count[(size_t)s->f.first_i + row] = count[row];
+    }
+    w->state = SAP_GPU_IDLE;
+    return SAP_DRIVER_OK;
+}
+
+/* Room for more entries behind those that are there, or on their way there. */
+static int reserve_entries(struct sap_gpu_slab *s, size_t more)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_part *p = s->part;
+    const size_t bytes = (p->entries + more + 1) * sizeof(int32_t);
     if (bytes <= p->list_entries.bytes) return SAP_DRIVER_OK;
+    for (int k = 0; k < SAP_GPU_WORKS; k++)
+        if (s->share->work[k].state == SAP_GPU_BUILDING) TRY(take(&s->share->work[k]));
     struct sap_gpu_buffer larger = {0};
-    TRY(sap_gpu_reserve_pinned(d, dev, &larger, p->entries > 0 ? 2 * bytes : bytes));
+    TRY(sap_gpu_reserve_pinned(d, s->share->device->dev, &larger, p->entries > 0 ? 2 * bytes : bytes));
     if (p->entries > 0) memcpy(larger.host, p->list_entries.host, p->entries * sizeof(int32_t));
     sap_gpu_free(d, &p->list_entries);
     p->list_entries = larger;
     return SAP_DRIVER_OK;
 }
 
-/* Forces and candidates of a slab; counters come to the host. */
-static int find_candidates(struct sap_gpu_slab *s)
+static int launch_build(struct sap_gpu_work *w, int hits)
 {
-    static const int none = 0;
+    struct sap_gpu_slab *s = &w->slab;
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
-    struct sap_gpu_part *p = s->part;
-    TRY(d->fill(h->stream, h->hit_count.mem, 0, 0, (size_t)s->f.ni * sizeof(int)));
-    TRY(d->copy_in(h->stream, h->counters.mem, 0, &none, sizeof none));
-    s->f.hit_room = (int)(h->hit.bytes / sizeof(struct sap_gpu_hit));
-    TRY(sap_gpu_launch_force(s));
-    const struct sap_argument a[] = {MEM(h->hit_count), MEM(h->offset), MEM(h->cursor), MEM(h->counters),
-                                     VALUE(s->f.ni)};
-    const unsigned one[2] = {1, 1};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->offsets, one, 1024, 0, a, COUNT(a)));
-    TRY(d->copy_out(h->stream, p->counters.host, h->counters.mem, 0, sizeof(struct sap_gpu_counters)));
-    TRY(d->event_record(p->done, h->stream));
-    return d->event_wait(p->done);
-}
-
-static int build(struct sap_gpu_slab *s, int hits, int entries)
-{
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
-    struct sap_gpu_part *p = s->part;
-    TRY(sap_gpu_reserve(d, h->device->dev, &h->entry, (size_t)(entries + 1) * sizeof(int32_t)));
-    TRY(reserve_entries(d, h->device->dev, p, (size_t)entries));
-    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit), MEM(h->offset),
-                                        MEM(h->cursor), MEM(h->entry), VALUE(hits), VALUE(s->f)};
-    const unsigned groups[2] = {(unsigned)(hits + 127) / 128 > 0 ? (unsigned)(hits + 127) / 128 : 1, 1};
+    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(w->hit), MEM(w->offset),
+                                        MEM(w->cursor), MEM(w->entry), VALUE(hits), VALUE(s->f)};
+    const unsigned groups[2] = {hits > 0 ? (unsigned)(hits + 127) / 128 : 1, 1};
     TRY(sap_gpu_launch(h, d, h->device->kernels->fill, groups, 128, 0, fill, COUNT(fill)));
-    const struct sap_argument sort[] = {MEM(h->offset), MEM(h->cursor), MEM(h->entry), MEM(h->hit_count)};
+    const struct sap_argument sort[] = {MEM(w->offset), MEM(w->cursor), MEM(w->entry), MEM(w->hit_count)};
     const unsigned rows[2] = {(unsigned)s->f.ni, 1};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->sort, rows, 128, 0, sort, COUNT(sort)));
-    int32_t *const to = (int32_t *)p->list_entries.host + p->entries;
-    if (entries > 0) TRY(d->copy_out(h->stream, to, h->entry.mem, 0, (size_t)entries * sizeof *to));
-    return SAP_DRIVER_OK;
+    return sap_gpu_launch(h, d, h->device->kernels->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
 }
 
-/* Waits for the lengths of the lists and notes where the lists are. */
-static int note_rows(struct sap_gpu_slab *s)
+/* Makes lists of the candidates, again and with more room if they did not fit. */
+static int build(struct sap_gpu_work *w)
 {
+    struct sap_gpu_slab *s = &w->slab;
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
-    struct sap_gpu_part *p = s->part;
+    const struct sap_gpu_counters *c = w->counters.host;
+    TRY(d->event_wait(w->event));
+    while (c->hits > s->f.hit_room) {
+        TRY(sap_gpu_reserve(d, h->device->dev, &w->hit, (size_t)c->hits * sizeof(struct sap_gpu_hit)));
+        TRY(find(w));
+        TRY(d->event_wait(w->event));
+    }
+    const int entries = c->entries;
     const size_t n = (size_t)s->f.ni;
-    int *const count = p->list_rows.host, *const offset = count + n;
-    TRY(d->copy_out(h->stream, count, h->hit_count.mem, 0, n * sizeof(int)));
-    TRY(d->copy_out(h->stream, offset, h->offset.mem, 0, n * sizeof(int)));
-    TRY(d->event_record(p->done, h->stream));
-    TRY(d->event_wait(p->done));
-    for (size_t row = 0; row < n; row++) {
-        p->first[(size_t)s->f.first_i + row] = p->entries + (size_t)offset[row];
-        p->count[(size_t)s->f.first_i + row] = count[row];
-    }
+    if (entries < 0 || c->hits < 0) return SAP_DRIVER_MEMORY; /* more than 2^31 candidates of one slab */
+    TRY(sap_gpu_reserve(d, h->device->dev, &w->entry, ((size_t)entries + 1) * sizeof(int32_t)));
+    TRY(reserve_entries(s, (size_t)entries));
+    TRY(launch_build(w, c->hits));
+    w->first = s->part->entries;
+    s->part->entries += (size_t)entries;
+    int32_t *const to = (int32_t *)s->part->list_entries.host + w->first;
+    if (entries > 0) TRY(d->copy_out(h->stream, to, w->entry.mem, 0, (size_t)entries * sizeof *to));
+    TRY(d->copy_out(h->stream, w->rows.host, w->hit_count.mem, 0, n * sizeof(int)));
+    TRY(d->copy_out(h->stream, (int *)w->rows.host + n, w->offset.mem, 0, n * sizeof(int)));
+    w->state = SAP_GPU_BUILDING;
+    return d->event_record(w->event, h->stream);
+}
+
+/* ---------------------------------------------------------------- pipeline */
+
+static int advance(struct sap_gpu_work *w, int state)
+{
+    if (w->state == SAP_GPU_FINDING && state >= SAP_GPU_FINDING) TRY(build(w));
+    if (w->state == SAP_GPU_BUILDING && state >= SAP_GPU_BUILDING) TRY(take(w));
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_lists_slab(struct sap_force *force, struct sap_gpu_slab *s)
+static struct sap_gpu_work *work_before(struct sap_gpu_share *h, int steps)
 {
-    const struct sap_driver *d = s->store->set->driver;
+    return &h->work[(h->next_work + SAP_GPU_WORKS - steps) % SAP_GPU_WORKS];
+}
+
+int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni)
+{
     struct sap_gpu_share *h = s->share;
-    TRY(reserve_rows(s));
-    TRY(reserve_table(s->part, force->request.ni));
-    const struct sap_gpu_counters *counters = s->part->counters.host;
-    for (;;) {
-        TRY(find_candidates(s));
-        if (counters->hits <= s->f.hit_room) break;
-        TRY(sap_gpu_reserve(d, h->device->dev, &h->hit, (size_t)counters->hits * sizeof(struct sap_gpu_hit)));
-    }
-    const int entries = counters->entries;
-    if (entries < 0) return SAP_DRIVER_MEMORY; /* more than 2^31 candidates of one slab */
-    TRY(build(s, counters->hits, entries));
-    TRY(note_rows(s));
-    s->part->entries += (size_t)entries;
+    if (!h->work) h->work = calloc(SAP_GPU_WORKS, sizeof *h->work);
+    if (!h->work) return SAP_DRIVER_MEMORY;
+    if (s->f.first_i == 0) /* what a force that failed has left */
+        for (int k = 0; k < SAP_GPU_WORKS; k++) h->work[k].state = SAP_GPU_IDLE;
+    struct sap_gpu_work *w = work_before(h, 0);
+    TRY(reserve_table(s->part, ni));
+    TRY(reserve_work(s, w));
+    w->slab = *s;
+    h->next_work = (h->next_work + 1) % SAP_GPU_WORKS;
+    return find(w);
+}
+
+int sap_gpu_lists_advance(struct sap_gpu_slab *s)
+{
+    TRY(advance(work_before(s->share, 3), SAP_GPU_BUILDING));
+    return advance(work_before(s->share, 2), SAP_GPU_FINDING);
+}
+
+int sap_gpu_lists_finish(struct sap_gpu_slab *s)
+{
+    for (int k = SAP_GPU_WORKS; k > 0 && s->share->work; k--) TRY(advance(work_before(s->share, k), SAP_GPU_BUILDING));
     return SAP_DRIVER_OK;
 }
 

@@ -157,7 +157,6 @@ void sap_gpu_drop(struct sap_force *f)
         sap_gpu_free(d, &p->lists);
         sap_gpu_free(d, &p->counters);
         sap_gpu_free(d, &p->list_entries);
-        sap_gpu_free(d, &p->list_rows);
         free(p->first);
         free(p->count);
     }

@@ -223,11 +223,11 @@ int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, 
 
 static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
 {
-    struct sap_gpu_buffer *const all[] = {
-        &s->j,         &s->predicted, &s->record, &s->near,  &s->i,        &s->update[0].buffer, &s->hit,
-        &s->hit_count, &s->offset,    &s->cursor, &s->entry, &s->counters, &s->update[1].buffer};
+    struct sap_gpu_buffer *const all[] = {&s->j, &s->predicted, &s->record,           &s->near,
+                                          &s->i, &s->counters,  &s->update[0].buffer, &s->update[1].buffer};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
+    sap_gpu_works_free(d, s);
     for (int k = 0; k < 2; k++)
         if (s->update[k].read) d->event_destroy(s->update[k].read);
     if (s->stream) d->stream_destroy(s->stream);
