@@ -95,6 +95,7 @@ static int open_parts(sapporo *c, const sapporo_options *options)
     if (!status) status = choose_engine(c);
     if (!status) status = c->engine->store->create(c->devices, &c->host, &c->store);
     if (status) return status;
+    c->sends = c->engine->store->put != NULL;
     c->engine->kind(c->devices, c->kind, sizeof c->kind);
     sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", c->kind, c->engine->threads(c->devices));
     return SAPPORO_OK;

@@ -24,6 +24,7 @@ struct sapporo {
     double time;
     struct sap_staged *staged; /* in order of arrival */
     int nstaged, staged_room;
+    int sends;          /* the engine takes particles as they are staged */
     int next_address;   /* that a client which sends in order sends next */
     sapporo_job *jobs;  /* all that live, the newest first */
     sapporo_job *spare; /* freed, their memory kept for the next */
@@ -57,6 +58,13 @@ enum { SAP_NEIGHBOUR_MEMORY = 64 };
 
 /* Lets go of the store: jobs not delivered get what they lack, then staged particles are stored.  Context locked. */
 int sap_context_settle(sapporo *context);
+
+/*
+ * The same for a force that begins now, but staged particles go to the engine first if it takes them so (*sent): then
+ * they must be stored with the second function once the force is on its way, whether it was begun or not.
+ */
+int sap_context_send(sapporo *context, int *sent);
+void sap_context_store_sent(sapporo *context);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

@@ -74,8 +74,12 @@ struct sap_store_ops {
     /* `host` outlives the store; engines that work on it directly copy nothing, others take its changes. */
     int (*create)(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store);
     void (*destroy)(struct sap_store *store);
-    /* Tells of particles that changed in the host's copy (addresses, each once); NULL: the engine finds out itself. */
-    int (*put)(struct sap_store *store, const int *address, int n);
+    /*
+     * Takes particles that will be stored in the host's copy, at addresses that hold one, once the next force has
+     * begun; later ones replace earlier ones of the same address.  On failure nothing was taken.  NULL: the engine
+     * works on the host's copy, or finds out itself what changed there.
+     */
+    int (*put)(struct sap_store *store, const struct sap_staged *particles, int n);
     /* Loads particles from device memory; NULL: unsupported. */
     int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
     /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */

@@ -63,7 +63,7 @@ static size_t store_memory(const struct sap_device_set *set, int nj, size_t *dev
 static unsigned have(const struct sap_force *force) { return force->have; }
 
 static const struct sap_store_ops store_ops = {
-    .create = store_create, .destroy = sap_gpu_store_free, .memory = store_memory};
+    .create = store_create, .destroy = sap_gpu_store_free, .put = sap_gpu_store_put, .memory = store_memory};
 
 static const struct sap_force_ops force_ops = {.begin = sap_gpu_begin,
                                                .extra = sap_gpu_extra,

@@ -129,6 +129,9 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
                 if (!status)
                     status = get_function(l, 0, &k->few[shape][near][zero], "few%d_n%d_z%d_%s", sap_gpu_few_ipt[shape],
                                           near, zero, p);
+                if (!status &&
+                    l->driver->occupancy(k->many[shape][near][zero], SAP_GPU_MANY_THREADS, 0, &k->many_groups[shape]))
+                    k->many_groups[shape] = 0;
                 if (!status && l->driver->occupancy(k->few[shape][near][zero], SAP_GPU_FEW_THREADS,
                                                     sap_gpu_few_shared(set, shape), &k->few_groups[shape]))
                     k->few_groups[shape] = 0;

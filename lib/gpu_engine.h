@@ -15,9 +15,10 @@
 enum {
     SAP_GPU_DEVICES = 64,
     SAP_GPU_SHAPES = 2,
-    SAP_GPU_NEAR = 4,  /* neither, nearest, lists, both: SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS */
-    SAP_GPU_WORKS = 3, /* slabs whose lists are under way */
-    SAP_GPU_PARTS = 8  /* in which rows of a long force come back at most */
+    SAP_GPU_NEAR = 4,   /* neither, nearest, lists, both: SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS */
+    SAP_GPU_CHOSEN = 4, /* shapes that are remembered */
+    SAP_GPU_WORKS = 3,  /* slabs whose lists are under way */
+    SAP_GPU_PARTS = 8   /* in which rows of a long force come back at most */
 };
 
 /* i-particles that a thread (many) or a warp (few) holds, by shape. */
@@ -29,6 +30,7 @@ enum { SAP_GPU_MANY_THREADS = 128, SAP_GPU_FEW_THREADS = 256, SAP_GPU_FEW_WARPS 
 struct sap_gpu_kernels {
     struct sap_function *predict, *clear, *stage, *sums, *nearest, *offsets, *fill, *sort;
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_NEAR][2], *few[SAP_GPU_SHAPES][SAP_GPU_NEAR][2];
+    int many_groups[SAP_GPU_SHAPES];
     int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
 };
 
@@ -72,6 +74,12 @@ struct sap_gpu_shape {
     int fused;
 };
 
+/* A shape that was chosen, and for what. */
+struct sap_gpu_chosen {
+    int ni, superpackets, predicted;
+    struct sap_gpu_shape shape;
+};
+
 /* The part of a store that lies on one device. */
 struct sap_gpu_share {
     struct sap_gpu_device *device;
@@ -81,15 +89,19 @@ struct sap_gpu_share {
     int cleared;      /* of them from the first on are set */
     struct sap_gpu_staging update[2];
     int next_update;
-    int updates; /* staged, not yet sent */
-    int valid;   /* predicted records are those of: */
+    int updates;            /* staged, not yet sent */
+    uint64_t serial, batch; /* of the next update, of the first of those staged */
+    uint64_t *stamp;        /* by local address: serial of its last update + 1 */
+    int stamps;
+    int valid; /* predicted records are those of: */
     double time;
     int nj;
     struct sap_gpu_buffer record, near, i, counters;
     struct sap_gpu_work *work; /* [SAP_GPU_WORKS], made when lists are asked for */
     int next_work;
-    struct sap_gpu_shape shape; /* the last one chosen, for: */
-    int shape_ni, shape_superpackets, shape_predicted;
+    struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last ones */
+    int next_chosen;
+    int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
 };
 
 struct sap_store {
@@ -167,6 +179,16 @@ void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
 
 /* Brings a device's copy up to date and copies `ni` i-particles from pinned memory to share->i, in stream order. */
 int sap_gpu_store_update(struct sap_store *store);
+
+/* Bytes of a superpacket of the j-store. */
+size_t sap_gpu_superpacket_bytes(void);
+
+/* Waits until the staging memory that comes next can be written. */
+int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share);
+
+/* Sends superpackets that are new as a whole, and takes their changes. */
+int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share, int device);
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n); /* a sapporo status */
 int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni);
 
 /* Makes predicted records valid. */
@@ -185,9 +207,6 @@ int sap_gpu_done(struct sap_force *force);
 int sap_gpu_end(struct sap_force *force, int from, struct sap_force_output *output);
 int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n);
 void sap_gpu_drop(struct sap_force *force);
-
-/* Threads of the host that copy so many rows. */
-int sap_gpu_host_threads(int rows);
 
 /* ---- parts of a force; driver statuses ---- */
 struct sap_gpu_slab {

@@ -12,10 +12,10 @@
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     SUMS = SAP_GPU_OUT_SUMS,
-    RECORDS = 64 << 20,  /* bytes of records of a slab */
-    ROWS_A_THREAD = 256, /* fewer are not worth another thread of the host */
-    EARLY = 512,         /* i-particles whose copying takes as long as a prediction */
-    DIRECT = 1           /* superpackets: so few read i-particles from the host's memory as they need them */
+    ROWS = 256,         /* of a slab: a multiple of these */
+    RECORDS = 64 << 20, /* bytes of records of a slab */
+    EARLY = 512,        /* i-particles whose copying takes as long as a prediction */
+    DIRECT = 1          /* superpackets: so few read i-particles from the host's memory as they need them */
 };
 
 #define TRY(call)                                                                                                      \
@@ -45,16 +45,10 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
 
-int sap_gpu_host_threads(int rows)
-{
-    const int wanted = rows / ROWS_A_THREAD;
-    return wanted < 2 ? 1 : sap_threads_now(wanted < 4 ? wanted : 4);
-}
-
 /* i-particles into pinned memory; by a few threads where there are many. */
 static void fill_i(const struct sap_device_set *set, const struct sap_force_request *r, int lists, struct sap_gpu_i *to)
 {
-    const int threads = sap_gpu_host_threads(r->ni);
+    const int threads = sap_threads_for_rows(r->ni);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         const sap_fpenv caller = sap_fp_enter();
@@ -116,14 +110,55 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
     return sap_gpu_launch(h, d, h->device->kernels->nearest, blocks, 512, 0, near, COUNT(near));
 }
 
-/* Rows of a slab: their records fit into what is set aside for them. */
+/* The shape of a launch; clients tend to ask for the same again. */
+static struct sap_gpu_shape shape_of(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
+    for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
+        const struct sap_gpu_chosen *c = &h->chosen[k];
+        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted) return c->shape;
+    }
+    struct sap_gpu_chosen *c = &h->chosen[h->next_chosen++ % SAP_GPU_CHOSEN];
+    c->ni = ni;
+    c->superpackets = s->f.superpackets;
+    c->predicted = predicted;
+    c->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
+    return c->shape;
+}
+
+/* How many times all units fill up with the blocks of a slab. */
+static int waves_of(const struct sap_gpu_slab *s, int rows)
+{
+    const struct sap_gpu_device *d = s->share->device;
+    const struct sap_gpu_shape shape = shape_of(s, rows);
+    const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
+    const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
+    const long long blocks = (long long)((rows + shape.rows_per_group - 1) / shape.rows_per_group) * s->f.superpackets;
+    return (int)((blocks + slots - 1) / slots);
+}
+
+/* Rows of a slab: their records fit into what is set aside for them, and its last blocks leave few units idle. */
 static int slab_rows(const struct sap_gpu_slab *s, int ni)
 {
-    const size_t row = (size_t)s->f.superpackets * (s->near & 1 ? SUMS + 3 : SUMS) * sizeof(double);
-    size_t rows = row > 0 ? RECORDS / row : (size_t)ni;
-    rows -= rows % 256;
-    if (rows < 256) rows = 256;
-    return rows < (size_t)ni ? (int)rows : ni;
+    struct sap_gpu_share *h = s->share;
+    const size_t row = (size_t)s->f.superpackets * SUMS * sizeof(double);
+    const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
+    const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
+    int best = most * ROWS, least = INT_MAX;
+    if (ni <= most * ROWS) return ni;
+    if (ni == h->slab_ni && s->f.superpackets == h->slab_superpackets) return h->slab_rows;
+    for (int m = most; 2 * m > most; m--) {
+        const int rest = ni % (m * ROWS);
+        const int waves = ni / (m * ROWS) * waves_of(s, m * ROWS) + (rest > 0 ? waves_of(s, rest) : 0);
+        if (waves >= least) continue;
+        least = waves;
+        best = m * ROWS;
+    }
+    h->slab_ni = ni;
+    h->slab_superpackets = s->f.superpackets;
+    h->slab_rows = best;
+    return best;
 }
 
 static int reserve_records(struct sap_gpu_slab *s, int rows)
@@ -139,20 +174,6 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
 }
 
 static const struct sap_gpu_counters no_counts = {0, INT_MAX, 0, 0};
-
-/* The shape of a launch; clients tend to ask for the same again. */
-static struct sap_gpu_shape shape_of(const struct sap_gpu_slab *s, int ni)
-{
-    struct sap_gpu_share *h = s->share;
-    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
-    if (ni == h->shape_ni && s->f.superpackets == h->shape_superpackets && predicted == h->shape_predicted)
-        return h->shape;
-    h->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
-    h->shape_ni = ni;
-    h->shape_superpackets = s->f.superpackets;
-    h->shape_predicted = predicted;
-    return h->shape;
-}
 
 /* Notes that rows are complete up to here, at intervals. */
 static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)

@@ -6,6 +6,7 @@
 
 #include "fpenv.h"
 #include "gpu_engine.h"
+#include "threads.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_OUT_SUMS };
 
@@ -57,8 +58,7 @@ static void join_nearest(struct sap_force *f, int i)
 /* Rows of what must be joined; by a few threads where there are many. */
 static void join_rows(struct sap_force *f, int from, int to)
 {
-    const int whole = to - from == f->request.ni; /* else threads sleep by now */
-    const int threads = sap_gpu_host_threads(f->accumulate ? 16 * (to - from) : whole ? to - from : 0);
+    const int threads = sap_threads_for_rows(f->accumulate ? 16 * (to - from) : to - from);
     const int nearest = (f->have & SAP_EXTRA_NEAREST) != 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {

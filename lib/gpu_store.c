@@ -34,7 +34,7 @@ int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d
     }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-static size_t superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
+size_t sap_gpu_superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
 
 /* Superpackets of `all` that device d of n owns. */
 static int owned(int all, int n, int d) { return all > d ? (all - d + n - 1) / n : 0; }
@@ -59,10 +59,11 @@ static int grow(const struct sap_store *store, struct sap_gpu_share *share, int 
     if (superpackets > share->superpackets) {
         const int room = superpackets + superpackets / 4;
         struct sap_gpu_buffer more = {0};
-        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * superpacket_bytes()));
+        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * sap_gpu_superpacket_bytes()));
         int status = SAP_DRIVER_OK;
         if (share->cleared > 0)
-            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0, (size_t)share->cleared * superpacket_bytes());
+            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0,
+                             (size_t)share->cleared * sap_gpu_superpacket_bytes());
         if (!status && share->cleared > 0) status = d->stream_finish(share->stream);
         if (status) {
             sap_gpu_free(d, &more);
@@ -77,7 +78,7 @@ static int grow(const struct sap_store *store, struct sap_gpu_share *share, int 
 
 /* ----------------------------------------------------------------- staging */
 
-static int staging_ready(const struct sap_store *store, struct sap_gpu_share *share)
+int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -93,7 +94,7 @@ static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *
     struct sap_gpu_staging *s = &share->update[share->next_update];
     const size_t size = sizeof(struct sap_gpu_update);
     const size_t bytes = (size_t)(share->updates + more) * size;
-    if (share->updates == 0) TRY(staging_ready(store, share));
+    if (share->updates == 0) TRY(sap_gpu_staging_ready(store, share));
     if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
     struct sap_gpu_buffer larger = {0};
     const int status = sap_gpu_reserve_pinned(store->set->driver, share->device->dev, &larger,
@@ -128,32 +129,86 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
     return SAP_DRIVER_OK;
 }
 
-static void fill_update(const struct sap_jstore *host, int address, int local, struct sap_gpu_update *u)
+/* Stamps for so many local addresses. */
+static int reserve_stamps(struct sap_gpu_share *share, int addresses)
 {
-    int32_t index;
-    sap_jstore_get(host, address, u->derivative, &u->mass, &u->time, &index);
-    u->address = local;
-    u->index = index;
+    if (addresses <= share->stamps) return SAP_DRIVER_OK;
+    const int room = addresses + addresses / 4;
+    uint64_t *more = realloc(share->stamp, (size_t)room * sizeof *more);
+    if (!more) return SAP_DRIVER_MEMORY;
+    memset(more + share->stamps, 0, (size_t)(room - share->stamps) * sizeof *more);
+    share->stamp = more;
+    share->stamps = room;
+    return SAP_DRIVER_OK;
 }
 
-static int stage_one(struct sap_store *store, int address)
+/* Where the update of an address belongs: each address once among those that are sent at a time. */
+static int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
 {
     const int superpacket = address / SUPER, n = store->set->n;
     struct sap_gpu_share *share = &store->share[superpacket % n];
     const int local = superpacket / n * SUPER + address % SUPER;
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
-    const size_t end = (size_t)(share->updates + 1) * sizeof(struct sap_gpu_update);
-    if (share->updates == 0 || end > share->update[share->next_update].buffer.bytes)
-        TRY(reserve_updates(store, share, 1));
-    struct sap_gpu_update *u = share->update[share->next_update].buffer.host;
-    fill_update(store->host, address, local, &u[share->updates++]);
+    if (local >= share->stamps) TRY(reserve_stamps(share, (superpacket / n + 1) * SUPER));
+    if (share->updates == 0) share->batch = share->serial;
+    struct sap_gpu_staging *const s = &share->update[share->next_update];
+    if (share->updates > 0 && share->stamp[local] > share->batch) {
+        *u = (struct sap_gpu_update *)s->buffer.host + (share->stamp[local] - 1 - share->batch);
+        return SAP_DRIVER_OK;
+    }
+    const size_t end = (size_t)(share->updates + 1) * sizeof **u;
+    if (share->updates == 0 || end > s->buffer.bytes) TRY(reserve_updates(store, share, 1));
+    *u = (struct sap_gpu_update *)s->buffer.host + share->updates++;
+    (*u)->address = local;
+    share->stamp[local] = ++share->serial;
     return SAP_DRIVER_OK;
+}
+
+static int stage_one(struct sap_store *store, int address)
+{
+    struct sap_gpu_update *u;
+    int32_t index;
+    TRY(place_update(store, address, &u));
+    sap_jstore_get(store->host, address, u->derivative, &u->mass, &u->time, &index);
+    u->index = index;
+    return SAP_DRIVER_OK;
+}
+
+static int put(struct sap_store *store, const struct sap_staged *p, int n)
+{
+    enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
+    for (int k = 0; k < n; k++) {
+        struct sap_gpu_update *u;
+        if (k + AHEAD < n) {
+            const int superpacket = p[k + AHEAD].address / SUPER, devices = store->set->n;
+            const int local = superpacket / devices * SUPER + p[k + AHEAD].address % SUPER;
+            const struct sap_gpu_share *share = &store->share[superpacket % devices];
+            if (local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
+        }
+        TRY(place_update(store, p[k].address, &u));
+        memcpy(u->derivative, p[k].derivative, sizeof u->derivative);
+        u->mass = p[k].mass;
+        u->time = p[k].time;
+        u->index = p[k].index;
+    }
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p, int n)
+{
+    /* only where the devices' copies are as the host's: else what is sent now might be overtaken by what is older */
+    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
+        return SAPPORO_ERR_GONE;
+    const int status = put(store, p, n);
+    if (status) store->lost = 1; /* some may be staged: all is sent again */
+    return sap_gpu_status(status);
 }
 
 static int stage_changes(struct sap_store *store)
 {
     int32_t address[TAKE];
     int n = TAKE;
+    for (int k = 0; k < store->set->n; k++) TRY(sap_gpu_load(store, &store->share[k], k));
     for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
         n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
         for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
@@ -227,6 +282,7 @@ static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
                                           &s->i, &s->counters,  &s->update[0].buffer, &s->update[1].buffer};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
+    free(s->stamp);
     sap_gpu_works_free(d, s);
     for (int k = 0; k < 2; k++)
         if (s->update[k].read) d->event_destroy(s->update[k].read);

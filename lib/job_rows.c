@@ -12,24 +12,13 @@
 
 #include "threads.h"
 
-enum {
-    BLOCK = 64,          /* rows that are looked at one by one if any of them is unusual */
-    ROWS_A_THREAD = 256, /* fewer are not worth another thread */
-    THREADS_AT_MOST = 4  /* copying is bound by memory */
-};
+enum { BLOCK = 64 }; /* rows that are looked at one by one if any of them is unusual */
 
 static const uint64_t exponent = UINT64_C(0x7FF) << 52;
 
 /* Numbers that, added to an exponent, carry into the sign bit: if it is infinite or NaN; if it is SAP_WIDE or more. */
 static const uint64_t if_not_finite = UINT64_C(1) << 52;
 static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
-
-static int threads_for(int rows)
-{
-    const int wanted = rows / ROWS_A_THREAD;
-    if (wanted < 2) return 1;
-    return sap_threads_now(wanted < THREADS_AT_MOST ? wanted : THREADS_AT_MOST);
-}
 
 /* ---------------------------------------------------------------------- in */
 
@@ -89,7 +78,7 @@ static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int 
 
 struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r)
 {
-    const int ni = r->ni, threads = threads_for(ni);
+    const int ni = r->ni, threads = sap_threads_for_rows(ni);
     int bad = 0, wide = 0, far = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : bad) reduction(| : wide, far)
     for (int first = 0; first < ni; first += BLOCK) {
@@ -167,8 +156,7 @@ static int first_not_finite(const sapporo_job *j, int from, int to, const struct
 
 int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out)
 {
-    /* rows that come in parts come from a long computation: threads that sleep by now are slower to wake */
-    const int threads = out->rows - from == j->ni ? threads_for(to - from) : 1;
+    const int threads = sap_threads_for_rows(to - from);
     int unusual = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(| : unusual)
     for (int first = from; first < to; first += BLOCK)

@@ -205,8 +205,8 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
-    int status = check_request(c, r);
-    if (!status && c->nstaged) status = sap_context_settle(c);
+    int sent = 0, status = check_request(c, r);
+    if (!status && c->nstaged) status = sap_context_send(c, &sent);
     if (!status) {
         sapporo_job *j = new_job(c, r->ni);
         if (!j || reserve(j, r->ni))
@@ -218,6 +218,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
         else
             *job = j;
     }
+    if (sent) sap_context_store_sent(c); /* while the device computes */
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r ? r->nj : -1, r ? r->ni : -1, status);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

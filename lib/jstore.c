@@ -117,7 +117,7 @@ static inline void put_column(double *column, const double *x)
     column[2 * LANES] = x[2];
 }
 
-void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)
+void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *p)
 {
     const unsigned in = (unsigned)p->address % SAP_SEGMENT;
     struct sap_segment *s = store->segment[(unsigned)p->address / SAP_SEGMENT];
@@ -130,7 +130,12 @@ void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
-    sap_jstore_mark(store, s, p->address);
+}
+
+void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)
+{
+    sap_jstore_replace(store, p);
+    sap_jstore_mark(store, store->segment[(unsigned)p->address / SAP_SEGMENT], p->address);
 }
 
 void sap_jstore_fetch(const struct sap_jstore *store, int address)
@@ -197,6 +202,19 @@ int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, i
             take_words(s, in / LANES, (tile + 1) * (TILE / LANES), (unsigned)in % LANES, a - in, address + n, room - n);
     }
     return n;
+}
+
+int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, int n)
+{
+    struct sap_segment *s = first / SAP_SEGMENT < store->segments ? store->segment[first / SAP_SEGMENT] : NULL;
+    const int in = first % SAP_SEGMENT;
+    if (!s || s->version[in / TILE] <= seen) return 0;
+    uint16_t *const changed = s->changed + in / LANES;
+    unsigned all = 0xFFFF;
+    for (int w = 0; w < n / LANES; w++) all &= changed[w];
+    if (all != 0xFFFF) return 0;
+    memset(changed, 0, (size_t)(n / LANES) * sizeof *changed);
+    return 1;
 }
 
 void sap_jstore_change_all(struct sap_jstore *store)

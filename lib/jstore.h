@@ -73,6 +73,9 @@ int sap_jstore_reserve(struct sap_jstore *store, int address, int terms);
 /* Stores a particle where room has been made. */
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle);
 
+/* The same at an address that holds a particle, for engines that have the new one already: it is no change to them. */
+void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *particle);
+
 /* Asks the caches for the place of a particle that will be stored soon. */
 void sap_jstore_fetch(const struct sap_jstore *store, int address);
 
@@ -111,11 +114,13 @@ static inline int sap_jstore_ready(const struct sap_jstore *store, int address)
 static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment *s, int address)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
-    const unsigned bit = 1U << in % SAP_CPU_LANES, old = s->occupied[word];
-    store->count += !(old & bit);
-    s->occupied[word] = (uint16_t)(old | bit);
-    s->changed[word] = (uint16_t)(s->changed[word] | bit);
-    if (address >= store->upper) store->upper = address + 1;
+    const unsigned bit = 1U << in % SAP_CPU_LANES;
+    if (!(s->changed[word] & bit)) { /* whoever has changed is there */
+        store->count += !(s->occupied[word] & bit);
+        s->occupied[word] = (uint16_t)(s->occupied[word] | bit);
+        s->changed[word] = (uint16_t)(s->changed[word] | bit);
+        if (address >= store->upper) store->upper = address + 1;
+    }
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
 
@@ -125,6 +130,12 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
  * `seen` are passed over, so `seen` may rise to the store's version only when none is left.
  */
 int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room);
+
+/*
+ * The same for a run of n addresses of one tile (multiples of 64): 1 if all of them hold particles that changed; then
+ * that is forgotten, else nothing happens.
+ */
+int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, int n);
 
 /* Marks every particle as changed, for an engine that lost its copy. */
 void sap_jstore_change_all(struct sap_jstore *store);

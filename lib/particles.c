@@ -20,8 +20,20 @@ static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
 /* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
 static int staged_limit(const sapporo *c) { return c->host.count / 4 > 4096 ? c->host.count / 4 : 4096; }
 
-/* Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches. */
-enum { SAP_STAGE = 512 };
+/*
+ * Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches.  An
+ * engine that takes them as they are staged gets as many as a block step has.
+ */
+enum { SAP_STAGE = 512, SAP_STAGE_SENT = 32768 };
+
+static int stage_most(const sapporo *c) { return c->sends ? SAP_STAGE_SENT : SAP_STAGE; }
+
+/* Whether a particle goes straight into the store.  Those that an engine takes as staged do not, unless they are new.
+ */
+static inline int goes_straight(const sapporo *c, int address)
+{
+    return address == c->next_address && c->open_needs == 0 && !(c->sends && sap_jstore_has(&c->host, address));
+}
 
 /* ------------------------------------------------------------------ checks */
 
@@ -110,19 +122,23 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
 }
 
 /* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
-static void store_staged(sapporo *c)
+static void store_staged(sapporo *c, int sent)
 {
     enum { AHEAD = 8 }; /* staged particles whose places are fetched in advance */
     for (int k = 0; k < c->nstaged; k++) {
         const struct sap_staged *const later = &c->staged[k + AHEAD];
         if (k + AHEAD < c->nstaged && later->address != later[-1].address + 1)
             sap_jstore_fetch(&c->host, later->address);
-        sap_jstore_put(&c->host, &c->staged[k]);
+        if (sent)
+            sap_jstore_replace(&c->host, &c->staged[k]);
+        else
+            sap_jstore_put(&c->host, &c->staged[k]);
     }
     c->nstaged = 0;
 }
 
-int sap_context_settle(sapporo *c)
+/* Jobs that may still need the store as it is get what they lack. */
+static int supply_jobs(sapporo *c)
 {
     for (sapporo_job *j = c->jobs; j; j = j->next) {
         if (!j->needs_store) continue;
@@ -133,15 +149,37 @@ int sap_context_settle(sapporo *c)
         j->needs_store = 0;
         c->open_needs--;
     }
-    store_staged(c);
     return SAPPORO_OK;
 }
+
+int sap_context_settle(sapporo *c)
+{
+    const int status = supply_jobs(c);
+    if (!status) store_staged(c, 0);
+    return status;
+}
+
+int sap_context_send(sapporo *c, int *sent)
+{
+    const int status = supply_jobs(c);
+    *sent = 0;
+    if (status) return status;
+    int all_known = c->sends;
+    for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, c->staged[k].address);
+    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK)
+        *sent = 1;
+    else
+        store_staged(c, 0);
+    return SAPPORO_OK;
+}
+
+void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
 
 /* Makes room for one more staged particle. */
 static int make_room(sapporo *c)
 {
-    if (c->open_needs == 0 && c->nstaged >= SAP_STAGE) {
-        store_staged(c);
+    if (c->open_needs == 0 && c->nstaged >= stage_most(c)) {
+        store_staged(c, 0);
     } else if (c->nstaged >= staged_limit(c)) {
         const int status = sap_context_settle(c);
         if (status) return status;
@@ -157,7 +195,7 @@ static int make_room(sapporo *c)
 
 static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
 {
-    if (c->nstaged >= SAP_STAGE || c->nstaged == c->staged_room) {
+    if (c->nstaged >= stage_most(c) || c->nstaged == c->staged_room) {
         const int status = make_room(c);
         if (status) return sap_fail(c, status, "out of memory for the j-particle at address %d", address);
     }
@@ -194,8 +232,8 @@ static int put(sapporo *c, int address, const struct sap_jparticle *p)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
     if (!sap_jstore_ready(&c->host, address) && sap_jstore_reserve(&c->host, address, terms_of(p)))
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
-    const int in_order = address == c->next_address && c->open_needs == 0;
-    if (in_order && c->nstaged) store_staged(c);
+    const int in_order = goes_straight(c, address);
+    if (in_order && c->nstaged) store_staged(c, 0);
     c->next_address = address + 1;
     const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
     if (strange < 0) return strange;
@@ -263,8 +301,8 @@ __attribute__((always_inline)) static inline int put_plain(sapporo *c, int addre
 {
     const double *const *d = p->derivative;
     if (!c->open || !d[0] || !d[1] || !d[2] || !d[3] || !d[4] || !sap_jstore_ready(&c->host, address)) return 0;
-    if (address == c->next_address && c->open_needs == 0) return !c->nstaged && !store_all(c, address, p);
-    return c->nstaged < SAP_STAGE && c->nstaged < c->staged_room && !stage_all(c, address, p);
+    if (goes_straight(c, address)) return !c->nstaged && !store_all(c, address, p);
+    return c->nstaged < stage_most(c) && c->nstaged < c->staged_room && !stage_all(c, address, p);
 }
 
 /* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */

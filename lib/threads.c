@@ -33,3 +33,12 @@ int sap_threads_now(int most)
 }
 
 #endif
+
+int sap_threads_for_rows(int rows)
+{
+    enum { ROWS_A_THREAD = 256, AT_MOST = 4 }; /* copying is bound by memory */
+    const int wanted = rows / ROWS_A_THREAD;
+    if (wanted < 2) return 1;
+    const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
+    return sap_threads_now(wanted < most ? wanted : most);
+}

@@ -13,4 +13,7 @@ int sap_threads_default(void);
 /* Threads to use now, at most `most`. */
 int sap_threads_now(int most);
 
+/* Threads that copy so many rows of a force: a few where there are many. */
+int sap_threads_for_rows(int rows);
+
 #endif

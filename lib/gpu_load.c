@@ -1,0 +1,82 @@
+/*
+ * gpu_load.c - superpackets that are new as a whole, as after a first load: copied column by column into pinned
+ * memory, by a few threads, and on to the device as they lie there.
+ */
+#include <string.h>
+
+#include "gpu_engine.h"
+#include "threads.h"
+
+enum {
+    SUPER = SAP_GPU_SUPERPACKET,
+    LANES = SAP_CPU_LANES, /* addresses whose values lie side by side in the host's copy */
+    AT_ONCE = 16,          /* superpackets that are copied at a time */
+    THREADS_AT_MOST = 8
+};
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        const int try_status = (call);                                                                                 \
+        if (try_status) return try_status;                                                                             \
+    } while (0)
+
+/* A superpacket in the layout of the device. */
+static void copy_superpacket(const struct sap_jstore *host, int first, double *to)
+{
+    const struct sap_segment *s = sap_jstore_segment(host, first);
+    const unsigned in = (unsigned)first % SAP_SEGMENT;
+    for (int k = 0; k < SAP_DERIVATIVES; k++)
+        for (int axis = 0; axis < 3; axis++) {
+            double *column = to + (ptrdiff_t)(k * 3 + axis) * SUPER;
+            if (k > s->terms) {
+                memset(column, 0, SUPER * sizeof *column);
+                continue;
+            }
+            const double *from = s->derivative[k] + sap_jstore_offset(in) + (ptrdiff_t)axis * LANES;
+            for (int a = 0; a < SUPER; a += LANES, from += 3 * LANES) memcpy(column + a, from, LANES * sizeof *column);
+        }
+    memcpy(to + (ptrdiff_t)SAP_GPU_MASS * SUPER, s->mass + in, SUPER * sizeof *to);
+    memcpy(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, s->time + in, SUPER * sizeof *to);
+    int32_t *tags = (int32_t *)(void *)(to + (ptrdiff_t)SAP_GPU_TAGS * SUPER);
+    memcpy(tags, s->index + in, SUPER * sizeof *tags);
+    for (int a = 0; a < SUPER; a++) tags[SUPER + a] = 1;
+}
+
+static int send_images(struct sap_store *store, struct sap_gpu_share *share, int device, const int *local, int n)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    const size_t bytes = sap_gpu_superpacket_bytes();
+    const int most = sap_threads_default() < THREADS_AT_MOST ? sap_threads_default() : THREADS_AT_MOST;
+    const int threads = sap_threads_now(n < most ? n : most);
+    TRY(sap_gpu_staging_ready(store, share));
+    TRY(sap_gpu_reserve_pinned(d, share->device->dev, &s->buffer, AT_ONCE * bytes));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int k = 0; k < n; k++)
+        copy_superpacket(store->host, (local[k] * store->set->n + device) * SUPER,
+                         (double *)(void *)((char *)s->buffer.host + (size_t)k * bytes));
+    (void)threads;
+    for (int k = 0; k < n; k++)
+        TRY(d->copy_in(share->stream, share->j.mem, (size_t)local[k] * bytes,
+                       (char *)s->buffer.host + (size_t)k * bytes, bytes));
+    TRY(d->event_record(s->read, share->stream));
+    s->under_way = 1;
+    share->next_update ^= 1;
+    share->valid = 0;
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share, int device)
+{
+    const int n = store->set->n, all = store->host->upper / SUPER; /* whole ones */
+    int local[AT_ONCE], found = 0;
+    if (share->updates > 0) return SAP_DRIVER_OK; /* they lie where images would */
+    for (int s = device; s < all; s += n) {
+        if (!sap_jstore_take_whole(store->host, store->seen, s * SUPER, SUPER)) continue;
+        local[found++] = s / n;
+        if (found < AT_ONCE) continue;
+        TRY(send_images(store, share, device, local, found));
+        found = 0;
+    }
+    return found > 0 ? send_images(store, share, device, local, found) : (int)SAP_DRIVER_OK;
+}
