@@ -15,7 +15,7 @@
 
 #define SAP_HAVE_OPERATIONS 1
 #define SAP_INLINE          static inline __attribute__((always_inline))
-#define SAP_SEED_ROUNDED    1 /* f_rsqrt_seed is as good as single precision allows */
+#define SAP_SEED_BITS       24 /* of f_rsqrt_seed */
 
 enum { F_LANES = 1, D_LANES = 1 };
 

@@ -7,7 +7,7 @@
 
 #define SAP_HAVE_OPERATIONS 1
 #define SAP_INLINE          static inline __attribute__((always_inline))
-#define SAP_SEED_ROUNDED    0
+#define SAP_SEED_BITS       12 /* of f_rsqrt_seed */
 
 enum { F_LANES = 4, D_LANES = 2 };
 

@@ -17,7 +17,7 @@ typedef int32_t WI;
 
 enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 
-#define SAP_ROOT_SCALE 2.0
+#define SAP_ROOT_SCALE (SAP_SEED_BITS > 12 ? 2.0 : 1.0)
 #define W_HUGE         FLT_MAX
 
 #define v_set1       f_set1
@@ -46,14 +46,17 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define v_to_d(x, h) d_from_f(x, h)
 
 /*
- * 2/sqrt(r2): one Newton step, y (3 - r2 y^2).  A seed that is correctly rounded already is only doubled: the
- * step's own roundings would add a bias of 1e-8.
+ * SAP_ROOT_SCALE / sqrt(r2).  From a seed of 12 bits, which is all that some CPUs give, a Newton step leaves a bias of
+ * 1e-7: a third-order step removes it.  From one of 14 bits, 2/sqrt(r2) = y (3 - r2 y^2) is enough.  A seed that is
+ * correctly rounded already is only doubled: the step's own roundings would add a bias of 1e-8.
  */
 SAP_INLINE V v_root(V r2)
 {
     const V y = f_rsqrt_seed(r2);
-    if (SAP_SEED_ROUNDED) return f_add(y, y);
-    return f_mul(y, f_fnma(f_mul(r2, y), y, f_set1(3.0)));
+    if (SAP_SEED_BITS >= 24) return f_add(y, y);
+    if (SAP_SEED_BITS > 12) return f_mul(y, f_fnma(f_mul(r2, y), y, f_set1(3.0)));
+    const V e = f_fnma(f_mul(r2, y), y, f_set1(1.0));
+    return f_fma(f_mul(y, e), f_fma(e, f_set1(0.375), f_set1(0.5)), y);
 }
 
 #endif
