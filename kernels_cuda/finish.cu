@@ -87,23 +87,33 @@ SAP_INLINE near_row gather_near(const double *near, const sap_gpu_force &f, int 
 /* The best of a search; ties go to the lower address. */
 struct search {
     double r2;
-    int address; /* local, -1: none */
+    int place; /* address + 1, 0: none */
+    int local;
 };
 
-SAP_INLINE void consider(search *s, double r2, int address)
+SAP_INLINE void consider(search *s, double r2, int place, int local)
 {
-    const bool better = address >= 0 && (s->address < 0 || r2 < s->r2 || (r2 == s->r2 && address < s->address));
+    const bool better = place > 0 && (s->place == 0 || r2 < s->r2 || (r2 == s->r2 && place < s->place));
     s->r2 = better ? r2 : s->r2;
-    s->address = better ? address : s->address;
+    s->place = better ? place : s->place;
+    s->local = better ? local : s->local;
 }
 
 SAP_INLINE void join_search(search *s)
 {
     for (int step = 1; step < 32; step *= 2) {
         const double r2 = __shfl_xor_sync(~0U, s->r2, step);
-        const int address = __shfl_xor_sync(~0U, s->address, step);
-        consider(s, r2, address);
+        const int place = __shfl_xor_sync(~0U, s->place, step), local = __shfl_xor_sync(~0U, s->local, step);
+        consider(s, r2, place, local);
     }
+}
+
+/* Considers a local address, if a particle is there that can be a neighbour. */
+SAP_INLINE void consider_local(search *s, const double *store, const sap_gpu_force &f, const sap_gpu_i &i, int local)
+{
+    const int sp = local / SAP_GPU_SUPERPACKET, a = local % SAP_GPU_SUPERPACKET;
+    if (eligible(store, f, sp, a, i.index))
+        consider(s, canonical_r2(store, f, sp, a, i.x), tag_at(store, sp, 1, a), local);
 }
 
 /* The largest softened squared distance that a kernel may report for a true squared distance of r2. */
@@ -118,24 +128,20 @@ SAP_INLINE double outer(const sap_gpu_force &f, const sap_gpu_i &i, double r2)
 SAP_INLINE search decide(const double *store, const sap_gpu_force &f, const sap_gpu_i &i, const near_row &n)
 {
     const int lane = threadIdx.x % 32;
-    search s = {DBL_MAX, -1};
+    search s = {DBL_MAX, 0, 0};
     if (n.packet >= 0) {
         const int sp = n.packet / SAP_GPU_PACKETS, a = lane * SAP_GPU_PACKETS + n.packet % SAP_GPU_PACKETS;
-        if (eligible(store, f, sp, a, i.index))
-            consider(&s, canonical_r2(store, f, sp, a, i.x), sp * SAP_GPU_SUPERPACKET + a);
+        consider_local(&s, store, f, i, sp * SAP_GPU_SUPERPACKET + a);
     }
     join_search(&s);
     /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
-    if (s.address >= 0 && n.second > outer(f, i, s.r2)) return s;
-    for (int k = lane; k < f.superpackets * SAP_GPU_SUPERPACKET; k += 32) {
-        const int sp = k / SAP_GPU_SUPERPACKET, a = k % SAP_GPU_SUPERPACKET;
-        if (eligible(store, f, sp, a, i.index)) consider(&s, canonical_r2(store, f, sp, a, i.x), k);
-    }
+    if (s.place > 0 && n.second > outer(f, i, s.r2)) return s;
+    for (int k = lane; k < f.superpackets * SAP_GPU_SUPERPACKET; k += 32) consider_local(&s, store, f, i, k);
     join_search(&s);
     return s;
 }
 
-/* 32 rows a block.  out: column 0 squared distance, column 1 address (local) and index as two int32. */
+/* 32 rows a block.  out: column 0 squared distance, column 1 address + 1 (0: nobody) and index as two int32. */
 extern "C" __global__ void __launch_bounds__(NEAR_WARPS * 32)
     finish_nearest(const double *store, const double *near, const sap_gpu_i *i_all, double *out, sap_gpu_force f)
 {
@@ -154,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(NEAR_WARPS * 32)
     if (warp != 0 || first + lane >= f.ni) return;
     const search s = answer[lane];
     const size_t at = (size_t)f.first_i + first + lane, room = f.out_rows;
-    const int sp = s.address / SAP_GPU_SUPERPACKET, a = s.address % SAP_GPU_SUPERPACKET;
+    const int sp = s.local / SAP_GPU_SUPERPACKET, a = s.local % SAP_GPU_SUPERPACKET;
     out[at] = s.r2;
-    ((int2 *)(out + room))[at] = make_int2(s.address, s.address < 0 ? -1 : tag_at(store, sp, 0, a));
+    ((int2 *)(out + room))[at] = make_int2(s.place, s.place == 0 ? -1 : tag_at(store, sp, 0, a));
 }

@@ -11,21 +11,21 @@ extern "C" __global__ void __launch_bounds__(256) store_clear(double *store, int
 }
 
 enum {
-    UPDATE_WORDS = sizeof(sap_gpu_update) / sizeof(double), /* 18 */
+    UPDATE_WORDS = sizeof(sap_gpu_update) / sizeof(double), /* 19 */
     UPDATES = 16                                            /* a block takes at a time */
 };
 
 SAP_INLINE void scatter(double *store, const double *word, int w)
 {
     const sap_gpu_update *u = (const sap_gpu_update *)word;
-    const int sp = u->address / SAP_GPU_SUPERPACKET, a = u->address % SAP_GPU_SUPERPACKET;
+    const int sp = u->local / SAP_GPU_SUPERPACKET, a = u->local % SAP_GPU_SUPERPACKET;
     double *at = store + (size_t)sp * SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET;
     if (w < SAP_GPU_TAGS) {
         at[(size_t)w * SAP_GPU_SUPERPACKET + a] = word[w];
-    } else {
+    } else if (w == SAP_GPU_TAGS) {
         int *tags = (int *)(at + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
         tags[a] = u->index;
-        tags[SAP_GPU_SUPERPACKET + a] = 1;
+        tags[SAP_GPU_SUPERPACKET + a] = u->place;
     }
 }
 

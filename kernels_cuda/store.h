@@ -13,16 +13,18 @@ SAP_INLINE const double *store_at(const double *store, int sp, int a)
     return store + (size_t)sp * SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET + a;
 }
 
-/* which: 0 index, 1 whether a particle is there */
+/* which: 0 index, 1 address + 1 or 0 where nobody is */
 SAP_INLINE int tag_at(const double *store, int sp, int which, int a)
 {
     const int *tags = (const int *)(store_at(store, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
     return tags[which * SAP_GPU_SUPERPACKET + a];
 }
 
-SAP_INLINE int global_address(const sap_gpu_force &f, int sp, int a)
+/* Whether a particle is there that takes part. */
+SAP_INLINE bool takes_part(const double *store, const sap_gpu_force &f, int sp, int a)
 {
-    return (sp * f.devices + f.device) * SAP_GPU_SUPERPACKET + a;
+    const int place = tag_at(store, sp, 1, a);
+    return place > 0 && place <= f.nj;
 }
 
 /* i-particle of a row; constant places, so that those of the argument stay there. */
@@ -78,8 +80,7 @@ SAP_INLINE double canonical_r2(const double *store, const sap_gpu_force &f, int 
 /* Whether a particle can be a neighbour of i. */
 SAP_INLINE bool eligible(const double *store, const sap_gpu_force &f, int sp, int a, int own)
 {
-    return global_address(f, sp, a) < f.nj && tag_at(store, sp, 1, a) &&
-           (!f.skip_own || tag_at(store, sp, 0, a) != own);
+    return takes_part(store, f, sp, a) && (!f.skip_own || tag_at(store, sp, 0, a) != own);
 }
 
 #endif

@@ -85,8 +85,12 @@ struct sap_gpu_share {
     struct sap_gpu_device *device;
     struct sap_stream *stream;
     struct sap_gpu_buffer j, predicted;
-    int superpackets; /* that j has room for; all of them hold particles or empty slots */
-    int cleared;      /* of them from the first on are set */
+    int room;     /* slots that j has room for */
+    int slots;    /* that hold a superpacket */
+    int cleared;  /* slots from the first on that are set */
+    int *number;  /* [slots] superpacket in the slot */
+    int *slot_of; /* [owned] by superpacket / devices: its slot, or -1 */
+    int numbers, owned;
     struct sap_gpu_staging update[2];
     int next_update;
     int updates;            /* staged, not yet sent */
@@ -180,6 +184,9 @@ void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
 /* Brings a device's copy up to date and copies `ni` i-particles from pinned memory to share->i, in stream order. */
 int sap_gpu_store_update(struct sap_store *store);
 
+/* Slots, from the first on, that may hold addresses below nj. */
+int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
+
 /* Bytes of a superpacket of the j-store. */
 size_t sap_gpu_superpacket_bytes(void);
 
@@ -187,7 +194,7 @@ size_t sap_gpu_superpacket_bytes(void);
 int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share);
 
 /* Sends superpackets that are new as a whole, and takes their changes. */
-int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share, int device);
+int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share);
 int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n); /* a sapporo status */
 int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni);
 

@@ -229,8 +229,6 @@ static struct sap_gpu_force kernel_force(const struct sap_store *store, const st
                                   .x_error = store->set->x_error,
                                   .nj = force->nj,
                                   .superpackets = force->superpackets[device],
-                                  .devices = store->set->n,
-                                  .device = device,
                                   .terms = store->terms,
                                   .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
                                   .out_rows = r->ni,
@@ -306,6 +304,7 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
     int status = sap_gpu_store_update(store);
     if (status) return judge(store, 0, status);
     force->gathered = force->complete = 0;
+    for (int k = 0; k < n; k++) force->superpackets[k] = sap_gpu_slots_below(&store->share[k], force->nj);
     for (int k = 0; k < n && !status; k++) {
         status = d->enter(store->share[k].device->dev);
         if (status) return judge(store, k, status);
@@ -318,12 +317,6 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
 }
 
 /* ------------------------------------------------------------------- begin */
-
-static void count_superpackets(const struct sap_store *store, struct sap_force *force)
-{
-    const int all = (force->nj + SUPER - 1) / SUPER, n = store->set->n;
-    for (int k = 0; k < n; k++) force->superpackets[k] = all > k ? (all - k + n - 1) / n : 0;
-}
 
 static int reserve(struct sap_force *f, int ni)
 {
@@ -356,7 +349,6 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
     for (int q = 0; q < SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
-    count_superpackets(store, f);
     int status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
     if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
@@ -366,7 +358,9 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
 int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
 {
     if (!(wanted & ~f->have)) return SAPPORO_OK;
-    const int status = start(store, f, wanted | f->have);
-    if (status) f->failed = status;
+    const unsigned had = f->have;
+    f->failed = SAPPORO_OK;
+    const int status = start(store, f, wanted | had);
+    if (status) f->failed = start(store, f, had); /* what was there before shall be there again */
     return status;
 }

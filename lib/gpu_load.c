@@ -39,10 +39,10 @@ static void copy_superpacket(const struct sap_jstore *host, int first, double *t
     memcpy(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, s->time + in, SUPER * sizeof *to);
     int32_t *tags = (int32_t *)(void *)(to + (ptrdiff_t)SAP_GPU_TAGS * SUPER);
     memcpy(tags, s->index + in, SUPER * sizeof *tags);
-    for (int a = 0; a < SUPER; a++) tags[SUPER + a] = 1;
+    for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
 }
 
-static int send_images(struct sap_store *store, struct sap_gpu_share *share, int device, const int *local, int n)
+static int send_images(struct sap_store *store, struct sap_gpu_share *share, const int *slot, int n)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -53,12 +53,12 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, int
     TRY(sap_gpu_reserve_pinned(d, share->device->dev, &s->buffer, AT_ONCE * bytes));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < n; k++)
-        copy_superpacket(store->host, (local[k] * store->set->n + device) * SUPER,
+        copy_superpacket(store->host, share->number[slot[k]] * SUPER,
                          (double *)(void *)((char *)s->buffer.host + (size_t)k * bytes));
     (void)threads;
     for (int k = 0; k < n; k++)
-        TRY(d->copy_in(share->stream, share->j.mem, (size_t)local[k] * bytes,
-                       (char *)s->buffer.host + (size_t)k * bytes, bytes));
+        TRY(d->copy_in(share->stream, share->j.mem, (size_t)slot[k] * bytes, (char *)s->buffer.host + (size_t)k * bytes,
+                       bytes));
     TRY(d->event_record(s->read, share->stream));
     s->under_way = 1;
     share->next_update ^= 1;
@@ -66,17 +66,16 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, int
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share, int device)
+int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share)
 {
-    const int n = store->set->n, all = store->host->upper / SUPER; /* whole ones */
-    int local[AT_ONCE], found = 0;
+    int slot[AT_ONCE], found = 0;
     if (share->updates > 0) return SAP_DRIVER_OK; /* they lie where images would */
-    for (int s = device; s < all; s += n) {
-        if (!sap_jstore_take_whole(store->host, store->seen, s * SUPER, SUPER)) continue;
-        local[found++] = s / n;
+    for (int k = 0; k < share->slots; k++) {
+        if (!sap_jstore_take_whole(store->host, store->seen, share->number[k] * SUPER, SUPER)) continue;
+        slot[found++] = k;
         if (found < AT_ONCE) continue;
-        TRY(send_images(store, share, device, local, found));
+        TRY(send_images(store, share, slot, found));
         found = 0;
     }
-    return found > 0 ? send_images(store, share, device, local, found) : (int)SAP_DRIVER_OK;
+    return found > 0 ? send_images(store, share, slot, found) : (int)SAP_DRIVER_OK;
 }

@@ -8,7 +8,7 @@
 #include "gpu_engine.h"
 #include "threads.h"
 
-enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_OUT_SUMS };
+enum { SUMS = SAP_GPU_OUT_SUMS };
 
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 {
@@ -35,21 +35,20 @@ static void join_sums(struct sap_force *f, int i)
     }
 }
 
-/* Ties go to the lower address; addresses of devices are local. */
+/* Ties go to the lower address. */
 static void join_nearest(struct sap_force *f, int i)
 {
     const int ni = f->request.ni, n = f->set->n;
-    long long best = -1;
+    int best = 0; /* address + 1 */
     f->nearest[i] = -1;
     f->nearest_r2[i] = INFINITY;
     for (int k = 0; k < n; k++) {
         const double *out = f->part[k].lists.host;
         int32_t who[2];
         memcpy(who, out + ni + i, sizeof who);
-        if (who[0] < 0) continue;
-        const long long address = ((long long)(who[0] / SUPER) * n + k) * SUPER + who[0] % SUPER;
-        if (best >= 0 && (out[i] > f->nearest_r2[i] || (out[i] == f->nearest_r2[i] && address > best))) continue;
-        best = address;
+        if (who[0] == 0) continue;
+        if (best > 0 && (out[i] > f->nearest_r2[i] || (out[i] == f->nearest_r2[i] && who[0] > best))) continue;
+        best = who[0];
         f->nearest[i] = who[1];
         f->nearest_r2[i] = out[i];
     }

@@ -8,7 +8,7 @@ enum {
     SUPER = SAP_GPU_SUPERPACKET,
     CHUNK = 16384,      /* updates that are sent at a time */
     TAKE = 256,         /* addresses asked for at a time */
-    STAGE_THREADS = 288 /* of store_stage: 16 updates of 18 words */
+    STAGE_THREADS = 304 /* of store_stage: 16 updates of 19 words */
 };
 
 #define TRY(call)                                                                                                      \
@@ -36,9 +36,6 @@ int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d
 
 size_t sap_gpu_superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
 
-/* Superpackets of `all` that device d of n owns. */
-static int owned(int all, int n, int d) { return all > d ? (all - d + n - 1) / n : 0; }
-
 /* ----------------------------------------------------------------- growing */
 
 static int clear_superpackets(const struct sap_store *store, struct sap_gpu_share *share, int to)
@@ -56,7 +53,7 @@ static int clear_superpackets(const struct sap_store *store, struct sap_gpu_shar
 static int grow(const struct sap_store *store, struct sap_gpu_share *share, int superpackets)
 {
     const struct sap_driver *d = store->set->driver;
-    if (superpackets > share->superpackets) {
+    if (superpackets > share->room) {
         const int room = superpackets + superpackets / 4;
         struct sap_gpu_buffer more = {0};
         TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * sap_gpu_superpacket_bytes()));
@@ -71,9 +68,64 @@ static int grow(const struct sap_store *store, struct sap_gpu_share *share, int 
         }
         sap_gpu_free(d, &share->j);
         share->j = more;
-        share->superpackets = room;
+        share->room = room;
     }
     return clear_superpackets(store, share, superpackets);
+}
+
+/* ------------------------------------------------------------------- slots */
+
+/* Makes an integer array at least n long; new elements are `value`. */
+static int extend(int **array, int *have, int n, int value)
+{
+    if (n <= *have) return SAP_DRIVER_OK;
+    const int room = n + n / 2;
+    int *more = realloc(*array, (size_t)room * sizeof *more);
+    if (!more) return SAP_DRIVER_MEMORY;
+    for (int k = *have; k < room; k++) more[k] = value;
+    *array = more;
+    *have = room;
+    return SAP_DRIVER_OK;
+}
+
+/* A slot for a superpacket, if it has none. */
+static int make_slot(struct sap_store *store, int superpacket)
+{
+    struct sap_gpu_share *h = &store->share[superpacket % store->set->n];
+    const int at = superpacket / store->set->n;
+    TRY(extend(&h->slot_of, &h->owned, at + 1, -1));
+    if (h->slot_of[at] >= 0) return SAP_DRIVER_OK;
+    TRY(extend(&h->number, &h->numbers, h->slots + 1, 0));
+    h->number[h->slots] = superpacket;
+    h->slot_of[at] = h->slots++;
+    return SAP_DRIVER_OK;
+}
+
+/* Slots for all superpackets where particles can be. */
+static int make_slots(struct sap_store *store)
+{
+    enum { IN_TILE = SAP_CPU_SUPERPACKET / SUPER };
+    const struct sap_jstore *host = store->host;
+    for (int k = 0; k < host->segments; k++)
+        for (int t = 0; t < SAP_SEGMENT_TILES && host->segment[k]; t++)
+            for (int s = 0; s < IN_TILE && host->segment[k]->version[t] > store->seen; s++) {
+                const int superpacket = (k * SAP_SEGMENT_TILES + t) * IN_TILE + s;
+                if (superpacket < (host->upper + SUPER - 1) / SUPER) TRY(make_slot(store, superpacket));
+            }
+    return SAP_DRIVER_OK;
+}
+
+static void forget_slots(struct sap_gpu_share *h)
+{
+    for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
+    h->slots = h->cleared = h->valid = 0;
+}
+
+int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
+{
+    for (int k = h->slots; k > 0; k--)
+        if (h->number[k - 1] < (nj + SUPER - 1) / SUPER) return k;
+    return 0;
 }
 
 /* ----------------------------------------------------------------- staging */
@@ -147,9 +199,11 @@ static int place_update(struct sap_store *store, int address, struct sap_gpu_upd
 {
     const int superpacket = address / SUPER, n = store->set->n;
     struct sap_gpu_share *share = &store->share[superpacket % n];
-    const int local = superpacket / n * SUPER + address % SUPER;
+    const int at = superpacket / n;
+    if (at >= share->owned || share->slot_of[at] < 0) return SAP_DRIVER_ERROR; /* cannot be */
+    const int local = share->slot_of[at] * SUPER + address % SUPER;
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
-    if (local >= share->stamps) TRY(reserve_stamps(share, (superpacket / n + 1) * SUPER));
+    if (local >= share->stamps) TRY(reserve_stamps(share, share->slots * SUPER));
     if (share->updates == 0) share->batch = share->serial;
     struct sap_gpu_staging *const s = &share->update[share->next_update];
     if (share->updates > 0 && share->stamp[local] > share->batch) {
@@ -159,7 +213,8 @@ static int place_update(struct sap_store *store, int address, struct sap_gpu_upd
     const size_t end = (size_t)(share->updates + 1) * sizeof **u;
     if (share->updates == 0 || end > s->buffer.bytes) TRY(reserve_updates(store, share, 1));
     *u = (struct sap_gpu_update *)s->buffer.host + share->updates++;
-    (*u)->address = local;
+    (*u)->local = local;
+    (*u)->place = address + 1;
     share->stamp[local] = ++share->serial;
     return SAP_DRIVER_OK;
 }
@@ -181,8 +236,8 @@ static int put(struct sap_store *store, const struct sap_staged *p, int n)
         struct sap_gpu_update *u;
         if (k + AHEAD < n) {
             const int superpacket = p[k + AHEAD].address / SUPER, devices = store->set->n;
-            const int local = superpacket / devices * SUPER + p[k + AHEAD].address % SUPER;
             const struct sap_gpu_share *share = &store->share[superpacket % devices];
+            const int local = share->slot_of[superpacket / devices] * SUPER + p[k + AHEAD].address % SUPER;
             if (local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
         }
         TRY(place_update(store, p[k].address, &u));
@@ -208,7 +263,7 @@ static int stage_changes(struct sap_store *store)
 {
     int32_t address[TAKE];
     int n = TAKE;
-    for (int k = 0; k < store->set->n; k++) TRY(sap_gpu_load(store, &store->share[k], k));
+    for (int k = 0; k < store->set->n; k++) TRY(sap_gpu_load(store, &store->share[k]));
     for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
         n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
         for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
@@ -222,17 +277,15 @@ static int stage_changes(struct sap_store *store)
 static void forget(struct sap_store *store)
 {
     sap_jstore_change_all(store->host);
-    for (int k = 0; k < store->set->n; k++)
-        store->share[k].cleared = store->share[k].updates = store->share[k].valid = 0;
+    for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]), store->share[k].updates = 0;
     store->lost = 0;
     store->seen = 0;
 }
 
 int sap_gpu_store_update(struct sap_store *store)
 {
-    const int all = (store->host->upper + SUPER - 1) / SUPER;
     if (store->cleared != store->host->cleared) {
-        for (int k = 0; k < store->set->n; k++) store->share[k].cleared = store->share[k].valid = 0;
+        for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
         store->cleared = store->host->cleared;
     }
     if (store->lost) forget(store);
@@ -241,7 +294,8 @@ int sap_gpu_store_update(struct sap_store *store)
     for (int k = 0; k < store->host->segments; k++)
         if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)
             store->terms = store->host->segment[k]->terms;
-    for (int k = 0; k < store->set->n; k++) TRY(grow(store, &store->share[k], owned(all, store->set->n, k)));
+    if (store->seen != store->host->version) TRY(make_slots(store));
+    for (int k = 0; k < store->set->n; k++) TRY(grow(store, &store->share[k], store->share[k].slots));
     if (store->seen != store->host->version) TRY(stage_changes(store));
     store->lost = 0;
     return SAP_DRIVER_OK;
@@ -263,7 +317,7 @@ int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, 
     const struct sap_driver *d = store->set->driver;
     if (share->valid && share->time == f->time && share->nj == f->nj) return SAP_DRIVER_OK;
     share->valid = 0;
-    const size_t bytes = (size_t)share->superpackets * SUPER * store->set->working;
+    const size_t bytes = (size_t)share->room * SUPER * store->set->working;
     TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
     const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
     const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
@@ -283,6 +337,8 @@ static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
+    free(s->number);
+    free(s->slot_of);
     sap_gpu_works_free(d, s);
     for (int k = 0; k < 2; k++)
         if (s->update[k].read) d->event_destroy(s->update[k].read);

@@ -7,8 +7,9 @@
  * packet sums are added in order in double, superpacket sums are deposited in
  * order-free accumulators (accumulate.h).  None of this is ever tuned.
  *
- * Addresses on a device are local: of D devices, device d owns the superpackets
- * s with s % D == d, as its superpackets s / D.
+ * Of D devices, device d owns the superpackets s with s % D == d.  A device has a
+ * slot for each of them that holds a particle, in order of arrival: gaps cost
+ * nothing.  A local address is slot * 1024 + address % 1024.
  */
 #ifndef SAP_PHYSICS_GPU_LAYOUT_H
 #define SAP_PHYSICS_GPU_LAYOUT_H
@@ -24,7 +25,7 @@ enum {
      */
     SAP_GPU_MASS = 15,
     SAP_GPU_TIME = 16,
-    SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 occupied[1024]: 1 where a particle is */
+    SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 place[1024]: address + 1 where a particle is, else 0 */
     SAP_GPU_COLUMNS = 18,
 
     SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3] */
@@ -39,11 +40,13 @@ struct sap_gpu_i {
     float reach; /* squared radius, in the working type rounded up, within which the kernel notes candidates */
 };
 
-/* A j-particle on its way to a device: 144 bytes, the layout of struct sap_staged with a local address. */
+/* A j-particle on its way to a device: 152 bytes. */
 struct sap_gpu_update {
     double derivative[5][3];
     double mass, time;
-    int address, index;
+    int index, place; /* address + 1 */
+    int local;        /* local address */
+    int unused;
 };
 
 /* Words of a predicted j in the working type. */
@@ -58,8 +61,7 @@ struct sap_gpu_force {
     double time, eps2;
     double r2_error, x_error; /* of squared distances in the working type: relative, and relative to coordinates */
     int nj;                   /* global addresses below take part */
-    int superpackets;         /* local ones that have any of them */
-    int devices, device;      /* D and d */
+    int superpackets;         /* slots that may hold any of them, from the first on */
     int terms;                /* highest derivative that any particle has: 1 to 4 */
     int skip_own;
     int ni;         /* i-particles of this slab */
