@@ -89,16 +89,59 @@ static int choose_engine(sapporo *c)
     return sap_fail(c, status, "cannot open backend '%s': %s", backend_names[c->settings.backend], why);
 }
 
+/* What follows from the engine, once it is open with a store. */
+static void note_engine(sapporo *c)
+{
+    c->sends = c->engine->store->put != NULL;
+    c->engine->kind(c->devices, c->kind, sizeof c->kind);
+    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", c->kind, c->engine->threads(c->devices));
+}
+
 static int open_parts(sapporo *c, const sapporo_options *options)
 {
     int status = sap_settings_read(&c->settings, options, &c->notes);
     if (!status) status = choose_engine(c);
     if (!status) status = c->engine->store->create(c->devices, &c->host, &c->store);
     if (status) return status;
-    c->sends = c->engine->store->put != NULL;
-    c->engine->kind(c->devices, c->kind, sizeof c->kind);
-    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", c->kind, c->engine->threads(c->devices));
+    note_engine(c);
     return SAPPORO_OK;
+}
+
+/* Puts an engine in the place of the context's, over the same particles; on failure all stays as it is. */
+static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why, size_t room)
+{
+    struct sap_device_set *devices = NULL;
+    struct sap_store *store = NULL;
+    int status = engine->open(&c->settings, &devices, why, room);
+    if (status) return status;
+    status = engine->store->create(devices, &c->host, &store);
+    if (status) {
+        (void)snprintf(why, room, "%s", sapporo_status_text(status));
+        engine->close(devices);
+        return status;
+    }
+    sap_jobs_free_all(c); /* spare ones: they hold memory of the engine that goes */
+    c->engine->store->destroy(c->store);
+    c->engine->close(c->devices);
+    c->engine = engine;
+    c->devices = devices;
+    c->store = store;
+    note_engine(c);
+    return SAPPORO_OK;
+}
+
+void sap_context_choose(sapporo *c, int nj)
+{
+    char why[200] = "";
+    c->chosen = 1;
+    if (c->settings.backend_given || c->jobs || !c->engine->cpu_below) return;
+    const int below = c->engine->cpu_below(c->devices);
+    if (nj >= below) return;
+    if (replace_engine(c, &sap_engine_cpu, why, sizeof why))
+        sap_log(SAPPORO_LOG_WARNING, "the tuning file asks for the cpu engine, which is not used: %s", why);
+    else
+        sap_log(SAPPORO_LOG_INFO, "%s: the first force is on %d particles, and the tuning file says cpu_below_nj %d",
+                c->kind, nj, below);
 }
 
 static void free_parts(sapporo *c)
@@ -218,24 +261,45 @@ int sap_context_error(sapporo *c, int status, const char *format, ...)
 
 /* ----------------------------------------------------------------- queries */
 
+/* A lock is no part of what a context is: queries take it too, since the first force may change the engine. */
+static void lock(const sapporo *c) { sap_lock(&((sapporo *)(uintptr_t)c)->busy); }
+static void unlock(const sapporo *c) { sap_unlock(&((sapporo *)(uintptr_t)c)->busy); }
+
 const char *sapporo_kind(const sapporo *c) { return c ? c->kind : ""; }
 
-sapporo_backend sapporo_get_backend(const sapporo *c) { return c ? c->engine->backend : SAPPORO_BACKEND_AUTO; }
+sapporo_backend sapporo_get_backend(const sapporo *c)
+{
+    if (!c) return SAPPORO_BACKEND_AUTO;
+    lock(c);
+    const sapporo_backend backend = c->open ? c->engine->backend : SAPPORO_BACKEND_AUTO;
+    unlock(c);
+    return backend;
+}
 
 sapporo_precision sapporo_get_precision(const sapporo *c)
 {
     return c ? c->settings.precision : SAPPORO_PRECISION_DEFAULT;
 }
 
-int sapporo_get_threads(const sapporo *c) { return c ? c->engine->threads(c->devices) : 0; }
+int sapporo_get_threads(const sapporo *c)
+{
+    if (!c) return 0;
+    lock(c);
+    const int threads = c->open ? c->engine->threads(c->devices) : 0;
+    unlock(c);
+    return threads;
+}
 
 size_t sapporo_memory_needed(const sapporo *c, int nj, size_t *device_bytes)
 {
     if (device_bytes) *device_bytes = 0;
     if (!c || nj <= 0) return 0;
     const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
-    return segments * sap_jstore_segment_bytes(SAP_DERIVATIVES - 1) +
-           c->engine->store->memory(c->devices, nj, device_bytes);
+    size_t bytes = segments * sap_jstore_segment_bytes(SAP_DERIVATIVES - 1);
+    lock(c);
+    if (c->open) bytes += c->engine->store->memory(c->devices, nj, device_bytes);
+    unlock(c);
+    return bytes;
 }
 
 double sap_context_time(sapporo *c)

@@ -14,6 +14,7 @@
 struct sapporo {
     atomic_flag busy; /* held during every call on the context; first, see retire_context */
     int open;
+    int chosen; /* the engine stays: a force has begun */
     sapporo *next_closed;
     struct sap_notes notes;
     struct sap_settings settings;
@@ -65,6 +66,12 @@ int sap_context_settle(sapporo *context);
  */
 int sap_context_send(sapporo *context, int *sent);
 void sap_context_store_sent(sapporo *context);
+
+/*
+ * At the first force: takes the CPU engine in place of an accelerator that nobody named, if the tuning file says that
+ * the CPU is faster for so few j-particles.  Context locked.
+ */
+void sap_context_choose(sapporo *context, int nj);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

@@ -118,6 +118,8 @@ struct sap_engine {
     /* What the bits of results depend on. */
     void (*kind)(const struct sap_device_set *devices, char *text, size_t room);
     int (*threads)(const struct sap_device_set *devices);
+    /* j-particles below which the CPU engine is faster, as the tuning file says; NULL: never. */
+    int (*cpu_below)(const struct sap_device_set *devices);
     const struct sap_store_ops *store;
     const struct sap_force_ops *force;
     const struct sap_tree_ops *tree;       /* NULL: none */

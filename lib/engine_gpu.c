@@ -38,6 +38,8 @@ static int threads(const struct sap_device_set *set)
     return units;
 }
 
+static int cpu_below(const struct sap_device_set *set) { return (int)set->tuning.cpu_below_nj; }
+
 /* -------------------------------------------------------------------- store */
 
 static int store_create(struct sap_device_set *set, struct sap_jstore *host, struct sap_store **store)
@@ -95,5 +97,6 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .close = sap_gpu_close,
                                            .kind = kind,
                                            .threads = threads,
+                                           .cpu_below = cpu_below,
                                            .store = &store_ops,
                                            .force = &force_ops};

@@ -328,6 +328,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         sap_gpu_close(set);
         return sap_gpu_status(status);
     }
+    sap_gpu_tune(set, s);
     *out = set;
     return SAPPORO_OK;
 }

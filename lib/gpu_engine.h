@@ -43,9 +43,20 @@ struct sap_gpu_device {
     int lost; /* a call found it gone */
 };
 
+/* Numbers that choose launch shapes and the engine, of one precision: none can change a bit (gpu_shape.c). */
+struct sap_gpu_tuning {
+    double few_cost;     /* of a pair in a few-kernel that holds 4 i-particles a warp, against one in a many-kernel */
+    double few1_cost;    /* the same, 1 i-particle a warp */
+    double fill_cost;    /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
+    double many1_cost;   /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
+    double full_warps;   /* warps of a unit that keep it busy */
+    double cpu_below_nj; /* j-particles below which the CPU engine is faster */
+};
+
 struct sap_device_set {
     const struct sap_driver *driver;
     int precision, n;
+    struct sap_gpu_tuning tuning;
     size_t working; /* bytes of a predicted j */
     size_t word;    /* bytes of the working type */
     double r2_error, x_error;
@@ -204,6 +215,10 @@ int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, 
 void sap_gpu_store_free(struct sap_store *store);
 
 /* ---- shapes ---- */
+
+/* Fills set->tuning: what was measured on one card, overlaid by the tuning file's numbers for the first device. */
+void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings);
+
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
                                           int superpackets, int predicted);
 

@@ -6,23 +6,43 @@
  * The time of each shape is estimated from what one unit (multiprocessor) has
  * to do, in pair interactions, and the best is taken.
  */
-#include "gpu_engine.h"
+#include <stdio.h>
+#include <string.h>
 
-/* Measured on an H200 (docs/performance.md); by precision: sp, ds, dp. */
-static const struct tuning {
-    double few_cost;   /* of a pair in a few-kernel that holds 4 i-particles a warp, against one in a many-kernel */
-    double few1_cost;  /* the same, 1 i-particle a warp */
-    double fill_cost;  /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
-    double many1_cost; /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
-    int full_warps;    /* warps of a unit that keep it busy */
-} tunings[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 16},
-               [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 16},
-               [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 16}};
+#include "gpu_engine.h"
+#include "tune.h"
+
+/* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
+static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 16, 0},
+                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 16, 0},
+                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 16, 0}};
+
+void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings)
+{
+    struct sap_gpu_tuning *const t = &set->tuning;
+    const struct sap_device_properties *const p = &set->device[0].properties;
+    const struct sap_tune_number numbers[] = {
+        {"few_cost", &t->few_cost, 1e-3, 1e6},   {"few1_cost", &t->few1_cost, 1e-3, 1e6},
+        {"fill_cost", &t->fill_cost, 0, 1e6},    {"many1_cost", &t->many1_cost, 1e-3, 1e6},
+        {"full_warps", &t->full_warps, 1, 1024}, {"cpu_below_nj", &t->cpu_below_nj, 0, SAP_ADDRESSES}};
+    const int n = (int)(sizeof numbers / sizeof numbers[0]);
+    char device[200], text[200] = "";
+    (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);
+    *t = measured[set->precision];
+    const int found = sap_tune_read(settings, device, numbers, n);
+    for (int k = 0; k < n; k++) {
+        const size_t length = strlen(text);
+        (void)snprintf(text + length, sizeof text - length, " %s %g", numbers[k].key, *numbers[k].value);
+    }
+    /* `sapporo tune` reads this line */
+    sap_log(SAPPORO_LOG_INFO, "tuning of [%s]:%s; %s %.150s", device, text, found ? "from" : "not in",
+            settings->tune[0] ? settings->tune : "any file");
+}
 
 static int blocks(int n, int of) { return (n + of - 1) / of; }
 
 /* A unit's time for the blocks it gets, one of which takes `pairs`, by `warps` warps. */
-static double unit_time(const struct tuning *t, double all_blocks, int units, double pairs, int warps)
+static double unit_time(const struct sap_gpu_tuning *t, double all_blocks, int units, double pairs, int warps)
 {
     const double mine = (double)(long long)((all_blocks + units - 1) / units);
     const double busy = mine * warps / t->full_warps;
@@ -39,7 +59,7 @@ static void keep_better(struct candidate *best, const struct candidate *c)
     if (c->time < best->time) *best = *c;
 }
 
-static struct candidate try_many(const struct tuning *t, int units, int which, int ni, int superpackets)
+static struct candidate try_many(const struct sap_gpu_tuning *t, int units, int which, int ni, int superpackets)
 {
     const int rows = SAP_GPU_MANY_THREADS * sap_gpu_many_ipt[which];
     const double pairs = (double)rows * SAP_GPU_SUPERPACKET * (sap_gpu_many_ipt[which] == 1 ? t->many1_cost : 1);
@@ -48,7 +68,8 @@ static struct candidate try_many(const struct tuning *t, int units, int which, i
     return c;
 }
 
-static struct candidate try_few(const struct tuning *t, int units, int which, int ni, int superpackets, int chunks)
+static struct candidate try_few(const struct sap_gpu_tuning *t, int units, int which, int ni, int superpackets,
+                                int chunks)
 {
     const int turn = SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[which]; /* rows that a block takes at a time */
     const int turns = blocks(blocks(ni, turn), chunks);
@@ -62,7 +83,7 @@ static struct candidate try_few(const struct tuning *t, int units, int which, in
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
                                           int superpackets, int predicted)
 {
-    const struct tuning *t = &tunings[set->precision];
+    const struct sap_gpu_tuning *t = &set->tuning;
     const int units = device->properties.units > 0 ? device->properties.units : 1;
     struct candidate best = try_many(t, units, 0, ni, superpackets), c;
     for (int which = 1; which < SAP_GPU_SHAPES; which++) {

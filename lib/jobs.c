@@ -206,6 +206,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r);
+    if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     if (!status && c->nstaged) status = sap_context_send(c, &sent);
     if (!status) {
         sapporo_job *j = new_job(c, r->ni);

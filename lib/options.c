@@ -307,6 +307,36 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
     return SAPPORO_OK;
 }
 
+/* The place of the tuning file that nobody named; "": there is none. */
+static void default_tune(char *path, size_t room)
+{
+    const char *const config = variable("XDG_CONFIG_HOME"), *const home = variable("HOME");
+    int length = 0;
+    if (config != NULL && config[0] == '/') /* others are to be ignored, says its specification */
+        length = snprintf(path, room, "%s/sapporo/tune", config);
+    else if (home != NULL)
+        length = snprintf(path, room, "%s/.config/sapporo/tune", home);
+    if (length < 0 || (size_t)length >= room) path[0] = 0;
+}
+
+/* `frozen` is the default place: the library itself never chooses numbers anew, and `sapporo tune` writes none then. */
+static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const char *const text = variable("SAPPORO_TUNE");
+    (void)options;
+    if (text != NULL && strcasecmp(text, "off") == 0) return SAPPORO_OK;
+    if (text == NULL || strcasecmp(text, "frozen") == 0) {
+        default_tune(out->tune, sizeof out->tune);
+        return SAPPORO_OK;
+    }
+    if (strlen(text) >= sizeof out->tune)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_TUNE is longer than %d characters",
+                         (int)sizeof out->tune - 1);
+    strcpy(out->tune, text);
+    out->tune_given = 1;
+    return SAPPORO_OK;
+}
+
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 /*
@@ -329,7 +359,7 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
-        read_order, read_precision, read_backend, read_isa, read_threads, read_devices};
+        read_order, read_precision, read_backend, read_isa, read_threads, read_devices, read_tune};
     sapporo_options copy;
     int status = copy_options(&copy, options, notes);
     memset(out, 0, sizeof *out);

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "sapporo.h"
 
-enum { SAP_DEVICES_MAX = 64 };
+enum { SAP_DEVICES_MAX = 64, SAP_PATH_MAX = 1024 };
 
 /* For front doors whose clients say "any n": SAP_ANY_DEVICES + n in sapporo_options.ndevices, 0 < n <= the above. */
 #define SAP_ANY_DEVICES INT_MIN
@@ -37,6 +37,9 @@ struct sap_settings {
     int devices_any;              /* devices[] stands for any ndevices devices: say nothing if there are fewer */
     char device_names[256];       /* SAPPORO_DEVICES with uuids or names in it, separated by commas */
     int preferred_device;         /* >= 0: local rank of an MPI launcher, or preferred_device of the options */
+
+    char tune[SAP_PATH_MAX]; /* the tuning file; "": none */
+    int tune_given;          /* the user named it: say if it is not there */
 };
 
 /*

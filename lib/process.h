@@ -35,7 +35,9 @@ struct sap_g6_table {
 /* Complaints about the surroundings of the process; each is made once. */
 enum sap_complaint {
     SAP_COMPLAINT_SAPPORO2_CONFIG, /* a malformed sapporo2.config */
-    SAP_COMPLAINT_SAPPORO_CONFIG   /* a malformed sapporo.config */
+    SAP_COMPLAINT_SAPPORO_CONFIG,  /* a malformed sapporo.config */
+    SAP_COMPLAINT_TUNE_FILE,       /* a tuning file that is missing or malformed */
+    SAP_COMPLAINT_TUNE_KEY         /* an unknown key in it */
 };
 
 /* What the processor is; found out once (cpu_sse/isa.c) and never changed. */

@@ -29,7 +29,9 @@ static const char *const variables[] = {"SAPPORO_BACKEND",
                                         "SLURM_LOCALID",
                                         "PMI_LOCAL_RANK",
                                         "PALS_LOCAL_RANKID",
-                                        "GRAPE_NPIPES"};
+                                        "GRAPE_NPIPES",
+                                        "SAPPORO_TUNE",
+                                        "XDG_CONFIG_HOME"};
 
 static char folder[] = "/tmp/sapporo_options.XXXXXX", start[PATH_MAX];
 static struct sap_settings got;

@@ -1,0 +1,497 @@
+/*
+ * test_tune.c - the tuning file: what is read, from where, what is said about bad ones; and the engine that a context
+ * takes at its first force.  GPUs are those of the stub driver, whose kernels do nothing.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "driver.h"
+#include "gpu_engine.h"
+#include "isa.h"
+#include "model.h"
+#include "options.h"
+#include "process.h"
+#include "stub_driver.h"
+#include "tune.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 500, NI = 40 };
+
+static char folder[] = "/tmp/sapporo_tune.XXXXXX", path[64], home[64];
+static char said[1024];
+static int warnings;
+
+static void hear(void *user, int level, const char *text)
+{
+    (void)user;
+    if (level > SAPPORO_LOG_WARNING) return;
+    warnings++;
+    snprintf(said, sizeof said, "%s", text);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    fclose(f);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    unlink(path);
+    setenv("SAPPORO_TUNE", path, 1);
+    setenv("HOME", home, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("SAPPORO_BACKEND");
+    unsetenv("SAPPORO_PRECISION");
+    unsetenv("SAPPORO_CPU_ISA");
+    sapporo_set_log(hear, NULL);
+    sap_process.complained = 0;
+    warnings = 0;
+    said[0] = 0;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Reads `a` and `b` of device "X 1" from a file of this text, as a context of ds would. */
+static int read_text(const char *text, double *a, double *b)
+{
+    struct sap_settings s;
+    struct sap_notes notes = {0};
+    const struct sap_tune_number numbers[] = {{"a", a, 0.5, 100}, {"b", b, 0, 10}};
+    *a = 7;
+    *b = 8;
+    if (text) write_file(path, text);
+    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
+    return sap_tune_read(&s, "X 1", numbers, 2);
+}
+
+static void expect_values(const char *text, int found, double right_a, double right_b)
+{
+    double a, b;
+    if (read_text(text, &a, &b) != found || a != right_a || b != right_b)
+        fail_msg("'%s' gives a = %g, b = %g", text, a, b);
+}
+
+static void good_files(void **state)
+{
+    (void)state;
+    expect_values("sapporo tune 1\n[X 1]\nds.a 2.5\n", 1, 2.5, 8);
+    expect_values("  sapporo tune 1 \r\n# c\n\n \t[X 1]\t\n  ds.b\t 0.125  \r\nds.a 1e1", 1, 10, 0.125);
+    expect_values("sapporo tune 1\n[X 1]\nsp.a 3\ndp.b 3\n", 1, 7, 8);
+    expect_values("sapporo tune 1\n[X 2]\nds.a 3\nkey any text\n[X 1]\nds.b 3\n[Y]\nds.b 4\n", 1, 7, 3);
+    expect_values("sapporo tune 1\n[X]\nds.a 3\n", 0, 7, 8);
+    expect_values("sapporo tune 1\n", 0, 7, 8);
+    assert_int_equal(warnings, 0);
+}
+
+static void numbers_in_any_locale(void **state)
+{
+    static const char *const good[] = {"0", "12", ".5", "3.", "1.25", "1e3", "2.5E+1", "25e-1", "0.0625", "1000000"};
+    static const double right[] = {0, 12, 0.5, 3, 1.25, 1e3, 25, 2.5, 0.0625, 1e6};
+    static const char *const bad[] = {"", ".", "-1", "+1", "1,5", "nan", "inf", "0x10", "1e", "1e999", "1 2", "e5"};
+    double value;
+    (void)state;
+    for (size_t k = 0; k < sizeof good / sizeof good[0]; k++) {
+        assert_int_equal(sap_tune_parse_number(good[k], &value), 1);
+        assert_true(value == right[k]);
+    }
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) assert_int_equal(sap_tune_parse_number(bad[k], &value), 0);
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) assert_int_equal(sap_tune_parse_number("1.5", &value), 1);
+    setlocale(LC_NUMERIC, "C");
+}
+
+/* A warning, once, that has these words; nothing of the file is taken. */
+static void expect_refusal(const char *text, const char *words)
+{
+    warnings = 0;
+    sap_process.complained = 0;
+    expect_values(text, 0, 7, 8);
+    expect_values(text, 0, 7, 8);
+    assert_int_equal(warnings, 1);
+    if (!strstr(said, words) || !strstr(said, path)) fail_msg("'%s' does not say '%s' and the file", said, words);
+}
+
+static void malformed_files(void **state)
+{
+    char text[1200] = "sapporo tune 1\n[X 1]\nds.a 2\n# ";
+    (void)state;
+    expect_refusal("", "empty");
+    expect_refusal("sapporo tune 2\n[X 1]\nds.a 2\n", "line 1");
+    expect_refusal("[X 1]\nds.a 2\n", "line 1");
+    expect_refusal("sapporo tune 1\nds.a 2\n[X 1]\n", "line 2");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b\n", "line 4: this is not a key and a number");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b many\n", "line 4: there is no number");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b nan\n", "line 4: there is no number");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.b 2\nds.a 0.1\n", "line 4: the number is out of range");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.b 2\nsp.a 1e9\n", "line 4: the number is out of range");
+    expect_refusal("sapporo tune 1\n[X 1\nds.a 2\n", "line 2: no ]");
+    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\n[X 1]\n", "line 4: a second section");
+    memset(text + strlen(text), 'x', 1000);
+    expect_refusal(text, "line 4: the line is too long");
+}
+
+static void unknown_keys(void **state)
+{
+    (void)state;
+    expect_values("sapporo tune 1\n[X 1]\nds.a 2\nds.new 3\nolder 5\ndq.a 1\nds.b 4\n", 1, 2, 4);
+    assert_int_equal(warnings, 1);
+    assert_non_null(strstr(said, "line 4: 'ds.new'"));
+}
+
+static void missing_file(void **state)
+{
+    (void)state;
+    expect_values(NULL, 0, 7, 8);
+    assert_int_equal(warnings, 1); /* it was named */
+    assert_non_null(strstr(said, path));
+    unsetenv("SAPPORO_TUNE");
+    sap_process.complained = 0;
+    expect_values(NULL, 0, 7, 8);
+    assert_int_equal(warnings, 1); /* it was not */
+    setenv("SAPPORO_TUNE", folder, 1);
+    expect_values(NULL, 0, 7, 8);
+    assert_int_equal(warnings, 2);
+}
+
+/* ---------------------------------------------------------------- where it is */
+
+static void expect_place(const char *place, int given)
+{
+    struct sap_settings s;
+    struct sap_notes notes = {0};
+    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
+    assert_string_equal(s.tune, place);
+    assert_int_equal(s.tune_given, given);
+}
+
+static void places(void **state)
+{
+    static char text[3000];
+    char by_home[128];
+    struct sap_settings s;
+    struct sap_notes notes = {0};
+    (void)state;
+    expect_place(path, 1);
+    setenv("SAPPORO_TUNE", "OFF", 1);
+    expect_place("", 0);
+    snprintf(by_home, sizeof by_home, "%s/.config/sapporo/tune", home);
+    for (int frozen = 0; frozen < 2; frozen++) {
+        if (frozen)
+            setenv("SAPPORO_TUNE", "frozen", 1);
+        else
+            unsetenv("SAPPORO_TUNE");
+        setenv("HOME", home, 1);
+        setenv("XDG_CONFIG_HOME", "/x/y", 1);
+        expect_place("/x/y/sapporo/tune", 0);
+        setenv("XDG_CONFIG_HOME", "relative", 1);
+        expect_place(by_home, 0);
+        unsetenv("XDG_CONFIG_HOME");
+        expect_place(by_home, 0);
+        unsetenv("HOME");
+        expect_place("", 0);
+    }
+    setenv("SAPPORO_TUNE", "", 1);
+    setenv("XDG_CONFIG_HOME", "/x", 1);
+    expect_place("/x/sapporo/tune", 0);
+    memset(text, '/', sizeof text - 1); /* too long */
+    setenv("XDG_CONFIG_HOME", text, 1);
+    expect_place("", 0);
+    setenv("SAPPORO_TUNE", text, 1);
+    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(warnings, 1);
+}
+
+/* ---------------------------------------------------------------- the engine of the first force */
+
+static const unsigned char image[64] = {1};
+static const struct sap_image images[] = {{"force_sp", image, 64}, {"force_ds", image, 64}, {"force_dp", image, 64},
+                                          {"store", image, 64},    {"finish", image, 64},   {"lists", image, 64}};
+static const struct sap_embedded kernels = {images, 6, "sm_90", ""};
+
+static int stub_on(void **state)
+{
+    stub_reset(1);
+    sap_process.cuda_driver = &stub_driver;
+    sap_process.cuda_kernels = &kernels;
+    return clean(state);
+}
+
+static int stub_off(void **state)
+{
+    sap_process.cuda_driver = NULL;
+    sap_process.cuda_kernels = NULL;
+    sapporo_set_log(NULL, NULL);
+    return clean(state);
+}
+
+static const char file_500[] = "sapporo tune 1\n[cuda Stub 0 sm_90]\nds.cpu_below_nj 500\nsp.cpu_below_nj 200\n";
+
+static void make_problem(struct problem *p)
+{
+    problem_new(p, N, NI);
+    model_plummer(p->body, N, 3);
+    model_derivatives(p->body, N, 4);
+    for (int i = 0; i < NI; i++) {
+        memcpy(p->target[i].x, p->body[i].derivative[0], sizeof p->target[i].x);
+        memcpy(p->target[i].v, p->body[i].derivative[1], sizeof p->target[i].v);
+        p->target[i].index = p->body[i].index;
+        p->target[i].h2 = 0.01;
+    }
+    p->nj = N;
+    p->time = 0x1p-8;
+    p->eps2 = 1e-4;
+}
+
+static sapporo *open_as(sapporo_precision precision, sapporo_backend backend)
+{
+    sapporo *c = NULL;
+    const sapporo_options options = {.size = sizeof options, .precision = precision, .backend = backend};
+    assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+    return c;
+}
+
+/* A force on the first ni targets from the first nj bodies; returns its status. */
+static int ask(sapporo *c, const struct problem *p, int ni, int nj)
+{
+    sapporo_job *job = NULL;
+    sapporo_request r = problem_request(p, 0, ni);
+    r.nj = nj;
+    const int status = sapporo_force_begin(c, &r, &job);
+    sapporo_force_free(job);
+    return status;
+}
+
+/* Which engine has a context after a force from nj bodies? */
+static void expect_engine(sapporo_precision precision, sapporo_backend asked, int nj, sapporo_backend right)
+{
+    struct problem p;
+    make_problem(&p);
+    sapporo *c = open_as(precision, asked);
+    problem_load(c, &p);
+    assert_int_equal(ask(c, &p, NI, nj), SAPPORO_OK);
+    assert_int_equal(sapporo_get_backend(c), right);
+    assert_int_equal(strncmp(sapporo_kind(c), "cpu ", 4) == 0, right == SAPPORO_BACKEND_CPU);
+    sapporo_close(c);
+    problem_free(&p);
+    assert_int_equal(warnings, 0);
+}
+
+static void switches(void **state)
+{
+    (void)state;
+    expect_values(file_500, 0, 7, 8);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 499, SAPPORO_BACKEND_CPU);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 500, SAPPORO_BACKEND_CUDA);
+    expect_engine(SAPPORO_SP, SAPPORO_BACKEND_AUTO, 199, SAPPORO_BACKEND_CPU);
+    expect_engine(SAPPORO_SP, SAPPORO_BACKEND_AUTO, 499, SAPPORO_BACKEND_CUDA);
+    expect_engine(SAPPORO_DP, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_CUDA, 1, SAPPORO_BACKEND_CUDA);
+    setenv("SAPPORO_BACKEND", "cuda", 1);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
+    setenv("SAPPORO_BACKEND", "auto", 1);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CPU);
+    setenv("SAPPORO_TUNE", "off", 1);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
+    setenv("SAPPORO_TUNE", path, 1);
+    write_file(path, "sapporo tune 1\n[cuda Stub 1 sm_90]\nds.cpu_below_nj 500\n"); /* another device */
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
+}
+
+/* The default place, with and without `frozen`. */
+static void from_home(void **state)
+{
+    char place[128];
+    (void)state;
+    snprintf(place, sizeof place, "%s/sapporo", folder);
+    assert_int_equal(mkdir(place, 0700), 0);
+    snprintf(place, sizeof place, "%s/sapporo/tune", folder);
+    write_file(place, file_500);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("SAPPORO_TUNE", "frozen", 1);
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 10, SAPPORO_BACKEND_CPU);
+    unsetenv("SAPPORO_TUNE");
+    expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 10, SAPPORO_BACKEND_CPU);
+    unlink(place);
+    place[strlen(place) - strlen("/tune")] = 0;
+    rmdir(place);
+}
+
+/* The choice is made once, and forces of nothing do not make it. */
+static void stays(void **state)
+{
+    struct problem p;
+    (void)state;
+    make_problem(&p);
+    write_file(path, file_500);
+    sapporo *small = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO), *large = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO);
+    problem_load(small, &p);
+    problem_load(large, &p);
+    assert_int_equal(ask(small, &p, 0, 5), SAPPORO_OK);
+    assert_int_equal(ask(small, &p, NI, 0), SAPPORO_OK);
+    assert_int_equal(ask(small, &p, NI, -1), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_get_backend(small), SAPPORO_BACKEND_CUDA);
+    assert_int_equal(ask(small, &p, NI, 100), SAPPORO_OK);
+    assert_int_equal(ask(large, &p, NI, N), SAPPORO_OK);
+    for (int nj = 1; nj <= N; nj += N - 1) {
+        assert_int_equal(ask(small, &p, NI, nj), SAPPORO_OK);
+        assert_int_equal(sapporo_get_backend(small), SAPPORO_BACKEND_CPU);
+        assert_int_equal(ask(large, &p, NI, nj), SAPPORO_OK);
+        assert_int_equal(sapporo_get_backend(large), SAPPORO_BACKEND_CUDA);
+    }
+    sapporo_close(small);
+    sapporo_close(large);
+    problem_free(&p);
+}
+
+/* After the switch everything is as if the CPU had been asked for; nothing of the device is kept. */
+static void bits(void **state)
+{
+    const struct ask how = {.outputs = OUT_NEAREST | OUT_LISTS, .want = 0, .batch = 7};
+    struct problem p;
+    (void)state;
+    make_problem(&p);
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+        write_file(path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_nj 501\nds.cpu_below_nj 501\n"
+                         "dp.cpu_below_nj 501\n");
+        sapporo *switched = open_as(precision, SAPPORO_BACKEND_AUTO), *cpu = open_as(precision, SAPPORO_BACKEND_CPU);
+        assert_int_equal(sapporo_get_backend(switched), SAPPORO_BACKEND_CUDA);
+        problem_load(switched, &p);
+        problem_load(cpu, &p);
+        struct answer *a = problem_solve(switched, &p, &how), *b = problem_solve(cpu, &p, &how);
+        answers_same("after the switch", a, b, NI, OUT_NEAREST | OUT_LISTS);
+        assert_string_equal(sapporo_kind(switched), sapporo_kind(cpu));
+        assert_int_equal(sapporo_get_threads(switched), sapporo_get_threads(cpu));
+        size_t on_device = 1;
+        assert_int_equal(sapporo_memory_needed(switched, N, &on_device), sapporo_memory_needed(cpu, N, NULL));
+        assert_int_equal(on_device, 0);
+        answers_free(a, NI);
+        answers_free(b, NI);
+        assert_int_equal(stub.live.memories, 0);
+        assert_int_equal(stub.live.streams, 0);
+        sapporo_close(switched);
+        sapporo_close(cpu);
+    }
+    problem_free(&p);
+    assert_int_equal(warnings, 0);
+}
+
+/* A CPU engine that cannot be opened: the device is used, with a warning. */
+static void no_cpu(void **state)
+{
+    struct problem p;
+    sapporo *c = NULL;
+    const sapporo_options options = {.size = sizeof options, .order = 4, .cpu_isa = "avx512"};
+    (void)state;
+    (void)sap_isa_usable(SAP_ISA_AVX512); /* found out by now */
+    const unsigned paths = sap_process.machine.paths;
+    sap_process.machine.paths &= ~(1U << SAP_ISA_AVX512);
+    make_problem(&p);
+    write_file(path, file_500);
+    assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+    problem_load(c, &p);
+    assert_int_equal(ask(c, &p, NI, 10), SAPPORO_OK);
+    assert_int_equal(sapporo_get_backend(c), SAPPORO_BACKEND_CUDA);
+    assert_int_equal(warnings, 1);
+    sapporo_close(c);
+    problem_free(&p);
+    sap_process.machine.paths = paths;
+}
+
+/* Bad files fail no context. */
+static void bad_files_open(void **state)
+{
+    static const char *const bad[] = {"", "rubbish", "sapporo tune 1\n[cuda Stub 0 sm_90]\nds.cpu_below_nj 1e9e9\n",
+                                      "sapporo tune 1\n[cuda Stub 0 sm_90]\nds.cpu_below_nj 4e9\n"};
+    (void)state;
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        write_file(path, bad[k]);
+        sap_process.complained = 0;
+        warnings = 0;
+        sapporo *c = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO);
+        assert_int_equal(warnings, 1);
+        assert_int_equal(sapporo_get_backend(c), SAPPORO_BACKEND_CUDA);
+        sapporo_close(c);
+    }
+}
+
+/* ---------------------------------------------------------------- shapes */
+
+/* The numbers reach the shapes: costs that are out of all proportion leave one kind of kernel. */
+static void shapes(void **state)
+{
+    static const struct {
+        const char *text;
+        int many, which;
+    } forced[] = {{"ds.few_cost 1000\nds.few1_cost 1000\nds.many1_cost 1000\n", 1, 1},
+                  {"ds.few_cost 1000\nds.few1_cost 1000\nds.many1_cost 0.01\n", 1, 0},
+                  {"ds.few_cost 0.001\nds.fill_cost 0\n", 0, 1},
+                  {"ds.few1_cost 0.001\nds.fill_cost 0\n", 0, 0}};
+    const struct sap_gpu_kernels all = {.few_groups = {2, 2}};
+    struct sap_device_set *set = zeroed(1, sizeof *set + sizeof set->device[0]);
+    (void)state;
+    set->driver = &stub_driver;
+    set->precision = SAPPORO_DS;
+    set->n = 1;
+    assert_int_equal(stub_driver.properties(0, &set->device[0].properties), SAP_DRIVER_OK);
+    set->device[0].kernels = &all;
+    for (size_t k = 0; k < sizeof forced / sizeof forced[0]; k++) {
+        char text[300];
+        struct sap_settings s;
+        struct sap_notes notes = {0};
+        snprintf(text, sizeof text, "sapporo tune 1\n[cuda Stub 0 sm_90]\n%s", forced[k].text);
+        write_file(path, text);
+        assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
+        sap_gpu_tune(set, &s);
+        for (int ni = 64; ni <= 4096; ni *= 4) {
+            const struct sap_gpu_shape shape = sap_gpu_choose_shape(set, &set->device[0], ni, 16, 0);
+            assert_int_equal(shape.many, forced[k].many);
+            assert_int_equal(shape.which, forced[k].which);
+        }
+    }
+    free(set);
+    assert_int_equal(warnings, 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/tune", folder);
+    snprintf(home, sizeof home, "%s/home", folder);
+    return 0;
+}
+
+static int remove_folder(void **state) { return clean(state) || rmdir(folder); }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(good_files, clean),
+                                       cmocka_unit_test_setup(numbers_in_any_locale, clean),
+                                       cmocka_unit_test_setup(malformed_files, clean),
+                                       cmocka_unit_test_setup(unknown_keys, clean),
+                                       cmocka_unit_test_setup(missing_file, clean),
+                                       cmocka_unit_test_setup(places, clean),
+                                       cmocka_unit_test_setup_teardown(switches, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(from_home, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(stays, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(bits, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(no_cpu, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(bad_files_open, stub_on, stub_off),
+                                       cmocka_unit_test_setup_teardown(shapes, stub_on, stub_off)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
