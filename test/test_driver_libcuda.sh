@@ -8,7 +8,7 @@ program=${BUILD:-build}/test/test_driver
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-export LD_LIBRARY_PATH="$work"
+export LD_LIBRARY_PATH="$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 failures=0
 
 # fake FLAG...: builds the library
