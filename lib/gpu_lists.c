@@ -235,6 +235,10 @@ int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
         if (f->superpackets[k] == 0) continue;
         const int32_t *const mine = (const int32_t *)p->list_entries.host + p->first[i];
         if (f->set->n == 1) {
+            const int later = i + 4; /* lists are read one after the other, out of memory that the device has written */
+            if (later < f->request.ni)
+                for (int line = 0; line < 4; line++)
+                    __builtin_prefetch((const int32_t *)p->list_entries.host + p->first[later] + line * 16);
             *entries = mine;
             *n = p->count[i];
             return SAPPORO_OK;
