@@ -72,8 +72,9 @@ static int choose_engine(sapporo *c)
         const struct sap_engine *engine = sap_engines[k];
         if (c->settings.backend != SAPPORO_BACKEND_AUTO && c->settings.backend != engine->backend) continue;
         if (engine->count() == 0) {
-            (void)snprintf(why, sizeof why, "it has no device on this machine");
+            (void)snprintf(why, sizeof why, "%s", engine->absent ? engine->absent() : "it has no device");
             status = SAPPORO_ERR_DEVICE;
+            sap_log(SAPPORO_LOG_INFO, "%s is not used: %s", engine->name, why);
             continue;
         }
         status = engine->open(&c->settings, &c->devices, why, sizeof why);
@@ -101,8 +102,9 @@ static int open_parts(sapporo *c, const sapporo_options *options)
 {
     int status = sap_settings_read(&c->settings, options, &c->notes);
     if (!status) status = choose_engine(c);
-    if (!status) status = c->engine->store->create(c->devices, &c->host, &c->store);
     if (status) return status;
+    status = c->engine->store->create(c->devices, &c->host, &c->store);
+    if (status) return sap_engine_failed(c, status, "cannot make room for particles");
     note_engine(c);
     return SAPPORO_OK;
 }
@@ -228,6 +230,17 @@ void sapporo_clear_error(sapporo *c)
     } else {
         sap_open_error[0] = '\0';
     }
+}
+
+int sap_engine_failed(sapporo *c, int status, const char *format, ...)
+{
+    char what[128];
+    va_list args;
+    const char *const words = c->engine->store->words && c->store ? c->engine->store->words(c->store) : "";
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return sap_error(&c->notes, status, "%s: %s%s%s", what, sapporo_status_text(status), words[0] ? ": " : "", words);
 }
 
 void sap_context_warn_once(sapporo *c, enum sap_warning which, const char *format, ...)

@@ -48,6 +48,7 @@ struct sapporo_job {
     unsigned useful; /* sap_extra that can be asked for: no lists without a radius */
     int needs_store; /* may still need the j-particles it was begun with */
     int delivered;   /* sapporo_force_end was called */
+    int failed;      /* status of sap_job_extra */
     int reported;    /* warnings about its results have been given */
     double time, eps2;
     int nj;
@@ -57,14 +58,23 @@ struct sapporo_job {
 /* Forces that bring neighbours unasked after the last one that was asked. */
 enum { SAP_NEIGHBOUR_MEMORY = 64 };
 
-/* Lets go of the store: jobs not delivered get what they lack, then staged particles are stored.  Context locked. */
-int sap_context_settle(sapporo *context);
+/*
+ * Lets go of the store: jobs not delivered get what they lack, then staged particles are stored.  A job for which that
+ * fails will say so when it is asked; particles are stored all the same.  Context locked.
+ */
+void sap_context_settle(sapporo *context);
+
+/* Computes more outputs of a job.  Context locked. */
+int sap_job_extra(sapporo_job *job, unsigned extra);
+
+/* Sets and prints the error of a call of the engine, with the engine's own words; returns status.  Context locked. */
+int sap_engine_failed(sapporo *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * The same for a force that begins now, but staged particles go to the engine first if it takes them so (*sent): then
- * they must be stored with the second function once the force is on its way, whether it was begun or not.
+ * The same for a force that begins now, but staged particles go to the engine first if it takes them so: it returns 1,
+ * and they must be stored with the second function once the force is on its way, whether it was begun or not.
  */
-int sap_context_send(sapporo *context, int *sent);
+int sap_context_send(sapporo *context);
 void sap_context_store_sent(sapporo *context);
 
 /*

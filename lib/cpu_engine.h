@@ -42,6 +42,7 @@ struct sap_force {
     const double *scale; /* of the sums, from the kernel */
     int nj;              /* addresses that take part: not more than are loaded */
     unsigned have;       /* sap_extra */
+    int failed;          /* status of a failure after `begin` that left no results */
     int coincident;      /* an i-particle that met another particle at zero distance, or -1 */
     int room;            /* rows that the arrays below can hold */
     double (*sum)[SAP_SUMS];

@@ -84,12 +84,17 @@ struct sap_store_ops {
     int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
     /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */
     size_t (*memory)(const struct sap_device_set *devices, int nj, size_t *device_bytes);
+    /* Why the last call on the store or on one of its forces failed, "": nothing to add to its status; NULL: never. */
+    const char *(*words)(const struct sap_store *store);
 };
 
 struct sap_force_ops {
     /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
-    /* Supplies more outputs; the store must hold what it held at `begin`. */
+    /*
+     * Supplies more outputs; the store must hold what it held at `begin`.  If it fails the force has what it had,
+     * or `end` fails too; `extra` may be tried again.
+     */
     int (*extra)(struct sap_store *store, struct sap_force *force, unsigned extra);
     unsigned (*have)(const struct sap_force *force); /* sap_extra that were computed */
     int (*done)(struct sap_force *force);            /* 1: `end` would not wait */
@@ -110,7 +115,8 @@ struct sap_stepper_ops;
 struct sap_engine {
     sapporo_backend backend;
     const char *name;
-    int (*count)(void); /* devices; 0: none */
+    int (*count)(void);          /* devices; 0: none */
+    const char *(*absent)(void); /* why there are none; NULL: there always are some */
     int (*describe)(int number, sapporo_device *device);
     /* Opens on the devices that the settings name; on failure `why` tells. */
     int (*open)(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room);

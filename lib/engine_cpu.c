@@ -146,13 +146,18 @@ static int begin(struct sap_store *store, const struct sap_force_request *reques
     f->have = 0;
     f->scale = store->devices->kernel->scale;
     f->coincident = -1;
+    f->failed = SAPPORO_OK;
     const int status = reserve(f, request->ni);
     return status ? status : sap_cpu_compute(store, f, request->extra);
 }
 
 static int extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
 {
-    return (wanted & ~f->have) ? sap_cpu_compute(store, f, wanted) : SAPPORO_OK;
+    const unsigned had = f->have;
+    if (!(wanted & ~had)) return SAPPORO_OK;
+    const int status = sap_cpu_compute(store, f, wanted);
+    f->failed = status ? sap_cpu_compute(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
+    return status;
 }
 
 static unsigned have(const struct sap_force *f) { return f->have; }
@@ -166,9 +171,10 @@ static int done(struct sap_force *f)
 static int end(struct sap_force *f, int from, struct sap_force_output *out)
 {
     (void)from; /* all rows are there */
+    if (f->failed) return f->failed;
     out->rows = f->request.ni;
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
-    out->sum = &f->sum[0][0];
+    out->sum = (const double *)f->sum; /* NULL without rows */
     out->sum_row = SAP_SUMS;
     out->sum_column = 1;
     out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SAP_SUMS])f->accum : NULL;

@@ -62,10 +62,15 @@ static size_t store_memory(const struct sap_device_set *set, int nj, size_t *dev
     return 2 * 16384 * sizeof(struct sap_gpu_update);
 }
 
+static const char *words(const struct sap_store *store) { return store->words; }
+
 static unsigned have(const struct sap_force *force) { return force->have; }
 
-static const struct sap_store_ops store_ops = {
-    .create = store_create, .destroy = sap_gpu_store_free, .put = sap_gpu_store_put, .memory = store_memory};
+static const struct sap_store_ops store_ops = {.create = store_create,
+                                               .destroy = sap_gpu_store_free,
+                                               .put = sap_gpu_store_put,
+                                               .memory = store_memory,
+                                               .words = words};
 
 static const struct sap_force_ops force_ops = {.begin = sap_gpu_begin,
                                                .extra = sap_gpu_extra,
@@ -78,6 +83,12 @@ static const struct sap_force_ops force_ops = {.begin = sap_gpu_begin,
 /* --------------------------------------------------------------------- CUDA */
 
 static int cuda_count(void) { return sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda()); }
+
+static const char *cuda_absent(void)
+{
+    const struct sap_embedded *kernels = sap_kernels_for_cuda();
+    return kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why;
+}
 
 static int cuda_describe(int number, sapporo_device *device)
 {
@@ -92,6 +103,7 @@ static int cuda_open(const struct sap_settings *settings, struct sap_device_set 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .name = "cuda",
                                            .count = cuda_count,
+                                           .absent = cuda_absent,
                                            .describe = cuda_describe,
                                            .open = cuda_open,
                                            .close = sap_gpu_close,

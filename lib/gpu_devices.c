@@ -70,7 +70,8 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
 
 /*
  * The kernels of a device are loaded once and kept: loading takes milliseconds, and clients open and close often.
- * A device that was lost is loaded anew once its last context is closed.
+ * They hold the device open.  So where it was lost, those of all precisions are unloaded once its last context is
+ * closed: only then does opening make a new one.
  */
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
@@ -139,7 +140,9 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
     return status;
 }
 
-static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set)
+/* On failure `why` tells, or else the driver does. */
+static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set, char *why,
+                size_t room)
 {
     char force[16];
     struct sap_gpu_kernels *k = &l->kernels;
@@ -150,6 +153,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
         const struct sap_image *image = find_image(e, names[m]);
         status = image ? l->driver->module_load(l->dev, image->image, image->size, &l->module[m])
                        : (int)SAP_DRIVER_UNSUPPORTED;
+        if (!image) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
     }
     if (!status) status = get_force_functions(l, set);
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");
@@ -178,31 +182,68 @@ static struct sap_gpu_loaded *entry(const struct sap_device_set *set, int number
     return l;
 }
 
-static int take_kernels(const struct sap_device_set *set, const struct sap_embedded *e, struct sap_gpu_device *d)
+/* Unloads what a lost device had, unless somebody still has it open: then SAP_DRIVER_LOST.  The registry is locked. */
+static int renew(const struct sap_driver *driver, int number)
+{
+    int users = 0, lost = 0;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->number == number) users += l->users, lost |= l->lost;
+    if (!lost) return SAP_DRIVER_OK;
+    if (users > 0) return SAP_DRIVER_LOST;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->number == number) unload(l), l->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* On failure `why` tells. */
+static int take_kernels(const struct sap_device_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
+                        char *why, size_t room)
 {
     sap_lock(&sap_process.gpu_lock);
     struct sap_gpu_loaded *l = entry(set, d->number);
     int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
-    if (l && l->lost && l->users == 0) unload(l), l->lost = 0;
-    if (l && !l->dev) status = load(l, e, set);
-    if (status && l)
-        unload(l);
-    else if (l)
+    if (!l) (void)snprintf(why, room, "out of memory");
+    if (l && !l->dev) status = load(l, e, set, why, room);
+    if (!status)
         l->users++;
+    else if (!why[0])
+        (void)snprintf(why, room, "%s", set->driver->error_text()); /* before what follows fails too */
+    if (status && l) unload(l);
     sap_unlock(&sap_process.gpu_lock);
     d->kernels = status ? NULL : &l->kernels;
     return status;
 }
 
-static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_device *d, int lost)
+static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_device *d)
 {
     sap_lock(&sap_process.gpu_lock);
     struct sap_gpu_loaded *l = entry(set, d->number);
-    if (l) {
-        l->users--;
-        l->lost |= lost;
-        if (l->lost && l->users == 0) unload(l), l->lost = 0;
-    }
+    if (l) l->users--;
+    (void)renew(set->driver, d->number);
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+static int renew_unlocked(const struct sap_driver *driver, int number)
+{
+    sap_lock(&sap_process.gpu_lock);
+    const int status = renew(driver, number);
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
+}
+
+void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device *device)
+{
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == set->driver && l->number == device->number) l->lost = 1;
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+void sap_gpu_unload_idle(const struct sap_driver *driver)
+{
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->users == 0) unload(l), l->lost = 0;
     sap_unlock(&sap_process.gpu_lock);
 }
 
@@ -285,19 +326,31 @@ static void set_precision(struct sap_device_set *set, int precision)
     set->x_error = of[precision].x_error;
 }
 
-static int open_device(struct sap_device_set *set, const struct sap_embedded *e, int number)
+/* On failure `why` tells. */
+static int open_device(struct sap_device_set *set, const struct sap_embedded *e, int number, char *why, size_t room)
 {
+    const struct sap_driver *driver = set->driver;
     struct sap_gpu_device *d = &set->device[set->n];
     memset(d, 0, sizeof *d);
     d->number = number;
-    int status = set->driver->properties(number, &d->properties);
-    if (!status) status = set->driver->open(number, &d->dev);
-    if (status) return status;
-    status = take_kernels(set, e, d);
+    why[0] = '\0';
+    int status = renew_unlocked(driver, number);
+    if (status) {
+        (void)snprintf(why, room, "it was lost, and other contexts have it open still: close them");
+        return status;
+    }
+    status = driver->properties(number, &d->properties);
+    if (!status) status = driver->open(number, &d->dev);
     if (status)
-        set->driver->close(d->dev);
+        (void)snprintf(why, room, "%s", driver->error_text());
     else
+        status = take_kernels(set, e, d, why, room);
+    if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
+    if (!status)
         set->n++;
+    else if (d->dev)
+        driver->close(d->dev);
+    if (status) (void)renew_unlocked(driver, number);
     return status;
 }
 
@@ -318,13 +371,19 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         return SAPPORO_ERR_DEVICE;
     }
     struct sap_device_set *set = calloc(1, sizeof *set + (size_t)n * sizeof set->device[0]);
-    if (!set) return SAPPORO_ERR_MEMORY;
+    if (!set) {
+        (void)snprintf(why, room, "out of memory");
+        return SAPPORO_ERR_MEMORY;
+    }
     set->driver = driver;
     set_precision(set, (int)s->precision);
     for (int k = 0; k < n; k++) {
-        const int status = open_device(set, kernels, list[k]);
+        char words[256];
+        int status = open_device(set, kernels, list[k], words, sizeof words);
+        if (status == SAP_DRIVER_LOST) /* long ago perhaps, and only our kernels held it */
+            status = open_device(set, kernels, list[k], words, sizeof words);
         if (!status) continue;
-        (void)snprintf(why, room, "device %d: %s", list[k], driver->error_text());
+        (void)snprintf(why, room, "device %d: %s", list[k], words);
         sap_gpu_close(set);
         return sap_gpu_status(status);
     }
@@ -337,7 +396,7 @@ void sap_gpu_close(struct sap_device_set *set)
 {
     if (!set) return;
     for (int k = 0; k < set->n; k++) {
-        give_kernels(set, &set->device[k], set->device[k].lost);
+        give_kernels(set, &set->device[k]);
         set->driver->close(set->device[k].dev);
     }
     free(set);

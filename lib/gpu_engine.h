@@ -40,7 +40,6 @@ struct sap_gpu_device {
     struct sap_dev *dev;
     struct sap_device_properties properties;
     const struct sap_gpu_kernels *kernels;
-    int lost; /* a call found it gone */
 };
 
 /* Numbers that choose launch shapes and the engine, of one precision: none can change a bit (gpu_shape.c). */
@@ -126,6 +125,8 @@ struct sap_store {
     int terms;              /* highest derivative of any particle */
     int lost;               /* the devices' copy cannot be trusted: all is sent again */
     int broken;             /* a device is gone: only opening anew helps */
+    int at;                 /* the device that is worked on */
+    char words[200];        /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
@@ -151,13 +152,14 @@ struct sap_gpu_part {
 
 struct sap_force {
     struct sap_device_set *set;
+    struct sap_store *store;
     struct sap_force_request request;
     int nj, superpackets[SAP_GPU_DEVICES];
     unsigned have;
     int accumulate; /* results come as accumulators */
     int gathered;   /* rows of the arrays below that are filled */
     int complete;   /* everything is */
-    int failed;     /* sapporo_status of a failure after begin */
+    int failed;     /* sapporo_status of a failure: there are no results */
     int room;
     double scale[SAP_GPU_OUT_SUMS];
     double (*sum)[SAP_GPU_OUT_SUMS];
@@ -178,6 +180,12 @@ int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *ke
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
                  struct sap_device_set **set, char *why, size_t room);
 void sap_gpu_close(struct sap_device_set *set);
+
+/* A call found a device gone: it cannot be opened before all who have it open have closed it. */
+void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device *device);
+
+/* Unloads kernels that no context uses, which are kept otherwise: for tests that look for leaks. */
+void sap_gpu_unload_idle(const struct sap_driver *driver);
 
 /* Dynamic shared memory of a few-kernel: a superpacket, and packet sums of each warp. */
 size_t sap_gpu_few_shared(const struct sap_device_set *set, int which);
@@ -213,6 +221,12 @@ int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, con
 int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
 
 void sap_gpu_store_free(struct sap_store *store);
+
+/* Remembers what a failure on the device store->at means for what comes after, and its words; a sapporo_status. */
+int sap_gpu_judge(struct sap_store *store, int status);
+
+/* Gives the words of a failure that is not the driver's, unless there are some; returns status. */
+int sap_gpu_refuse(struct sap_store *store, int status, const char *words);
 
 /* ---- shapes ---- */
 
@@ -262,6 +276,9 @@ int sap_gpu_lists_advance(struct sap_gpu_slab *s);
 
 /* Waits until all lists are there. */
 int sap_gpu_lists_finish(struct sap_gpu_slab *s);
+
+/* A force has failed: nothing is under way. */
+void sap_gpu_lists_forget(struct sap_gpu_share *share);
 void sap_gpu_works_free(const struct sap_driver *driver, struct sap_gpu_share *share);
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,

@@ -283,37 +283,46 @@ static int start_device(struct sap_store *store, struct sap_force *force, int k,
     return store->set->driver->event_record(p->done, h->stream);
 }
 
-/* Remembers what a failure means for what comes after. */
-static int judge(struct sap_store *store, int k, int status)
+/* On all devices; a driver status. */
+static int start_all(struct sap_store *store, struct sap_force *force, unsigned extra)
 {
-    if (status == SAP_DRIVER_LOST) store->broken = 1, store->set->device[k].lost = 1;
-    if (status) store->lost = 1;
-    return sap_gpu_status(status);
+    const struct sap_driver *d = store->set->driver;
+    const int n = store->set->n;
+    for (int k = 0; k < n; k++) {
+        store->at = k;
+        struct sap_gpu_share *h = &store->share[k];
+        if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
+    }
+    TRY(sap_gpu_store_update(store));
+    force->gathered = force->complete = 0;
+    for (int k = 0; k < n; k++) {
+        store->at = k;
+        TRY(d->enter(store->share[k].device->dev));
+        const int status = start_device(store, force, k, extra);
+        d->leave(store->share[k].device->dev);
+        if (status) return status;
+    }
+    force->have |= extra;
+    return SAP_DRIVER_OK;
+}
+
+/* What a force that could not be begun has started already must not outlive its memory. */
+static void halt(struct sap_store *store)
+{
+    for (int k = 0; k < store->set->n; k++) {
+        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
+        sap_gpu_lists_forget(&store->share[k]);
+    }
 }
 
 static int start(struct sap_store *store, struct sap_force *force, unsigned extra)
 {
-    const struct sap_driver *d = store->set->driver;
-    const int n = store->set->n;
-    if (store->broken) return SAPPORO_ERR_DEVICE;
-    for (int k = 0; k < n; k++) {
-        struct sap_gpu_share *h = &store->share[k];
-        const int status = h->stream ? SAP_DRIVER_OK : d->stream_create(h->device->dev, &h->stream);
-        if (status) return judge(store, k, status);
-    }
-    int status = sap_gpu_store_update(store);
-    if (status) return judge(store, 0, status);
-    force->gathered = force->complete = 0;
-    for (int k = 0; k < n; k++) force->superpackets[k] = sap_gpu_slots_below(&store->share[k], force->nj);
-    for (int k = 0; k < n && !status; k++) {
-        status = d->enter(store->share[k].device->dev);
-        if (status) return judge(store, k, status);
-        status = start_device(store, force, k, extra);
-        d->leave(store->share[k].device->dev);
-        if (status) return judge(store, k, status);
-    }
-    force->have |= extra;
-    return SAPPORO_OK;
+    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    const int status = start_all(store, force, extra);
+    if (!status) return SAPPORO_OK;
+    const int judged = sap_gpu_judge(store, status);
+    halt(store);
+    return judged;
 }
 
 /* ------------------------------------------------------------------- begin */
@@ -334,17 +343,27 @@ static int reserve(struct sap_force *f, int ni)
     return f->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
+/* Nobody collected the force that used this memory before: it may still be under way. */
+static void wait_dropped(const struct sap_force *f)
+{
+    for (int k = 0; k < f->set->n && !f->complete; k++)
+        if (f->part[k].done) (void)f->set->driver->event_wait(f->part[k].done);
+}
+
 int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
 {
     struct sap_force *f = *force;
-    if (!f) f = calloc(1, sizeof *f + (size_t)store->set->n * sizeof f->part[0]);
-    if (!f) return SAPPORO_ERR_MEMORY;
+    store->words[0] = '\0';
+    if (f)
+        wait_dropped(f);
+    else if (!(f = calloc(1, sizeof *f + (size_t)store->set->n * sizeof f->part[0])))
+        return SAPPORO_ERR_MEMORY;
     *force = f;
     f->set = store->set;
+    f->store = store;
     f->request = *request;
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
-    f->failed = SAPPORO_OK;
     const int accumulate = store->set->n > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
@@ -352,6 +371,7 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     int status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
     if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
+    f->failed = status;
     return status;
 }
 
@@ -359,8 +379,8 @@ int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
 {
     if (!(wanted & ~f->have)) return SAPPORO_OK;
     const unsigned had = f->have;
-    f->failed = SAPPORO_OK;
+    store->words[0] = '\0';
     const int status = start(store, f, wanted | had);
-    if (status) f->failed = start(store, f, had); /* what was there before shall be there again */
+    f->failed = status ? start(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
     return status;
 }

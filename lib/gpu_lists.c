@@ -149,7 +149,8 @@ static int build(struct sap_gpu_work *w)
     }
     const int entries = c->entries;
     const size_t n = (size_t)s->f.ni;
-    if (entries < 0 || c->hits < 0) return SAP_DRIVER_MEMORY; /* more than 2^31 candidates of one slab */
+    if (entries < 0 || c->hits < 0)
+        return sap_gpu_refuse(s->store, SAP_DRIVER_MEMORY, "more than 2^31 neighbours of one part of a force");
     TRY(sap_gpu_reserve(d, h->device->dev, &w->entry, ((size_t)entries + 1) * sizeof(int32_t)));
     TRY(reserve_entries(s, (size_t)entries));
     TRY(launch_build(w, c->hits));
@@ -181,11 +182,9 @@ int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni)
 {
     struct sap_gpu_share *h = s->share;
     if (!h->work) h->work = calloc(SAP_GPU_WORKS, sizeof *h->work);
-    if (!h->work) return SAP_DRIVER_MEMORY;
-    if (s->f.first_i == 0) /* what a force that failed has left */
-        for (int k = 0; k < SAP_GPU_WORKS; k++) h->work[k].state = SAP_GPU_IDLE;
+    if (!h->work || reserve_table(s->part, ni))
+        return sap_gpu_refuse(s->store, SAP_DRIVER_MEMORY, "no memory of the host for neighbour lists");
     struct sap_gpu_work *w = work_before(h, 0);
-    TRY(reserve_table(s->part, ni));
     TRY(reserve_work(s, w));
     w->slab = *s;
     h->next_work = (h->next_work + 1) % SAP_GPU_WORKS;
@@ -202,6 +201,11 @@ int sap_gpu_lists_finish(struct sap_gpu_slab *s)
 {
     for (int k = SAP_GPU_WORKS; k > 0 && s->share->work; k--) TRY(advance(work_before(s->share, k), SAP_GPU_BUILDING));
     return SAP_DRIVER_OK;
+}
+
+void sap_gpu_lists_forget(struct sap_gpu_share *share)
+{
+    for (int k = 0; k < SAP_GPU_WORKS && share->work; k++) share->work[k].state = SAP_GPU_IDLE;
 }
 
 /* ---------------------------------------------------------------- delivery */
@@ -228,11 +232,14 @@ static int merge_into(struct sap_force *f, int have, const int32_t *more, int n)
 
 int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
 {
-    if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
+    *entries = NULL;
     *n = 0;
+    f->store->words[0] = '\0';
+    if (f->failed) return sap_gpu_refuse(f->store, f->failed, "the force has failed before");
+    if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
     for (int k = 0; k < f->set->n; k++) {
         const struct sap_gpu_part *p = &f->part[k];
-        if (f->superpackets[k] == 0) continue;
+        if (f->superpackets[k] == 0 || p->count[i] == 0) continue;
         const int32_t *const mine = (const int32_t *)p->list_entries.host + p->first[i];
         if (f->set->n == 1) {
             const int later = i + 4; /* lists are read one after the other, out of memory that the device has written */

@@ -75,8 +75,8 @@ static void join_rows(struct sap_force *f, int from, int to)
 static int wait_for(struct sap_force *f, int k, struct sap_event *e)
 {
     const int status = f->set->driver->event_wait(e);
-    if (status == SAP_DRIVER_LOST) f->set->device[k].lost = 1;
-    return status ? f->failed = sap_gpu_status(status) : SAPPORO_OK;
+    f->store->at = k;
+    return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
 }
 
 /* Rows that are complete once more than `from` are; waits for them. */
@@ -117,7 +117,8 @@ int sap_gpu_done(struct sap_force *f)
 int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
 {
     int rows = f->complete ? f->request.ni : f->gathered;
-    if (f->failed) return f->failed;
+    f->store->words[0] = '\0';
+    if (f->failed) return sap_gpu_refuse(f->store, f->failed, "it has failed before");
     if (!f->complete && rows <= from) {
         const int status = wait_rows(f, from, &rows);
         if (status) return status;

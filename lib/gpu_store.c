@@ -1,4 +1,5 @@
 /* gpu_store.c - the j side on accelerators: what changed on the host is staged and scattered, then predicted. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,13 +55,20 @@ static int grow(const struct sap_store *store, struct sap_gpu_share *share, int 
 {
     const struct sap_driver *d = store->set->driver;
     if (superpackets > share->room) {
-        const int room = superpackets + superpackets / 4;
+        int room = superpackets + superpackets / 4;
         struct sap_gpu_buffer more = {0};
-        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * sap_gpu_superpacket_bytes()));
+        const size_t each = sap_gpu_superpacket_bytes();
+        if (share->cleared == 0) { /* nothing is kept: make room first, once nobody reads it any more */
+            TRY(d->stream_finish(share->stream));
+            sap_gpu_free(d, &share->j);
+            share->room = 0;
+        }
+        if (sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * each) == SAP_DRIVER_MEMORY)
+            room = superpackets;
+        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * each));
         int status = SAP_DRIVER_OK;
         if (share->cleared > 0)
-            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0,
-                             (size_t)share->cleared * sap_gpu_superpacket_bytes());
+            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0, (size_t)share->cleared * each);
         if (!status && share->cleared > 0) status = d->stream_finish(share->stream);
         if (status) {
             sap_gpu_free(d, &more);
@@ -119,6 +127,7 @@ static void forget_slots(struct sap_gpu_share *h)
 {
     for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
     h->slots = h->cleared = h->valid = 0;
+    h->updates = 0; /* some wait if no force followed */
 }
 
 int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
@@ -198,12 +207,13 @@ static int reserve_stamps(struct sap_gpu_share *share, int addresses)
 static int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
 {
     const int superpacket = address / SUPER, n = store->set->n;
-    struct sap_gpu_share *share = &store->share[superpacket % n];
+    struct sap_gpu_share *share = &store->share[store->at = superpacket % n];
     const int at = superpacket / n;
-    if (at >= share->owned || share->slot_of[at] < 0) return SAP_DRIVER_ERROR; /* cannot be */
+    if (at >= share->owned || share->slot_of[at] < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
     const int local = share->slot_of[at] * SUPER + address % SUPER;
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
-    if (local >= share->stamps) TRY(reserve_stamps(share, share->slots * SUPER));
+    if (local >= share->stamps && reserve_stamps(share, share->slots * SUPER))
+        return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for updates");
     if (share->updates == 0) share->batch = share->serial;
     struct sap_gpu_staging *const s = &share->update[share->next_update];
     if (share->updates > 0 && share->stamp[local] > share->batch) {
@@ -263,7 +273,10 @@ static int stage_changes(struct sap_store *store)
 {
     int32_t address[TAKE];
     int n = TAKE;
-    for (int k = 0; k < store->set->n; k++) TRY(sap_gpu_load(store, &store->share[k]));
+    for (int k = 0; k < store->set->n; k++) {
+        store->at = k;
+        TRY(sap_gpu_load(store, &store->share[k]));
+    }
     for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
         n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
         for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
@@ -277,7 +290,7 @@ static int stage_changes(struct sap_store *store)
 static void forget(struct sap_store *store)
 {
     sap_jstore_change_all(store->host);
-    for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]), store->share[k].updates = 0;
+    for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
     store->lost = 0;
     store->seen = 0;
 }
@@ -294,8 +307,12 @@ int sap_gpu_store_update(struct sap_store *store)
     for (int k = 0; k < store->host->segments; k++)
         if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)
             store->terms = store->host->segment[k]->terms;
-    if (store->seen != store->host->version) TRY(make_slots(store));
-    for (int k = 0; k < store->set->n; k++) TRY(grow(store, &store->share[k], store->share[k].slots));
+    if (store->seen != store->host->version && make_slots(store))
+        return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for superpackets");
+    for (int k = 0; k < store->set->n; k++) {
+        store->at = k;
+        TRY(grow(store, &store->share[k], store->share[k].slots));
+    }
     if (store->seen != store->host->version) TRY(stage_changes(store));
     store->lost = 0;
     return SAP_DRIVER_OK;
@@ -326,6 +343,29 @@ int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, 
     share->time = f->time;
     share->nj = f->nj;
     return SAP_DRIVER_OK;
+}
+
+/* ----------------------------------------------------------------- failures */
+
+int sap_gpu_refuse(struct sap_store *store, int status, const char *words)
+{
+    if (!store->words[0]) (void)snprintf(store->words, sizeof store->words, "%s", words);
+    return status;
+}
+
+int sap_gpu_judge(struct sap_store *store, int status)
+{
+    const struct sap_gpu_device *device = &store->set->device[store->at];
+    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
+    store->lost = 1;
+    if (!store->words[0])
+        (void)snprintf(store->words, sizeof store->words, "device %d: %s", device->number,
+                       store->set->driver->error_text());
+    if (status == SAP_DRIVER_LOST) {
+        store->broken = 1;
+        sap_gpu_lose(store->set, device);
+    }
+    return sap_gpu_status(status);
 }
 
 /* ------------------------------------------------------------------ freeing */

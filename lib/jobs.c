@@ -77,7 +77,7 @@ static sapporo_job *new_job(sapporo *c, int ni)
     if (c->jobs) c->jobs->previous = j;
     c->jobs = j;
     j->ni = ni;
-    j->nbad = j->needs_store = j->delivered = j->reported = 0;
+    j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
     return j;
 }
 
@@ -189,8 +189,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
         sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
                       "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
     const int status = c->engine->force->begin(c->store, &request, &j->force);
-    if (status)
-        return sap_fail(c, status, "force of %d on %d particles: %s", r->nj, r->ni, sapporo_status_text(status));
+    if (status) return sap_engine_failed(c, status, "force of %d on %d particles", r->nj, r->ni);
     if (j->useful & ~c->engine->force->have(j->force)) {
         j->needs_store = 1;
         c->open_needs++;
@@ -207,7 +206,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r);
     if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
-    if (!status && c->nstaged) status = sap_context_send(c, &sent);
+    if (!status && c->nstaged) sent = sap_context_send(c);
     if (!status) {
         sapporo_job *j = new_job(c, r->ni);
         if (!j || reserve(j, r->ni))
@@ -245,18 +244,28 @@ static void report_coincident(sapporo *c, const sapporo_job *j, int i)
     }
 }
 
+int sap_job_extra(sapporo_job *j, unsigned extra)
+{
+    sapporo *const c = j->context;
+    j->failed = c->engine->force->extra(c->store, j->force, extra);
+    if (j->failed) return sap_engine_failed(c, j->failed, "neighbours of a force of %d on %d particles", j->nj, j->ni);
+    return SAPPORO_OK;
+}
+
 /* Extra outputs for a job that lacks them. */
 static int supply(sapporo *c, sapporo_job *j, unsigned extra)
 {
     extra &= j->useful & ~c->engine->force->have(j->force);
     if (!extra) return SAPPORO_OK;
+    if (!j->needs_store && j->failed)
+        return sap_fail(c, j->failed, "neighbours of a force of %d on %d particles: they failed before", j->nj, j->ni);
     if (!j->needs_store) {
         sap_warn_once(&c->notes, SAP_WARN_LISTS_GONE,
                       "neighbours of a force were asked for after the next one began: ask before");
         return SAPPORO_ERR_GONE;
     }
-    const int status = c->engine->force->extra(c->store, j->force, extra);
-    if (status) return sap_fail(c, status, "neighbours: %s", sapporo_status_text(status));
+    const int status = sap_job_extra(j, extra);
+    if (status) return status;
     if (!(j->useful & ~c->engine->force->have(j->force))) release_store(j);
     return SAPPORO_OK;
 }
@@ -267,7 +276,7 @@ static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_re
     int strange = -1;
     for (int from = 0; from < j->ni || from == 0; from = out->rows) {
         const int status = c->engine->force->end(j->force, from, out);
-        if (status) return status;
+        if (status) return sap_engine_failed(c, status, "force of %d on %d particles", j->nj, j->ni);
         const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
         if (strange < 0) strange = at;
         if (out->rows >= j->ni) break;
@@ -335,8 +344,9 @@ static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *l
     c->lists_left = SAP_NEIGHBOUR_MEMORY;
     if (j->useful & SAP_EXTRA_LISTS) {
         int status = supply(c, j, SAP_EXTRA_LISTS);
-        if (!status) status = c->engine->force->list(j->force, i, &entries, &length);
         if (status) return status;
+        status = c->engine->force->list(j->force, i, &entries, &length);
+        if (status) return sap_engine_failed(c, status, "list of i-particle %d", i);
     }
     if (total) *total = length;
     if (room < 0) room = 0;

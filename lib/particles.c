@@ -138,39 +138,30 @@ static void store_staged(sapporo *c, int sent)
 }
 
 /* Jobs that may still need the store as it is get what they lack. */
-static int supply_jobs(sapporo *c)
+static void supply_jobs(sapporo *c)
 {
     for (sapporo_job *j = c->jobs; j; j = j->next) {
         if (!j->needs_store) continue;
-        if (!j->delivered) { /* what it may still be asked for must be had now */
-            const int status = c->engine->force->extra(c->store, j->force, j->useful);
-            if (status) return sap_fail(c, status, "neighbours of a force under way: %s", sapporo_status_text(status));
-        }
+        if (!j->delivered) (void)sap_job_extra(j, j->useful); /* what it may still be asked for must be had now */
         j->needs_store = 0;
         c->open_needs--;
     }
-    return SAPPORO_OK;
 }
 
-int sap_context_settle(sapporo *c)
+void sap_context_settle(sapporo *c)
 {
-    const int status = supply_jobs(c);
-    if (!status) store_staged(c, 0);
-    return status;
+    supply_jobs(c);
+    store_staged(c, 0);
 }
 
-int sap_context_send(sapporo *c, int *sent)
+int sap_context_send(sapporo *c)
 {
-    const int status = supply_jobs(c);
-    *sent = 0;
-    if (status) return status;
     int all_known = c->sends;
+    supply_jobs(c);
     for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, c->staged[k].address);
-    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK)
-        *sent = 1;
-    else
-        store_staged(c, 0);
-    return SAPPORO_OK;
+    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
+    store_staged(c, 0);
+    return 0;
 }
 
 void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
@@ -178,12 +169,10 @@ void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
 /* Makes room for one more staged particle. */
 static int make_room(sapporo *c)
 {
-    if (c->open_needs == 0 && c->nstaged >= stage_most(c)) {
+    if (c->open_needs == 0 && c->nstaged >= stage_most(c))
         store_staged(c, 0);
-    } else if (c->nstaged >= staged_limit(c)) {
-        const int status = sap_context_settle(c);
-        if (status) return status;
-    }
+    else if (c->nstaged >= staged_limit(c))
+        sap_context_settle(c);
     if (c->nstaged < c->staged_room) return SAPPORO_OK;
     const int room = c->staged_room ? 2 * c->staged_room : SAP_STAGE;
     struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
@@ -431,11 +420,12 @@ int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particl
     memset(particle, 0, sizeof *particle);
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
-    int status = c->nstaged ? sap_context_settle(c) : SAPPORO_OK;
-    if (!status && sap_jstore_has(&c->host, address)) {
+    int status = SAPPORO_OK;
+    if (c->nstaged) sap_context_settle(c);
+    if (sap_jstore_has(&c->host, address)) {
         read_back(c, address, predicted, particle);
     } else {
-        if (!status) status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
+        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
         for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
             for (int axis = 0; axis < 3; axis++) particle->derivative[k][axis] = NAN;
         particle->mass = particle->time = NAN;
@@ -450,13 +440,11 @@ int sapporo_clear_particles(sapporo *c)
 {
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
-    const int status = sap_context_settle(c);
-    if (!status) {
-        const uint64_t version = c->host.version;
-        sap_jstore_free(&c->host);
-        c->host.version = version + 1; /* goes on rising: what engines remember of old tiles never fits new ones */
-        c->host.cleared = c->host.version;
-    }
+    sap_context_settle(c);
+    const uint64_t version = c->host.version;
+    sap_jstore_free(&c->host);
+    c->host.version = version + 1; /* goes on rising: what engines remember of old tiles never fits new ones */
+    c->host.cleared = c->host.version;
     sap_unlock(&c->busy);
-    return status;
+    return SAPPORO_OK;
 }
