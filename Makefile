@@ -30,6 +30,7 @@ FFLAGS   ?= -O2
 SANITIZE ?=
 OPENMP   ?= $(if $(findstring thread,$(SANITIZE)),0,1)
 WERROR   ?= 0
+FAULTS   ?= 0
 V        ?= 0
 TESTS    ?=
 EXCEPT   ?=
@@ -69,8 +70,14 @@ endif
 # The bits of results depend on these; -fno-tree-slp-vectorize avoids a miscompilation by gcc (docs/building.md).
 ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno $(NO_SLP)
 
+# Driver calls that fail when SAPPORO_FAULT says so (docs/contributing.md): for tests, never for users.
+ifeq ($(FAULTS),1)
+FAULTS_DEFINED := -DSAP_FAULTS=1 -fPIC
+FAULTS_SOURCE  := test/support/faulty_driver.c
+endif
+
 COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(OPENMP_FLAGS) $(SANITIZE_FLAGS) \
-          -Iinclude $(CPPFLAGS)
+          $(FAULTS_DEFINED) -Iinclude $(CPPFLAGS)
 FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
 FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
 FLAGS_examples := -Iexamples/common
@@ -103,7 +110,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(AVX2_FLAGS) $
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
-LIB_SOURCES  := $(sort $(wildcard lib/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c)))
+LIB_SOURCES  := $(sort $(wildcard lib/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 TOOL         := $(sort $(wildcard examples/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/common/*.c))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
@@ -235,4 +242,5 @@ help:
 	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
 	@echo 'make cuda-budget         records what registers the GPU kernels take'
 	@echo 'OPENMP=0                 one thread; SANITIZE=address,undefined or thread'
+	@echo 'FAULTS=1                 GPU calls that fail on demand, to test clients (docs/contributing.md)'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

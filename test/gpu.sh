@@ -130,7 +130,7 @@ step_build() {
 }
 
 # On GPUs, and nowhere else: without a device these fail.
-ON_GPU="accuracy bits environment accum predictor jstore jstore_alloc native_jobs native_threads g6 g6_results"
+ON_GPU="accuracy bits environment accum predictor jstore jstore_alloc native_jobs native_threads g6 g6_results driver faults"
 
 # What tests said, the last of it.
 keep_logs() {

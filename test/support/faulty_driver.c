@@ -1,6 +1,7 @@
 /* faulty_driver.c - see faulty_driver.h. */
 #include "faulty_driver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,17 @@ enum { FAULTY_DEVICES_MOST = 64 };
 
 struct faulty_state faulty;
 
+const struct faulty_kind faulty_kinds[] = {{"memory", SAP_DRIVER_MEMORY},
+                                           {"launch", SAP_DRIVER_LAUNCH},
+                                           {"lost", SAP_DRIVER_LOST},
+                                           {"error", SAP_DRIVER_ERROR},
+                                           {NULL, 0}};
+
 static const struct sap_driver *inner;
 static struct sap_driver table;
 static long fail_at;
 static int fail_with;
+static int tell; /* of the first call that fails, on stderr */
 static atomic_int lost[FAULTY_DEVICES_MOST], opens[FAULTY_DEVICES_MOST];
 
 /* Whose device an open device, a memory, a stream ... is; in no order.  Functions go with their module, `parent`. */
@@ -81,10 +89,12 @@ static void disown(const void *thing)
 static int fail(int status, int number, const char *call)
 {
     const char *none = NULL;
-    (void)atomic_compare_exchange_strong(&faulty.failed_call, &none, call);
+    const int first = atomic_compare_exchange_strong(&faulty.failed_call, &none, call);
+    if (first) faulty.failed_device = number;
     atomic_fetch_add(&faulty.failed, 1);
     (void)snprintf(error, sizeof error, "faulty driver: %s on device %d fails with status %d", call, number, status);
     is_ours = 1;
+    if (first && tell) (void)fprintf(stderr, "SAPPORO_FAULT: call %ld: %s\n", fail_at, error);
     return status;
 }
 
@@ -93,6 +103,7 @@ static int judge_number(int number, const char *call)
 {
     const int known = number >= 0 && number < FAULTY_DEVICES_MOST;
     const long n = atomic_fetch_add(&faulty.calls, 1) + 1;
+    if (known && opens[number] == 0) lost[number] = 0; /* nobody holds the broken context any more */
     if (known && lost[number]) return fail(SAP_DRIVER_LOST, number, call);
     if (n != fail_at) return SAP_DRIVER_OK;
     if (known && fail_with == SAP_DRIVER_LOST) lost[number] = 1;
@@ -127,7 +138,6 @@ static int open_device(int number, struct sap_dev **dev)
 {
     *dev = NULL;
     const int known = number >= 0 && number < FAULTY_DEVICES_MOST;
-    if (known && opens[number] == 0) lost[number] = 0; /* nobody holds the broken context any more */
     int status = judge_number(number, "open");
     /* Nothing is broken where nothing is open. */
     if (status && known && opens[number] == 0) lost[number] = 0;
@@ -395,4 +405,33 @@ void faulty_plan(long n, int status)
     faulty.failed_call = NULL;
     fail_at = n;
     fail_with = status;
+}
+
+/* ---------------------------------------------------------------- for libraries built with FAULTS=1 */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct sap_driver *from_environment = &sap_driver_cuda;
+
+static void read_environment(void)
+{
+    const char *text = getenv("SAPPORO_FAULT");
+    char *end = NULL;
+    const long n = text ? strtol(text, &end, 10) : 0;
+    int status = text && !*end ? SAP_DRIVER_ERROR : SAP_DRIVER_OK;
+    for (const struct faulty_kind *k = faulty_kinds; k->name && text; k++)
+        if (*end == ':' && strcmp(end + 1, k->name) == 0) status = k->status;
+    if (!text || !*text) return;
+    if (n < 1 || status == SAP_DRIVER_OK) {
+        (void)fprintf(stderr, "SAPPORO_FAULT is '%s'; it may be n, n:memory, n:launch, n:lost or n:error\n", text);
+        return;
+    }
+    from_environment = faulty_wrap(&sap_driver_cuda);
+    faulty_plan(n, status);
+    tell = 1;
+}
+
+const struct sap_driver *faulty_from_environment(void)
+{
+    (void)pthread_once(&once, read_environment);
+    return from_environment;
 }

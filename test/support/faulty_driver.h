@@ -24,12 +24,25 @@ struct faulty_state {
     atomic_long calls;                 /* that could fail, since faulty_plan */
     atomic_int failed;                 /* calls that were made to fail, later ones on a lost device too */
     _Atomic(const char *) failed_call; /* the first of them, such as "copy_in"; NULL: none */
+    atomic_int failed_device;          /* its device */
 };
 
 extern struct faulty_state faulty;
 
+/* The kinds of faults by their names: "memory", "launch", "lost", "error"; the last is NULL. */
+extern const struct faulty_kind {
+    const char *name;
+    int status;
+} faulty_kinds[];
+
 /* The table over `inner`; one at a time, nothing may be open. */
 const struct sap_driver *faulty_wrap(const struct sap_driver *inner);
+
+/*
+ * CUDA's table with the fault that SAPPORO_FAULT asks for, "n" or "n:memory" (launch, lost, error), or as it is if
+ * that asks for none: for libraries built with FAULTS=1.  The variable is read once; stderr tells of the fault.
+ */
+const struct sap_driver *faulty_from_environment(void);
 
 /* The n-th call from here that can fail (1: the next) gives `status`; n = 0: none does.  Devices are well again. */
 void faulty_plan(long n, int status);

@@ -1,0 +1,19 @@
+/*
+ * stub_kernels.h - kernels for the stub driver that write results with the number of the launch instead of a force: so
+ * stale results show, and lists are empty.
+ */
+#ifndef STUB_KERNELS_H
+#define STUB_KERNELS_H
+
+#include "driver.h"
+
+/* Names of all images that the host flow loads; their bytes mean nothing. */
+extern const struct sap_embedded stub_kernels;
+
+/* For stub.on_launch.  Sums are the serial number on each device, nearest neighbours have index 0. */
+void stub_kernel(const char *name, const struct sap_launch *launch);
+
+/* Of the last launch that wrote sums; the next one is higher. */
+double stub_serial(void);
+
+#endif
