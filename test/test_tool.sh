@@ -16,6 +16,7 @@ for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\)=.*/\1/p'); do unset "$name
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_tool.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
+export XDG_CONFIG_HOME="$work/config" # the user's tuning file is not ours
 failures=0
 
 fail() {
@@ -67,7 +68,7 @@ expect 2
 expect 2 nonsense
 contains err "unknown command 'nonsense'"
 expect 2 --nonsense
-for command in info check bench; do
+for command in info check bench tune; do
     expect 0 "$command" --help
     contains out "usage: sapporo $command"
     expect 2 "$command" --nonsense
@@ -138,6 +139,59 @@ if "$tool" info --json | grep -q '"absent": {[^}]*"cuda"'; then gpu=1; else gpu=
 bench $gpu --backend cuda --suite --max-n 1024
 contains out 'all pairs, ds'
 expect 2 bench --devices 0,-1
+
+# ---- tune
+expect 0 tune --backend cpu
+contains out '^Nothing to tune: the CPU engine'
+if [ "$gpu" = 1 ]; then
+    expect 0 tune
+    contains out '^Nothing to tune: .* no GPU'
+    contains out '^  cuda '
+    expect 1 tune --backend cuda
+    contains err 'there is no device 0 of cuda'
+fi
+[ ! -e "$XDG_CONFIG_HOME" ] || fail 'a tuning file was written, though nothing was tuned'
+expect 2 tune --precision quad
+
+# The rest over a libcuda.so.1 that we make, whose kernels do nothing: times mean nothing then.
+fake=$work/fake
+mkdir "$fake"
+# shellcheck disable=SC2086 # CC may be a command with arguments
+if [ "$gpu" = 1 ] && (cd "$here/.." && ${CC:-cc} -std=c11 -O1 -shared -fPIC -Ilib -Iinclude \
+    -o "$fake/libcuda.so.1" test/support/fake_libcuda.c) 2>/dev/null; then
+    export LD_LIBRARY_PATH="$fake" FAKE_CUDA_IDLE=1 FAKE_CUDA_DEVICES=1
+    if "$tool" info | grep -q 'Fake 0'; then
+        file=$work/config/sapporo/tune
+        expect 0 tune --quick --precision ds --maps "$work/maps"
+        contains out '^\[cuda Fake 0 sm_86\] ds'
+        contains out "^written to $file"
+        grep -q '^ds.cpu_below_nj [0-9]' "$file" || fail 'the tuning file has no cpu_below_nj'
+        for map in shapes active cpu_or_device; do
+            [ "$(wc -l <"$work/maps/$map.csv")" -gt 10 ] || fail "map $map has hardly any lines"
+        done
+        printf '%s\n' 'sapporo tune 1' '# of mine' '[cuda Other sm_70]' 'ds.few_cost 9' '[cuda Fake 0 sm_86]' \
+            'dp.new_key 4' 'dp.fill_cost 17' '# end' '[opencl X]' 'any thing' >"$work/tune"
+        export SAPPORO_TUNE="$work/tune"
+        expect 0 tune --quick --precision dp
+        for line in '# of mine' 'ds.few_cost 9' 'dp.new_key 4' '# end' '[opencl X]' 'any thing'; do
+            grep -qxF "$line" "$work/tune" || fail "tuning lost the line '$line'"
+        done
+        [ "$(grep -c '^dp.fill_cost' "$work/tune")" = 1 ] || fail 'a number is there twice, or not at all'
+        contains out '^  fill_cost  *17 ' # what was in the file is where the search begins
+        [ "$(echo "$work"/tune*)" = "$work/tune" ] || fail 'tuning left files behind'
+        cp "$file" "$work/kept"
+        export SAPPORO_TUNE=frozen
+        expect 0 tune --quick --precision sp
+        unset SAPPORO_TUNE
+        contains out '^nothing was written'
+        cmp -s "$file" "$work/kept" || fail 'a frozen file was written'
+        echo 'not ours' >"$work/letter"
+        expect 1 tune --output "$work/letter"
+        contains err 'no tuning file'
+        expect 1 tune --device 1
+    fi
+    unset LD_LIBRARY_PATH FAKE_CUDA_IDLE FAKE_CUDA_DEVICES
+fi
 
 if [ "$failures" -gt 0 ]; then
     echo "test_tool: $failures failures" >&2

@@ -129,7 +129,7 @@ static void add_cases(case_list *list, const request *asked)
 {
     bench_case what = {.repeat = asked->repeat, .min_time = asked->min_time};
     snprintf(what.label, sizeof what.label, "%s", asked->label);
-    what.what.backend = backend_from_name(asked->backend.word[0]);
+    what.what.backend = backend_in_use(backend_from_name(asked->backend.word[0]));
     what.what.ndevices = asked->devices.n;
     memcpy(what.what.device, asked->devices.value, sizeof what.what.device);
     what.list_length = asked->list_length;

@@ -152,6 +152,6 @@ int check_main(int argc, char **argv)
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     if (!to.json)
         printf("libsapporo %s, models of %d stars; errors are relative to the true vector\n", sapporo_version(), n);
-    check_all(&to, backend_from_name(backend.word[0]), &precisions, &isas, n);
+    check_all(&to, backend_in_use(backend_from_name(backend.word[0])), &precisions, &isas, n);
     return verdict(&to);
 }

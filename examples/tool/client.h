@@ -68,6 +68,12 @@ void settings_devices(const settings *what, char *text, size_t room);
 /* The kind of engine that the settings give, or "" with the reason in `why`. */
 void settings_kind(const settings *what, char *kind, size_t kind_room, char *why, size_t why_room);
 
+/*
+ * The backend that automatic choice opens, or the one asked for.  Named, it stays: no tuning file puts the CPU in its
+ * place at small forces, so that what is measured or checked is one engine.
+ */
+sapporo_backend backend_in_use(sapporo_backend asked);
+
 /* Sets or, for NULL and "", removes a variable of the environment that the library reads. */
 void set_environment(const char *name, const char *value);
 

@@ -173,6 +173,16 @@ void settings_kind(const settings *what, char *kind, size_t kind_room, char *why
     native_close(probe);
 }
 
+sapporo_backend backend_in_use(sapporo_backend asked)
+{
+    const settings what = {.backend = asked};
+    if (asked != SAPPORO_BACKEND_AUTO) return asked;
+    client *probe = native_open(&what);
+    const sapporo_backend found = sapporo_get_backend(probe->context);
+    native_close(probe);
+    return found;
+}
+
 void set_environment(const char *name, const char *value)
 {
     if (value != NULL && value[0] != '\0')

@@ -4,6 +4,7 @@
  *     sapporo info     what is here, and what the library would use
  *     sapporo check    are the forces of this machine right, and the same each time?
  *     sapporo bench    how fast are they?
+ *     sapporo tune     how can they be faster on this GPU?
  *
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */
@@ -20,6 +21,7 @@ static const struct {
     {"info", info_main, "what is here, what would be chosen, and why"},
     {"check", check_main, "tests accuracy and reproducibility of this machine against an independent sum"},
     {"bench", bench_main, "measures the speed of forces and of the calls around them"},
+    {"tune", tune_main, "measures what a GPU's forces are cut by, and where the CPU is faster; writes the tuning file"},
 };
 enum { NCOMMANDS = sizeof COMMANDS / sizeof COMMANDS[0] };
 

@@ -7,5 +7,6 @@
 int info_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
+int tune_main(int argc, char **argv);
 
 #endif

@@ -8,6 +8,7 @@
  *
  *   FAKE_CUDA_DEVICES   how many, default 2
  *   FAKE_CUDA_INIT      the result of cuInit
+ *   FAKE_CUDA_IDLE      1: every other kernel is there too and does nothing
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver_cuda_api.h"
@@ -31,7 +32,7 @@ struct CUevent_st {
 };
 
 struct CUfunc_st {
-    int crashes, shared;
+    int crashes, idle, shared;
 };
 
 static struct CUctx_st primary[2];
@@ -335,18 +336,20 @@ CALL(cuModuleLoadData, sap_cu_module *module, const void *image)
 {
     const uint32_t fat_binary = 0xba55ed50U;
     if (memcmp(image, ".version", 8) != 0 && memcmp(image, &fat_binary, 4) != 0) return INVALID_IMAGE;
-    return make(module, 2 * sizeof(struct CUfunc_st));
+    return make(module, 3 * sizeof(struct CUfunc_st));
 }
 
 CALL(cuModuleUnload, sap_cu_module module) { return unmake(module); }
 
 CALL(cuModuleGetFunction, sap_cu_function *function, sap_cu_module module, const char *name)
 {
-    sap_cu_function both = (sap_cu_function)(void *)module;
-    if (strcmp(name, "add") != 0 && strcmp(name, "crash") != 0) return NOT_FOUND;
-    *function = &both[name[0] == 'c'];
-    (*function)->crashes = name[0] == 'c';
-    (*function)->shared = 49152;
+    sap_cu_function all = (sap_cu_function)(void *)module;
+    const int crashes = strcmp(name, "crash") == 0, idle = !crashes && strcmp(name, "add") != 0;
+    if (idle && !number_of("FAKE_CUDA_IDLE", 0)) return NOT_FOUND;
+    *function = &all[crashes + 2 * idle];
+    (*function)->crashes = crashes;
+    (*function)->idle = idle; /* one for all of them: it keeps the most shared memory that any was given */
+    if (!idle || (*function)->shared == 0) (*function)->shared = 49152;
     return need();
 }
 
@@ -359,7 +362,7 @@ CALL(cuFuncGetAttribute, int *value, int attribute, sap_cu_function function)
 CALL(cuFuncSetAttribute, sap_cu_function function, int attribute, int value)
 {
     if (attribute != 8 || value > 101376) return INVALID_VALUE;
-    function->shared = value;
+    if (!function->idle || value > function->shared) function->shared = value;
     return need();
 }
 
@@ -392,7 +395,7 @@ CALL(cuLaunchKernel, sap_cu_function function, unsigned x, unsigned y, unsigned 
     if (shared > (unsigned)function->shared) return INVALID_VALUE;
     if (function->crashes)
         c->broken = 1; /* found by the next call */
-    else
+    else if (!function->idle)
         add(arguments);
     return 0;
 }

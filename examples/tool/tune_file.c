@@ -1,0 +1,139 @@
+/*
+ * tune_file.c - writes the tuning file; what is in it is told in docs/api.md.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tune.h"
+#include "util.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char FIRST_LINE[] = "sapporo tune 1";
+
+static int fail(char *error, size_t room, const char *path, const char *what)
+{
+    snprintf(error, room, "%s: %s", path, what);
+    return -1;
+}
+
+void tune_default_place(char *path, size_t room)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int length = 0;
+    path[0] = '\0';
+    if (config != NULL && config[0] == '/')
+        length = snprintf(path, room, "%s/sapporo/tune", config);
+    else if (home != NULL && home[0] != '\0')
+        length = snprintf(path, room, "%s/.config/sapporo/tune", home);
+    if (length < 0 || (size_t)length >= room) path[0] = '\0';
+}
+
+int tune_make_folder(const char *path, char *error, size_t room)
+{
+    char folder[TUNE_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *c = folder; *c != '\0'; c++) {
+        if (c[1] != '/' && c[1] != '\0') continue;
+        const char end = c[1];
+        c[1] = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) return fail(error, room, folder, strerror(errno));
+        c[1] = end;
+    }
+    return 0;
+}
+
+static int make_folder_of(const char *path, char *error, size_t room)
+{
+    char folder[TUNE_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder) return 0;
+    *slash = '\0';
+    return tune_make_folder(folder, error, room);
+}
+
+int tune_file_check(const char *path, char *error, size_t room)
+{
+    char line[64] = "";
+    FILE *file = fopen(path, "r");
+    if (file == NULL && errno == ENOENT) return 0;
+    if (file == NULL) return fail(error, room, path, strerror(errno));
+    const int found = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    line[strcspn(line, "\r\n")] = '\0';
+    if (!found || strcmp(line, FIRST_LINE) != 0)
+        return fail(error, room, path, "this is no tuning file of this version; remove it, or name another");
+    return 0;
+}
+
+/* 1 if a line sets one of the numbers that are written now. */
+static int is_replaced(const char *line, sapporo_precision precision, const tuning *numbers)
+{
+    char key[TUNE_KEY + 8];
+    line += strspn(line, " \t");
+    const size_t length = strcspn(line, " \t\r\n");
+    for (int k = 0; k < numbers->n; k++) {
+        snprintf(key, sizeof key, "%s.%s", precision_name(precision), numbers->key[k]);
+        if (strlen(key) == length && strncmp(key, line, length) == 0) return 1;
+    }
+    return 0;
+}
+
+/* 1 if a line begins the section of the device, 0 if another one, -1 if none. */
+static int begins_section(const char *line, const char *device)
+{
+    line += strspn(line, " \t");
+    if (*line != '[') return -1;
+    const size_t length = strlen(device);
+    return strncmp(line + 1, device, length) == 0 && line[1 + length] == ']';
+}
+
+static void write_numbers(FILE *to, sapporo_precision precision, const tuning *numbers)
+{
+    for (int k = 0; k < numbers->n; k++)
+        fprintf(to, "%s.%s %.6g\n", precision_name(precision), numbers->key[k], numbers->value[k]);
+}
+
+/* Copies what is there, with the numbers in their section. */
+static void rewrite(FILE *from, FILE *to, sapporo_precision precision, const tuning *numbers)
+{
+    char line[1024];
+    int inside = 0, written = 0, whole = 1;
+    if (from == NULL) fprintf(to, "%s\n# written by: sapporo tune\n", FIRST_LINE);
+    while (from != NULL && fgets(line, sizeof line, from) != NULL) {
+        const int section = begins_section(line, numbers->device);
+        if (section >= 0) inside = section;
+        if (!inside || !is_replaced(line, precision, numbers)) fputs(line, to);
+        whole = strchr(line, '\n') != NULL;
+        if (section != 1) continue;
+        if (!whole) fputc('\n', to);
+        write_numbers(to, precision, numbers);
+        whole = written = 1;
+    }
+    if (written) return;
+    fprintf(to, "%s\n[%s]\n", whole ? "" : "\n", numbers->device);
+    write_numbers(to, precision, numbers);
+}
+
+int tune_file_write(const char *path, sapporo_precision precision, const tuning *numbers, char *error, size_t room)
+{
+    char fresh[TUNE_PATH + 32];
+    if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
+    snprintf(fresh, sizeof fresh, "%s.new.%ld", path, (long)getpid());
+    FILE *from = fopen(path, "r"), *to = fopen(fresh, "w");
+    int bad = to == NULL ? errno : 0;
+    if (to != NULL) {
+        rewrite(from, to, precision, numbers);
+        if (fflush(to) != 0 || fsync(fileno(to)) != 0) bad = errno;
+        if (fclose(to) != 0 && bad == 0) bad = errno;
+    }
+    if (from != NULL) fclose(from);
+    if (bad == 0 && rename(fresh, path) != 0) bad = errno;
+    if (bad == 0) return 0;
+    if (to != NULL) remove(fresh);
+    return fail(error, room, path, strerror(bad));
+}
