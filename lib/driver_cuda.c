@@ -51,7 +51,7 @@ enum {
     MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 /* CUfunction_attribute */
 };
 
-enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 200000 };
+enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 5000000 };
 
 static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
 

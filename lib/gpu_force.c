@@ -296,6 +296,7 @@ static int start_all(struct sap_store *store, struct sap_force *force, unsigned 
     TRY(sap_gpu_store_update(store));
     force->gathered = force->complete = 0;
     for (int k = 0; k < n; k++) {
+        force->superpackets[k] = sap_gpu_slots_below(&store->share[k], force->nj);
         store->at = k;
         TRY(d->enter(store->share[k].device->dev));
         const int status = start_device(store, force, k, extra);

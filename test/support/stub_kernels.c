@@ -1,6 +1,7 @@
 /* stub_kernels.c - see stub_kernels.h. */
 #include "stub_kernels.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ double stub_serial(void) { return (double)atomic_load(&serial); }
 
 static void *memory(const struct sap_launch *l, int argument) { return stub_memory(l->argument[argument].value); }
 
-/* finish_sums(record, out, force, parts) */
+/* finish_sums(record, out, force, parts): a sum of no superpackets shows as NaN, since sessions ask for none */
 static void write_sums(const struct sap_launch *l)
 {
     struct sap_gpu_force f;
@@ -32,13 +33,14 @@ static void write_sums(const struct sap_launch *l)
     double *out = memory(l, 1);
     const double value = (double)(atomic_fetch_add(&serial, 1) + 1);
     memcpy(&f, l->argument[2].value, sizeof f);
+    const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* of several devices some may have none */
     const size_t n = (size_t)f.out_rows;
     sap_accum_clear(&a);
-    sap_accum_add(&a, value);
+    sap_accum_add(&a, sum);
     for (size_t q = 0; q < SUMS; q++)
         for (size_t i = 0; i < n; i++) {
             if (!f.accumulate) {
-                out[q * n + i] = value;
+                out[q * n + i] = sum;
                 continue;
             }
             double *const at = out + q * 6 * n + i;
