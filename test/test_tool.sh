@@ -150,8 +150,13 @@ if [ "$gpu" = 1 ]; then
     expect 1 tune --backend cuda
     contains err 'there is no device 0 of cuda'
 fi
-[ ! -e "$XDG_CONFIG_HOME" ] || fail 'a tuning file was written, though nothing was tuned'
 expect 2 tune --precision quad
+[ ! -e "$XDG_CONFIG_HOME" ] || fail 'a tuning file was written, though nothing was tuned'
+if [ "$gpu" = 0 ]; then
+    expect 0 tune --quick --precision ds
+    expect 0 info
+    contains out "tuning of .*; from $work/config/sapporo/tune"
+fi
 
 # The rest over a libcuda.so.1 that we make, whose kernels do nothing: times mean nothing then.
 fake=$work/fake
@@ -166,6 +171,8 @@ if [ "$gpu" = 1 ] && (cd "$here/.." && ${CC:-cc} -std=c11 -O1 -shared -fPIC -Ili
         contains out '^\[cuda Fake 0 sm_86\] ds'
         contains out "^written to $file"
         grep -q '^ds.cpu_below_nj [0-9]' "$file" || fail 'the tuning file has no cpu_below_nj'
+        expect 0 info
+        contains out "tuning of .*; from $file"
         for map in shapes active cpu_or_device; do
             [ "$(wc -l <"$work/maps/$map.csv")" -gt 10 ] || fail "map $map has hardly any lines"
         done
