@@ -298,13 +298,12 @@ static void g6_force(int ni, int lasthalf2)
 {
     const double serial = stub_serial();
     const int sure = faulty.failed > 0 && walk.status != SAP_DRIVER_LOST;
-    int *const nearest = got.nearest;
     memset(&got, 0x11, sizeof got);
     assert_int_equal(g6_set_ti(ID, 0), 0);
     g6calc_firsthalf(ID, SMALL, ni, indices, x, v, got.acc, got.jerk, got.pot, 1e-4, h2);
-    const int rc = lasthalf2
-                       ? g6calc_lasthalf2(ID, SMALL, ni, indices, x, v, 1e-4, h2, got.acc, got.jerk, got.pot, nearest)
-                       : g6calc_lasthalf(ID, SMALL, ni, indices, x, v, 1e-4, h2, got.acc, got.jerk, got.pot);
+    const int rc =
+        lasthalf2 ? g6calc_lasthalf2(ID, SMALL, ni, indices, x, v, 1e-4, h2, got.acc, got.jerk, got.pot, got.nearest)
+                  : g6calc_lasthalf(ID, SMALL, ni, indices, x, v, 1e-4, h2, got.acc, got.jerk, got.pot);
     if (rc != 0) {
         assert_int_equal(rc, -1);
         assert_true(faulty.failed > 0 && !sure);
@@ -420,6 +419,7 @@ static void on_stub(int devices)
     sap_gpu_unload_idle(sap_process.cuda_driver);
     assert_true(stub_idle());
     assert_int_equal(stub.outside, 0);
+    assert_true(stub_launches("predict_ds") > 0 && stub_launches("list_sort") > 0); /* the session asks for them */
     sap_process.cuda_driver = NULL;
     sap_process.cuda_kernels = NULL;
 }
