@@ -39,6 +39,11 @@ void sap_accum_add(struct sap_accum *a, double x) { sap_deposit(&a->unit, a->lim
 
 void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from)
 {
+    if (into->unit == from->unit) { /* as mostly: nothing has to be raised */
+        for (int k = 0; k < SAP_LIMBS; k++) into->limb[k] += from->limb[k];
+        into->special += from->special;
+        return;
+    }
     struct sap_accum other = *from;
     sap_merge(&into->unit, into->limb, &into->special, &other.unit, other.limb, &other.special);
 }

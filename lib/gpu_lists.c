@@ -153,6 +153,8 @@ static int build(struct sap_gpu_work *w)
         return sap_gpu_refuse(s->store, SAP_DRIVER_MEMORY, "more than 2^31 neighbours of one part of a force");
     TRY(sap_gpu_reserve(d, h->device->dev, &w->entry, ((size_t)entries + 1) * sizeof(int32_t)));
     TRY(reserve_entries(s, (size_t)entries));
+    if (entries > 0) /* candidates that do not belong into a list leave gaps, which travel too */
+        TRY(d->fill(h->stream, w->entry.mem, 0, 0, (size_t)entries * sizeof(int32_t)));
     TRY(launch_build(w, c->hits));
     w->first = s->part->entries;
     s->part->entries += (size_t)entries;

@@ -54,10 +54,19 @@ static void join_nearest(struct sap_force *f, int i)
     }
 }
 
+/* Merging and rounding a row takes a microsecond of one thread. */
+static int join_threads(int rows)
+{
+    enum { ROWS_A_THREAD = 64, AT_MOST = 16 };
+    const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
+    const int wanted = rows / ROWS_A_THREAD;
+    return wanted < 2 ? 1 : sap_threads_now(wanted < most ? wanted : most);
+}
+
 /* Rows of what must be joined; by a few threads where there are many. */
 static void join_rows(struct sap_force *f, int from, int to)
 {
-    const int threads = sap_threads_for_rows(f->accumulate ? 16 * (to - from) : to - from);
+    const int threads = f->accumulate ? join_threads(to - from) : sap_threads_for_rows(to - from);
     const int nearest = (f->have & SAP_EXTRA_NEAREST) != 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
@@ -79,18 +88,27 @@ static int wait_for(struct sap_force *f, int k, struct sap_event *e)
     return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
 }
 
-/* Rows that are complete once more than `from` are; waits for them. */
+/* The part of a device's rows that has more than `from` of them; p->parts: all. */
+static int part_beyond(const struct sap_gpu_part *p, int from)
+{
+    int k = 0;
+    while (k < p->parts && p->ready_rows[k] <= from) k++;
+    return k;
+}
+
+/* Rows that are complete on all devices once more than `from` are; waits for them. */
 static int wait_rows(struct sap_force *f, int from, int *rows)
 {
-    struct sap_gpu_part *p = &f->part[0];
     *rows = f->request.ni;
-    for (int k = 0; k < p->parts && f->set->n == 1; k++)
-        if (p->ready_rows[k] > from) {
-            *rows = p->ready_rows[k];
-            return wait_for(f, 0, p->ready[k]);
-        }
     for (int k = 0; k < f->set->n; k++) {
-        const int status = wait_for(f, k, f->part[k].done);
+        const struct sap_gpu_part *p = &f->part[k];
+        const int part = part_beyond(p, from);
+        if (part < p->parts && p->ready_rows[part] < *rows) *rows = p->ready_rows[part];
+    }
+    for (int k = 0; k < f->set->n; k++) {
+        const struct sap_gpu_part *p = &f->part[k];
+        const int part = part_beyond(p, *rows - 1);
+        const int status = wait_for(f, k, part < p->parts ? p->ready[part] : p->done);
         if (status) return status;
     }
     return SAPPORO_OK;
