@@ -117,7 +117,7 @@ EXAMPLES     := $(sort $(wildcard examples/*.c))
 FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort $(wildcard examples/*.f90))))
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
-LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o
+LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
 LIBRARIES   := sapporo g6
 PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -153,6 +153,8 @@ $(B)/lib/npipes_48.o: lib/npipes.c
 $(B)/lib/embedded_cuda.o: $(CUDA_DIR)/embedded.c
 	@mkdir -p $(@D) && echo '$(CUDA_DIR)' >$(B)/cuda
 	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
+
+include kernels_ocl/opencl.mk
 
 OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)

@@ -18,7 +18,7 @@ enum {
 SAP_INLINE void scatter(double *store, const double *word, int w)
 {
     const sap_gpu_update *u = (const sap_gpu_update *)word;
-    const int sp = u->local / SAP_GPU_SUPERPACKET, a = u->local % SAP_GPU_SUPERPACKET;
+    const int sp = u->at / SAP_GPU_SUPERPACKET, a = u->at % SAP_GPU_SUPERPACKET;
     double *at = store + (size_t)sp * SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET;
     if (w < SAP_GPU_TAGS) {
         at[(size_t)w * SAP_GPU_SUPERPACKET + a] = word[w];

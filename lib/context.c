@@ -7,7 +7,7 @@
 #include "context_private.h"
 #include "process.h"
 
-const struct sap_engine *const sap_engines[] = {&sap_engine_cuda, &sap_engine_cpu, NULL};
+const struct sap_engine *const sap_engines[] = {&sap_engine_cuda, &sap_engine_opencl, &sap_engine_cpu, NULL};
 
 static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
                                             [SAPPORO_BACKEND_CUDA] = "cuda",
@@ -71,7 +71,8 @@ static int choose_engine(sapporo *c)
     for (int k = 0; sap_engines[k]; k++) {
         const struct sap_engine *engine = sap_engines[k];
         if (c->settings.backend != SAPPORO_BACKEND_AUTO && c->settings.backend != engine->backend) continue;
-        if (engine->count() == 0) {
+        const int named = c->settings.backend_given || !engine->automatic;
+        if ((named ? engine->count() : engine->automatic()) == 0) {
             (void)snprintf(why, sizeof why, "%s", engine->absent ? engine->absent() : "it has no device");
             status = SAPPORO_ERR_DEVICE;
             sap_log(SAPPORO_LOG_INFO, "%s is not used: %s", engine->name, why);

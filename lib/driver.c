@@ -17,6 +17,11 @@ const struct sap_driver *sap_driver_for_cuda(void)
 #endif
 }
 
+const struct sap_driver *sap_driver_for_opencl(void)
+{
+    return sap_process.opencl_driver ? sap_process.opencl_driver : &sap_driver_opencl;
+}
+
 const struct sap_embedded *sap_kernels_for_cuda(void)
 {
     return sap_process.cuda_kernels ? sap_process.cuda_kernels : &sap_embedded_cuda;

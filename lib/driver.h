@@ -2,8 +2,8 @@
  * driver.h - the small driver API over which engine_gpu.c works: devices, memory, copies, kernels, streams, events.
  *
  * No particle is in here.  One table a vendor's interface: driver_cuda.c loads
- * libcuda at run time, so neither building nor starting needs it.  Tests bring
- * tables of their own (a stub, and one that fails at the n-th call).
+ * libcuda at run time, driver_opencl.c libOpenCL, so neither building nor
+ * starting needs them.  Tests bring tables of their own (a stub, and one that fails at the n-th call).
  *
  * Functions that can fail return a sap_driver_status and leave a text for the
  * calling thread in `error_text`.  All calls on one device must come from one
@@ -49,6 +49,7 @@ struct sap_device_properties {
     size_t l2; /* bytes of second-level cache, 0: unknown */
     int warp;  /* lanes */
     int has_fp64;
+    int vectors; /* 1: a CPU, on which one thread is best a group of its own that computes with vectors */
 };
 
 /* An argument of a kernel: memory (value is a struct sap_mem * or NULL, size 0), or `size` bytes by value. */
@@ -92,6 +93,13 @@ struct sap_driver {
                      size_t bytes); /* NULL: not supported */
     int (*fill)(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes);
 
+    /*
+     * Pinned memory that both the host and kernels touch, in stream order: before kernels read what the host wrote,
+     * and after kernels wrote what the host will read.  Both NULL: there is but one memory, nothing is to be done.
+     */
+    int (*pinned_to_device)(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+    int (*pinned_to_host)(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+
     int (*stream_create)(struct sap_dev *dev, struct sap_stream **s);
     void (*stream_destroy)(struct sap_stream *s);
     int (*stream_finish)(struct sap_stream *s); /* waits */
@@ -105,7 +113,7 @@ struct sap_driver {
     int (*stream_wait)(struct sap_stream *s, struct sap_event *e); /* work after this waits */
     int (*event_milliseconds)(struct sap_event *from, struct sap_event *to, float *ms);
 
-    /* `image` is what the build embedded (a fat binary for CUDA). */
+    /* `image` is what the build embedded (a fat binary for CUDA, a text for OpenCL). */
     int (*module_load)(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m);
     void (*module_unload)(struct sap_module *m);
     int (*function)(struct sap_module *m, const char *name, struct sap_function **f); /* belongs to the module */
@@ -120,8 +128,15 @@ struct sap_driver {
 /* The CUDA driver.  Always there; without libcuda.so.1 or a device it counts none and says why. */
 extern const struct sap_driver sap_driver_cuda;
 
+/* The OpenCL driver.  Always there; without libOpenCL.so.1 or a device it counts none and says why. */
+extern const struct sap_driver sap_driver_opencl;
+
+/* Devices of the OpenCL driver that `auto` may take: the first so many, GPUs and accelerators. */
+int sap_opencl_automatic(void);
+
 /* The driver that the CUDA engine uses: the one above, or what a test has put into sap_process.cuda_driver. */
 const struct sap_driver *sap_driver_for_cuda(void);
+const struct sap_driver *sap_driver_for_opencl(void); /* the same, by opencl_driver */
 
 /* What the build made of kernels_cuda/NAME.cu: the code of that file's kernels for all architectures. */
 struct sap_image {
@@ -134,10 +149,10 @@ struct sap_image {
 struct sap_embedded {
     const struct sap_image *images;
     int count;
-    const char *archs; /* "sm_75 sm_80 ... compute_120" */
+    const char *archs; /* "sm_75 sm_80 ... compute_120"; "text": of kernels_ocl/, for the driver to compile */
     const char *why;   /* "" or "built without nvcc" */
 };
-extern const struct sap_embedded sap_embedded_cuda;
+extern const struct sap_embedded sap_embedded_cuda, sap_embedded_opencl;
 
 /* The kernels that the CUDA engine uses: those above, or what a test has put into sap_process.cuda_kernels. */
 const struct sap_embedded *sap_kernels_for_cuda(void);

@@ -117,6 +117,7 @@ struct sap_engine {
     const char *name;
     int (*count)(void);          /* devices; 0: none */
     const char *(*absent)(void); /* why there are none; NULL: there always are some */
+    int (*automatic)(void);      /* of them, those that may be used where no backend is named; NULL: all */
     int (*describe)(int number, sapporo_device *device);
     /* Opens on the devices that the settings name; on failure `why` tells. */
     int (*open)(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room);
@@ -135,6 +136,6 @@ struct sap_engine {
 /* The engines of this build in order of preference; ends with NULL. */
 extern const struct sap_engine *const sap_engines[];
 
-extern const struct sap_engine sap_engine_cpu, sap_engine_cuda;
+extern const struct sap_engine sap_engine_cpu, sap_engine_cuda, sap_engine_opencl;
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu_engine.h"
+#include "process.h"
 
 static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
 
@@ -20,7 +21,8 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
     device->has_fp64 = p.has_fp64;
     device->memory = (long long)p.memory;
     (void)snprintf(device->name, sizeof device->name, "%s", p.name);
-    (void)snprintf(device->detail, sizeof device->detail, "%s, %.44s, bus %s", p.architecture, p.uuid, p.bus);
+    (void)snprintf(device->detail, sizeof device->detail, "%s, %.44s%s%s", p.architecture, p.uuid,
+                   p.bus[0] ? ", bus " : "", p.bus);
     return SAPPORO_OK;
 }
 
@@ -97,7 +99,7 @@ static int cuda_describe(int number, sapporo_device *device)
 
 static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, set, why, room);
+    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
 }
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
@@ -112,3 +114,47 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .cpu_below = cpu_below,
                                            .store = &store_ops,
                                            .force = &force_ops};
+
+/* ------------------------------------------------------------------- OpenCL */
+
+static int opencl_count(void) { return sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl); }
+
+/* The CPU's own engine is better than OpenCL on CPUs. */
+static int opencl_automatic(void) { return sap_process.opencl_driver ? opencl_count() : sap_opencl_automatic(); }
+
+static const char *opencl_absent(void)
+{
+    return opencl_count() > 0 ? "OpenCL's only devices are CPUs, or without double precision"
+                              : sap_driver_for_opencl()->describe();
+}
+
+static int opencl_describe(int number, sapporo_device *device)
+{
+    return describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device);
+}
+
+static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    const struct sap_driver *driver = sap_driver_for_opencl();
+    const int automatic = settings->backend_given ? 0 : opencl_automatic();
+    int status = sap_gpu_open(driver, &sap_embedded_opencl, settings, automatic, set, why, room);
+    if (!status) status = sap_gpu_selftest(*set, &store_ops, &force_ops, why, room);
+    if (!status) return SAPPORO_OK;
+    sap_gpu_close(*set);
+    *set = NULL;
+    return status;
+}
+
+const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
+                                             .name = "opencl",
+                                             .count = opencl_count,
+                                             .absent = opencl_absent,
+                                             .automatic = opencl_automatic,
+                                             .describe = opencl_describe,
+                                             .open = opencl_open,
+                                             .close = sap_gpu_close,
+                                             .kind = kind,
+                                             .threads = threads,
+                                             .cpu_below = cpu_below,
+                                             .store = &store_ops,
+                                             .force = &force_ops};

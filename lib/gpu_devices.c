@@ -76,7 +76,7 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
     const struct sap_driver *driver;
-    int number, precision, users, lost;
+    int number, precision, users, lost, checked;
     struct sap_dev *dev;
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
@@ -110,10 +110,11 @@ static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_f
     return l->driver->function(l->module[module], name, f);
 }
 
-size_t sap_gpu_few_shared(const struct sap_device_set *set, int which)
+size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which)
 {
-    const size_t sums = (size_t)SAP_GPU_FEW_WARPS * (size_t)sap_gpu_few_ipt[which] * SAP_GPU_OUT_SUMS *
+    const size_t sums = (size_t)g->few_warps * (size_t)sap_gpu_few_ipt[which] * (size_t)g->few_columns *
                         (SAP_GPU_PACKETS + 1) * set->word;
+    if (g->few_columns == 0) return 0;
     return set->working * SAP_GPU_SUPERPACKET + sums;
 }
 
@@ -121,8 +122,9 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
 {
     const char *const p = precision_names[l->precision];
     struct sap_gpu_kernels *k = &l->kernels;
+    const struct sap_gpu_geometry *g = &k->geometry;
     int status = get_function(l, 0, &k->predict, "predict_%s", p);
-    for (int shape = 0; shape < SAP_GPU_SHAPES; shape++)
+    for (int shape = 0; shape < g->shapes; shape++)
         for (int near = 0; near < SAP_GPU_NEAR; near++)
             for (int zero = 0; zero < 2 && !status; zero++) {
                 status = get_function(l, 0, &k->many[shape][near][zero], "many%d_n%d_z%d_%s", sap_gpu_many_ipt[shape],
@@ -130,24 +132,36 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
                 if (!status)
                     status = get_function(l, 0, &k->few[shape][near][zero], "few%d_n%d_z%d_%s", sap_gpu_few_ipt[shape],
                                           near, zero, p);
-                if (!status &&
-                    l->driver->occupancy(k->many[shape][near][zero], SAP_GPU_MANY_THREADS, 0, &k->many_groups[shape]))
+                if (!status && l->driver->occupancy(k->many[shape][near][zero], (unsigned)g->many_threads, 0,
+                                                    &k->many_groups[shape]))
                     k->many_groups[shape] = 0;
-                if (!status && l->driver->occupancy(k->few[shape][near][zero], SAP_GPU_FEW_THREADS,
-                                                    sap_gpu_few_shared(set, shape), &k->few_groups[shape]))
+                if (!status && l->driver->occupancy(k->few[shape][near][zero], (unsigned)g->few_threads,
+                                                    sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
                     k->few_groups[shape] = 0;
             }
     return status;
 }
 
+static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_device_set *set,
+                                           const struct sap_device_properties *p)
+{
+    static const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS, 304, 512, 1024},
+                                         text = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS + 1, 256, 128, 256},
+                                         floats = {1, 1, 16, 1, 1, 0, 256, 128, 256},
+                                         doubles = {1, 1, 8, 1, 1, 0, 256, 128, 256};
+    if (strcmp(e->archs, "text") != 0) return cuda;
+    return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
+}
+
 /* On failure `why` tells, or else the driver does. */
-static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set, char *why,
-                size_t room)
+static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set,
+                const struct sap_device_properties *p, char *why, size_t room)
 {
     char force[16];
     struct sap_gpu_kernels *k = &l->kernels;
     (void)snprintf(force, sizeof force, "force_%s", precision_names[l->precision]);
     const char *const names[4] = {force, "store", "finish", "lists"};
+    k->geometry = geometry_of(e, set, p);
     int status = l->driver->open(l->number, &l->dev);
     for (int m = 0; m < 4 && !status; m++) {
         const struct sap_image *image = find_image(e, names[m]);
@@ -203,7 +217,7 @@ static int take_kernels(const struct sap_device_set *set, const struct sap_embed
     struct sap_gpu_loaded *l = entry(set, d->number);
     int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
     if (!l) (void)snprintf(why, room, "out of memory");
-    if (l && !l->dev) status = load(l, e, set, why, room);
+    if (l && !l->dev) status = load(l, e, set, &d->properties, why, room);
     if (!status)
         l->users++;
     else if (!why[0])
@@ -211,6 +225,7 @@ static int take_kernels(const struct sap_device_set *set, const struct sap_embed
     if (status && l) unload(l);
     sap_unlock(&sap_process.gpu_lock);
     d->kernels = status ? NULL : &l->kernels;
+    d->checked = status ? NULL : &l->checked;
     return status;
 }
 
@@ -355,10 +370,11 @@ static int open_device(struct sap_device_set *set, const struct sap_embedded *e,
 }
 
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
-                 struct sap_device_set **out, char *why, size_t room)
+                 int most, struct sap_device_set **out, char *why, size_t room)
 {
     int list[SAP_GPU_DEVICES];
-    const int count = sap_gpu_count(driver, kernels);
+    int count = sap_gpu_count(driver, kernels);
+    if (most > 0 && most < count) count = most;
     *out = NULL;
     if (s->order != 4) {
         (void)snprintf(why, room, "order %d is not in this version of the %s engine (order 4 is)", s->order,

@@ -24,10 +24,18 @@ enum {
 /* i-particles that a thread (many) or a warp (few) holds, by shape. */
 extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES], sap_gpu_few_ipt[SAP_GPU_SHAPES];
 
-enum { SAP_GPU_MANY_THREADS = 128, SAP_GPU_FEW_THREADS = 256, SAP_GPU_FEW_WARPS = SAP_GPU_FEW_THREADS / 32 };
+/* How kernels are cut into groups: CUDA's, OpenCL's on GPUs, OpenCL's on CPUs (properties.vectors). */
+struct sap_gpu_geometry {
+    int shapes;                    /* of force kernels that there are, of those above */
+    int many_threads, lanes;       /* of a group; i-particles side by side in a thread */
+    int few_threads, few_warps;    /* of a group; threads that hold i-particles of their own, or warps */
+    int few_columns;               /* of packet sums that an i-particle needs in shared memory; 0: it needs no memory */
+    unsigned stage, nearest, scan; /* threads of store_stage, finish_nearest, list_offsets */
+};
 
 /* The kernels of one precision on one device; they live as long as the process. */
 struct sap_gpu_kernels {
+    struct sap_gpu_geometry geometry;
     struct sap_function *predict, *clear, *stage, *sums, *nearest, *offsets, *fill, *sort;
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_NEAR][2], *few[SAP_GPU_SHAPES][SAP_GPU_NEAR][2];
     int many_groups[SAP_GPU_SHAPES];
@@ -40,6 +48,7 @@ struct sap_gpu_device {
     struct sap_dev *dev;
     struct sap_device_properties properties;
     const struct sap_gpu_kernels *kernels;
+    int *checked; /* whether the self-test has passed; kept with the kernels */
 };
 
 /* Numbers that choose launch shapes and the engine, of one precision: none can change a bit (gpu_shape.c). */
@@ -177,8 +186,9 @@ int sap_gpu_status(int driver_status);
 
 /* ---- devices ---- */
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels);
+/* most: only the first so many devices; 0: all. */
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
-                 struct sap_device_set **set, char *why, size_t room);
+                 int most, struct sap_device_set **set, char *why, size_t room);
 void sap_gpu_close(struct sap_device_set *set);
 
 /* A call found a device gone: it cannot be opened before all who have it open have closed it. */
@@ -187,8 +197,17 @@ void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device 
 /* Unloads kernels that no context uses, which are kept otherwise: for tests that look for leaks. */
 void sap_gpu_unload_idle(const struct sap_driver *driver);
 
+/* A small force on each device that this process has not tested yet, against double precision; a sapporo status. */
+int sap_gpu_selftest(struct sap_device_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
+                     char *why, size_t room);
+
 /* Dynamic shared memory of a few-kernel: a superpacket, and packet sums of each warp. */
-size_t sap_gpu_few_shared(const struct sap_device_set *set, int which);
+size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which);
+
+/* What pinned memory needs around kernels that touch it (lib/driver.h). */
+int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t bytes);
+int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                    size_t bytes);
 
 /* ---- memory; driver statuses ---- */
 

@@ -79,18 +79,19 @@ int sap_gpu_launch_force(struct sap_gpu_slab *s)
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->near][s->zero], groups, SAP_GPU_MANY_THREADS, 0,
-                              a, COUNT(a));
+        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->near][s->zero], groups,
+                              (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
     }
     const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->near][s->zero], groups, SAP_GPU_FEW_THREADS,
-                          sap_gpu_few_shared(set, shape->which), a, COUNT(a));
+    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->near][s->zero], groups,
+                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(set, &k->geometry, shape->which), a,
+                          COUNT(a));
 }
 
 /* Lanes that share a row when its records are added up. */
 static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
 {
-    const long long threads = (long long)h->device->properties.units * 2048;
+    const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 2048);
     int parts = 1;
     while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * SUMS * parts * 2 <= threads) parts *= 2;
     return parts;
@@ -107,7 +108,28 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
     if (!(extra & SAP_EXTRA_NEAREST)) return SAP_DRIVER_OK;
     const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
     const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(h, d, h->device->kernels->nearest, blocks, 512, 0, near, COUNT(near));
+    return sap_gpu_launch(h, d, h->device->kernels->nearest, blocks, h->device->kernels->geometry.nearest, 0, near,
+                          COUNT(near));
+}
+
+/* Columns of doubles that kernels have written for a slab. */
+static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_buffer *b, int columns)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    const int whole = s->f.ni == s->f.out_rows;
+    const size_t bytes = (size_t)s->f.ni * sizeof(double) * (size_t)(whole ? columns : 1);
+    for (int c = 0; c < (whole ? 1 : columns); c++) {
+        const size_t at = (size_t)c * (size_t)s->f.out_rows + (size_t)s->f.first_i;
+        TRY(sap_gpu_to_host(s->share, d, b->mem, at * sizeof(double), bytes));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
+{
+    if (!s->store->set->driver->pinned_to_host) return SAP_DRIVER_OK;
+    TRY(columns_to_host(s, &s->part->out, s->f.accumulate ? 6 * SUMS : SUMS));
+    return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
 }
 
 /* The shape of a launch; clients tend to ask for the same again. */
@@ -210,6 +232,7 @@ static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigne
         else if (s->f.superpackets > 0)
             TRY(sap_gpu_launch_force(s));
         TRY(launch_finish(s, extra));
+        TRY(results_to_host(s, extra));
         if (s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_advance(s));
         TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
@@ -278,6 +301,8 @@ static int start_device(struct sap_store *store, struct sap_force *force, int k,
     } else if (s.f.superpackets > DIRECT || h->updates > 0) {
         TRY(sap_gpu_store_send(store, h, &p->i_host, ni));
         s.i = h->i.mem;
+    } else {
+        TRY(sap_gpu_to_device(h, store->set->driver, s.i, (size_t)ni * sizeof(struct sap_gpu_i)));
     }
     TRY(launch_slabs(force, &s, extra));
     return store->set->driver->event_record(p->done, h->stream);

@@ -19,7 +19,7 @@
     }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16, SORT_THREADS = 128, SCAN_THREADS = 1024 };
+enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16, SORT_THREADS = 128 };
 
 /* ------------------------------------------------------------------ memory */
 
@@ -81,7 +81,7 @@ static int find(struct sap_gpu_work *w)
     const struct sap_argument a[] = {MEM(w->hit_count), MEM(w->offset), MEM(w->cursor), MEM(h->counters),
                                      VALUE(s->f.ni)};
     const unsigned one[2] = {1, 1};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->offsets, one, SCAN_THREADS, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(h, d, h->device->kernels->offsets, one, h->device->kernels->geometry.scan, 0, a, COUNT(a)));
     TRY(d->copy_out(h->stream, w->counters.host, h->counters.mem, 0, sizeof(struct sap_gpu_counters)));
     w->state = SAP_GPU_FINDING;
     return d->event_record(w->event, h->stream);

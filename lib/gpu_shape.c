@@ -3,6 +3,7 @@
  *
  * Many i-particles: a thread holds some and walks all j-particles of a
  * superpacket.  Few: a warp holds some and its lanes share the superpacket.
+ * On CPUs (OpenCL) a thread holds a vector of either.
  * The time of each shape is estimated from what one unit (multiprocessor) has
  * to do, in pair interactions, and the best is taken.
  */
@@ -17,6 +18,9 @@ static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 
                                                  [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 16, 0},
                                                  [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 16, 0}};
 
+/* A thread of a CPU that computes with vectors. */
+static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 0};
+
 void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings)
 {
     struct sap_gpu_tuning *const t = &set->tuning;
@@ -28,7 +32,7 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
     const int n = (int)(sizeof numbers / sizeof numbers[0]);
     char device[200], text[200] = "";
     (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);
-    *t = measured[set->precision];
+    *t = p->vectors ? cpu : measured[set->precision];
     const int found = sap_tune_read(settings, device, numbers, n);
     for (int k = 0; k < n; k++) {
         const size_t length = strlen(text);
@@ -59,45 +63,48 @@ static void keep_better(struct candidate *best, const struct candidate *c)
     if (c->time < best->time) *best = *c;
 }
 
-static struct candidate try_many(const struct sap_gpu_tuning *t, int units, int which, int ni, int superpackets)
+static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
+                                 int ni, int superpackets)
 {
-    const int rows = SAP_GPU_MANY_THREADS * sap_gpu_many_ipt[which];
+    const int rows = g->many_threads * g->lanes * sap_gpu_many_ipt[which];
     const double pairs = (double)rows * SAP_GPU_SUPERPACKET * (sap_gpu_many_ipt[which] == 1 ? t->many1_cost : 1);
     struct candidate c = {.shape = {.many = 1, .which = which, .rows_per_group = rows}};
-    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, pairs, SAP_GPU_MANY_THREADS / 32);
+    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, pairs, (g->many_threads + 31) / 32);
     return c;
 }
 
-static struct candidate try_few(const struct sap_gpu_tuning *t, int units, int which, int ni, int superpackets,
-                                int chunks)
+static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
+                                int ni, int superpackets, int chunks)
 {
-    const int turn = SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[which]; /* rows that a block takes at a time */
+    const int turn = g->few_warps * sap_gpu_few_ipt[which]; /* rows that a block takes at a time */
     const int turns = blocks(blocks(ni, turn), chunks);
     const double cost = sap_gpu_few_ipt[which] == 1 ? t->few1_cost : t->few_cost;
     const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
     struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
-    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, SAP_GPU_FEW_WARPS);
+    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, g->few_warps);
     return c;
 }
 
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
                                           int superpackets, int predicted)
 {
+    const struct sap_gpu_geometry *g = &device->kernels->geometry;
     const struct sap_gpu_tuning *t = &set->tuning;
     const int units = device->properties.units > 0 ? device->properties.units : 1;
-    struct candidate best = try_many(t, units, 0, ni, superpackets), c;
-    for (int which = 1; which < SAP_GPU_SHAPES; which++) {
-        c = try_many(t, units, which, ni, superpackets);
+    struct candidate best = try_many(t, g, units, 0, ni, superpackets), c;
+    for (int which = 1; which < g->shapes; which++) {
+        c = try_many(t, g, units, which, ni, superpackets);
         keep_better(&best, &c);
     }
-    for (int which = 0; which < SAP_GPU_SHAPES; which++) {
-        const int turns = blocks(ni, SAP_GPU_FEW_WARPS * sap_gpu_few_ipt[which]);
+    for (int which = 0; which < g->shapes; which++) {
+        const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt[which]);
         if (device->kernels->few_groups[which] == 0) continue;
         for (int chunks = 1; chunks <= turns && chunks <= 256; chunks += chunks < 32 ? 1 : chunks / 16) {
-            c = try_few(t, units, which, ni, superpackets, chunks);
+            c = try_few(t, g, units, which, ni, superpackets, chunks);
             keep_better(&best, &c);
         }
     }
-    best.shape.fused = !best.shape.many && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
+    best.shape.fused =
+        !best.shape.many && !device->properties.vectors && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
     return best.shape;
 }

@@ -7,9 +7,8 @@
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
-    CHUNK = 16384,      /* updates that are sent at a time */
-    TAKE = 256,         /* addresses asked for at a time */
-    STAGE_THREADS = 304 /* of store_stage: 16 updates of 19 words */
+    CHUNK = 16384, /* updates that are sent at a time */
+    TAKE = 256     /* addresses asked for at a time */
 };
 
 #define TRY(call)                                                                                                      \
@@ -23,6 +22,17 @@ int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d
 {
     const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
     return d->launch(share->stream, f, &launch);
+}
+
+int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t bytes)
+{
+    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, 0, bytes) : (int)SAP_DRIVER_OK;
+}
+
+int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                    size_t bytes)
+{
+    return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }
 
 #define MEM(buffer)                                                                                                    \
@@ -175,12 +185,15 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
     const int n = share->updates, parts = ni * (int)(sizeof(struct sap_gpu_i) / 16);
     const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
                                      MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
-    const int for_updates = (n + 15) / 16, for_i = (parts + STAGE_THREADS - 1) / STAGE_THREADS;
+    const unsigned threads = share->device->kernels->geometry.stage;
+    const int for_updates = (n + 15) / 16, for_i = (parts + (int)threads - 1) / (int)threads;
     int groups_wanted = for_updates > for_i ? for_updates : for_i;
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
-    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, STAGE_THREADS, 0, a, COUNT(a)));
+    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, (size_t)n * sizeof(struct sap_gpu_update)));
+    if (i) TRY(sap_gpu_to_device(share, d, i->mem, (size_t)ni * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(d->event_record(s->read, share->stream));
@@ -223,7 +236,7 @@ static int place_update(struct sap_store *store, int address, struct sap_gpu_upd
     const size_t end = (size_t)(share->updates + 1) * sizeof **u;
     if (share->updates == 0 || end > s->buffer.bytes) TRY(reserve_updates(store, share, 1));
     *u = (struct sap_gpu_update *)s->buffer.host + share->updates++;
-    (*u)->local = local;
+    (*u)->at = local;
     (*u)->place = address + 1;
     share->stamp[local] = ++share->serial;
     return SAP_DRIVER_OK;

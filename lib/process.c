@@ -10,7 +10,9 @@ struct sap_process sap_process = {
     .verbosity = -1,
     .g6 = {.lock = ATOMIC_FLAG_INIT, .sort_mode = 1},
     .cuda = {.once = PTHREAD_ONCE_INIT},
+    .opencl = {.once = PTHREAD_ONCE_INIT},
 };
 
 _Thread_local char sap_open_error[256];
 _Thread_local char sap_cuda_error[256];
+_Thread_local char sap_opencl_error[256];

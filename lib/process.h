@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "driver_cuda_api.h"
+#include "driver_opencl_api.h"
 #include "log.h"
 #include "sapporo.h"
 
@@ -80,6 +81,10 @@ struct sap_process {
     struct sap_cuda cuda;
     const struct sap_driver *cuda_driver;
     const struct sap_embedded *cuda_kernels;
+
+    /* OpenCL (driver_opencl_api.c), and what tests put in its place */
+    struct sap_opencl opencl;
+    const struct sap_driver *opencl_driver;
 };
 
 extern struct sap_process sap_process;
@@ -89,5 +94,8 @@ extern _Thread_local char sap_open_error[256];
 
 /* What the last call of the CUDA driver in this thread that failed said. */
 extern _Thread_local char sap_cuda_error[256];
+
+/* The same of the OpenCL driver. */
+extern _Thread_local char sap_opencl_error[256];
 
 #endif

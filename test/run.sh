@@ -33,6 +33,7 @@ case ${SANITIZE:-} in
 esac
 case ${SANITIZE:-} in
 ?*)
+    export OCL_ICD_VENDORS=/nonexistent # drivers of OpenCL leak, and race
     export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
     export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
@@ -40,6 +41,10 @@ case ${SANITIZE:-} in
     export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/$logs/suppressions:print_suppressions=0}"
     ;;
 esac
+
+# OpenCL's compilers take seconds: what they made is kept beside the builds.
+export SAPPORO_CACHE="${SAPPORO_CACHE:-$PWD/build/opencl-cache}"
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$PWD/build/pocl-cache}"
 
 now() { date +%s.%N | sed 's/N$/0/'; }
 

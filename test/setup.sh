@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka and gfortran; with CI=true also compilers and linters
+#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers and linters
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
 # on: the tests in question are then reported as skipped.  SETUP=0 installs nothing.
@@ -21,6 +21,8 @@ want() {
 }
 
 has_header() { echo "#include <$1>" | ${CC:-cc} -E -include stdarg.h -include stddef.h -include setjmp.h -include stdint.h -; }
+finds_opencl() { ldconfig -p | grep -q 'libOpenCL\.so\.1'; }
+has_vendor() { ls /etc/OpenCL/vendors/*.icd; }
 links_openmp() { echo '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' | clang -fopenmp -x c - -o /dev/null; }
 
@@ -38,6 +40,8 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
 fi
+want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
+want pocl-opencl-icd "an OpenCL device" has_vendor
 want libcmocka-dev "the tests in C" has_header cmocka.h
 want gfortran "the Fortran example" command -v "${FC:-gfortran}"
 [ -z "$missing" ] && exit 0

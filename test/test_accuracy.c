@@ -352,7 +352,7 @@ static void paths_are_found(void **state)
 
 /* ----------------------------------------------------------------------- groups */
 
-enum { ACCELERATED = ENGINES - CPU_ENGINES };
+enum { ACCELERATED = 3 }; /* engines of a backend */
 
 static char names[2 * ENGINES][40];
 static int numbers[ENGINES];
@@ -373,19 +373,19 @@ static void add_tests(struct CMUnitTest *tests, int first, int n)
 
 static void no_accelerator(void **state)
 {
-    (void)state;
-    assert_false(engine_usable(&engines[CPU_ENGINES]));
+    assert_false(engine_usable(*state));
     skip();
 }
 
-static int run_accelerated(void)
+/* Those of one backend, or one test that says why they are not run. */
+static int run_accelerated(const char *name, int first)
 {
-    const struct CMUnitTest none[] = {{"cuda", no_accelerator, NULL, NULL, NULL}};
+    const struct engine *const e = &engines[first];
+    const struct CMUnitTest none[] = {{name, no_accelerator, NULL, NULL, (void *)(uintptr_t)e}};
     struct CMUnitTest tests[2 * ACCELERATED];
-    if (sapporo_device_count(SAPPORO_BACKEND_CUDA) == 0)
-        return cmocka_run_group_tests_name("accuracy, cuda", none, NULL, NULL);
-    add_tests(tests, CPU_ENGINES, ACCELERATED);
-    return cmocka_run_group_tests_name("accuracy, cuda", tests, NULL, forget_all);
+    if (sapporo_device_count(e->backend) == 0) return cmocka_run_group_tests_name(name, none, NULL, NULL);
+    add_tests(tests, first, ACCELERATED);
+    return cmocka_run_group_tests_name(name, tests, NULL, forget_all);
 }
 
 int main(void)
@@ -395,5 +395,6 @@ int main(void)
                                                     {"near ties", same_near_ties, NULL, NULL, &gentle},
                                                     {"near ties, cancelled", same_near_ties, NULL, NULL, &harsh}};
     add_tests(tests + 3, 0, CPU_ENGINES);
-    return cmocka_run_group_tests_name("accuracy", tests, NULL, forget_all) + run_accelerated();
+    return cmocka_run_group_tests_name("accuracy", tests, NULL, forget_all) +
+           run_accelerated("accuracy, cuda", CPU_ENGINES) + run_accelerated("accuracy, opencl", CPU_ENGINES + 3);
 }

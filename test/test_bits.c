@@ -184,11 +184,14 @@ static void devices_test(const struct engine *e, const struct problem *p, const 
     for (int n = 1; e->backend != SAPPORO_BACKEND_CPU && n <= there && n <= 16; n *= 2) on_devices(e, n, p, standard);
 }
 
-static void cuda(void **state)
+static void devices(void **state)
 {
     (void)state;
-    if (!engine_usable(&engines[CPU_ENGINES])) skip();
-    print_message("# %d devices\n", sapporo_device_count(SAPPORO_BACKEND_CUDA));
+    int there = 0;
+    for (int e = CPU_ENGINES; e < ENGINES; e += 3) there += engine_usable(&engines[e]) ? 1 : 0;
+    if (!there) skip();
+    print_message("# %d CUDA devices, %d of OpenCL\n", sapporo_device_count(SAPPORO_BACKEND_CUDA),
+                  sapporo_device_count(SAPPORO_BACKEND_OPENCL));
     on_all_engines(devices_test);
 }
 
@@ -334,7 +337,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),     cmocka_unit_test(outputs),
-        cmocka_unit_test(neighbours),          cmocka_unit_test(cuda),        cmocka_unit_test(parallel_regions),
+        cmocka_unit_test(neighbours),          cmocka_unit_test(devices),     cmocka_unit_test(parallel_regions),
         cmocka_unit_test(after_fork),          cmocka_unit_test(small_stack),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {

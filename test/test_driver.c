@@ -47,7 +47,9 @@ static void complete_table(void **state)
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
         void *entry[sizeof(struct sap_driver) / sizeof(void *)];
         memcpy(entry, tables[k], sizeof *tables[k]);
-        for (size_t e = 0; e < sizeof entry / sizeof *entry; e++) assert_non_null(entry[e]);
+        const size_t optional = offsetof(struct sap_driver, pinned_to_device) / sizeof(void *); /* and pinned_to_host */
+        for (size_t e = 0; e < sizeof entry / sizeof *entry; e++)
+            if (e < optional || e > optional + 1) assert_non_null(entry[e]);
     }
 }
 

@@ -441,7 +441,9 @@ static void shapes(void **state)
                   {"ds.few_cost 1000\nds.few1_cost 1000\nds.many1_cost 0.01\n", 1, 0},
                   {"ds.few_cost 0.001\nds.fill_cost 0\n", 0, 1},
                   {"ds.few1_cost 0.001\nds.fill_cost 0\n", 0, 0}};
-    const struct sap_gpu_kernels all = {.few_groups = {2, 2}};
+    const struct sap_gpu_kernels all = {
+        .geometry = {.shapes = 2, .many_threads = 128, .lanes = 1, .few_threads = 256, .few_warps = 8},
+        .few_groups = {2, 2}};
     struct sap_device_set *set = zeroed(1, sizeof *set + sizeof set->device[0]);
     (void)state;
     set->driver = &stub_driver;

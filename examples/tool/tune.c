@@ -41,9 +41,12 @@ static sapporo_backend choose_backend(const request *asked)
 {
     const sapporo_backend named = backend_from_name(asked->backend.word[0]);
     if (named != SAPPORO_BACKEND_AUTO) return named;
-    for (int b = SAPPORO_BACKEND_CUDA; b < SAPPORO_BACKEND_CPU; b++)
-        if (sapporo_device_count((sapporo_backend)b) > 0) return (sapporo_backend)b;
-    return SAPPORO_BACKEND_AUTO;
+    if (sapporo_device_count(SAPPORO_BACKEND_CUDA) > 0) return SAPPORO_BACKEND_CUDA;
+    sapporo *usual = NULL; /* OpenCL's devices may be CPUs, which it leaves alone unless it is named */
+    if (sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0) (void)sapporo_open(NULL, &usual);
+    const int opencl = sapporo_get_backend(usual) == SAPPORO_BACKEND_OPENCL;
+    sapporo_close(usual);
+    return opencl ? SAPPORO_BACKEND_OPENCL : SAPPORO_BACKEND_AUTO;
 }
 
 /* Why a backend cannot be used, in the library's words. */
@@ -52,7 +55,7 @@ static void print_absent(sapporo_backend backend, FILE *to)
     char kind[8], why[256];
     const settings what = {.backend = backend};
     settings_kind(&what, kind, sizeof kind, why, sizeof why);
-    fprintf(to, "  %-6s  %s\n", backend_name(backend), why);
+    fprintf(to, "  %-6s  %s\n", backend_name(backend), *why ? why : "its devices are CPUs");
 }
 
 static void no_messages(void *user, int level, const char *text) { (void)user, (void)level, (void)text; }

@@ -45,7 +45,7 @@ struct sap_gpu_update {
     double derivative[5][3];
     double mass, time;
     int index, place; /* address + 1 */
-    int local;        /* local address */
+    int at;           /* local address */
     int unused;
 };
 

@@ -231,6 +231,18 @@ static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned ch
     return status ? status : given(inner->fill(s, to, at, byte, bytes));
 }
 
+static int pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
+{
+    const int status = judge(s, "pinned_to_device");
+    return status ? status : given(inner->pinned_to_device(s, mem, at, bytes));
+}
+
+static int pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
+{
+    const int status = judge(s, "pinned_to_host");
+    return status ? status : given(inner->pinned_to_host(s, mem, at, bytes));
+}
+
 /* ---------------------------------------------------------------- streams, events */
 
 static int stream_create(struct sap_dev *dev, struct sap_stream **s)
@@ -374,6 +386,8 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
         .copy = copy,
         .copy_peer = driver->copy_peer ? copy_peer : NULL,
         .fill = fill,
+        .pinned_to_device = driver->pinned_to_device ? pinned_to_device : NULL,
+        .pinned_to_host = driver->pinned_to_host ? pinned_to_host : NULL,
         .stream_create = stream_create,
         .stream_destroy = stream_destroy,
         .stream_finish = stream_finish,

@@ -163,8 +163,12 @@ void model_shuffle(void *base, int n, size_t size, uint64_t seed)
     }
 #define PATH(isa) PRECISIONS(isa, isa, SAPPORO_BACKEND_CPU)
 
-const struct engine engines[ENGINES] = {PATH("scalar"), PATH("sse2"), PATH("avx2"), PATH("avx512"),
-                                        PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA)};
+const struct engine engines[ENGINES] = {PATH("scalar"),
+                                        PATH("sse2"),
+                                        PATH("avx2"),
+                                        PATH("avx512"),
+                                        PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
+                                        PRECISIONS("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
 /* The backend to which the environment restricts tests; "": none. */
 static const char *restriction(void)
@@ -175,14 +179,15 @@ static const char *restriction(void)
 
 int engine_usable(const struct engine *engine)
 {
-    const char *const backend = engine->backend == SAPPORO_BACKEND_CPU ? "cpu" : "cuda", *const only = restriction();
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
+    const char *const backend = names[engine->backend], *const only = restriction();
     if (*only && strcmp(only, backend) != 0) {
         print_message("skip: SAPPORO_TEST_ENGINES is %s\n", only);
         return 0;
     }
     if (engine->backend != SAPPORO_BACKEND_CPU) {
         if (sapporo_device_count(engine->backend) > 0) return 1;
-        print_message("skip: no CUDA device\n");
+        print_message("skip: no %s device\n", backend);
         return 0;
     }
     const int isa = sap_isa_find(engine->isa);
@@ -191,7 +196,11 @@ int engine_usable(const struct engine *engine)
     return 0;
 }
 
-const struct engine *engine_any(void) { return &engines[strcmp(restriction(), "cuda") == 0 ? CPU_ENGINES + 1 : 1]; }
+const struct engine *engine_any(void)
+{
+    const int accelerator = strcmp(restriction(), "cuda") == 0 ? 1 : strcmp(restriction(), "opencl") == 0 ? 4 : 0;
+    return &engines[accelerator ? CPU_ENGINES + accelerator : 1];
+}
 
 static sapporo *open_with(const struct engine *engine, const sapporo_options *options)
 {

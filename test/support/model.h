@@ -73,7 +73,7 @@ struct engine {
 };
 
 /* The CPU's come first, three precisions a path. */
-enum { ISAS = 4, CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 3 };
+enum { ISAS = 4, CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 6 };
 
 extern const struct engine engines[ENGINES];
 

@@ -1,0 +1,83 @@
+/* store.h - the j-store of a device (physics/gpu_layout.h), and canonical prediction and distance. */
+#ifndef SAP_STORE_H
+#define SAP_STORE_H
+
+#include "ops_opencl.h"
+
+#include "arithmetic.h"
+#include "physics/gpu_layout.h"
+#include "physics/predictor.h"
+
+SAP_INLINE const __global double *store_at(const __global double *store, int sp, int a)
+{
+    return store + (size_t)sp * (SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET) + a;
+}
+
+/* which: 0 index, 1 address + 1 or 0 where nobody is */
+SAP_INLINE int tag_at(const __global double *store, int sp, int which, int a)
+{
+    const __global int *tags = (const __global int *)(store_at(store, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
+    return tags[which * SAP_GPU_SUPERPACKET + a];
+}
+
+/* Whether a particle is there that takes part. */
+SAP_INLINE int takes_part(const __global double *store, const struct sap_gpu_force *f, int sp, int a)
+{
+    const int place = tag_at(store, sp, 1, a);
+    return place > 0 && place <= f->nj;
+}
+
+/* i-particle of a row; constant places, so that those of the argument stay there. */
+SAP_INLINE struct sap_gpu_i i_particle(const __global struct sap_gpu_i *all, const struct sap_gpu_force *f, int row)
+{
+    if (!f->inlined) return all[f->first_i + row];
+    if (row == 0) return f->inline_i[0];
+    if (row == 1) return f->inline_i[1];
+    return row == 2 ? f->inline_i[2] : f->inline_i[3];
+}
+
+SAP_INLINE void predict_terms(int terms, const __global double *at, double dt, double *x, double *v)
+{
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        double c[5];
+#pragma unroll
+        for (int k = 0; k <= terms; k++) c[k] = at[(k * 3 + axis) * SAP_GPU_SUPERPACKET];
+        sap_predict(terms, c, dt, &x[axis], &v[axis]);
+    }
+}
+
+/* Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine. */
+SAP_INLINE void predict_position(const __global double *store, const struct sap_gpu_force *f, int sp, int a, double *x,
+                                 double *v)
+{
+    const __global double *at = store_at(store, sp, a);
+    const double dt = d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
+    if (f->terms == 1)
+        predict_terms(1, at, dt, x, v);
+    else if (f->terms == 2)
+        predict_terms(2, at, dt, x, v);
+    else if (f->terms == 3)
+        predict_terms(3, at, dt, x, v);
+    else
+        predict_terms(4, at, dt, x, v);
+}
+
+/* Squared distance of a stored particle from a place: canonical (lib/canonical.h). */
+SAP_INLINE double canonical_r2(const __global double *store, const struct sap_gpu_force *f, int sp, int a,
+                               const double *from)
+{
+    double x[3], v[3], r2 = 0;
+    predict_position(store, f, sp, a, x, v);
+#pragma unroll
+    for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(d_sub(x[k], from[k]), d_sub(x[k], from[k])));
+    return r2;
+}
+
+/* Whether a particle can be a neighbour of i. */
+SAP_INLINE int eligible(const __global double *store, const struct sap_gpu_force *f, int sp, int a, int own)
+{
+    return takes_part(store, f, sp, a) && (!f->skip_own || tag_at(store, sp, 0, a) != own);
+}
+
+#endif

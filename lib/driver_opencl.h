@@ -1,0 +1,105 @@
+/*
+ * driver_opencl.h - what the files of the OpenCL driver share.
+ */
+#ifndef SAP_DRIVER_OPENCL_H
+#define SAP_DRIVER_OPENCL_H
+
+#include "driver.h"
+#include "driver_opencl_api.h"
+
+/* Numbers of cl_device_info that several files ask for. */
+enum {
+    SAP_CL_DEVICE_TYPE = 0x1000,
+    SAP_CL_DEVICE_UNITS = 0x1002,
+    SAP_CL_DEVICE_AVAILABLE = 0x1027,
+    SAP_CL_DEVICE_NAME = 0x102B,
+    SAP_CL_DEVICE_DRIVER_VERSION = 0x102D,
+    SAP_CL_DEVICE_VERSION = 0x102F
+};
+
+/* An open device. */
+struct sap_dev {
+    struct sap_cl_seen *seen;
+    sap_cl_context context; /* shared by all who have the device open */
+    sap_cl_queue service;   /* for mapping memory; made when first needed */
+    sap_cl_queue timer;     /* for events that tell the time; the same */
+    struct sap_mem *pinned; /* all pinned memory of this handle */
+    size_t most, shared;    /* bytes of a buffer, of local memory */
+    char architecture[32];
+    int entered;
+};
+
+/*
+ * Memory of the device; or pinned memory, which is a buffer that stays mapped
+ * for the host and, if kernels use it, a second one on the device: what is
+ * mapped must not be touched by kernels.  pinned_to_device and pinned_to_host
+ * copy between the two.
+ */
+struct sap_mem {
+    struct sap_dev *dev;
+    sap_cl_mem device; /* NULL: pinned memory that no kernel has used yet */
+    sap_cl_mem mapped; /* NULL: not pinned */
+    void *host;
+    size_t bytes;
+    struct sap_mem *next;
+};
+
+struct sap_stream {
+    struct sap_dev *dev;
+    sap_cl_queue queue;
+};
+
+/* ---- driver_opencl_device.c ---- */
+int sap_opencl_count(void);
+const char *sap_opencl_describe(void);
+int sap_opencl_properties(int number, struct sap_device_properties *properties);
+int sap_opencl_open(int number, struct sap_dev **dev);
+void sap_opencl_close(struct sap_dev *dev);
+int sap_opencl_enter(struct sap_dev *dev);
+void sap_opencl_leave(struct sap_dev *dev);
+
+/* 1 if it has double precision. */
+int sap_opencl_has_fp64(sap_cl_device device);
+
+/* A queue of the device's; *queue is NULL if it fails. */
+int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue);
+
+/* A text of the device's or platform's, "" if there is none. */
+void sap_opencl_text(const struct sap_cl_seen *seen, unsigned what, char *text, size_t room);
+void sap_opencl_platform(const struct sap_cl_seen *seen, char *text, size_t room);
+
+/* ---- driver_opencl_memory.c ---- */
+int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes);
+int sap_opencl_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
+int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);
+void sap_opencl_release(struct sap_mem *mem);
+int sap_opencl_copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes);
+int sap_opencl_copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes);
+int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
+                    size_t bytes);
+int sap_opencl_copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
+                         size_t bytes);
+int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes);
+int sap_opencl_pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+int sap_opencl_pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+
+/* The buffer that kernels and copies within the device use. */
+int sap_opencl_buffer(struct sap_mem *mem, sap_cl_mem *buffer);
+
+/* ---- driver_opencl_program.c ---- */
+int sap_opencl_module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m);
+void sap_opencl_module_unload(struct sap_module *m);
+int sap_opencl_function(struct sap_module *m, const char *name, struct sap_function **f);
+int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups);
+int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *launch);
+
+/* ---- driver_opencl_cache.c: built programs on disk; whatever fails is as if there were none ---- */
+
+/* `key` is all that decides about the binary, `n` bytes.  The binary is malloc's; NULL: not there. */
+unsigned char *sap_opencl_cache_get(const char *key, size_t n, size_t *size);
+void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size);
+
+/* Room of zeros; on failure this thread's error is set. */
+void *sap_opencl_room(size_t bytes);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * test_opencl.c - the OpenCL driver and engine: what drivers must do, the cache of programs, faults, choice of devices.
+ *
+ * What needs a device is skipped without one; PoCL's CPU will do.
+ * test_opencl_loader.sh has what must be known before the process starts.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "driver.h"
+#include "driver_checks.h"
+#include "faulty_driver.h"
+#include "model.h"
+#include "process.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 1000 };
+
+static const struct sap_driver *const cl = &sap_driver_opencl;
+
+static const char add_text[] = "__kernel void add(__global int *p, const __global int *nothing, int n, int k)\n"
+                               "{ const int i = get_global_id(0); if (i < n && !nothing) p[i] += k; }\n"
+                               "__kernel void shared(__global int *p, __local int *room)\n"
+                               "{ room[get_local_id(0)] = 1; p[get_global_id(0)] = room[get_local_id(0)]; }\n";
+
+static void need_device(void)
+{
+    if (cl->count() > 0) return;
+    print_message("skip: %s\n", cl->describe());
+    skip();
+}
+
+/* ---------------------------------------------------------------- the driver */
+
+static void table(void **state)
+{
+    void *entry[sizeof(struct sap_driver) / sizeof(void *)];
+    struct sap_device_properties p;
+    struct sap_dev *dev = NULL;
+    (void)state;
+    memcpy(entry, cl, sizeof *cl);
+    for (size_t e = 0; e < sizeof entry / sizeof *entry; e++) assert_non_null(entry[e]);
+    assert_true(strlen(cl->describe()) > 0);
+    assert_null(strchr(cl->describe(), '\n'));
+    print_message("# %d devices, %d of them automatic: %s\n", cl->count(), sap_opencl_automatic(), cl->describe());
+    for (int bad = -1; bad <= cl->count(); bad += cl->count() + 1) {
+        assert_int_equal(cl->open(bad, &dev), SAP_DRIVER_UNSUPPORTED);
+        assert_null(dev);
+        assert_int_equal(cl->properties(bad, &p), SAP_DRIVER_UNSUPPORTED);
+    }
+    cl->close(NULL);
+    cl->release(NULL);
+    cl->stream_destroy(NULL);
+    cl->event_destroy(NULL);
+    cl->module_unload(NULL);
+}
+
+static void driver(void **state)
+{
+    struct sap_device_properties p;
+    (void)state;
+    need_device();
+    assert_int_equal(cl->properties(0, &p), SAP_DRIVER_OK);
+    assert_true(strlen(p.name) > 0 && strlen(p.uuid) > 0 && strlen(p.architecture) > 0);
+    assert_true(p.memory > 0 && p.units > 0 && p.shared_per_group > 0 && p.threads_per_group > 0);
+    driver_check_copies(cl);
+    driver_check_events(cl);
+    driver_check_too_much(cl);
+}
+
+/* What the host writes reaches kernels, what kernels write reaches the host. */
+static void kernels(void **state)
+{
+    struct sap_stream *s = NULL;
+    struct sap_mem *mem = NULL;
+    struct sap_module *m = NULL;
+    struct sap_function *f = NULL, *g = NULL;
+    void *host = NULL;
+    int n = N, more = 5, groups = 0;
+    (void)state;
+    need_device();
+    struct sap_dev *dev = driver_opened(cl, 0);
+    assert_int_equal(cl->module_load(dev, add_text, sizeof add_text - 1, &m), SAP_DRIVER_OK);
+    assert_int_equal(cl->function(m, "no_such_kernel", &f), SAP_DRIVER_ERROR);
+    assert_null(f);
+    assert_non_null(strstr(cl->error_text(), "no_such_kernel"));
+    assert_int_equal(cl->function(m, "add", &f), SAP_DRIVER_OK);
+    assert_int_equal(cl->function(m, "shared", &g), SAP_DRIVER_OK);
+    assert_int_equal(cl->occupancy(g, 128, 1024, &groups), SAP_DRIVER_OK);
+    assert_true(groups >= 1);
+    assert_int_equal(cl->occupancy(g, 128, (size_t)1 << 40, &groups), SAP_DRIVER_LAUNCH);
+    assert_int_equal(cl->stream_create(dev, &s), SAP_DRIVER_OK);
+    assert_int_equal(cl->allocate_pinned(dev, N * sizeof(int), &mem, &host), SAP_DRIVER_OK);
+    int *const number = host;
+    for (int k = 0; k < N; k++) number[k] = k;
+    const struct sap_argument argument[] = {{mem, 0}, {NULL, 0}, {&n, sizeof n}, {&more, sizeof more}};
+    struct sap_launch l = {{8, 1, 1}, 128, 0, argument, 4};
+    assert_int_equal(cl->pinned_to_device(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
+    assert_int_equal(cl->launch(s, f, &l), SAP_DRIVER_OK);
+    more = 0; /* values were taken at the launch */
+    assert_int_equal(cl->pinned_to_host(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
+    assert_int_equal(cl->stream_finish(s), SAP_DRIVER_OK);
+    for (int k = 0; k < N; k++) assert_int_equal(number[k], k + 5);
+    l = (struct sap_launch){{7, 1, 1}, 128, 1024, argument, 1};
+    assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_OK);
+    l.threads = 1 << 20;
+    assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_LAUNCH);
+    assert_int_equal(cl->stream_finish(s), SAP_DRIVER_OK);
+    cl->release(mem);
+    cl->stream_destroy(s);
+    cl->module_unload(m);
+    cl->close(dev);
+}
+
+/* The compiler's words reach the user. */
+static void refused(void **state)
+{
+    static const char text[] = "__kernel void broken(__global int *p) { p[0] = no_such_variable; }\n";
+    struct sap_module *m = NULL;
+    (void)state;
+    need_device();
+    struct sap_dev *dev = driver_opened(cl, 0);
+    assert_int_equal(cl->module_load(dev, text, sizeof text - 1, &m), SAP_DRIVER_UNSUPPORTED);
+    assert_null(m);
+    assert_non_null(strstr(cl->error_text(), "refuses the kernels"));
+    assert_non_null(strstr(cl->error_text(), "no_such_variable"));
+    cl->close(dev);
+}
+
+/* ---------------------------------------------------------------- the cache */
+
+static char cache[] = "/tmp/sapporo-test-XXXXXX";
+
+/* How many files the cache has, and the path of one; "" if there is none. */
+static int cached(char *path, size_t room)
+{
+    glob_t found;
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "%s/*", cache);
+    path[0] = '\0';
+    if (glob(pattern, 0, NULL, &found) != 0) return 0;
+    const int n = (int)found.gl_pathc;
+    snprintf(path, room, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return n;
+}
+
+/* Loads a program that tests of the cache alone have. */
+static void load(void)
+{
+    static const char text[] = "__kernel void one(__global int *p) { p[0] = 1; }\n";
+    struct sap_module *m = NULL;
+    struct sap_function *f = NULL;
+    struct sap_dev *dev = driver_opened(cl, 0);
+    assert_int_equal(cl->module_load(dev, text, sizeof text - 1, &m), SAP_DRIVER_OK);
+    assert_int_equal(cl->function(m, "one", &f), SAP_DRIVER_OK);
+    cl->module_unload(m);
+    cl->close(dev);
+}
+
+static long long size_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? (long long)about.st_size : -1;
+}
+
+/* Writes a byte at a place of a file, or cuts it there. */
+static void damage(const char *path, long at, int cut)
+{
+    if (cut) {
+        assert_int_equal(truncate(path, at), 0);
+        return;
+    }
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    const int old = fgetc(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(old ^ 0x55, f), old ^ 0x55);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void cache_works(void **state)
+{
+    char path[300], again[300], usual[300] = "";
+    if (getenv("SAPPORO_CACHE")) snprintf(usual, sizeof usual, "%s", getenv("SAPPORO_CACHE"));
+    (void)state;
+    need_device();
+    assert_non_null(mkdtemp(cache));
+    setenv("SAPPORO_CACHE", "off", 1);
+    load();
+    setenv("SAPPORO_CACHE", cache, 1);
+    assert_int_equal(cached(path, sizeof path), 0);
+    load();
+    assert_int_equal(cached(path, sizeof path), 1);
+    const long long size = size_of(path);
+    assert_true(size > 100);
+    load();
+    const long places[] = {0, 9, 40, (long)size / 2, (long)size - 1};
+    for (size_t k = 0; k < 2 * sizeof places / sizeof *places; k++) {
+        damage(path, places[k / 2], (int)(k % 2));
+        load(); /* as if it were not there, and written again */
+        assert_int_equal(cached(again, sizeof again), 1);
+        assert_string_equal(again, path);
+        assert_int_equal(size_of(path), size);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(chmod(cache, 0500), 0);
+    load();
+    assert_int_equal(chmod(cache, 0700), 0);
+    cached(path, sizeof path); /* for root no folder is read-only */
+    if (*path) unlink(path);
+    assert_int_equal(rmdir(cache), 0);
+    FILE *f = fopen(cache, "w"); /* a file where the folder should be */
+    assert_non_null(f);
+    fclose(f);
+    load();
+    unlink(cache);
+    setenv("SAPPORO_CACHE", "/proc/no/such/folder", 1);
+    load();
+    unsetenv("SAPPORO_CACHE");
+    if (*usual) setenv("SAPPORO_CACHE", usual, 1);
+}
+
+/* ---------------------------------------------------------------- the engine */
+
+static int opens(const char *devices, sapporo_backend backend, sapporo_backend *got)
+{
+    const sapporo_options options = {.size = sizeof options, .backend = backend};
+    sapporo *c = NULL;
+    if (devices) setenv("SAPPORO_DEVICES", devices, 1);
+    const int status = sapporo_open(&options, &c);
+    unsetenv("SAPPORO_DEVICES");
+    if (got) *got = sapporo_get_backend(c);
+    sapporo_close(c);
+    return status;
+}
+
+static void choice(void **state)
+{
+    sapporo_device d = {.size = sizeof d};
+    sapporo_backend got;
+    char part[24];
+    (void)state;
+    need_device();
+    assert_int_equal(sapporo_device_describe(SAPPORO_BACKEND_OPENCL, 0, &d), SAPPORO_OK);
+    print_message("# %s: %s\n", d.name, d.detail);
+    assert_int_equal(opens("0", SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
+    snprintf(part, sizeof part, "%.8s", d.name);
+    assert_int_equal(opens(part, SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
+    struct sap_device_properties p;
+    assert_int_equal(cl->properties(0, &p), SAP_DRIVER_OK);
+    snprintf(part, sizeof part, "%.8s", p.uuid); /* the platform */
+    assert_int_equal(opens(part, SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
+    assert_int_not_equal(opens("no such device", SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
+    /* a CPU is OpenCL's only where it is named */
+    assert_int_equal(opens(NULL, SAPPORO_BACKEND_AUTO, &got), SAPPORO_OK);
+    if (sap_opencl_automatic() == 0) assert_int_not_equal(got, SAPPORO_BACKEND_OPENCL);
+}
+
+/* Everything that a client does, as far as it goes; what it gets must be right. */
+static int attempt(const struct problem *p, const struct answer *standard)
+{
+    static const unsigned all = OUT_NEAREST | OUT_LISTS;
+    const sapporo_options options = {
+        .size = sizeof options, .precision = SAPPORO_DS, .backend = SAPPORO_BACKEND_OPENCL};
+    sapporo_request request = problem_request(p, 0, p->ntargets);
+    sapporo_job *job = NULL;
+    sapporo *c = NULL;
+    int status = sapporo_open(&options, &c);
+    if (status) return status;
+    problem_load(c, p);
+    request.want = all;
+    status = sapporo_force_begin(c, &request, &job);
+    if (!status) {
+        double pot[STANDARD_NI];
+        sapporo_result result = {.size = sizeof result, .pot = pot};
+        status = sapporo_force_end(job, p->ntargets, &result);
+        for (int i = 0; i < p->ntargets && !status; i++) assert_true(pot[i] == standard[i].pot);
+    }
+    sapporo_force_free(job);
+    sapporo_close(c);
+    return status;
+}
+
+/*
+ * A call of the driver fails: an error or the right result, and all is well afterwards.  Not each call: compilers take
+ * their time when a device is loaded anew; the flow over calls that fail is that of CUDA.
+ */
+static void faults(void **state)
+{
+    static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_LOST};
+    const struct ask everything = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
+    struct problem p;
+    (void)state;
+    need_device();
+    standard_problem(&p, 1.0 / 4096);
+    struct answer *standard = solve_with(&engines[CPU_ENGINES + 4], 1, &p, &everything);
+    sap_process.opencl_driver = faulty_wrap(cl);
+    sapporo_set_log(NULL, NULL);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const long step = k ? 29 : 19;
+        long n = 3;
+        for (;; n += step) {
+            faulty_plan(n, kinds[k]);
+            const int status = attempt(&p, standard);
+            if (!faulty.failed) break;
+            print_message("# %s: status %d\n", faulty.failed_call, status);
+            faulty_plan(0, SAP_DRIVER_OK);
+            assert_int_equal(attempt(&p, standard), SAPPORO_OK);
+        }
+        assert_true(n > 50);
+    }
+    sap_process.opencl_driver = NULL;
+    answers_free(standard, p.ntargets);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table),       cmocka_unit_test(driver), cmocka_unit_test(kernels), cmocka_unit_test(refused),
+        cmocka_unit_test(cache_works), cmocka_unit_test(choice), cmocka_unit_test(faults),
+    };
+    setenv("SAPPORO_VERBOSE", "0", 0);
+    return cmocka_run_group_tests_name("opencl", tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# OpenCL as it may be found when a process starts: no loader, one that is too old, no platform, and a CPU that is split
+# into two devices, whose forces must have the bits of one.  Prints TAP.
+
+build=${BUILD:-build}
+program=$build/test/test_opencl
+[ -x "$program" ] || { echo "test_opencl is not built"; exit 77; }
+[ "$(uname -s)" = Linux ] || { echo "libOpenCL.so.1 is a library of Linux"; exit 77; }
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+report() {
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        sed 's/^/#   /' "$work/log" | tail -n 20
+        failures=$((failures + 1))
+    fi
+}
+
+# says TITLE WORDS NAME=VALUE...: with these variables there is no device, for this reason, and forces are computed
+says() {
+    title=$1
+    words=$2
+    shift 2
+    env "$@" "$program" >"$work/log" 2>&1 && grep -q "# 0 devices, .*$words" "$work/log" &&
+        ! env "$@" examples/sapporo bench --backend opencl --n 16 >>"$work/log" 2>&1 &&
+        env "$@" examples/sapporo bench --n 16 --min-time 0 >>"$work/log" 2>&1
+    report $? "$title"
+}
+
+mkdir "$work/none" "$work/broken" "$work/old"
+echo 'no library' >"$work/broken/libOpenCL.so.1"
+says "a loader that does not load" "no OpenCL: .*libOpenCL.so.1" LD_LIBRARY_PATH="$work/broken"
+# shellcheck disable=SC2086 # CC may be a command with arguments
+echo 'int clGetPlatformIDs(void) { return 0; }' | ${CC:-cc} -shared -fPIC -x c -o "$work/old/libOpenCL.so.1" - &&
+    says "a loader that is too old" "older than 1.2: .* has no clGetPlatformInfo" LD_LIBRARY_PATH="$work/old"
+if ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; then
+    says "no platform" "no platform" OCL_ICD_VENDORS="$work/none"
+else
+    echo "ok - no platform # SKIP no libOpenCL.so.1"
+fi
+
+SAPPORO_OPENCL_SPLIT=2 SAPPORO_TEST_ENGINES=opencl "$program" >"$work/log" 2>&1
+if grep -q '# 2 devices, 0 of them' "$work/log"; then
+    SAPPORO_OPENCL_SPLIT=2 SAPPORO_TEST_ENGINES=opencl CMOCKA_TEST_FILTER=devices "$build/test/test_bits" \
+        >"$work/log" 2>&1
+    report $? "the same bits on two halves of a CPU"
+else
+    echo "ok - the same bits on two halves of a CPU # SKIP no CPU that can be split in two"
+fi
+exit $((failures > 0))
