@@ -237,3 +237,18 @@ static __device__ __forceinline__ void few(const force_memory &m, const sap_gpu_
 #define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(NEAR, 0, IPT) SHAPE(NEAR, 1, IPT)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)
+
+extern "C" __global__ void __launch_bounds__(256) NAMED(predict)(const double *store, part *predicted, sap_gpu_force f)
+{
+    const int a = blockIdx.x * blockDim.x + threadIdx.x, sp = a / SAP_GPU_SUPERPACKET;
+    part p[PARTS];
+    if (sp >= f.superpackets) return;
+    predict_one(store, f, sp, a % SAP_GPU_SUPERPACKET, p);
+    for (int w = 0; w < PARTS; w++)
+        predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET] = p[w];
+}
+
+SAP_ALL(SAP_MANY, 1)
+SAP_ALL(SAP_MANY, 2)
+SAP_ALL(SAP_FEW, 1)
+SAP_ALL(SAP_FEW, 4)
