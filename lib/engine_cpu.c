@@ -9,8 +9,6 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET };
 
-static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
-
 /* ----------------------------------------------------------------- device */
 
 static int count(void) { return 1; }
@@ -65,7 +63,8 @@ static void kind(const struct sap_device_set *devices, char *text, size_t room)
 {
     const char *vendor = "any";
     if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
-    (void)snprintf(text, room, "cpu %s %s %s", sap_isa_name(devices->isa), precision_names[devices->precision], vendor);
+    (void)snprintf(text, room, "cpu %s %s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
+                   vendor);
 }
 
 static int threads(const struct sap_device_set *devices) { return devices->threads; }

@@ -6,8 +6,6 @@
 #include "gpu_engine.h"
 #include "process.h"
 
-static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
-
 /* ------------------------------------------------------------------ devices */
 
 static int describe(const struct sap_driver *driver, sapporo_backend backend, int number, sapporo_device *device)
@@ -29,7 +27,7 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
 static void kind(const struct sap_device_set *set, char *text, size_t room)
 {
     (void)snprintf(text, room, "%s %s %s", set->driver->name, set->device[0].properties.architecture,
-                   precision_names[set->precision]);
+                   sap_precision_names[set->precision]);
 }
 
 /* Units of all devices. */

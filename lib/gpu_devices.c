@@ -12,8 +12,6 @@
 
 const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2}, sap_gpu_few_ipt[SAP_GPU_SHAPES] = {1, 4};
 
-static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
-
 int sap_gpu_status(int status)
 {
     switch (status) {
@@ -120,7 +118,7 @@ size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu
 
 static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
 {
-    const char *const p = precision_names[l->precision];
+    const char *const p = sap_precision_names[l->precision];
     struct sap_gpu_kernels *k = &l->kernels;
     const struct sap_gpu_geometry *g = &k->geometry;
     int status = get_function(l, 0, &k->predict, "predict_%s", p);
@@ -159,7 +157,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
 {
     char force[16];
     struct sap_gpu_kernels *k = &l->kernels;
-    (void)snprintf(force, sizeof force, "force_%s", precision_names[l->precision]);
+    (void)snprintf(force, sizeof force, "force_%s", sap_precision_names[l->precision]);
     const char *const names[4] = {force, "store", "finish", "lists"};
     k->geometry = geometry_of(e, set, p);
     int status = l->driver->open(l->number, &l->dev);

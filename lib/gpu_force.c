@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fpenv.h"
-#include "gpu_engine.h"
+#include "gpu_launch.h"
 #include "threads.h"
 
 enum {
@@ -17,21 +17,6 @@ enum {
     EARLY = 512,        /* i-particles whose copying takes as long as a prediction */
     DIRECT = 1          /* superpackets: so few read i-particles from the host's memory as they need them */
 };
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        const int try_status = (call);                                                                                 \
-        if (try_status) return try_status;                                                                             \
-    } while (0)
-#define MEM(buffer)                                                                                                    \
-    {                                                                                                                  \
-        (buffer).mem, 0                                                                                                \
-    }
-#define VALUE(x)                                                                                                       \
-    {                                                                                                                  \
-        &(x), sizeof(x)                                                                                                \
-    }
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 /* ------------------------------------------------------------------- input */
 

@@ -2,22 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_engine.h"
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        const int try_status = (call);                                                                                 \
-        if (try_status) return try_status;                                                                             \
-    } while (0)
-#define MEM(buffer)                                                                                                    \
-    {                                                                                                                  \
-        (buffer).mem, 0                                                                                                \
-    }
-#define VALUE(x)                                                                                                       \
-    {                                                                                                                  \
-        &(x), sizeof(x)                                                                                                \
-    }
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
+#include "gpu_launch.h"
 
 enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16, SORT_THREADS = 128 };
 

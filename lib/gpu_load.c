@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "gpu_engine.h"
+#include "gpu_launch.h"
 #include "threads.h"
 
 enum {
@@ -13,12 +13,6 @@ enum {
     AT_ONCE = 16,          /* superpackets that are copied at a time */
     THREADS_AT_MOST = 8
 };
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        const int try_status = (call);                                                                                 \
-        if (try_status) return try_status;                                                                             \
-    } while (0)
 
 /* A superpacket in the layout of the device. */
 static void copy_superpacket(const struct sap_jstore *host, int first, double *to)

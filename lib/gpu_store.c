@@ -3,19 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu_engine.h"
+#include "gpu_launch.h"
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     CHUNK = 16384, /* updates that are sent at a time */
     TAKE = 256     /* addresses asked for at a time */
 };
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        const int try_status = (call);                                                                                 \
-        if (try_status) return try_status;                                                                             \
-    } while (0)
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
                    const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n)
@@ -34,16 +28,6 @@ int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *
 {
     return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }
-
-#define MEM(buffer)                                                                                                    \
-    {                                                                                                                  \
-        (buffer).mem, 0                                                                                                \
-    }
-#define VALUE(x)                                                                                                       \
-    {                                                                                                                  \
-        &(x), sizeof(x)                                                                                                \
-    }
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 size_t sap_gpu_superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
 

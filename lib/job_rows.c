@@ -10,15 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "finite.h"
 #include "threads.h"
 
 enum { BLOCK = 64 }; /* rows that are looked at one by one if any of them is unusual */
-
-static const uint64_t exponent = UINT64_C(0x7FF) << 52;
-
-/* Numbers that, added to an exponent, carry into the sign bit: if it is infinite or NaN; if it is SAP_WIDE or more. */
-static const uint64_t if_not_finite = UINT64_C(1) << 52;
-static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
 
 /* ---------------------------------------------------------------------- in */
 

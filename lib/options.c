@@ -18,6 +18,8 @@ struct word {
     int value;
 };
 
+const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
+
 static const struct word precisions[] = {{"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}, {NULL, 0}};
 static const struct word backends[] = {{"auto", SAPPORO_BACKEND_AUTO},
                                        {"cuda", SAPPORO_BACKEND_CUDA},

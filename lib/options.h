@@ -19,6 +19,9 @@ enum { SAP_DEVICES_MAX = 64, SAP_PATH_MAX = 1024 };
 /* For front doors whose clients say "any n": SAP_ANY_DEVICES + n in sapporo_options.ndevices, 0 < n <= the above. */
 #define SAP_ANY_DEVICES INT_MIN
 
+/* "sp", "ds", "dp" by sapporo_precision. */
+extern const char *const sap_precision_names[];
+
 struct sap_settings {
     int order;                   /* 2, 4, 6 or 8; 4 if not given */
     sapporo_precision precision; /* never DEFAULT: sp, ds or dp */

@@ -12,6 +12,7 @@
 
 #include "canonical.h"
 #include "context_private.h"
+#include "finite.h"
 #include "fpenv.h"
 
 /* GRAPE-6 factors: what is stored times this is the full derivative. */
@@ -37,15 +38,8 @@ static inline int goes_straight(const sapporo *c, int address)
 
 /* ------------------------------------------------------------------ checks */
 
-/*
- * Numbers that, added to the exponent of a double, carry into the sign bit: if it is infinite or NaN; if it is
- * SAP_WIDE or more.  Integer tests leave the caller's floating-point flags and traps alone.  Two doubles at a time.
- */
+/* Tests of finite.h, two doubles at a time. */
 typedef uint64_t pair __attribute__((vector_size(16)));
-
-static const uint64_t exponent = UINT64_C(0x7FF) << 52;
-static const uint64_t if_not_finite = UINT64_C(1) << 52;
-static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
 
 static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
 

@@ -13,8 +13,6 @@ enum { LINE = 512, NUMBERS = 32 };
 
 static const char first_line[] = "sapporo tune 1";
 static const char blanks[] = " \t\r";
-static const char *const precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
-
 /* A file on its way, and what has been found in it. */
 struct reading {
     const char *name, *device;
@@ -98,8 +96,8 @@ static int open_section(struct reading *r, char *text)
 static int find_key(const struct reading *r, const char *key, int *other)
 {
     for (sapporo_precision p = SAPPORO_SP; p <= SAPPORO_DP; p++) {
-        const size_t length = strlen(precision_names[p]);
-        if (strncmp(key, precision_names[p], length) != 0 || key[length] != '.') continue;
+        const size_t length = strlen(sap_precision_names[p]);
+        if (strncmp(key, sap_precision_names[p], length) != 0 || key[length] != '.') continue;
         *other = p != r->precision;
         for (int k = 0; k < r->n; k++)
             if (strcmp(key + length + 1, r->number[k].key) == 0) return k;
