@@ -13,7 +13,8 @@
  * where x_j, v_j are predicted to the context's time by the Taylor series of
  * the stored derivatives (Makino & Aarseth 1992, PASJ 44, 141, eqs. 1 and 2,
  * with the acceleration's second derivative as a further term).  i-particles
- * are taken as given.
+ * are taken as given.  Contexts of order 2 give acceleration and potential from
+ * positions and masses alone.
  *
  * Errors: functions return a sapporo_status; negative values are errors, the
  * library never ends the process.  After an error the outputs of the call are
@@ -97,6 +98,13 @@ typedef enum sapporo_precision {
     SAPPORO_DP = 3                 /* double precision throughout */
 } sapporo_precision;
 
+/* How good reciprocal square roots are.  Only order 2 in sp on CPUs has both; all else is always full. */
+typedef enum sapporo_root {
+    SAPPORO_ROOT_DEFAULT = 0, /* SAPPORO_ROOT, or full */
+    SAPPORO_ROOT_FULL = 1,    /* to the precision's last digits */
+    SAPPORO_ROOT_FAST = 2     /* the processor's estimate as it is: errors of forces of about 1e-5, a kind of its own */
+} sapporo_root;
+
 typedef struct sapporo_device {
     size_t size;             /* set to sizeof(sapporo_device) by the caller */
     sapporo_backend backend; /* CUDA, OPENCL or CPU */
@@ -121,7 +129,7 @@ typedef struct sapporo sapporo; /* a context: its particles, time and forces und
 /* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
 typedef struct sapporo_options {
     size_t size;                 /* sizeof(sapporo_options) */
-    int order;                   /* order of the integrator served: 4 (default); decides outputs and predictor */
+    int order;                   /* of the integrator served: 4 (default), or 2: acceleration and potential only */
     sapporo_precision precision; /* before SAPPORO_PRECISION */
     sapporo_backend backend;     /* before SAPPORO_BACKEND */
     const int *devices;          /* ndevices device numbers of the backend; copied */
@@ -129,6 +137,7 @@ typedef struct sapporo_options {
     int preferred_device;        /* one device is used: this number modulo the number of devices */
     const char *cpu_isa;         /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
     int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS or all cores */
+    sapporo_root root;           /* before SAPPORO_ROOT */
 } sapporo_options;
 
 /* Opens a context.  `options` may be NULL.  On failure *context is NULL and sapporo_last_error(NULL) says why. */
@@ -170,12 +179,16 @@ typedef struct sapporo_column {
 
 enum { SAPPORO_DERIVATIVES = 7 }; /* x, v, acceleration, jerk, snap, crackle, pop */
 
-/* One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap. */
+/*
+ * One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap.  Order 2 uses x, mass, eps2 and
+ * index, does not look at the rest and reads it back as 0: nothing is predicted, and the context's time plays no part.
+ */
 typedef struct sapporo_particle {
     double derivative[SAPPORO_DERIVATIVES][3]; /* x, v, a, jerk, snap, ... at time t */
     double mass;                               /* may be 0 or negative */
     double time;                               /* time of the derivatives */
     int index;                                 /* the caller's label; any value */
+    double eps2;                               /* squared softening as a source, >= 0, added to that of i; 0: none */
 } sapporo_particle;
 
 /* Columns of j-particles.  Absent columns are 0, but x must be there; an absent index is the address. */
@@ -185,6 +198,7 @@ typedef struct sapporo_particles {
     sapporo_column mass;                            /* double */
     sapporo_column time;                            /* double */
     sapporo_column index;                           /* int */
+    sapporo_column eps2;                            /* double */
 } sapporo_particles;
 
 /*
@@ -217,23 +231,29 @@ enum sapporo_want {
     SAPPORO_WANT_LISTS = 2    /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
 };
 
+/*
+ * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
+ * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
+ * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
+ */
 typedef struct sapporo_request {
-    size_t size;          /* sizeof(sapporo_request) */
-    int nj;               /* addresses 0 .. nj-1 take part; empty ones contribute nothing */
-    int ni;               /* number of i-particles, any number >= 0 */
-    sapporo_column x;     /* double[3] */
-    sapporo_column v;     /* double[3]; absent: 0 */
-    sapporo_column index; /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
-    sapporo_column h2;    /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
-    double eps2;          /* square of the Plummer softening length, >= 0 */
-    unsigned want;        /* sapporo_want: what will surely be asked for.  Only a hint: all can be asked for later. */
+    size_t size;           /* sizeof(sapporo_request) */
+    int nj;                /* addresses 0 .. nj-1 take part; empty ones contribute nothing */
+    int ni;                /* number of i-particles, any number >= 0 */
+    sapporo_column x;      /* double[3] */
+    sapporo_column v;      /* double[3]; absent: 0 */
+    sapporo_column index;  /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
+    sapporo_column h2;     /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
+    double eps2;           /* square of the Plummer softening length, >= 0 */
+    unsigned want;         /* sapporo_want: what will surely be asked for.  Only a hint: all can be asked for later. */
+    sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
 } sapporo_request;
 
 /* Where results go; NULL members are not wanted.  ni rows each, overwritten. */
 typedef struct sapporo_result {
     size_t size; /* sizeof(sapporo_result) */
     double (*acc)[3];
-    double (*jerk)[3];
+    double (*jerk)[3]; /* not of order 2: SAPPORO_ERR_UNSUPPORTED */
     double *pot;
     int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
     double *nearest_r2; /* its squared distance; none: +infinity */
@@ -262,6 +282,37 @@ SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int 
 
 /* Frees a job, done or not.  NULL is allowed. */
 SAPPORO_API void sapporo_force_free(sapporo_job *job);
+
+/* ---- many small forces at once ---------------------------------------------------- */
+
+/*
+ * One force of sapporo_force_multi: ni targets on which nj sources act.  The sources are either the list's own (x_j,
+ * mass_j, eps2_j) or, where `address` is given, particles of the context by address.  Softening as in sapporo_request.
+ */
+typedef struct sapporo_list {
+    size_t size; /* sizeof(sapporo_list) */
+    int ni, nj;
+    sapporo_column x;      /* double[3] of each i-particle */
+    sapporo_column eps2_i; /* double; absent: 0 */
+    const int *address;    /* nj addresses that hold particles, in any order; NULL: own sources */
+    sapporo_column x_j;    /* double[3] of each own source */
+    sapporo_column mass_j; /* double; absent: 0 */
+    sapporo_column eps2_j; /* double; absent: 0 */
+    double eps2;           /* squared softening, common */
+} sapporo_list;
+
+/*
+ * Computes nlists independent forces in one call: list k gives results[k].acc and .pot, ni rows each (other members
+ * must be NULL).  Only for contexts of order 2.  Made for tree codes of the multi-walk kind (FDPS): a list is a group
+ * of particles with its interaction list, and thousands of lists keep all threads or a whole GPU busy.  No pair is
+ * skipped but those with R2 = 0.  Each force has the same bits as if its sources had been stored at addresses 0 to nj-1
+ * of a context of the same kind, in their order.
+ *
+ * All elements of an array have the same `size`.  Bad arguments are found before anything is computed.  Returns
+ * SAPPORO_PARTIAL if i-particles of any list are not finite; on an error all rows of all lists are NaN.
+ */
+SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists,
+                                    const sapporo_result *results);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 #include "context_private.h"
 #include "fpenv.h"
 #include "job_rows.h"
+#include "structs.h"
 
 /* ------------------------------------------------------------------ memory */
 
@@ -134,14 +135,18 @@ static int holes_below(const sapporo *c, int nj)
     return 0;
 }
 
-static int check_request(sapporo *c, const sapporo_request *r)
+static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
 {
-    if (!r || r->size < sizeof *r) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, offsetof(sapporo_request, eps2_i)) : -1;
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return sap_fail(c, known, "sapporo_request of a newer version of the library");
+    if (known) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
     if (r->nj < 0 || r->ni < 0)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: nj is %d, ni is %d", r->nj, r->ni);
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
+    if (r->eps2_i.base) return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "softening of i-particles is not in this version");
     return SAPPORO_OK;
 }
 
@@ -197,14 +202,15 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
+int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job **job)
 {
+    sapporo_request copy = {0}, *const r = &copy;
     if (!job) return SAPPORO_ERR_ARGUMENT;
     *job = NULL;
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
-    int sent = 0, status = check_request(c, r);
+    int sent = 0, status = check_request(c, r, request);
     if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     if (!status && c->nstaged) sent = sap_context_send(c);
     if (!status) {
@@ -219,7 +225,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *r, sapporo_job **job)
             *job = j;
     }
     if (sent) sap_context_store_sent(c); /* while the device computes */
-    sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r ? r->nj : -1, r ? r->ni : -1, status);
+    sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;

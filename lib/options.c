@@ -10,6 +10,7 @@
 #include <strings.h> /* strcasecmp */
 
 #include "process.h"
+#include "structs.h"
 
 /* ---- words and numbers ------------------------------------------------------- */
 
@@ -27,6 +28,7 @@ static const struct word backends[] = {{"auto", SAPPORO_BACKEND_AUTO},
                                        {"cpu", SAPPORO_BACKEND_CPU},
                                        {NULL, 0}};
 static const struct word isas[] = {{"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {NULL, 0}};
+static const struct word roots[] = {{"full", SAPPORO_ROOT_FULL}, {"fast", SAPPORO_ROOT_FAST}, {NULL, 0}};
 static const struct word methods[] = {{"direct", 0}, {"tree", 1}, {NULL, 0}};
 
 static const struct word *find_word(const struct word *words, const char *text)
@@ -296,6 +298,19 @@ static int read_threads(struct sap_settings *out, const sapporo_options *options
     return SAPPORO_OK;
 }
 
+static int read_root(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const struct word *word = NULL;
+    int status = SAPPORO_OK;
+    if ((int)options->root < SAPPORO_ROOT_DEFAULT || options->root > SAPPORO_ROOT_FAST)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "root is %d; it may be 0 to 2", (int)options->root);
+    out->root = options->root;
+    if (out->root != SAPPORO_ROOT_DEFAULT) return SAPPORO_OK;
+    status = word_variable(notes, "SAPPORO_ROOT", roots, &word);
+    out->root = word != NULL ? (sapporo_root)word->value : SAPPORO_ROOT_FULL;
+    return status;
+}
+
 static int read_devices(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     struct config sapporo2 = {.name = "sapporo2.config", .complaint = SAP_COMPLAINT_SAPPORO2_CONFIG};
@@ -349,19 +364,16 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
 {
     memset(to, 0, sizeof *to);
     if (from == NULL) return SAPPORO_OK;
-    if (from->size < sizeof from->size)
-        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "size of sapporo_options is not set");
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-    for (size_t k = sizeof *to; k < from->size; k++)
-        if (((const unsigned char *)from)[k] != 0)
-            return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "sapporo_options of a newer version of the library");
+    const int status = sap_struct_copy(to, sizeof *to, from, sizeof from->size);
+    if (status == SAPPORO_ERR_ARGUMENT) return sap_error(notes, status, "size of sapporo_options is not set");
+    if (status) return sap_error(notes, status, "sapporo_options of a newer version of the library");
     return SAPPORO_OK;
 }
 
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
-        read_order, read_precision, read_backend, read_isa, read_threads, read_devices, read_tune};
+        read_order, read_precision, read_backend, read_isa, read_threads, read_root, read_devices, read_tune};
     sapporo_options copy;
     int status = copy_options(&copy, options, notes);
     memset(out, 0, sizeof *out);

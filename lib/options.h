@@ -29,6 +29,7 @@ struct sap_settings {
     int backend_given;           /* the user named the backend: no other may take its place */
     char isa[16];                /* "scalar", "sse2", "avx2", "avx512"; "": the best */
     int threads;                 /* of the CPU engine; 0: OMP_NUM_THREADS or all cores */
+    sapporo_root root;           /* never DEFAULT */
 
     /*
      * Devices of the backend.  ndevices > 0: devices[]; -1: all; 0: device_names if it is not empty,

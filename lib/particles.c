@@ -14,6 +14,7 @@
 #include "context_private.h"
 #include "finite.h"
 #include "fpenv.h"
+#include "structs.h"
 
 /* GRAPE-6 factors: what is stored times this is the full derivative. */
 static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
@@ -324,6 +325,11 @@ static void scale_down(double (*to)[3], const double *const *from, struct sap_jp
     }
 }
 
+static int no_softening(sapporo *c)
+{
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "softening of j-particles is not in this version");
+}
+
 int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *particle)
 {
     double scaled[SAP_DERIVATIVES][3];
@@ -339,18 +345,16 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
     struct sap_jparticle p = {.mass = particle->mass, .time = particle->time, .index = particle->index};
     for (int k = 0; k < SAP_DERIVATIVES; k++) from[k] = particle->derivative[k];
     scale_down(scaled, from, &p);
-    const int status = put(c, address, &p);
+    const int status = particle->eps2 == 0 ? put(c, address, &p) : no_softening(c);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;
 }
 
-/* Place of particle k in a column of elements of `size` bytes; NULL: absent. */
+/* The same, NULL where the column is absent. */
 static const void *at(const sapporo_column *column, int k, size_t size)
 {
-    if (!column->base) return NULL;
-    const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
-    return (const char *)column->base + k * stride;
+    return column->base ? sap_column_at(column, k, size) : NULL;
 }
 
 static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
@@ -370,20 +374,30 @@ static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
     return put(c, first + k, &p);
 }
 
+static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
+{
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, offsetof(sapporo_particles, eps2)) : -1;
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return sap_fail(c, known, "sapporo_particles of a newer version of the library");
+    if (known || !all->derivative[0].base || n < 0 || first < 0 || first > SAP_ADDRESSES - n)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
+    if (all->eps2.base) return no_softening(c);
+    return SAPPORO_OK;
+}
+
 int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles *particles)
 {
-    int status = SAPPORO_OK;
+    sapporo_particles all = {0};
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
-    if (!particles || particles->size < sizeof *particles || !particles->derivative[0].base || n < 0 || first < 0 ||
-        first > SAP_ADDRESSES - n) {
-        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
+    int status = check_particles(c, first, n, &all, particles);
+    if (status) {
         sap_unlock(&c->busy);
         return status;
     }
     const sap_fpenv caller = sap_fp_enter();
     for (int k = 0; k < n; k++) {
-        const int one = put_row(c, first, k, particles);
+        const int one = put_row(c, first, k, &all);
         if (one) status = one;
         if (one && one != SAPPORO_ERR_NOT_FINITE) break;
     }
