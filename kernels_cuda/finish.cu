@@ -28,6 +28,20 @@ SAP_INLINE void merge_lanes(accumulator *a, int parts)
     }
 }
 
+/* One sum of a row, rounded or as it is. */
+SAP_INLINE void store_sum(const accumulator &a, double *out, const sap_gpu_force &f, int q, int row)
+{
+    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
+    if (!f.accumulate) {
+        const double total = sap_total(a.unit, a.limb, a.special);
+        out[q * room + at] = q == 0 ? -total : total; /* the potential is negative */
+        return;
+    }
+    out[(q * 6 + 0) * room + at] = a.unit;
+    for (int k = 0; k < SAP_LIMBS; k++) out[(q * 6 + 1 + k) * room + at] = a.limb[k];
+    out[(q * 6 + 5) * room + at] = a.special;
+}
+
 /*
  * blockIdx.y is the quantity; `parts` lanes (a power of two up to 32) share a row.  out: column q of rounded sums
  * in true sign, or columns 6 q to 6 q + 5 of accumulators: unit, limbs, special.
@@ -42,16 +56,29 @@ extern "C" __global__ void __launch_bounds__(128)
         for (int sp = part; sp < f.superpackets; sp += parts)
             sap_deposit(&a.unit, a.limb, &a.special, record[((size_t)sp * SAP_GPU_OUT_SUMS + q) * f.room_i + row]);
     merge_lanes(&a, parts);
-    if (row >= f.ni || part != 0) return;
-    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
-    if (!f.accumulate) {
-        const double total = sap_total(a.unit, a.limb, a.special);
-        out[q * room + at] = q == 0 ? -total : total; /* the potential is negative */
-        return;
+    if (row < f.ni && part == 0) store_sum(a, out, f, q, row);
+}
+
+/*
+ * Results of several devices.  gathered: a block a device, columns 6 q to 6 q + 5 of f.ni rows each; out as above.
+ * blockIdx.y is the quantity.
+ */
+extern "C" __global__ void __launch_bounds__(128)
+    finish_merge(const double *gathered, double *out, sap_gpu_force f, int devices)
+{
+    const int row = blockIdx.x * blockDim.x + threadIdx.x, q = blockIdx.y;
+    accumulator a;
+    if (row >= f.ni) return;
+    clear(&a);
+    for (int d = 0; d < devices; d++) {
+        const double *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * 6 * f.ni + row;
+        accumulator b;
+        b.unit = from[0];
+        for (int k = 0; k < SAP_LIMBS; k++) b.limb[k] = from[(size_t)(1 + k) * f.ni];
+        b.special = from[(size_t)5 * f.ni];
+        sap_merge(&a.unit, a.limb, &a.special, &b.unit, b.limb, &b.special);
     }
-    out[(q * 6 + 0) * room + at] = a.unit;
-    for (int k = 0; k < SAP_LIMBS; k++) out[(q * 6 + 1 + k) * room + at] = a.limb[k];
-    out[(q * 6 + 5) * room + at] = a.special;
+    store_sum(a, out, f, q, row);
 }
 
 /* ---------------------------------------------------------------- nearest */

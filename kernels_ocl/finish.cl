@@ -15,6 +15,18 @@ SAP_INLINE void merge(double *a, const __local double *from, int pitch)
     sap_merge(&a[0], &a[1], &a[SAP_LIMBS + 1], &b[0], &b[1], &b[SAP_LIMBS + 1]);
 }
 
+/* One sum of a row, rounded or as it is. */
+SAP_INLINE void store_sum(const double *a, __global double *out, const struct sap_gpu_force *f, int q, int row)
+{
+    const size_t at = (size_t)f->first_i + row, room = f->out_rows;
+    if (f->accumulate) {
+        for (int k = 0; k < ACCUMULATOR; k++) out[(q * ACCUMULATOR + k) * room + at] = a[k];
+    } else {
+        const double total = sap_total(a[0], &a[1], a[SAP_LIMBS + 1]);
+        out[q * room + at] = q == 0 ? -total : total; /* the potential is negative */
+    }
+}
+
 /*
  * Group number 1 is the quantity; `parts` work-items (a power of two up to 32) share a row.  out: column q of rounded
  * sums in true sign, or columns 6 q to 6 q + 5 of accumulators: unit, limbs, special.
@@ -34,14 +46,26 @@ __kernel void finish_sums(const __global double *record, __global double *out, c
         if (part % (2 * step) == 0) merge(a, shared + me + step, SUMS_ITEMS);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (row >= f.ni || part != 0) return;
-    const size_t at = (size_t)f.first_i + row, room = f.out_rows;
-    if (f.accumulate) {
-        for (int k = 0; k < ACCUMULATOR; k++) out[(q * ACCUMULATOR + k) * room + at] = a[k];
-    } else {
-        const double total = sap_total(a[0], &a[1], a[SAP_LIMBS + 1]);
-        out[q * room + at] = q == 0 ? -total : total; /* the potential is negative */
+    if (row < f.ni && part == 0) store_sum(a, out, &f, q, row);
+}
+
+/*
+ * Results of several devices.  gathered: a block a device, columns 6 q to 6 q + 5 of f.ni rows each; out as above.
+ * Group number 1 is the quantity.
+ */
+__kernel void finish_merge(const __global double *gathered, __global double *out, const struct sap_gpu_force f,
+                           const int devices)
+{
+    const int row = get_global_id(0), q = get_group_id(1);
+    double a[ACCUMULATOR] = {SAP_UNIT_MIN};
+    if (row >= f.ni) return;
+    for (int d = 0; d < devices; d++) {
+        const __global double *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * ACCUMULATOR * f.ni + row;
+        double b[ACCUMULATOR];
+        for (int k = 0; k < ACCUMULATOR; k++) b[k] = from[(size_t)k * f.ni];
+        sap_merge(&a[0], &a[1], &a[SAP_LIMBS + 1], &b[0], &b[1], &b[SAP_LIMBS + 1]);
     }
+    store_sum(a, out, &f, q, row);
 }
 
 /* ---------------------------------------------------------------- nearest */

@@ -82,7 +82,17 @@ struct sap_driver {
 
     int (*allocate)(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
     int (*allocate_pinned)(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);
-    void (*release)(struct sap_mem *mem); /* either kind; NULL: nothing */
+    int pinned_for_all; /* 1: pinned memory of one device may be given to kernels and copies of all */
+    /*
+     * Memory of a device that kernels of n others can write too.  UNSUPPORTED where devices do not reach each other;
+     * NULL: they never do.
+     */
+    int (*allocate_shared)(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
+                           struct sap_mem **mem);
+    void (*release)(struct sap_mem *mem); /* any kind; NULL: nothing */
+
+    /* Whether streams of one wait for events of the other, and copy_peer returns at once between them; NULL: never. */
+    int (*together)(const struct sap_dev *a, const struct sap_dev *b);
 
     /* Offsets are in bytes.  Host memory of copies is plain or pinned; with pinned memory copies are asynchronous. */
     int (*copy_in)(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes);

@@ -1,7 +1,7 @@
 /*
- * driver_cuda.c - the CUDA driver over libcuda: memory, copies, streams, events, modules, launches, and the table.
+ * driver_cuda.c - the CUDA driver over libcuda: copies, streams, events, modules, launches, and the table.
  *
- * driver_cuda_api.c loads libcuda, driver_cuda_device.c has the devices.
+ * driver_cuda_api.c loads libcuda, driver_cuda_device.c has the devices, driver_cuda_memory.c memory.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver_cuda.h"
@@ -11,13 +11,6 @@
 #include <time.h>
 
 #include "process.h"
-
-struct sap_mem {
-    struct sap_dev *dev;
-    sap_cu_address address;
-    size_t bytes;
-    void *host; /* of pinned memory; NULL: memory of the device */
-};
 
 struct sap_stream {
     struct sap_dev *dev;
@@ -43,8 +36,6 @@ struct sap_function {
 
 /* Flags and numbers of libcuda. */
 enum {
-    HOST_PORTABLE = 1, /* cuMemHostAlloc: pinned for all contexts */
-    HOST_DEVICEMAP = 2,
     STREAM_NON_BLOCKING = 1, /* does not wait for the caller's default stream */
     EVENT_BLOCKING_SYNC = 1, /* who waits long sleeps */
     EVENT_DISABLE_TIMING = 2,
@@ -54,81 +45,6 @@ enum {
 enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 5000000 };
 
 static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
-
-/* Memory of ours, zero; on failure the error of this thread is set. */
-static void *room(size_t bytes)
-{
-    void *p = calloc(1, bytes);
-    if (!p) (void)sap_cuda_refuse(SAP_DRIVER_MEMORY, "no memory for %zu bytes of the host", bytes);
-    return p;
-}
-
-/* ---------------------------------------------------------------- memory */
-
-static int memory_left(struct sap_dev *dev, size_t *bytes)
-{
-    size_t all = 0;
-    int status = sap_cuda_begin(dev);
-    *bytes = 0;
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->memory_info(bytes, &all), "cuMemGetInfo");
-    return sap_cuda_end(dev, status);
-}
-
-/* Of a size alone libcuda may say that it is no valid value. */
-static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
-
-/* On the device if `pinned` is 0. */
-static int take(struct sap_mem *m, int pinned)
-{
-    if (!pinned) return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
-    int status =
-        sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
-    if (status != SAP_DRIVER_OK) return of_allocation(status);
-    status = sap_cuda_check(api()->host_address(&m->address, m->host, 0), "cuMemHostGetDevicePointer");
-    if (status != SAP_DRIVER_OK) (void)api()->host_release(m->host);
-    return status;
-}
-
-static int allocate_either(struct sap_dev *dev, size_t bytes, int pinned, struct sap_mem **mem)
-{
-    *mem = NULL;
-    struct sap_mem *m = room(sizeof *m);
-    if (!m) return SAP_DRIVER_MEMORY;
-    m->dev = dev;
-    m->bytes = bytes ? bytes : 1;
-    int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = take(m, pinned);
-    status = sap_cuda_end(dev, status);
-    if (status == SAP_DRIVER_OK)
-        *mem = m;
-    else
-        free(m);
-    return status;
-}
-
-static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
-{
-    return allocate_either(dev, bytes, 0, mem);
-}
-
-static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
-{
-    const int status = allocate_either(dev, bytes, 1, mem);
-    *host = status == SAP_DRIVER_OK ? (*mem)->host : NULL;
-    return status;
-}
-
-/* Of a broken context nothing can be given back: its memory goes with it. */
-static void release(struct sap_mem *mem)
-{
-    if (!mem) return;
-    int status = sap_cuda_begin(mem->dev);
-    if (status == SAP_DRIVER_OK)
-        status = mem->host ? sap_cuda_check(api()->host_release(mem->host), "cuMemFreeHost")
-                           : sap_cuda_check(api()->release(mem->address), "cuMemFree");
-    (void)sap_cuda_end(mem->dev, status);
-    free(mem);
-}
 
 /* ---------------------------------------------------------------- copies */
 
@@ -177,7 +93,8 @@ static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_
 
 /*
  * libcuda goes through the host unless peer access is enabled.  That would
- * change the primary contexts, and fail the caller's own attempt to enable it.
+ * change the primary contexts, and fail the caller's own attempt to enable it:
+ * what must be fast is written into shared memory by kernels.
  */
 static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
                      size_t bytes)
@@ -207,7 +124,7 @@ static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned ch
 static int stream_create(struct sap_dev *dev, struct sap_stream **s)
 {
     *s = NULL;
-    struct sap_stream *made = room(sizeof *made);
+    struct sap_stream *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
@@ -250,7 +167,7 @@ static int stream_wait(struct sap_stream *s, struct sap_event *e)
 static int create_event(struct sap_dev *dev, unsigned flags, struct sap_event **e)
 {
     *e = NULL;
-    struct sap_event *made = room(sizeof *made);
+    struct sap_event *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
@@ -350,7 +267,7 @@ static int module_load(struct sap_dev *dev, const void *image, size_t bytes, str
 {
     (void)bytes; /* a fat binary knows its size */
     *m = NULL;
-    struct sap_module *made = room(sizeof *made);
+    struct sap_module *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
@@ -380,7 +297,7 @@ static void module_unload(struct sap_module *m)
 static int function(struct sap_module *m, const char *name, struct sap_function **f)
 {
     *f = NULL;
-    struct sap_function *made = room(sizeof *made);
+    struct sap_function *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     int status = sap_cuda_begin(m->dev);
     if (status == SAP_DRIVER_OK)
@@ -447,6 +364,13 @@ static int launch(struct sap_stream *s, struct sap_function *f, const struct sap
     return sap_cuda_end(s->dev, of_launch(status));
 }
 
+static int together(const struct sap_dev *a, const struct sap_dev *b)
+{
+    (void)a;
+    (void)b;
+    return 1;
+}
+
 static const char *error_text(void) { return sap_cuda_error; }
 
 const struct sap_driver sap_driver_cuda = {
@@ -458,10 +382,13 @@ const struct sap_driver sap_driver_cuda = {
     .close = sap_cuda_close,
     .enter = sap_cuda_enter,
     .leave = sap_cuda_leave,
-    .memory_left = memory_left,
-    .allocate = allocate,
-    .allocate_pinned = allocate_pinned,
-    .release = release,
+    .memory_left = sap_cuda_memory_left,
+    .allocate = sap_cuda_allocate,
+    .allocate_pinned = sap_cuda_allocate_pinned,
+    .allocate_shared = sap_cuda_allocate_shared,
+    .pinned_for_all = 1,
+    .together = together,
+    .release = sap_cuda_release,
     .copy_in = copy_in,
     .copy_out = copy_out,
     .copy = copy,

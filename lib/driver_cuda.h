@@ -19,6 +19,15 @@ struct sap_dev {
     int pushed;  /* by sap_cuda_begin, for one call */
 };
 
+struct sap_mem {
+    struct sap_dev *dev;
+    sap_cu_address address;
+    size_t bytes;
+    void *host;                /* of pinned memory; NULL: memory of the device */
+    size_t mapped;             /* bytes of memory that other devices see too; 0: it is the device's own */
+    unsigned long long handle; /* of that memory */
+};
+
 int sap_cuda_count(void);
 const char *sap_cuda_describe(void);
 int sap_cuda_properties(int number, struct sap_device_properties *properties);
@@ -34,5 +43,16 @@ void sap_cuda_leave(struct sap_dev *dev);
  */
 int sap_cuda_begin(struct sap_dev *dev);
 int sap_cuda_end(struct sap_dev *dev, int status);
+
+/* Memory of ours, zero; on failure the error of this thread is set. */
+void *sap_cuda_room(size_t bytes);
+
+/* Entries of the table that are in driver_cuda_memory.c. */
+int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes);
+int sap_cuda_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
+int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);
+int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
+                             struct sap_mem **mem);
+void sap_cuda_release(struct sap_mem *mem);
 
 #endif

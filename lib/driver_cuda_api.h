@@ -19,6 +19,27 @@ typedef struct CUevent_st *sap_cu_event;
 typedef struct CUmod_st *sap_cu_module;
 typedef struct CUfunc_st *sap_cu_function;
 
+/* A place of memory: a device. */
+struct sap_cu_location {
+    int type; /* 1: a device */
+    int device;
+};
+
+/* Who may use mapped memory: CUmemAccessDesc. */
+struct sap_cu_access {
+    struct sap_cu_location location;
+    int flags; /* 3: read and write */
+};
+
+/* What is to be allocated: CUmemAllocationProp. */
+struct sap_cu_allocation {
+    int type;    /* 1: pinned, on the device */
+    int handles; /* 0: for this process alone */
+    struct sap_cu_location location;
+    void *security;
+    unsigned char flags[8];
+};
+
 /*
  * one(name here, name in libcuda, older name or NULL, is it needed, arguments).  All return a result, 0 for success.
  * What has no bits of 1 in `needed` may be NULL.
@@ -42,6 +63,20 @@ typedef struct CUfunc_st *sap_cu_function;
     one(memory_info, "cuMemGetInfo_v2", NULL, 1, (size_t * left, size_t * all));                                       \
     one(allocate, "cuMemAlloc_v2", NULL, 1, (sap_cu_address * address, size_t bytes));                                 \
     one(release, "cuMemFree_v2", NULL, 1, (sap_cu_address address));                                                   \
+    one(can_access_peer, "cuDeviceCanAccessPeer", NULL, 0, (int *can, sap_cu_device device, sap_cu_device peer));      \
+    one(granularity, "cuMemGetAllocationGranularity", NULL, 0,                                                         \
+        (size_t * bytes, const struct sap_cu_allocation *what, int option));                                           \
+    one(create, "cuMemCreate", NULL, 0,                                                                                \
+        (unsigned long long *handle, size_t bytes, const struct sap_cu_allocation *what, unsigned long long flags));   \
+    one(destroy, "cuMemRelease", NULL, 0, (unsigned long long handle));                                                \
+    one(address_reserve, "cuMemAddressReserve", NULL, 0,                                                               \
+        (sap_cu_address * address, size_t bytes, size_t alignment, sap_cu_address wish, unsigned long long flags));    \
+    one(address_free, "cuMemAddressFree", NULL, 0, (sap_cu_address address, size_t bytes));                            \
+    one(map, "cuMemMap", NULL, 0,                                                                                      \
+        (sap_cu_address address, size_t bytes, size_t offset, unsigned long long handle, unsigned long long flags));   \
+    one(unmap, "cuMemUnmap", NULL, 0, (sap_cu_address address, size_t bytes));                                         \
+    one(set_access, "cuMemSetAccess", NULL, 0,                                                                         \
+        (sap_cu_address address, size_t bytes, const struct sap_cu_access *access, size_t n));                         \
     one(host_allocate, "cuMemHostAlloc", NULL, 1, (void **host, size_t bytes, unsigned flags));                        \
     one(host_address, "cuMemHostGetDevicePointer_v2", NULL, 1,                                                         \
         (sap_cu_address * address, void *host, unsigned flags));                                                       \

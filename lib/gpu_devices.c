@@ -171,6 +171,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");
     if (!status) status = get_function(l, 1, &k->stage, "store_stage");
     if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
+    if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
     if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
     if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
     if (!status) status = get_function(l, 3, &k->fill, "list_fill");

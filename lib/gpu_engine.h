@@ -3,7 +3,8 @@
  *
  * One flow over lib/driver.h, for every vendor: engine_gpu.c has the tables,
  * gpu_devices.c devices and kernels, gpu_store.c the j side, gpu_force.c
- * forces, gpu_lists.c neighbour lists, gpu_shape.c launch shapes.
+ * forces, gpu_gather.c sums of several devices, gpu_lists.c neighbour lists,
+ * gpu_shape.c launch shapes.
  */
 #ifndef SAP_GPU_ENGINE_H
 #define SAP_GPU_ENGINE_H
@@ -36,7 +37,7 @@ struct sap_gpu_geometry {
 /* The kernels of one precision on one device; they live as long as the process. */
 struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
-    struct sap_function *predict, *clear, *stage, *sums, *nearest, *offsets, *fill, *sort;
+    struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_NEAR][2], *few[SAP_GPU_SHAPES][SAP_GPU_NEAR][2];
     int many_groups[SAP_GPU_SHAPES];
     int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
@@ -99,6 +100,18 @@ struct sap_gpu_chosen {
     struct sap_gpu_shape shape;
 };
 
+/* What is launched on one device for some i-particles of a force. */
+struct sap_gpu_slab {
+    struct sap_store *store;
+    struct sap_gpu_share *share;
+    struct sap_gpu_part *part;
+    struct sap_mem *i;               /* where the i-particles lie */
+    struct sap_mem *hit, *hit_count; /* where candidates of lists go */
+    struct sap_gpu_shape shape;
+    struct sap_gpu_force f; /* kernel's argument */
+    int near, zero;
+};
+
 /* The part of a store that lies on one device. */
 struct sap_gpu_share {
     struct sap_gpu_device *device;
@@ -125,6 +138,18 @@ struct sap_gpu_share {
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last ones */
     int next_chosen;
     int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
+    struct sap_gpu_slab slab;                  /* that is being launched */
+    struct sap_gpu_buffer accum;               /* accumulators of a slab on their way to the first device */
+    struct sap_event *sent[2];                 /* they are there, by gather's place */
+};
+
+/* How several devices' sums meet on the first one: in two places, so that one fills while the other is merged. */
+struct sap_gpu_gather {
+    enum { SAP_GPU_GATHER_UNKNOWN, SAP_GPU_GATHER_HOST, SAP_GPU_GATHER_COPY, SAP_GPU_GATHER_WRITE } mode;
+    unsigned turn;                /* place of the next slab: turn % 2 */
+    struct sap_gpu_buffer all[2]; /* accumulators of a slab, one block a device */
+    struct sap_event *merged[2];  /* the place can be filled again */
+    int used[2];                  /* that has been recorded */
 };
 
 struct sap_store {
@@ -135,7 +160,9 @@ struct sap_store {
     int lost;               /* the devices' copy cannot be trusted: all is sent again */
     int broken;             /* a device is gone: only opening anew helps */
     int at;                 /* the device that is worked on */
-    char words[200];        /* why the last call failed; "": nothing to add to its status */
+    int entered;            /* that device + 1 while its context is current, else 0 */
+    struct sap_gpu_gather gather;
+    char words[200]; /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
@@ -166,6 +193,7 @@ struct sap_force {
     int nj, superpackets[SAP_GPU_DEVICES];
     unsigned have;
     int accumulate; /* results come as accumulators */
+    int from;       /* so many devices deliver sums */
     int gathered;   /* rows of the arrays below that are filled */
     int complete;   /* everything is */
     int failed;     /* sapporo_status of a failure: there are no results */
@@ -264,17 +292,6 @@ int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n
 void sap_gpu_drop(struct sap_force *force);
 
 /* ---- parts of a force; driver statuses ---- */
-struct sap_gpu_slab {
-    struct sap_store *store;
-    struct sap_gpu_share *share;
-    struct sap_gpu_part *part;
-    struct sap_mem *i;               /* where the i-particles lie */
-    struct sap_mem *hit, *hit_count; /* where candidates of lists go */
-    struct sap_gpu_shape shape;
-    struct sap_gpu_force f; /* kernel's argument */
-    int near, zero;
-};
-
 /* The lists of a slab on their way: candidates are found, then lists are built, then the host takes them. */
 struct sap_gpu_work {
     enum { SAP_GPU_IDLE, SAP_GPU_FINDING, SAP_GPU_BUILDING } state;
@@ -286,6 +303,23 @@ struct sap_gpu_work {
 };
 
 int sap_gpu_launch_force(struct sap_gpu_slab *s);
+
+/* Launches what makes accumulators or rounded sums of a slab's records, in rows f->first_i and on of columns in `out`.
+ */
+int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);
+
+/* ---- several devices (gpu_gather.c); driver statuses ---- */
+
+/* Whether the first device merges the sums of all; else the host does. */
+int sap_gpu_gathers(struct sap_store *store);
+
+/* Room for the accumulators of so many rows. */
+int sap_gpu_gather_reserve(struct sap_store *store, int rows);
+
+/* The slab's sums go to the first device; its own, which must come last, are merged with those of all others. */
+int sap_gpu_gather_slab(struct sap_gpu_slab *s);
+
+void sap_gpu_gather_free(struct sap_store *store);
 
 /* Launches the force of a slab with its candidates. */
 int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni);

@@ -82,19 +82,31 @@ static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_for
     return parts;
 }
 
-static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
+int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
 {
-    const struct sap_driver *d = s->store->set->driver;
+    const int parts = sharing_lanes(s->share, f);
+    const struct sap_argument a[] = {MEM(s->share->record), {out, 0}, VALUE(*f), VALUE(parts)};
+    const unsigned groups[2] = {(unsigned)(((long long)f->ni * parts + 127) / 128), SUMS};
+    return sap_gpu_launch(s->share, s->store->set->driver, s->share->device->kernels->sums, groups, 128, 0, a,
+                          COUNT(a));
+}
+
+static int launch_nearest(const struct sap_gpu_slab *s)
+{
     struct sap_gpu_share *h = s->share;
-    const int parts = sharing_lanes(h, &s->f);
-    const struct sap_argument sums[] = {MEM(h->record), MEM(s->part->out), VALUE(s->f), VALUE(parts)};
-    const unsigned groups[2] = {(unsigned)(((long long)s->f.ni * parts + 127) / 128), SUMS};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->sums, groups, 128, 0, sums, COUNT(sums)));
-    if (!(extra & SAP_EXTRA_NEAREST)) return SAP_DRIVER_OK;
     const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
     const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(h, d, h->device->kernels->nearest, blocks, h->device->kernels->geometry.nearest, 0, near,
-                          COUNT(near));
+    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->nearest, blocks,
+                          h->device->kernels->geometry.nearest, 0, near, COUNT(near));
+}
+
+static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
+{
+    if (sap_gpu_gathers(s->store))
+        TRY(sap_gpu_gather_slab(s));
+    else
+        TRY(sap_gpu_launch_sums(s, s->part->out.mem, &s->f));
+    return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
 }
 
 /* Columns of doubles that kernels have written for a slab. */
@@ -112,8 +124,9 @@ static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_bu
 
 static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
 {
+    const int sums = s->share == s->store->share || !sap_gpu_gathers(s->store);
     if (!s->store->set->driver->pinned_to_host) return SAP_DRIVER_OK;
-    TRY(columns_to_host(s, &s->part->out, s->f.accumulate ? 6 * SUMS : SUMS));
+    if (sums) TRY(columns_to_host(s, &s->part->out, s->f.accumulate ? 6 * SUMS : SUMS));
     return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
 }
 
@@ -149,7 +162,9 @@ static int waves_of(const struct sap_gpu_slab *s, int rows)
 static int slab_rows(const struct sap_gpu_slab *s, int ni)
 {
     struct sap_gpu_share *h = s->share;
-    const size_t row = (size_t)s->f.superpackets * SUMS * sizeof(double);
+    const size_t records = (size_t)s->f.superpackets * SUMS * sizeof(double);
+    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * SUMS * sizeof(double) * (size_t)s->store->set->n : 0;
+    const size_t row = records > gathered ? records : gathered;
     const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
     const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
     int best = most * ROWS, least = INT_MAX;
@@ -196,34 +211,86 @@ static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
     return SAP_DRIVER_OK;
 }
 
-/* All i-particles against the j-particles of one device, slab by slab. */
-static int launch_slabs(struct sap_force *force, struct sap_gpu_slab *s, unsigned extra)
+static void stop_work(struct sap_store *store)
 {
-    const struct sap_driver *d = s->store->set->driver;
-    const int ni = force->request.ni, rows = slab_rows(s, ni);
+    if (store->entered) store->set->driver->leave(store->share[store->entered - 1].device->dev);
+    store->entered = 0;
+}
+
+/* Makes a device's context current, and no other's, until the next call. */
+static int work_on(struct sap_store *store, int k)
+{
+    store->at = k;
+    if (store->entered == k + 1) return SAP_DRIVER_OK;
+    stop_work(store);
+    const int status = store->set->driver->enter(store->share[k].device->dev);
+    if (!status) store->entered = k + 1;
+    return status;
+}
+
+/* The i-particles of s->f against the j-particles of one device. */
+static int launch_slab(struct sap_gpu_slab *s, int ni, unsigned extra)
+{
+    const int lists = s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS;
+    s->shape = shape_of(s, s->f.ni);
+    s->f.fused = !s->shape.many && s->shape.fused;
+    if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
+    if (lists)
+        TRY(sap_gpu_lists_slab(s, ni));
+    else if (s->f.superpackets > 0)
+        TRY(sap_gpu_launch_force(s));
+    TRY(launch_finish(s, extra));
+    TRY(results_to_host(s, extra));
+    if (lists) TRY(sap_gpu_lists_advance(s));
+    return mark_ready(s, s->f.first_i + s->f.ni, ni);
+}
+
+static int begin_slabs(struct sap_gpu_slab *s, int rows)
+{
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
-    if (s->zero || s->near >= SAP_EXTRA_LISTS)
-        TRY(d->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts));
     s->part->entries = 0;
     s->part->parts = 0;
-    for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
-        s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
-        s->shape = shape_of(s, s->f.ni);
-        s->f.fused = !s->shape.many && s->shape.fused;
-        if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
-        if (s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS)
-            TRY(sap_gpu_lists_slab(s, ni));
-        else if (s->f.superpackets > 0)
-            TRY(sap_gpu_launch_force(s));
-        TRY(launch_finish(s, extra));
-        TRY(results_to_host(s, extra));
-        if (s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_advance(s));
-        TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
-    }
+    if (!s->zero && s->near < SAP_EXTRA_LISTS) return SAP_DRIVER_OK;
+    return s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts);
+}
+
+static int end_slabs(struct sap_gpu_slab *s)
+{
+    const struct sap_driver *d = s->store->set->driver;
     if (s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_finish(s));
-    if (!s->zero) return SAP_DRIVER_OK;
-    return d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts);
+    if (s->zero)
+        TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
+    return d->event_record(s->part->done, s->share->stream);
+}
+
+/* All i-particles, slab by slab, on all devices; the first device comes last, since it merges. */
+static int launch_slabs(struct sap_store *store, int ni, unsigned extra)
+{
+    const int n = store->set->n;
+    int rows = INT_MAX;
+    for (int k = 0; k < n; k++) {
+        const int fit = slab_rows(&store->share[k].slab, ni);
+        if (fit < rows) rows = fit;
+    }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(begin_slabs(&store->share[k].slab, rows));
+    }
+    if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
+    for (int first = 0; first < ni; first += rows)
+        for (int k = n - 1; k >= 0; k--) {
+            struct sap_gpu_slab *s = &store->share[k].slab;
+            s->f.first_i = first;
+            s->f.ni = ni - first < rows ? ni - first : rows;
+            TRY(work_on(store, k));
+            TRY(launch_slab(s, ni, extra));
+        }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(end_slabs(&store->share[k].slab));
+    }
+    return SAP_DRIVER_OK;
 }
 
 /* -------------------------------------------------------------- one device */
@@ -243,13 +310,16 @@ static struct sap_gpu_force kernel_force(const struct sap_store *store, const st
                                   .accumulate = force->accumulate};
 }
 
-static int reserve_part(struct sap_store *store, struct sap_gpu_share *h, struct sap_gpu_part *p, int ni, int columns)
+/* Room for i-particles and results of a device. */
+static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_dev *dev = h->device->dev;
-    const size_t n = (size_t)ni;
-    TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * sizeof(struct sap_gpu_i)));
-    TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
+    struct sap_dev *dev = store->share[k].device->dev;
+    struct sap_gpu_part *p = &force->part[k];
+    const size_t n = (size_t)force->request.ni;
+    const int columns = k >= force->from ? 0 : force->accumulate ? 6 * SUMS : SUMS;
+    if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * sizeof(struct sap_gpu_i)));
+    if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->lists, n * 2 * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->counters, sizeof no_counts));
     if (!p->done) TRY(d->event_create(dev, &p->done));
@@ -266,31 +336,47 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
     return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
 }
 
-static int start_device(struct sap_store *store, struct sap_force *force, int k, unsigned extra)
+/* What can be done before i-particles are there. */
+static int prepare(struct sap_store *store, struct sap_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
-    struct sap_gpu_part *p = &force->part[k];
+    struct sap_gpu_slab *s = &h->slab;
+    TRY(reserve_part(store, force, k));
+    *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
+    force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
+    s->f = kernel_force(store, force, k);
+    s->near = (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS));
+    s->zero = force->request.eps2 < SAP_TINY_R2;
+    return force->request.ni >= EARLY ? predict_early(s, force->request.ni) : (int)SAP_DRIVER_OK;
+}
+
+/* The i-particles in pinned memory that device k can read. */
+static const struct sap_gpu_buffer *pinned_i(struct sap_force *force, int k)
+{
+    struct sap_gpu_buffer *first = &force->part[0].i_host, *own = &force->part[k].i_host;
+    if (k == 0 || force->set->driver->pinned_for_all) return first;
+    memcpy(own->host, first->host, (size_t)force->request.ni * sizeof(struct sap_gpu_i));
+    return own;
+}
+
+/* Brings the i-particles to a device. */
+static int bring_i(struct sap_store *store, struct sap_force *force, int k)
+{
+    struct sap_gpu_share *h = &store->share[k];
+    struct sap_gpu_slab *s = &h->slab;
     const int ni = force->request.ni;
-    if (!h->stream) TRY(store->set->driver->stream_create(h->device->dev, &h->stream));
-    TRY(reserve_part(store, h, p, ni, force->accumulate ? 6 * SUMS : SUMS));
-    struct sap_gpu_slab s = {.store = store, .share = h, .part = p};
-    s.f = kernel_force(store, force, k);
-    s.near = (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS));
-    s.zero = force->request.eps2 < SAP_TINY_R2;
-    if (ni >= EARLY) TRY(predict_early(&s, ni));
-    fill_i(store->set, &force->request, s.near >= SAP_EXTRA_LISTS, p->i_host.host);
-    s.i = p->i_host.mem;
-    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s.near < SAP_EXTRA_LISTS) {
-        s.f.inlined = 1; /* i-particles travel with the launches */
-        memcpy(s.f.inline_i, p->i_host.host, (size_t)ni * sizeof s.f.inline_i[0]);
-    } else if (s.f.superpackets > DIRECT || h->updates > 0) {
-        TRY(sap_gpu_store_send(store, h, &p->i_host, ni));
-        s.i = h->i.mem;
-    } else {
-        TRY(sap_gpu_to_device(h, store->set->driver, s.i, (size_t)ni * sizeof(struct sap_gpu_i)));
+    const struct sap_gpu_buffer *i = pinned_i(force, k);
+    s->i = i->mem;
+    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS) {
+        s->f.inlined = 1; /* i-particles travel with the launches */
+        memcpy(s->f.inline_i, i->host, (size_t)ni * sizeof s->f.inline_i[0]);
+        return SAP_DRIVER_OK;
     }
-    TRY(launch_slabs(force, &s, extra));
-    return store->set->driver->event_record(p->done, h->stream);
+    if (s->f.superpackets <= DIRECT && h->updates == 0)
+        return sap_gpu_to_device(h, store->set->driver, s->i, (size_t)ni * sizeof(struct sap_gpu_i));
+    TRY(sap_gpu_store_send(store, h, i, ni));
+    s->i = h->i.mem;
+    return SAP_DRIVER_OK;
 }
 
 /* On all devices; a driver status. */
@@ -306,15 +392,15 @@ static int start_all(struct sap_store *store, struct sap_force *force, unsigned 
     TRY(sap_gpu_store_update(store));
     force->gathered = force->complete = 0;
     for (int k = 0; k < n; k++) {
-        force->superpackets[k] = sap_gpu_slots_below(&store->share[k], force->nj);
-        store->at = k;
-        TRY(d->enter(store->share[k].device->dev));
-        const int status = start_device(store, force, k, extra);
-        d->leave(store->share[k].device->dev);
-        if (status) return status;
+        TRY(work_on(store, k));
+        TRY(prepare(store, force, k, extra));
     }
-    force->have |= extra;
-    return SAP_DRIVER_OK;
+    fill_i(store->set, &force->request, (extra & SAP_EXTRA_LISTS) != 0, force->part[0].i_host.host);
+    for (int k = n - 1; k >= 0; k--) {
+        TRY(work_on(store, k));
+        TRY(bring_i(store, force, k));
+    }
+    return launch_slabs(store, force->request.ni, extra);
 }
 
 /* What a force that could not be begun has started already must not outlive its memory. */
@@ -330,6 +416,8 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
 {
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
     const int status = start_all(store, force, extra);
+    stop_work(store);
+    force->have |= status ? 0 : extra;
     if (!status) return SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);
     halt(store);
@@ -375,7 +463,8 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     f->request = *request;
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
-    const int accumulate = store->set->n > 1 || (request->extra & SAP_EXTRA_ACCUM);
+    f->from = sap_gpu_gathers(store) ? 1 : store->set->n;
+    const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
     for (int q = 0; q < SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;

@@ -20,13 +20,13 @@ static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
     return a;
 }
 
-/* One row of all devices' accumulators. */
+/* One row of accumulators, of all devices that deliver some. */
 static void join_sums(struct sap_force *f, int i)
 {
     const size_t ni = (size_t)f->request.ni;
     for (int q = 0; q < SUMS; q++) {
         struct sap_accum a = accum_at(f->part[0].out.host, ni, q, i);
-        for (int k = 1; k < f->set->n; k++) {
+        for (int k = 1; k < f->from; k++) {
             const struct sap_accum b = accum_at(f->part[k].out.host, ni, q, i);
             sap_accum_merge(&a, &b);
         }

@@ -369,22 +369,25 @@ int sap_gpu_judge(struct sap_store *store, int status)
 
 static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
 {
-    struct sap_gpu_buffer *const all[] = {&s->j, &s->predicted, &s->record,           &s->near,
-                                          &s->i, &s->counters,  &s->update[0].buffer, &s->update[1].buffer};
+    struct sap_gpu_buffer *const all[] = {&s->j,        &s->predicted,        &s->record,           &s->near, &s->i,
+                                          &s->counters, &s->update[0].buffer, &s->update[1].buffer, &s->accum};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
     free(s->number);
     free(s->slot_of);
     sap_gpu_works_free(d, s);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         if (s->update[k].read) d->event_destroy(s->update[k].read);
+        if (s->sent[k]) d->event_destroy(s->sent[k]);
+    }
     if (s->stream) d->stream_destroy(s->stream);
 }
 
 void sap_gpu_store_free(struct sap_store *store)
 {
     if (!store) return;
+    sap_gpu_gather_free(store);
     for (int k = 0; k < store->set->n; k++) free_share(store->set->driver, &store->share[k]);
     free(store);
 }

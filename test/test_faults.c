@@ -407,19 +407,21 @@ static void walk_all(int every)
 
 /* ---------------------------------------------------------------- drivers */
 
-static void on_stub(int devices)
+static void on_stub(int devices, int apart, int step)
 {
     stub_reset(devices);
+    stub.apart = apart;
     stub.on_launch = stub_kernel;
     sap_process.cuda_driver = faulty_wrap(&stub_driver);
     sap_process.cuda_kernels = &stub_kernels;
     walk.real = 0;
     walk.devices = devices;
-    walk_all(1);
+    walk_all(step);
     sap_gpu_unload_idle(sap_process.cuda_driver);
     assert_true(stub_idle());
     assert_int_equal(stub.outside, 0);
     assert_true(stub_launches("predict_ds") > 0 && stub_launches("list_sort") > 0); /* the session asks for them */
+    assert_true((stub_launches("finish_merge") > 0) == (devices > 1 && apart < 2));
     sap_process.cuda_driver = NULL;
     sap_process.cuda_kernels = NULL;
 }
@@ -427,13 +429,13 @@ static void on_stub(int devices)
 static void one_device(void **state)
 {
     (void)state;
-    on_stub(1);
+    on_stub(1, 0, 1);
 }
 
 static void several_devices(void **state)
 {
     (void)state;
-    on_stub(DEVICES);
+    for (int apart = 0; apart < 3; apart++) on_stub(DEVICES, apart, 1 + apart); /* stub_driver.h */
 }
 
 static void cuda(void **state)
@@ -462,12 +464,10 @@ static void absent(void **state)
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_ERR_DEVICE);
     assert_non_null(strstr(sapporo_last_error(NULL), "built without nvcc"));
     stub_reset(0);
-    sap_process.cuda_kernels = &stub_kernels;
-    sap_process.cuda_driver = &stub_driver;
+    sap_process.cuda_kernels = &stub_kernels, sap_process.cuda_driver = &stub_driver;
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_ERR_DEVICE);
     assert_non_null(strstr(sapporo_last_error(NULL), "the stub has no device"));
-    sap_process.cuda_driver = NULL;
-    sap_process.cuda_kernels = NULL;
+    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
 }
 
 int main(int argc, char **argv)

@@ -194,6 +194,16 @@ static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **m
     return made(status, *mem, dev);
 }
 
+static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
+                           struct sap_mem **mem)
+{
+    *mem = NULL;
+    int status = judge(dev, "allocate_shared");
+    if (status) return status;
+    status = inner->allocate_shared(dev, others, n, bytes, mem);
+    return made(status, *mem, dev);
+}
+
 static void release(struct sap_mem *mem)
 {
     if (mem) disown(mem);
@@ -380,6 +390,9 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
         .memory_left = memory_left,
         .allocate = allocate,
         .allocate_pinned = allocate_pinned,
+        .allocate_shared = driver->allocate_shared ? allocate_shared : NULL,
+        .pinned_for_all = driver->pinned_for_all,
+        .together = driver->together,
         .release = release,
         .copy_in = copy_in,
         .copy_out = copy_out,

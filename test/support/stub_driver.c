@@ -230,6 +230,18 @@ static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **m
     return status;
 }
 
+static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
+                           struct sap_mem **mem)
+{
+    *mem = NULL;
+    for (int k = 0; k < n; k++)
+        if (others[k] == dev) return refuse(SAP_DRIVER_ERROR, "stub: device %d shares with itself", dev->number);
+    return stub.apart > 0 ? refuse(SAP_DRIVER_UNSUPPORTED, "stub: devices do not reach each other")
+                          : allocate(dev, bytes, mem);
+}
+
+static int together(const struct sap_dev *a, const struct sap_dev *b) { return a == b || stub.apart < 2; }
+
 static void release(struct sap_mem *mem)
 {
     if (!mem) return;
@@ -434,6 +446,9 @@ const struct sap_driver stub_driver = {
     .memory_left = memory_left,
     .allocate = allocate,
     .allocate_pinned = allocate_pinned,
+    .allocate_shared = allocate_shared,
+    .pinned_for_all = 1,
+    .together = together,
     .release = release,
     .copy_in = copy_in,
     .copy_out = copy_out,

@@ -25,21 +25,16 @@ double stub_serial(void) { return (double)atomic_load(&serial); }
 
 static void *memory(const struct sap_launch *l, int argument) { return stub_memory(l->argument[argument].value); }
 
-/* finish_sums(record, out, force, parts): a sum of no superpackets shows as NaN, since sessions ask for none */
-static void write_sums(const struct sap_launch *l)
+/* One value as all sums of all rows that `f` means. */
+static void write_value(double *out, const struct sap_gpu_force *f, double sum)
 {
-    struct sap_gpu_force f;
     struct sap_accum a;
-    double *out = memory(l, 1);
-    const double value = (double)(atomic_fetch_add(&serial, 1) + 1);
-    memcpy(&f, l->argument[2].value, sizeof f);
-    const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* of several devices some may have none */
-    const size_t n = (size_t)f.out_rows;
+    const size_t n = (size_t)f->out_rows, first = (size_t)f->first_i;
     sap_accum_clear(&a);
     sap_accum_add(&a, sum);
     for (size_t q = 0; q < SUMS; q++)
-        for (size_t i = 0; i < n; i++) {
-            if (!f.accumulate) {
+        for (size_t i = first; i < first + (size_t)f->ni; i++) {
+            if (!f->accumulate) {
                 out[q * n + i] = sum;
                 continue;
             }
@@ -50,9 +45,39 @@ static void write_sums(const struct sap_launch *l)
         }
 }
 
+/* finish_sums(record, out, force, parts): a sum of no superpackets shows as NaN, since sessions ask for none */
+static void write_sums(const struct sap_launch *l)
+{
+    struct sap_gpu_force f;
+    const double value = (double)(atomic_fetch_add(&serial, 1) + 1);
+    memcpy(&f, l->argument[2].value, sizeof f);
+    const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* of several devices some may have none */
+    write_value(memory(l, 1), &f, sum);
+}
+
+/* finish_merge(gathered, out, force, devices): the first sum of each device's first row, added up */
+static void merge_sums(const struct sap_launch *l)
+{
+    struct sap_gpu_force f;
+    int devices;
+    const double *const gathered = memory(l, 0);
+    struct sap_accum all;
+    memcpy(&f, l->argument[2].value, sizeof f);
+    memcpy(&devices, l->argument[3].value, sizeof devices);
+    sap_accum_clear(&all);
+    for (int d = 0; d < devices; d++) {
+        const double *const from = gathered + (size_t)d * SUMS * 6 * (size_t)f.ni;
+        struct sap_accum one = {.unit = from[0], .special = from[5 * (size_t)f.ni]};
+        for (size_t k = 0; k < SAP_LIMBS; k++) one.limb[k] = from[(k + 1) * (size_t)f.ni];
+        sap_accum_merge(&all, &one);
+    }
+    write_value(memory(l, 1), &f, sap_accum_round(&all));
+}
+
 void stub_kernel(const char *name, const struct sap_launch *l)
 {
     if (strcmp(name, "finish_sums") == 0) write_sums(l);
+    if (strcmp(name, "finish_merge") == 0) merge_sums(l);
     if (strcmp(name, "finish_nearest") == 0) memset(memory(l, 3), 0, stub_memory_bytes(l->argument[3].value));
     if (strcmp(name, "list_offsets") == 0) memset(memory(l, 1), 0, stub_memory_bytes(l->argument[1].value));
 }
