@@ -21,6 +21,9 @@ report() {
     fi
 }
 
+# before FOLDER: the search path with FOLDER first; CMocka may be found by what was there
+before() { echo "LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"; }
+
 # says TITLE WORDS NAME=VALUE...: with these variables there is no device, for this reason, and forces are computed
 says() {
     title=$1
@@ -34,10 +37,10 @@ says() {
 
 mkdir "$work/none" "$work/broken" "$work/old"
 echo 'no library' >"$work/broken/libOpenCL.so.1"
-says "a loader that does not load" "no OpenCL: .*libOpenCL.so.1" LD_LIBRARY_PATH="$work/broken"
+says "a loader that does not load" "no OpenCL: .*libOpenCL.so.1" "$(before "$work/broken")"
 # shellcheck disable=SC2086 # CC may be a command with arguments
 echo 'int clGetPlatformIDs(void) { return 0; }' | ${CC:-cc} -shared -fPIC -x c -o "$work/old/libOpenCL.so.1" - &&
-    says "a loader that is too old" "older than 1.2: .* has no clGetPlatformInfo" LD_LIBRARY_PATH="$work/old"
+    says "a loader that is too old" "older than 1.2: .* has no clGetPlatformInfo" "$(before "$work/old")"
 if ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; then
     says "no platform" "no platform" OCL_ICD_VENDORS="$work/none"
 else
