@@ -61,18 +61,25 @@ __kernel void list_fill(const __global double *store, const __global struct sap_
     }
 }
 
-/* One step of a sorting network, of n integers that all work-items of a group see; missing partners are infinite. */
-#define SORT_STEP(x)                                                                                                   \
-    for (int t = get_local_id(0); t < size / 2; t += get_local_size(0)) {                                              \
-        const int low = t / span * 2 * span + t % span;                                                                \
-        /* the first step of a merge compares mirrored places, so that all comparisons point the same way */           \
-        const int high = span == k / 2 ? (low / k) * k + k - 1 - low % k : low + span;                                 \
-        if (high < n && (x)[low] > (x)[high]) {                                                                        \
-            const int swap = (x)[low];                                                                                 \
-            (x)[low] = (x)[high];                                                                                      \
-            (x)[high] = swap;                                                                                          \
-        }                                                                                                              \
+/*
+ * One step of a sorting network, of n integers that all work-items of a group see; missing partners are infinite.  The
+ * choice of memory stands within: PoCL's compiler ends the process over two loops in branches before a barrier.
+ */
+SAP_INLINE void sort_step(__local int *near, __global int *out, int fits, int n, int k, int span, int size)
+{
+    for (int t = get_local_id(0); t < size / 2; t += get_local_size(0)) {
+        const int low = t / span * 2 * span + t % span;
+        /* the first step of a merge compares mirrored places, so that all comparisons point the same way */
+        const int high = span == k / 2 ? (low / k) * k + k - 1 - low % k : low + span;
+        if (high >= n) continue;
+        const int a = fits ? near[low] : out[low], b = fits ? near[high] : out[high];
+        if (a <= b) continue;
+        if (fits)
+            near[low] = b, near[high] = a;
+        else
+            out[low] = b, out[high] = a;
     }
+}
 
 /* A group a row: sorts its entries in place and keeps each once; count[row] is how many are left. */
 __kernel void list_sort(const __global int *offset, const __global int *cursor, __global int *entry,
@@ -89,18 +96,14 @@ __kernel void list_sort(const __global int *offset, const __global int *cursor, 
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (int k = 2; k <= size; k *= 2)
         for (int span = k / 2; span > 0; span /= 2) {
-            if (fits) {
-                SORT_STEP(near)
-            } else {
-                SORT_STEP(out)
-            }
+            sort_step(near, out, fits, n, k, span, size);
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }
     for (int first = 0; first < n; first += items) {
-        const int k = first + get_local_id(0);
-        int mine = 0, before = 0, total = 0;
-        if (k < n) mine = fits ? near[k] : out[k];
-        if (k > 0 && k < n) before = fits ? near[k - 1] : out[k - 1];
+        const int k = first + get_local_id(0), here = min(k, n - 1), last = max(here - 1, 0);
+        /* loaded without branches: LLVM's checks of itself end the process of PoCL 6 over them */
+        const int mine = fits ? near[here] : out[here], before = fits ? near[last] : out[last];
+        int total = 0;
         const int is_new = k < n && (k == 0 || before != mine);
         const int at = scan(room, is_new, &total); /* its barriers stand between reading and writing */
         if (is_new) out[kept + at] = mine;
