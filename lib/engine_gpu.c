@@ -1,10 +1,24 @@
-/* engine_gpu.c - the engine tables for accelerators: one flow, a thin table for each driver. */
+/*
+ * engine_gpu.c - the engine tables for accelerators: one flow, a thin table for each driver.
+ *
+ * Drivers leave flags and modes of theirs in the registers of whoever calls
+ * them, and the caller's may trap.  So each entry that may reach a driver
+ * computes in the standard environment and gives back the caller's.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fpenv.h"
 #include "gpu_engine.h"
 #include "process.h"
+
+/* The body of an entry: gives what the call gives. */
+#define GUARDED(type, call)                                                                                            \
+    const sap_fpguard caller = sap_fp_guard();                                                                         \
+    const type result = call;                                                                                          \
+    sap_fp_release(caller);                                                                                            \
+    return result
 
 /* ------------------------------------------------------------------ devices */
 
@@ -28,6 +42,13 @@ static void kind(const struct sap_device_set *set, char *text, size_t room)
 {
     (void)snprintf(text, room, "%s %s %s", set->driver->name, set->device[0].properties.architecture,
                    sap_precision_names[set->precision]);
+}
+
+static void close_set(struct sap_device_set *set)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_close(set);
+    sap_fp_release(caller);
 }
 
 /* Units of all devices. */
@@ -54,6 +75,18 @@ static int store_create(struct sap_device_set *set, struct sap_jstore *host, str
     return SAPPORO_OK;
 }
 
+static void store_destroy(struct sap_store *store)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_store_free(store);
+    sap_fp_release(caller);
+}
+
+static int store_put(struct sap_store *store, const struct sap_staged *particles, int n)
+{
+    GUARDED(int, sap_gpu_store_put(store, particles, n));
+}
+
 static size_t store_memory(const struct sap_device_set *set, int nj, size_t *device_bytes)
 {
     const size_t superpackets = ((size_t)nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET;
@@ -64,40 +97,66 @@ static size_t store_memory(const struct sap_device_set *set, int nj, size_t *dev
 
 static const char *words(const struct sap_store *store) { return store->words; }
 
+/* ------------------------------------------------------------------- forces */
+
+static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+{
+    GUARDED(int, sap_gpu_begin(store, request, force));
+}
+
+static int extra(struct sap_store *store, struct sap_force *force, unsigned wanted)
+{
+    GUARDED(int, sap_gpu_extra(store, force, wanted));
+}
+
 static unsigned have(const struct sap_force *force) { return force->have; }
 
-static const struct sap_store_ops store_ops = {.create = store_create,
-                                               .destroy = sap_gpu_store_free,
-                                               .put = sap_gpu_store_put,
-                                               .memory = store_memory,
-                                               .words = words};
+static int done(struct sap_force *force) { GUARDED(int, sap_gpu_done(force)); }
 
-static const struct sap_force_ops force_ops = {.begin = sap_gpu_begin,
-                                               .extra = sap_gpu_extra,
-                                               .have = have,
-                                               .done = sap_gpu_done,
-                                               .end = sap_gpu_end,
-                                               .list = sap_gpu_list,
-                                               .drop = sap_gpu_drop};
+static int end(struct sap_force *force, int from, struct sap_force_output *output)
+{
+    GUARDED(int, sap_gpu_end(force, from, output));
+}
+
+static int list(struct sap_force *force, int i, const int32_t **entries, int *n)
+{
+    GUARDED(int, sap_gpu_list(force, i, entries, n));
+}
+
+static void drop(struct sap_force *force)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_drop(force);
+    sap_fp_release(caller);
+}
+
+static const struct sap_store_ops store_ops = {
+    .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
+
+static const struct sap_force_ops force_ops = {
+    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
 
 /* --------------------------------------------------------------------- CUDA */
 
-static int cuda_count(void) { return sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda()); }
+static int cuda_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda())); }
 
 static const char *cuda_absent(void)
 {
     const struct sap_embedded *kernels = sap_kernels_for_cuda();
-    return kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why;
+    const sap_fpguard caller = sap_fp_guard();
+    const char *why = kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why;
+    sap_fp_release(caller);
+    return why;
 }
 
 static int cuda_describe(int number, sapporo_device *device)
 {
-    return describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device);
+    GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
 }
 
 static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
+    GUARDED(int, sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room));
 }
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
@@ -106,7 +165,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .absent = cuda_absent,
                                            .describe = cuda_describe,
                                            .open = cuda_open,
-                                           .close = sap_gpu_close,
+                                           .close = close_set,
                                            .kind = kind,
                                            .threads = threads,
                                            .cpu_below = cpu_below,
@@ -115,10 +174,10 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
 
 /* ------------------------------------------------------------------- OpenCL */
 
-static int opencl_count(void) { return sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl); }
+static int opencl_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
 
 /* The CPU's own engine is better than OpenCL on CPUs. */
-static int opencl_automatic(void) { return sap_process.opencl_driver ? opencl_count() : sap_opencl_automatic(); }
+static int opencl_automatic(void) { GUARDED(int, sap_process.opencl_driver ? opencl_count() : sap_opencl_automatic()); }
 
 static const char *opencl_absent(void)
 {
@@ -128,10 +187,10 @@ static const char *opencl_absent(void)
 
 static int opencl_describe(int number, sapporo_device *device)
 {
-    return describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device);
+    GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
 }
 
-static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+static int open_opencl(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
     const struct sap_driver *driver = sap_driver_for_opencl();
     const int automatic = settings->backend_given ? 0 : opencl_automatic();
@@ -143,6 +202,11 @@ static int opencl_open(const struct sap_settings *settings, struct sap_device_se
     return status;
 }
 
+static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    GUARDED(int, open_opencl(settings, set, why, room));
+}
+
 const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .name = "opencl",
                                              .count = opencl_count,
@@ -150,7 +214,7 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .automatic = opencl_automatic,
                                              .describe = opencl_describe,
                                              .open = opencl_open,
-                                             .close = sap_gpu_close,
+                                             .close = close_set,
                                              .kind = kind,
                                              .threads = threads,
                                              .cpu_below = cpu_below,

@@ -4,13 +4,15 @@
  * Clients trap exceptions, flush denormals or round upwards; our bits must not
  * know, and our masked lanes must not raise their signals.  Every thread that
  * computes enters a clean environment and leaves the caller's as it was, flags
- * included.
+ * included.  What a vendor's driver does to the registers stays inside as well:
+ * sap_fp_guard and sap_fp_release stand around whatever may call one.
  */
 #ifndef SAP_FPENV_H
 #define SAP_FPENV_H
 
 #if defined(__x86_64__) || defined(__SSE2__)
 
+#include <stdint.h>
 #include <xmmintrin.h>
 
 typedef unsigned sap_fpenv;
@@ -24,6 +26,50 @@ static inline sap_fpenv sap_fp_enter(void)
 }
 
 static inline void sap_fp_leave(sap_fpenv old) { _mm_setcsr(old); }
+
+/* The registers of SSE, and control and flags of the x87, which kernels do not touch and drivers may. */
+typedef struct {
+    unsigned csr;
+    unsigned short control, flags;
+} sap_fpguard;
+
+enum { SAP_X87_DEFAULT = 0x037F, SAP_X87_FLAGS = 0x3F };
+
+/* Reads them without touching them: some 10 ns. */
+static inline sap_fpguard sap_fp_read(void)
+{
+    sap_fpguard r = {.csr = _mm_getcsr()};
+    __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(r.control), "=m"(r.flags));
+    r.flags &= SAP_X87_FLAGS;
+    return r;
+}
+
+/* The x87's as well as SSE's; dear, so only where they differ. */
+static inline void sap_fp_write_x87(unsigned short control, unsigned short flags)
+{
+    struct {
+        uint32_t control, flags, rest[5];
+    } all;
+    __asm__ volatile("fnstenv %0" : "=m"(all));
+    all.control = (all.control & ~0xFFFFU) | control;
+    all.flags = (all.flags & ~0x80FFU) | flags;
+    __asm__ volatile("fldenv %0" : : "m"(all));
+}
+
+static inline sap_fpguard sap_fp_guard(void)
+{
+    const sap_fpguard old = sap_fp_read();
+    if (old.control != SAP_X87_DEFAULT) sap_fp_write_x87(SAP_X87_DEFAULT, old.flags);
+    _mm_setcsr(0x1F80);
+    return old;
+}
+
+static inline void sap_fp_release(sap_fpguard old)
+{
+    const sap_fpguard now = sap_fp_read();
+    if (now.control != old.control || now.flags != old.flags) sap_fp_write_x87(old.control, old.flags);
+    _mm_setcsr(old.csr);
+}
 
 #else
 
@@ -40,6 +86,11 @@ static inline sap_fpenv sap_fp_enter(void)
 }
 
 static inline void sap_fp_leave(sap_fpenv old) { fesetenv(&old); }
+
+typedef sap_fpenv sap_fpguard;
+
+static inline sap_fpguard sap_fp_guard(void) { return sap_fp_enter(); }
+static inline void sap_fp_release(sap_fpguard old) { sap_fp_leave(old); }
 
 #endif
 

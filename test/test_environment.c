@@ -10,7 +10,11 @@
 
 #include <cmocka.h>
 
+#include "gpu_engine.h"
 #include "model.h"
+#include "process.h"
+#include "stub_driver.h"
+#include "stub_kernels.h"
 
 #include <fenv.h>
 #include <stdio.h>
@@ -59,6 +63,14 @@ static struct registers read_registers(void)
     return r;
 }
 
+/* Fails unless the registers are as they were. */
+static void registers_same(const char *what, const struct registers *before, const struct registers *after)
+{
+    if (before->csr != after->csr || before->control != after->control || before->status != after->status)
+        fail_msg("%s: registers were %x %x %x, are %x %x %x", what, before->csr, before->control, before->status,
+                 after->csr, after->control, after->status);
+}
+
 /* Everything a context does between opening and closing, in an environment; no arithmetic of ours in between. */
 struct run {
     const struct engine *engine;
@@ -98,6 +110,17 @@ static void run_calls(struct run *r, const sapporo_particle *particles, const sa
     sapporo_close(c);
 }
 
+/* Sets an environment; returns what a caller has then. */
+static struct registers enter_environment(const struct environment *e, fenv_t *normal)
+{
+    fegetenv(normal);
+    feclearexcept(FE_ALL_EXCEPT);
+    fesetround(e->rounding);
+    if (e->traps) feenableexcept(FE_ALL_EXCEPT);
+    _mm_setcsr(_mm_getcsr() | e->csr);
+    return read_registers();
+}
+
 static void run_in_environment(struct run *r)
 {
     fenv_t normal;
@@ -112,12 +135,7 @@ static void run_in_environment(struct run *r)
         memcpy(particles[k].derivative, b->derivative, sizeof b->derivative);
         particles[k].mass = b->mass, particles[k].time = b->time, particles[k].index = b->index;
     }
-    fegetenv(&normal);
-    feclearexcept(FE_ALL_EXCEPT);
-    fesetround(r->environment->rounding);
-    if (r->environment->traps) feenableexcept(FE_ALL_EXCEPT);
-    _mm_setcsr(_mm_getcsr() | r->environment->csr);
-    r->before = read_registers();
+    r->before = enter_environment(r->environment, &normal);
     run_calls(r, particles, &options);
     r->after = read_registers();
     fesetenv(&normal);
@@ -129,9 +147,7 @@ static void check_run(const struct run *r, const struct answer *standard)
     char what[80];
     snprintf(what, sizeof what, "%s, %s, %d on %d threads", r->engine->name, r->environment->name, r->ni, r->threads);
     if (r->status) fail_msg("%s: status %d", what, r->status);
-    if (r->before.csr != r->after.csr || r->before.control != r->after.control || r->before.status != r->after.status)
-        fail_msg("%s: registers were %x %x %x, are %x %x %x", what, r->before.csr, r->before.control, r->before.status,
-                 r->after.csr, r->after.control, r->after.status);
+    registers_same(what, &r->before, &r->after);
     for (int i = 0; i < r->ni; i++) {
         struct answer a = {.pot = r->pot[i],
                            .nearest_r2 = r->r2[i],
@@ -166,6 +182,93 @@ static void of_the_caller(void **state)
 {
     (void)state;
     on_all_engines(environment_test);
+}
+
+/* ---------------------------------------------------------------- drivers that leave theirs behind */
+
+/* What a driver may do: raise all flags, round otherwise, in SSE and the x87. */
+static void spoil(void)
+{
+    const unsigned short control = 0x0F7F;
+    static const float zero = 0, one = 1;
+    float quotient;
+    _mm_setcsr((_mm_getcsr() ^ 0x6000) | 0x803F);
+    __asm__ volatile("fldcw %1\n\tflds %2\n\tfdivs %3\n\tfstps %0"
+                     : "=m"(quotient)
+                     : "m"(control), "m"(one), "m"(zero));
+}
+
+/* Particles, forces with neighbours at once and later, lists; what the stub computes is nothing. */
+static int spoilt_session(const sapporo_options *options, const struct problem *p, const sapporo_particle *particles)
+{
+    static double acc[NI][3], pot[NI];
+    int lists[N], n, status;
+    const sapporo_result result = {.size = sizeof result, .acc = acc, .pot = pot};
+    sapporo_request request = problem_request(p, 0, NI);
+    sapporo_job *job = NULL;
+    sapporo *c = NULL;
+    status = sapporo_open(options, &c);
+    if (status) return status;
+    for (int k = 0; k < p->nbodies; k++) status |= sapporo_set_particle(c, p->body[k].address, &particles[k]);
+    for (int turn = 0; turn < 2; turn++) {
+        request.want = turn ? OUT_NEAREST : 0;
+        status |= sapporo_force_begin(c, &request, &job);
+        while (!sapporo_force_done(job)) continue;
+        status |= sapporo_force_end(job, NI, &result);
+        status |= sapporo_force_neighbours(job, 0, N, &n, lists, NULL);
+        for (int k = 0; k < 10; k++) status |= sapporo_set_particle(c, p->body[k].address, &particles[k]);
+        sapporo_force_free(job);
+    }
+    sapporo_close(c);
+    return status;
+}
+
+static void spoilt(sapporo_backend backend, int expected, const struct problem *p, const sapporo_particle *particles)
+{
+    const sapporo_options options = {
+        .size = sizeof options, .backend = backend, .precision = SAPPORO_DS, .ndevices = -1};
+    for (size_t k = 0; k < sizeof environments / sizeof environments[0]; k++) {
+        sapporo_device device = {.size = sizeof device};
+        fenv_t normal;
+        const struct registers before = enter_environment(&environments[k], &normal);
+        const int status = spoilt_session(&options, p, particles);
+        const struct registers after = read_registers();
+        const int devices = sapporo_device_count(backend), told = sapporo_device_describe(backend, 0, &device);
+        const struct registers at_end = read_registers();
+        fesetenv(&normal);
+        assert_int_equal(status, expected);
+        assert_int_equal(devices, stub.devices);
+        assert_int_equal(told, SAPPORO_OK);
+        registers_same(environments[k].name, &before, &after);
+        registers_same(environments[k].name, &before, &at_end);
+    }
+}
+
+/* Flags and modes that a driver leaves in the registers of its caller are not the client's. */
+static void of_drivers(void **state)
+{
+    struct problem p;
+    (void)state;
+    standard_problem(&p, 1.0 / 4096);
+    sapporo_particle *particles = zeroed((size_t)p.nbodies, sizeof *particles);
+    for (int k = 0; k < p.nbodies; k++) particles[k].mass = 1, particles[k].index = k;
+    for (int devices = 1; devices <= 2; devices++) {
+        stub_reset(devices);
+        stub.on_launch = stub_kernel;
+        stub.on_call = spoil;
+        stub.pending = 1;
+        sap_process.cuda_driver = sap_process.opencl_driver = &stub_driver;
+        sap_process.cuda_kernels = &stub_kernels;
+        spoilt(SAPPORO_BACKEND_CUDA, SAPPORO_OK, &p, particles);
+        spoilt(SAPPORO_BACKEND_OPENCL, SAPPORO_ERR_DEVICE, &p, particles); /* a stub does not pass the self-test */
+        stub.on_call = NULL;
+        sap_gpu_unload_idle(&stub_driver);
+        assert_true(stub_idle());
+    }
+    sap_process.cuda_driver = sap_process.opencl_driver = NULL;
+    sap_process.cuda_kernels = NULL;
+    free(particles);
+    problem_free(&p);
 }
 
 #if defined(_OPENMP)
@@ -257,11 +360,13 @@ static void of_the_caller(void **state)
 }
 
 static void of_its_threads(void **state) { of_the_caller(state); }
+static void of_drivers(void **state) { of_the_caller(state); }
 
 #endif
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_caller), cmocka_unit_test(of_its_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_caller), cmocka_unit_test(of_drivers),
+                                       cmocka_unit_test(of_its_threads)};
     return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
 }

@@ -61,9 +61,17 @@ static int refuse(int status, const char *format, ...)
     return status;
 }
 
+/* `unused` is what a call does not look at itself. */
+static void called(const void *unused)
+{
+    (void)unused;
+    if (stub.on_call) stub.on_call();
+}
+
 /* Zero bytes of the host, counted in *count. */
 static void *make(size_t bytes, atomic_int *count)
 {
+    called(count);
     void *p = calloc(1, bytes);
     if (p)
         atomic_fetch_add(count, 1);
@@ -74,6 +82,7 @@ static void *make(size_t bytes, atomic_int *count)
 
 static void unmake(void *p, atomic_int *count)
 {
+    called(p);
     if (!p) return;
     atomic_fetch_sub(count, 1);
     free(p);
@@ -131,6 +140,7 @@ static int count(void) { return stub.devices; }
 
 static const char *describe(void)
 {
+    called(NULL);
     if (stub.describe) return stub.describe;
     return stub.devices > 0 ? "stub driver" : "the stub has no device";
 }
@@ -143,6 +153,7 @@ static int check_number(int number)
 
 static int properties(int number, struct sap_device_properties *p)
 {
+    called(NULL);
     const int status = check_number(number);
     memset(p, 0, sizeof *p);
     if (status != SAP_DRIVER_OK) return status;
@@ -164,6 +175,7 @@ static int properties(int number, struct sap_device_properties *p)
 
 static int open_device(int number, struct sap_dev **dev)
 {
+    called(NULL);
     *dev = NULL;
     const int status = check_number(number);
     if (status != SAP_DRIVER_OK) return status;
@@ -175,6 +187,7 @@ static int open_device(int number, struct sap_dev **dev)
 
 static void leave(struct sap_dev *dev)
 {
+    called(NULL);
     if (dev->entered) atomic_fetch_sub(&stub.live.entered, 1);
     dev->entered = 0;
 }
@@ -187,6 +200,7 @@ static void close_device(struct sap_dev *dev)
 
 static int enter(struct sap_dev *dev)
 {
+    called(NULL);
     if (dev->entered) return refuse(SAP_DRIVER_ERROR, "stub: the device has been entered already");
     dev->entered = 1;
     atomic_fetch_add(&stub.live.entered, 1);
@@ -195,6 +209,7 @@ static int enter(struct sap_dev *dev)
 
 static int memory_left(struct sap_dev *dev, size_t *bytes)
 {
+    called(NULL);
     *bytes = stub.memory - used[dev->number];
     return SAP_DRIVER_OK;
 }
@@ -203,6 +218,7 @@ static int memory_left(struct sap_dev *dev, size_t *bytes)
 
 static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
 {
+    called(NULL);
     *mem = NULL;
     if (bytes == 0) bytes = 1;
     if (bytes > stub.memory - used[dev->number])
@@ -244,6 +260,7 @@ static int together(const struct sap_dev *a, const struct sap_dev *b) { return a
 
 static void release(struct sap_mem *mem)
 {
+    called(NULL);
     if (!mem) return;
     atomic_fetch_sub(&used[mem->dev->number], mem->bytes);
     atomic_fetch_sub(&stub.live.bytes, mem->bytes);
@@ -260,8 +277,8 @@ static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
 
 static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
 {
+    called(s);
     const int status = inside(to, at, bytes);
-    (void)s;
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     atomic_fetch_add(&stub.copies, 1);
     memcpy(to->at + at, from, bytes);
@@ -270,8 +287,8 @@ static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const vo
 
 static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
 {
+    called(s);
     const int status = inside(from, at, bytes);
-    (void)s;
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     atomic_fetch_add(&stub.copies, 1);
     memcpy(to, from->at + at, bytes);
@@ -280,8 +297,8 @@ static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t
 
 static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at, size_t bytes)
 {
+    called(s);
     int status = inside(to, at, bytes);
-    (void)s;
     if (status == SAP_DRIVER_OK) status = inside(from, from_at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     atomic_fetch_add(&stub.copies, 1);
@@ -291,8 +308,8 @@ static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_
 
 static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
 {
+    called(s);
     const int status = inside(to, at, bytes);
-    (void)s;
     if (status != SAP_DRIVER_OK) return status;
     atomic_fetch_add(&stub.fills, 1);
     memset(to->at + at, byte, bytes);
@@ -313,7 +330,7 @@ static void stream_destroy(struct sap_stream *s) { unmake(s, &stub.live.streams)
 
 static int stream_finish(struct sap_stream *s)
 {
-    (void)s;
+    called(s);
     atomic_fetch_add(&stub.finishes, 1);
     return SAP_DRIVER_OK;
 }
@@ -337,6 +354,7 @@ static void event_destroy(struct sap_event *e) { unmake(e, &stub.live.events); }
 
 static int event_record(struct sap_event *e, struct sap_stream *s)
 {
+    called(NULL);
     if (e->dev != s->dev) return refuse(SAP_DRIVER_ERROR, "stub: an event of one device, a stream of another");
     e->recorded = 1;
     e->pending = stub.pending;
@@ -345,6 +363,7 @@ static int event_record(struct sap_event *e, struct sap_stream *s)
 
 static int event_query(struct sap_event *e)
 {
+    called(NULL);
     if (e->pending == 0) return SAP_DRIVER_OK;
     e->pending--;
     return SAP_DRIVER_PENDING;
@@ -352,6 +371,7 @@ static int event_query(struct sap_event *e)
 
 static int event_wait(struct sap_event *e)
 {
+    called(NULL);
     atomic_fetch_add(&stub.waits, 1);
     e->pending = 0;
     return SAP_DRIVER_OK;
@@ -359,13 +379,14 @@ static int event_wait(struct sap_event *e)
 
 static int stream_wait(struct sap_stream *s, struct sap_event *e)
 {
-    (void)s;
+    called(s);
     (void)e;
     return SAP_DRIVER_OK;
 }
 
 static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
 {
+    called(NULL);
     *ms = 0;
     if (!from->timed || !to->timed || !from->recorded || !to->recorded)
         return refuse(SAP_DRIVER_ERROR, "stub: an event that is not timed, or not recorded");
@@ -377,6 +398,7 @@ static int event_milliseconds(struct sap_event *from, struct sap_event *to, floa
 
 static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
 {
+    called(NULL);
     *m = NULL;
     if (!image || bytes == 0) return refuse(SAP_DRIVER_UNSUPPORTED, "stub: an empty image");
     *m = make(sizeof **m, &stub.live.modules);
@@ -387,6 +409,7 @@ static int module_load(struct sap_dev *dev, const void *image, size_t bytes, str
 
 static void module_unload(struct sap_module *m)
 {
+    called(NULL);
     if (!m) return;
     for (struct sap_function *f = m->functions, *next; f; f = next) {
         next = f->next;
@@ -408,7 +431,7 @@ static int function(struct sap_module *m, const char *name, struct sap_function 
 
 static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
 {
-    (void)f;
+    called(f);
     *groups = 0;
     if (threads < 1 || threads > 1024 || shared > (size_t)227 * 1024)
         return refuse(SAP_DRIVER_LAUNCH, "stub: %u threads, %zu bytes of shared memory", threads, shared);
@@ -418,7 +441,7 @@ static int occupancy(struct sap_function *f, unsigned threads, size_t shared, in
 
 static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
 {
-    (void)s;
+    called(s);
     if (l->threads < 1 || l->threads > 1024 || !l->groups[0] || !l->groups[1] || !l->groups[2])
         return refuse(SAP_DRIVER_LAUNCH, "stub: %s with %u x %u x %u groups of %u threads", f->name, l->groups[0],
                       l->groups[1], l->groups[2], l->threads);

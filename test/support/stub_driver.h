@@ -22,10 +22,11 @@ struct stub_live {
 struct stub_state {
     /* set by the test */
     int devices;
-    size_t memory;        /* bytes of each device, pinned memory included */
-    const char *describe; /* NULL: a text of its own */
-    int apart;            /* devices reach each other's memory (0), only copies do (1), nor do they wait (2) */
-    int pending;          /* queries of a recorded event that say PENDING before one says OK */
+    size_t memory;         /* bytes of each device, pinned memory included */
+    const char *describe;  /* NULL: a text of its own */
+    int apart;             /* devices reach each other's memory (0), only copies do (1), nor do they wait (2) */
+    int pending;           /* queries of a recorded event that say PENDING before one says OK */
+    void (*on_call)(void); /* called by the calls of the table */
     /* Called for each launch, by the thread that launches. */
     void (*on_launch)(const char *name, const struct sap_launch *launch);
 
