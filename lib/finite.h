@@ -8,9 +8,43 @@
 #define SAP_FINITE_H
 
 #include <stdint.h>
+#include <string.h>
 
 static const uint64_t exponent = UINT64_C(0x7FF) << 52;
 static const uint64_t if_not_finite = UINT64_C(1) << 52;
 static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
+
+/* The bits of two doubles, which are tested at a time. */
+typedef uint64_t pair __attribute__((vector_size(16)));
+
+static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
+
+static inline pair pair_of(double x, double y)
+{
+    pair p;
+    memcpy(&p, &x, sizeof x);
+    memcpy((char *)&p + sizeof x, &y, sizeof y);
+    return p;
+}
+
+/* Two doubles that lie side by side; (pair) of it are their bits. */
+typedef double two __attribute__((vector_size(16)));
+
+static inline two two_at(const double *x)
+{
+    two t;
+    memcpy(&t, x, sizeof t);
+    return t;
+}
+
+/* One of each: place 0 or 1 of a, and of b. */
+#if defined(__clang__)
+#define sap_two_of(a, of_a, b, of_b) __builtin_shufflevector((a), (b), (of_a), 2 + (of_b))
+#else
+#define sap_two_of(a, of_a, b, of_b) __builtin_shuffle((a), (b), (pair){(of_a), 2 + (of_b)})
+#endif
+
+/* Whether either of two has carried. */
+static inline int carried(pair c) { return (c[0] | c[1]) >> 63 != 0; }
 
 #endif

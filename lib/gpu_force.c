@@ -30,24 +30,31 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
 
+static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
+                            struct sap_gpu_i *to)
+{
+    memcpy(to->x, r->x[i], sizeof to->x);
+    memcpy(to->v, r->v[i], sizeof to->v);
+    to->h2 = lists && r->h2 ? r->h2[i] : 0;
+    to->index = r->index ? r->index[i] : 0;
+    to->reach = lists ? reach_of(set, r, i) : 0;
+}
+
 /* i-particles into pinned memory; by a few threads where there are many. */
 static void fill_i(const struct sap_device_set *set, const struct sap_force_request *r, int lists, struct sap_gpu_i *to)
 {
     const int threads = sap_threads_for_rows(r->ni);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+    if (threads == 1) {
+        for (int i = 0; i < r->ni; i++) fill_row(set, r, lists, i, &to[i]);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
     {
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(static)
-        for (int i = 0; i < r->ni; i++) {
-            memcpy(to[i].x, r->x[i], sizeof to[i].x);
-            memcpy(to[i].v, r->v[i], sizeof to[i].v);
-            to[i].h2 = lists && r->h2 ? r->h2[i] : 0;
-            to[i].index = r->index ? r->index[i] : 0;
-            to[i].reach = lists ? reach_of(set, r, i) : 0;
-        }
+        for (int i = 0; i < r->ni; i++) fill_row(set, r, lists, i, &to[i]);
         sap_fp_leave(caller);
     }
-    (void)threads;
 }
 
 /* ------------------------------------------------------------------ launch */

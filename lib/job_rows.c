@@ -34,16 +34,20 @@ static void copy_column(char *to, const sapporo_column *from, int first, int n, 
         for (int k = 0; k < n; k++) memcpy(to + (size_t)k * size, at(from, first + k, size), size);
 }
 
+/* Rows that each of some threads takes, in whole blocks. */
+static int rows_of_each(int rows, int threads) { return (rows / threads / BLOCK + 1) * BLOCK; }
+
 /* Whether any of n doubles carries. */
 static int any_carry(const double *x, size_t n, uint64_t add)
 {
-    uint64_t carry = 0;
-    for (size_t k = 0; k < n; k++) {
-        uint64_t bits;
-        memcpy(&bits, &x[k], sizeof bits);
-        carry |= (bits & exponent) + add;
+    pair even = {0, 0}, odd = {0, 0};
+    size_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+        even |= carries((pair)two_at(x + k), add);
+        odd |= carries((pair)two_at(x + k + 2), add);
     }
-    return (int)(carry >> 63);
+    for (; k < n; k++) even |= carries(pair_of(x[k], 0), add);
+    return carried(even | odd);
 }
 
 static void judge_row(sapporo_job *j, int i, struct sap_rows_found *found)
@@ -59,32 +63,69 @@ static void judge_row(sapporo_job *j, int i, struct sap_rows_found *found)
     for (int k = 0; k < 3; k++) found->far |= fabs(j->x[i][k]) >= SAP_FAR;
 }
 
+static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
+{
+    pair any = {0, 0};
+    int k = 0;
+    for (; k + 2 <= n; k += 2) any |= (pair)two_at(h2 + k);
+    if (k < n) any |= pair_of(h2[k], 0);
+    found->near = (any[0] | any[1]) != 0;
+    found->odd = carried(any) || any_carry(h2, (size_t)n, if_not_finite);
+}
+
 static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int n, struct sap_rows_found *found)
 {
     copy_column((char *)j->x, &r->x, first, n, sizeof j->x[0]);
     copy_column((char *)j->v, &r->v, first, n, sizeof j->v[0]);
     copy_column((char *)j->index, &r->index, first, n, sizeof j->index[0]);
-    if (r->h2.base) copy_column((char *)j->h2, &r->h2, first, n, sizeof j->h2[0]);
     memset(j->bad + first, 0, (size_t)n);
+    if (r->h2.base) {
+        copy_column((char *)j->h2, &r->h2, first, n, sizeof j->h2[0]);
+        judge_h2(j->h2 + first, n, found);
+    }
     if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !any_carry(j->v[first], 3 * (size_t)n, if_not_finite))
         return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }
 
+/* Rows from .. to-1. */
+static struct sap_rows_found copy_rows(sapporo_job *j, const sapporo_request *r, int from, int to)
+{
+    struct sap_rows_found all = {0};
+    for (int first = from; first < to; first += BLOCK) {
+        struct sap_rows_found found = {0};
+        copy_block(j, r, first, to - first < BLOCK ? to - first : BLOCK, &found);
+        all.bad += found.bad;
+        all.wide |= found.wide;
+        all.far |= found.far;
+        all.near |= found.near;
+        all.odd |= found.odd;
+    }
+    return all;
+}
+
+/* OpenMP costs microseconds, with one thread too: where few rows need none of it, it is left out. */
 struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r)
 {
-    const int ni = r->ni, threads = sap_threads_for_rows(ni);
-    int bad = 0, wide = 0, far = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : bad) reduction(| : wide, far)
-    for (int first = 0; first < ni; first += BLOCK) {
-        struct sap_rows_found found = {0, 0, 0};
-        copy_block(j, r, first, ni - first < BLOCK ? ni - first : BLOCK, &found);
-        bad += found.bad;
-        wide |= found.wide;
-        far |= found.far;
+    const int ni = r->ni, threads = sap_threads_for_rows(ni), each = rows_of_each(ni, threads);
+    struct sap_rows_found all = {0};
+    if (threads == 1) {
+        all = copy_rows(j, r, 0, ni);
+    } else {
+        int bad = 0, wide = 0, far = 0, near = 0, odd = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad) reduction(| : wide, far, near, odd)
+        for (int first = 0; first < ni; first += each) {
+            const struct sap_rows_found found = copy_rows(j, r, first, ni - first < each ? ni : first + each);
+            bad += found.bad;
+            wide |= found.wide;
+            far |= found.far;
+            near |= found.near;
+            odd |= found.odd;
+        }
+        all = (struct sap_rows_found){bad, wide, far, near, odd};
     }
-    (void)threads;
-    return (struct sap_rows_found){bad, wide, far};
+    all.odd |= all.bad > 0;
+    return all;
 }
 
 /* --------------------------------------------------------------------- out */
@@ -105,17 +146,51 @@ void sap_rows_write_failed(int ni, const sapporo_result *r)
     for (int i = 0; i < ni; i++) write_bad_row(r, i);
 }
 
-/* Three columns of sums; returns their carries. */
-static uint64_t write_three(double (*to)[3], const double *from, ptrdiff_t row, ptrdiff_t column, int n)
+/* Three columns of sums, of rows that may lie anywhere; returns their carries. */
+static pair write_three(double (*to)[3], const double *from, ptrdiff_t row, ptrdiff_t column, int n)
 {
-    uint64_t carry = 0;
+    pair carry = {0, 0};
     for (int i = 0; i < n; i++, from += row)
         for (int k = 0; k < 3; k++) {
-            uint64_t bits;
-            memcpy(&bits, &from[k * column], sizeof bits);
-            carry |= (bits & exponent) + if_not_finite;
-            if (to) memcpy(&to[i][k], &bits, sizeof bits);
+            const pair one = pair_of(from[k * column], 0);
+            carry |= carries(one, if_not_finite);
+            if (to) memcpy(&to[i][k], &one, sizeof to[i][k]);
         }
+    return carry;
+}
+
+static void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
+
+/* The same where rows lie side by side, two at a time. */
+static pair write_columns(double (*to)[3], const double *from, ptrdiff_t column, int n)
+{
+    pair carry = {0, 0};
+    int i = 0;
+    for (; i + 2 <= n; i += 2) {
+        const two x = two_at(from + i), y = two_at(from + column + i), z = two_at(from + 2 * column + i);
+        carry |= carries((pair)x, if_not_finite) | carries((pair)y, if_not_finite) | carries((pair)z, if_not_finite);
+        put_two(&to[i][0], sap_two_of(x, 0, y, 0));
+        put_two(&to[i][2], sap_two_of(z, 0, x, 1));
+        put_two(&to[i + 1][1], sap_two_of(y, 1, z, 1));
+    }
+    return carry | write_three(to + i, from + i, 1, column, n - i);
+}
+
+/* Potentials; returns their carries. */
+static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
+{
+    pair carry = {0, 0};
+    int i = 0;
+    for (; row == 1 && i + 2 <= n; i += 2) {
+        const two x = two_at(from + i);
+        carry |= carries((pair)x, if_not_finite);
+        if (to) memcpy(to + i, &x, sizeof x);
+    }
+    for (; i < n; i++) {
+        const pair one = pair_of(from[i * row], 0);
+        carry |= carries(one, if_not_finite);
+        if (to) memcpy(to + i, &one, sizeof to[i]);
+    }
     return carry;
 }
 
@@ -125,20 +200,19 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
 {
     const ptrdiff_t row = out->sum_row, column = out->sum_column;
     const double *const from = out->sum + first * row;
-    uint64_t carry = 0;
-    for (int i = 0; i < n; i++) {
-        const double pot = from[i * row];
-        carry |= any_carry(&pot, 1, if_not_finite) ? ~UINT64_C(0) : 0;
-        if (r->pot) r->pot[first + i] = pot;
+    pair carry = write_pot(r->pot ? r->pot + first : NULL, from, row, n);
+    for (int q = 0; q < 2; q++) { /* acc, jerk */
+        double(*const to)[3] = q == 0 ? r->acc : r->jerk;
+        const double *const three = from + (1 + 3 * q) * column;
+        carry |= to && row == 1 ? write_columns(to + first, three, column, n)
+                                : write_three(to ? to + first : NULL, three, row, column, n);
     }
-    carry |= write_three(r->acc ? r->acc + first : NULL, from + column, row, column, n);
-    carry |= write_three(r->jerk ? r->jerk + first : NULL, from + 4 * column, row, column, n);
     if (r->nearest) memcpy(r->nearest + first, out->nearest + first, (size_t)n * sizeof *r->nearest);
     if (r->nearest_r2) memcpy(r->nearest_r2 + first, out->nearest_r2 + first, (size_t)n * sizeof *r->nearest_r2);
     if (j->nbad > 0)
         for (int i = first; i < first + n; i++)
             if (j->bad[i]) write_bad_row(r, i);
-    return (int)(carry >> 63);
+    return carried(carry);
 }
 
 static int first_not_finite(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
@@ -149,13 +223,25 @@ static int first_not_finite(const sapporo_job *j, int from, int to, const struct
     return -1;
 }
 
-int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out)
+static int write_rows(const sapporo_job *j, int from, int to, const sapporo_result *r,
+                      const struct sap_force_output *out)
 {
-    const int threads = sap_threads_for_rows(to - from);
     int unusual = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(| : unusual)
     for (int first = from; first < to; first += BLOCK)
         unusual |= write_block(j, first, to - first < BLOCK ? to - first : BLOCK, r, out);
-    (void)threads;
+    return unusual;
+}
+
+int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out)
+{
+    const int threads = sap_threads_for_rows(to - from), each = rows_of_each(to - from, threads);
+    int unusual = 0;
+    if (threads == 1) {
+        unusual = write_rows(j, from, to, r, out);
+    } else {
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : unusual)
+        for (int first = from; first < to; first += each)
+            unusual |= write_rows(j, first, to - first < each ? to : first + each, r, out);
+    }
     return unusual ? first_not_finite(j, from, to, out) : -1;
 }

@@ -9,6 +9,8 @@ struct sap_rows_found {
     int bad;  /* how many are not finite */
     int wide; /* some coordinate is SAP_WIDE or more */
     int far;  /* some coordinate is SAP_FAR or more */
+    int near; /* some squared radius is not zero */
+    int odd;  /* some squared radius is negative or NaN, or that of a bad i-particle */
 };
 
 /*

@@ -172,9 +172,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
                       j->ni);
     j->useful = SAP_EXTRA_NEAREST;
-    if (r->h2.base) {
-        if (check_h2(c, j)) j->useful |= SAP_EXTRA_LISTS;
-    }
+    if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
     const struct sap_force_request request = {.nj = r->nj,
                                               .ni = r->ni,
                                               .time = c->time,

@@ -39,26 +39,13 @@ static inline int goes_straight(const sapporo *c, int address)
 
 /* ------------------------------------------------------------------ checks */
 
-/* Tests of finite.h, two doubles at a time. */
-typedef uint64_t pair __attribute__((vector_size(16)));
-
-static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
-
-static inline pair pair_of(double x, double y)
-{
-    pair p;
-    memcpy(&p, &x, sizeof x);
-    memcpy((char *)&p + sizeof x, &y, sizeof y);
-    return p;
-}
-
 static int not_finite(const struct sap_jparticle *p)
 {
     pair c = carries(pair_of(p->mass, p->time), if_not_finite);
     for (int k = 0; k < SAP_DERIVATIVES; k++)
         for (int axis = 0; axis < 3 && p->derivative[k]; axis++)
             c |= carries(pair_of(p->derivative[k][axis], 0), if_not_finite);
-    return (c[0] | c[1]) >> 63 != 0;
+    return carried(c);
 }
 
 /* The highest derivative that is not zero. */
@@ -113,7 +100,7 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
     if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);
     if (terms >= 4) c |= copy_three(to[4], stride, p->derivative[4], if_not_finite);
     c |= carries(pair_of(p->mass, p->time), if_not_finite);
-    return (c[0] | c[1]) >> 63 != 0;
+    return carried(c);
 }
 
 /* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
@@ -228,9 +215,7 @@ static int put(sapporo *c, int address, const struct sap_jparticle *p)
 __attribute__((always_inline)) static inline pair copy_axes(double *to, ptrdiff_t stride, const double *from,
                                                             uint64_t add)
 {
-    typedef double two __attribute__((vector_size(16)));
-    typedef double loose __attribute__((vector_size(16), aligned(8), may_alias));
-    const two xy = *(const loose *)from;
+    const two xy = two_at(from);
     to[0] = xy[0];
     to[stride] = xy[1];
     to[2 * stride] = from[2];
@@ -251,7 +236,7 @@ __attribute__((always_inline)) static inline int copy_all(double *const *column,
     c |= carries(pair_of(d[2][2], d[3][2]), if_not_finite);
     c |= carries(pair_of(d[4][2], p->mass), if_not_finite);
     c |= carries(pair_of(p->time, 0), if_not_finite);
-    return (c[0] | c[1]) >> 63 != 0;
+    return carried(c);
 }
 
 /* Straight into the store, where all columns exist. */

@@ -36,7 +36,8 @@ int sap_threads_now(int most)
 
 int sap_threads_for_rows(int rows)
 {
-    enum { ROWS_A_THREAD = 256, AT_MOST = 4 }; /* copying is bound by memory */
+    /* one thread copies a thousand rows in the time in which others start and meet again; then memory is the bound */
+    enum { ROWS_A_THREAD = 1024, AT_MOST = 4 };
     const int wanted = rows / ROWS_A_THREAD;
     if (wanted < 2) return 1;
     const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
