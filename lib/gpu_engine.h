@@ -18,8 +18,8 @@ enum {
     SAP_GPU_SHAPES = 2,
     SAP_GPU_NEAR = 4,   /* neither, nearest, lists, both: SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS */
     SAP_GPU_CHOSEN = 4, /* shapes that are remembered */
-    SAP_GPU_WORKS = 3,  /* slabs whose lists are under way */
-    SAP_GPU_PARTS = 8   /* in which rows of a long force come back at most */
+    SAP_GPU_PARTS = 8,  /* in which rows of a long force come back at most */
+    SAP_GPU_SIZES = 31  /* of forces, by the logarithm of ni */
 };
 
 /* i-particles that a thread (many) or a warp (few) holds, by shape. */
@@ -105,11 +105,18 @@ struct sap_gpu_slab {
     struct sap_store *store;
     struct sap_gpu_share *share;
     struct sap_gpu_part *part;
-    struct sap_mem *i;               /* where the i-particles lie */
-    struct sap_mem *hit, *hit_count; /* where candidates of lists go */
+    struct sap_mem *i; /* where the i-particles lie */
     struct sap_gpu_shape shape;
     struct sap_gpu_force f; /* kernel's argument */
     int near, zero;
+    int again; /* 1: only for its lists, the rest is there */
+};
+
+/* What the lists of a force needed, for the next one like it. */
+struct sap_gpu_need {
+    int ni, rows;    /* of the force; of its slabs; 0: none yet */
+    int units, most; /* SAP_GPU_LIST_UNIT entries: of all its lists, of those of a slab */
+    unsigned hits;   /* candidates of a slab */
 };
 
 /* The part of a store that lies on one device. */
@@ -133,8 +140,9 @@ struct sap_gpu_share {
     double time;
     int nj;
     struct sap_gpu_buffer record, near, i, counters;
-    struct sap_gpu_work *work; /* [SAP_GPU_WORKS], made when lists are asked for */
-    int next_work;
+    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* lists of a slab in the making */
+    struct sap_gpu_buffer list_rows;                             /* [ni] of the force: struct sap_gpu_list_row */
+    struct sap_gpu_need need[SAP_GPU_SIZES];
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last ones */
     int next_chosen;
     int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
@@ -162,28 +170,26 @@ struct sap_store {
     int at;                 /* the device that is worked on */
     int entered;            /* that device + 1 while its context is current, else 0 */
     struct sap_gpu_gather gather;
-    char words[200]; /* why the last call failed; "": nothing to add to its status */
+    struct sap_force *listing; /* forces whose lists are under way: their room may not suffice */
+    char words[200];           /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
 /* Results of one device, in pinned memory. */
 struct sap_gpu_part {
-    struct sap_gpu_buffer i_host; /* i-particles on their way */
-    struct sap_gpu_buffer out;    /* columns of ni doubles: sums, or accumulators */
-    struct sap_gpu_buffer lists;  /* of the nearest: squared distances, then local addresses with indices */
-    struct sap_gpu_buffer counters;
+    struct sap_gpu_buffer i_host;   /* i-particles on their way */
+    struct sap_gpu_buffer out;      /* columns of ni doubles: sums, or accumulators */
+    struct sap_gpu_buffer lists;    /* of the nearest: squared distances, then local addresses with indices */
+    struct sap_gpu_buffer counters; /* two: what comes back, and what they are at first */
     struct sap_event *done;
 
     /* the first ready_rows[k] rows are complete when ready[k] has come */
     struct sap_event *ready[SAP_GPU_PARTS];
     int ready_rows[SAP_GPU_PARTS], parts;
 
-    /* neighbour lists: those of row i are list_entries[first[i]] and count[i] - 1 after it */
-    struct sap_gpu_buffer list_entries;
-    size_t entries;
-    size_t *first;
-    int *count;
-    int row_room;
+    /* neighbour lists, and room for them when they were launched (struct sap_gpu_need) */
+    struct sap_gpu_buffer list_entries, list_rows;
+    int hit_room, entry_room, list_room, slab_rows;
 };
 
 struct sap_force {
@@ -197,6 +203,9 @@ struct sap_force {
     int gathered;   /* rows of the arrays below that are filled */
     int complete;   /* everything is */
     int failed;     /* sapporo_status of a failure: there are no results */
+    int listing;    /* its lists are under way: it is among those of the store */
+    int no_lists;   /* sapporo_status of a failure of them alone */
+    struct sap_force *next_listing;
     int room;
     double scale[SAP_GPU_OUT_SUMS];
     double (*sum)[SAP_GPU_OUT_SUMS];
@@ -283,6 +292,12 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
                                           int superpackets, int predicted);
 
+/* The shape of a launch for so many i-particles; clients tend to ask for the same again. */
+struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni);
+
+/* Rows of a slab: their records fit into what is set aside for them, and its last blocks leave few units idle. */
+int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni);
+
 /* ---- forces; sapporo statuses ---- */
 int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
 int sap_gpu_extra(struct sap_store *store, struct sap_force *force, unsigned extra);
@@ -292,17 +307,11 @@ int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n
 void sap_gpu_drop(struct sap_force *force);
 
 /* ---- parts of a force; driver statuses ---- */
-/* The lists of a slab on their way: candidates are found, then lists are built, then the host takes them. */
-struct sap_gpu_work {
-    enum { SAP_GPU_IDLE, SAP_GPU_FINDING, SAP_GPU_BUILDING } state;
-    struct sap_gpu_slab slab;
-    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry;
-    struct sap_gpu_buffer counters, rows; /* pinned: what comes back */
-    struct sap_event *event;
-    size_t first; /* place of its entries among all */
-};
+/* Launches a force on device k again for its lists; what its device holds must be what it held. */
+int sap_gpu_launch_again(struct sap_force *force, int k);
 
-int sap_gpu_launch_force(struct sap_gpu_slab *s);
+/* Waits until nothing of a store is under way: what a force that failed has started must not outlive its memory. */
+void sap_gpu_halt(struct sap_store *store);
 
 /* Launches what makes accumulators or rounded sums of a slab's records, in rows f->first_i and on of columns in `out`.
  */
@@ -321,18 +330,31 @@ int sap_gpu_gather_slab(struct sap_gpu_slab *s);
 
 void sap_gpu_gather_free(struct sap_store *store);
 
-/* Launches the force of a slab with its candidates. */
-int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni);
+/* ---- lists: launched with a force, looked at once they are there ---- */
 
-/* Works on the lists of the slabs before it meanwhile; may launch an earlier force again: records are its then. */
-int sap_gpu_lists_advance(struct sap_gpu_slab *s);
+/* Room for the lists of a force, as its like needed; after room_i of the slabs is known; a driver status. */
+int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni);
 
-/* Waits until all lists are there. */
-int sap_gpu_lists_finish(struct sap_gpu_slab *s);
+/* Launches what makes lists of the candidates of a slab; a driver status. */
+int sap_gpu_lists_slab(struct sap_gpu_slab *s);
 
-/* A force has failed: nothing is under way. */
-void sap_gpu_lists_forget(struct sap_gpu_share *share);
-void sap_gpu_works_free(const struct sap_driver *driver, struct sap_gpu_share *share);
+/* Launches what brings them to the host, but the counters; a driver status. */
+int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni);
+
+/* A force has been launched with lists. */
+void sap_gpu_lists_expect(struct sap_force *f);
+
+/* A force will have no lists: it failed, or nobody wants them any more. */
+void sap_gpu_lists_forget(struct sap_force *f);
+
+/* A force is there.  Launches it again for those lists that found no room; f->listing tells whether. */
+void sap_gpu_lists_review(struct sap_force *f);
+
+/* Waits until a force's lists are there. */
+void sap_gpu_lists_settle(struct sap_force *f);
+
+/* The same for all forces of a store: before its particles change. */
+void sap_gpu_lists_settle_all(struct sap_store *store);
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
                    const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n);

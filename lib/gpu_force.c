@@ -12,10 +12,8 @@
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     SUMS = SAP_GPU_OUT_SUMS,
-    ROWS = 256,         /* of a slab: a multiple of these */
-    RECORDS = 64 << 20, /* bytes of records of a slab */
-    EARLY = 512,        /* i-particles whose copying takes as long as a prediction */
-    DIRECT = 1          /* superpackets: so few read i-particles from the host's memory as they need them */
+    EARLY = 512, /* i-particles whose copying takes as long as a prediction */
+    DIRECT = 1   /* superpackets: so few read i-particles from the host's memory as they need them */
 };
 
 /* ------------------------------------------------------------------- input */
@@ -59,7 +57,7 @@ static void fill_i(const struct sap_device_set *set, const struct sap_force_requ
 
 /* ------------------------------------------------------------------ launch */
 
-int sap_gpu_launch_force(struct sap_gpu_slab *s)
+static int launch_force(struct sap_gpu_slab *s)
 {
     const struct sap_device_set *set = s->store->set;
     struct sap_gpu_share *h = s->share;
@@ -67,7 +65,7 @@ int sap_gpu_launch_force(struct sap_gpu_slab *s)
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_argument a[] = {
         MEM(h->j),   MEM(h->predicted), {s->i, 0},        MEM(h->record), MEM(h->near),
-        {s->hit, 0}, {s->hit_count, 0}, MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
+        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
@@ -137,59 +135,6 @@ static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
     return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
 }
 
-/* The shape of a launch; clients tend to ask for the same again. */
-static struct sap_gpu_shape shape_of(const struct sap_gpu_slab *s, int ni)
-{
-    struct sap_gpu_share *h = s->share;
-    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
-    for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
-        const struct sap_gpu_chosen *c = &h->chosen[k];
-        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted) return c->shape;
-    }
-    struct sap_gpu_chosen *c = &h->chosen[h->next_chosen++ % SAP_GPU_CHOSEN];
-    c->ni = ni;
-    c->superpackets = s->f.superpackets;
-    c->predicted = predicted;
-    c->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
-    return c->shape;
-}
-
-/* How many times all units fill up with the blocks of a slab. */
-static int waves_of(const struct sap_gpu_slab *s, int rows)
-{
-    const struct sap_gpu_device *d = s->share->device;
-    const struct sap_gpu_shape shape = shape_of(s, rows);
-    const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
-    const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
-    const long long blocks = (long long)((rows + shape.rows_per_group - 1) / shape.rows_per_group) * s->f.superpackets;
-    return (int)((blocks + slots - 1) / slots);
-}
-
-/* Rows of a slab: their records fit into what is set aside for them, and its last blocks leave few units idle. */
-static int slab_rows(const struct sap_gpu_slab *s, int ni)
-{
-    struct sap_gpu_share *h = s->share;
-    const size_t records = (size_t)s->f.superpackets * SUMS * sizeof(double);
-    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * SUMS * sizeof(double) * (size_t)s->store->set->n : 0;
-    const size_t row = records > gathered ? records : gathered;
-    const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
-    const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
-    int best = most * ROWS, least = INT_MAX;
-    if (ni <= most * ROWS) return ni;
-    if (ni == h->slab_ni && s->f.superpackets == h->slab_superpackets) return h->slab_rows;
-    for (int m = most; 2 * m > most; m--) {
-        const int rest = ni % (m * ROWS);
-        const int waves = ni / (m * ROWS) * waves_of(s, m * ROWS) + (rest > 0 ? waves_of(s, rest) : 0);
-        if (waves >= least) continue;
-        least = waves;
-        best = m * ROWS;
-    }
-    h->slab_ni = ni;
-    h->slab_superpackets = s->f.superpackets;
-    h->slab_rows = best;
-    return best;
-}
-
 static int reserve_records(struct sap_gpu_slab *s, int rows)
 {
     const struct sap_driver *d = s->store->set->driver;
@@ -202,7 +147,7 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
     return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
 
-static const struct sap_gpu_counters no_counts = {0, INT_MAX, 0, 0};
+static const struct sap_gpu_counters no_counts = {.coincident = INT_MAX};
 
 /* Notes that rows are complete up to here, at intervals. */
 static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
@@ -235,38 +180,40 @@ static int work_on(struct sap_store *store, int k)
     return status;
 }
 
+static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
+
 /* The i-particles of s->f against the j-particles of one device. */
 static int launch_slab(struct sap_gpu_slab *s, int ni, unsigned extra)
 {
-    const int lists = s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS;
-    s->shape = shape_of(s, s->f.ni);
+    s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
     if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
-    if (lists)
-        TRY(sap_gpu_lists_slab(s, ni));
-    else if (s->f.superpackets > 0)
-        TRY(sap_gpu_launch_force(s));
-    TRY(launch_finish(s, extra));
-    TRY(results_to_host(s, extra));
-    if (lists) TRY(sap_gpu_lists_advance(s));
-    return mark_ready(s, s->f.first_i + s->f.ni, ni);
+    if (s->f.superpackets > 0) TRY(launch_force(s));
+    if (!s->again) {
+        TRY(launch_finish(s, extra));
+        TRY(results_to_host(s, extra));
+        TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
+    }
+    return lists(s) ? sap_gpu_lists_slab(s) : (int)SAP_DRIVER_OK;
 }
 
-static int begin_slabs(struct sap_gpu_slab *s, int rows)
+static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
 {
+    const struct sap_gpu_counters *const counters = s->part->counters.host;
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
-    s->part->entries = 0;
-    s->part->parts = 0;
-    if (!s->zero && s->near < SAP_EXTRA_LISTS) return SAP_DRIVER_OK;
-    return s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &no_counts, sizeof no_counts);
+    if (!s->again) s->part->parts = 0;
+    if (s->zero || lists(s))
+        TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
+                                           sizeof no_counts));
+    return lists(s) ? sap_gpu_lists_open(s, ni) : (int)SAP_DRIVER_OK;
 }
 
-static int end_slabs(struct sap_gpu_slab *s)
+static int end_slabs(struct sap_gpu_slab *s, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
-    if (s->near >= SAP_EXTRA_LISTS) TRY(sap_gpu_lists_finish(s));
-    if (s->zero)
+    if (lists(s)) TRY(sap_gpu_lists_close(s, ni));
+    if (s->zero || lists(s))
         TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
     return d->event_record(s->part->done, s->share->stream);
 }
@@ -277,12 +224,12 @@ static int launch_slabs(struct sap_store *store, int ni, unsigned extra)
     const int n = store->set->n;
     int rows = INT_MAX;
     for (int k = 0; k < n; k++) {
-        const int fit = slab_rows(&store->share[k].slab, ni);
+        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
         if (fit < rows) rows = fit;
     }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(begin_slabs(&store->share[k].slab, rows));
+        TRY(begin_slabs(&store->share[k].slab, rows, ni));
     }
     if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
     for (int first = 0; first < ni; first += rows)
@@ -295,7 +242,7 @@ static int launch_slabs(struct sap_store *store, int ni, unsigned extra)
         }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(end_slabs(&store->share[k].slab));
+        TRY(end_slabs(&store->share[k].slab, ni));
     }
     return SAP_DRIVER_OK;
 }
@@ -328,7 +275,8 @@ static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
     if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * sizeof(struct sap_gpu_i)));
     if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->lists, n * 2 * sizeof(double)));
-    TRY(sap_gpu_reserve_pinned(d, dev, &p->counters, sizeof no_counts));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->counters, 2 * sizeof no_counts));
+    ((struct sap_gpu_counters *)p->counters.host)[1] = no_counts;
     if (!p->done) TRY(d->event_create(dev, &p->done));
     return SAP_DRIVER_OK;
 }
@@ -336,8 +284,8 @@ static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
 /* The device predicts while the host still copies i-particles. */
 static int predict_early(struct sap_gpu_slab *s, int ni)
 {
-    const int rows = slab_rows(s, ni);
-    const struct sap_gpu_shape shape = shape_of(s, rows);
+    const int rows = sap_gpu_slab_rows(s, ni);
+    const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;
     if (s->share->updates > 0) TRY(sap_gpu_store_send(s->store, s->share, NULL, 0));
     return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
@@ -386,6 +334,33 @@ static int bring_i(struct sap_store *store, struct sap_force *force, int k)
     return SAP_DRIVER_OK;
 }
 
+static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
+{
+    const int ni = force->request.ni, rows = sap_gpu_slab_rows(s, ni), lost = s->store->lost;
+    TRY(work_on(s->store, k));
+    TRY(sap_gpu_store_send(s->store, s->share, pinned_i(force, k), ni));
+    s->store->lost |= lost;
+    s->i = s->share->i.mem;
+    TRY(begin_slabs(s, rows, ni));
+    for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
+        s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
+        TRY(launch_slab(s, ni, 0));
+    }
+    return end_slabs(s, ni);
+}
+
+int sap_gpu_launch_again(struct sap_force *force, int k)
+{
+    struct sap_store *const store = force->store;
+    struct sap_gpu_slab s = {.store = store, .share = &store->share[k], .part = &force->part[k], .again = 1};
+    s.f = kernel_force(store, force, k);
+    s.near = SAP_EXTRA_LISTS;
+    s.zero = force->request.eps2 < SAP_TINY_R2;
+    const int status = launch_again(&s, force, k);
+    stop_work(store);
+    return status;
+}
+
 /* On all devices; a driver status. */
 static int start_all(struct sap_store *store, struct sap_force *force, unsigned extra)
 {
@@ -410,13 +385,10 @@ static int start_all(struct sap_store *store, struct sap_force *force, unsigned 
     return launch_slabs(store, force->request.ni, extra);
 }
 
-/* What a force that could not be begun has started already must not outlive its memory. */
-static void halt(struct sap_store *store)
+void sap_gpu_halt(struct sap_store *store)
 {
-    for (int k = 0; k < store->set->n; k++) {
+    for (int k = 0; k < store->set->n; k++)
         if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
-        sap_gpu_lists_forget(&store->share[k]);
-    }
 }
 
 static int start(struct sap_store *store, struct sap_force *force, unsigned extra)
@@ -425,9 +397,11 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
     const int status = start_all(store, force, extra);
     stop_work(store);
     force->have |= status ? 0 : extra;
+    if (!status && (extra & SAP_EXTRA_LISTS)) sap_gpu_lists_expect(force);
     if (!status) return SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);
-    halt(store);
+    sap_gpu_halt(store);
+    sap_gpu_lists_forget(force);
     return judged;
 }
 
@@ -452,7 +426,7 @@ static int reserve(struct sap_force *f, int ni)
 /* Nobody collected the force that used this memory before: it may still be under way. */
 static void wait_dropped(const struct sap_force *f)
 {
-    for (int k = 0; k < f->set->n && !f->complete; k++)
+    for (int k = 0; k < f->set->n && (!f->complete || f->listing); k++)
         if (f->part[k].done) (void)f->set->driver->event_wait(f->part[k].done);
 }
 
@@ -460,16 +434,19 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
 {
     struct sap_force *f = *force;
     store->words[0] = '\0';
-    if (f)
+    if (f) {
         wait_dropped(f);
-    else if (!(f = calloc(1, sizeof *f + (size_t)store->set->n * sizeof f->part[0])))
+        sap_gpu_lists_forget(f);
+    } else if (!(f = calloc(1, sizeof *f + (size_t)store->set->n * sizeof f->part[0]))) {
         return SAPPORO_ERR_MEMORY;
+    }
     *force = f;
     f->set = store->set;
     f->store = store;
     f->request = *request;
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
+    f->no_lists = SAPPORO_OK;
     f->from = sap_gpu_gathers(store) ? 1 : store->set->n;
     const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;

@@ -1,198 +1,196 @@
-/* gpu_lists.c - neighbour lists on accelerators: room for candidates, and what comes back. */
+/*
+ * gpu_lists.c - neighbour lists on accelerators: room for them, launches, and what comes back.
+ *
+ * How long they are is known only when they are there, and nobody waits for
+ * that when a force begins: room is what its like needed before, and somewhat
+ * more.  Kernels count all and write what finds room.  Where that was not all,
+ * the host sees it once it has the counters, and launches the force again with
+ * room enough, for these lists alone.
+ */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu_launch.h"
 
-enum { HITS_A_ROW = 64, HITS_LEAST = 1 << 16, SORT_THREADS = 128 };
+enum {
+    HITS_A_ROW = 96, /* at least; of candidates, and of units, for a row of a force whose like was not seen yet */
+    UNITS_A_ROW = 12,
+    HITS_LEAST = 1 << 16,
+    UNITS_LEAST = 1 << 11,
+    UNIT = SAP_GPU_LIST_UNIT * (int)sizeof(int32_t), /* bytes */
+    SORT_THREADS = 128,
+    FILL_THREADS = 128,
+    FILL_GROUPS = 16 /* a unit */
+};
 
-/* ------------------------------------------------------------------ memory */
+/* -------------------------------------------------------------------- room */
 
-static int reserve_work(struct sap_gpu_slab *s, struct sap_gpu_work *w)
+static struct sap_gpu_need *need_of(struct sap_gpu_share *h, int ni)
+{
+    int size = 0;
+    while (size < SAP_GPU_SIZES - 1 && ni >> (size + 1) > 0) size++;
+    return &h->need[size];
+}
+
+/* Room for `rows` rows, after `last_rows` rows have needed `last`. */
+static size_t room_for(int rows, size_t a_row, size_t least, double last, int last_rows)
+{
+    const size_t usual = (size_t)rows * a_row;
+    const size_t seen = last_rows > 0 ? (size_t)(last / last_rows * rows * 1.125) : 0;
+    return (seen > usual ? seen : usual) + least;
+}
+
+/* Nobody may still be at work in memory that is given back. */
+static int grow(const struct sap_gpu_slab *s, struct sap_gpu_buffer *b, size_t bytes, int pinned)
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_dev *dev = s->share->device->dev;
-    const size_t rows = (size_t)s->f.room_i + 1;
-    const size_t hits = rows * HITS_A_ROW > HITS_LEAST ? rows * HITS_A_ROW : HITS_LEAST;
-    TRY(sap_gpu_reserve(d, dev, &w->hit_count, rows * sizeof(int)));
-    TRY(sap_gpu_reserve(d, dev, &w->offset, rows * sizeof(int)));
-    TRY(sap_gpu_reserve(d, dev, &w->cursor, rows * sizeof(int)));
-    TRY(sap_gpu_reserve_pinned(d, dev, &w->rows, 2 * rows * sizeof(int)));
-    TRY(sap_gpu_reserve_pinned(d, dev, &w->counters, sizeof(struct sap_gpu_counters)));
-    if (!w->event) TRY(d->event_create(dev, &w->event));
-    return sap_gpu_reserve(d, dev, &w->hit, hits * sizeof(struct sap_gpu_hit));
+    if (bytes <= b->bytes) return SAP_DRIVER_OK;
+    if (b->bytes > 0) TRY(d->stream_finish(s->share->stream));
+    return pinned ? sap_gpu_reserve_pinned(d, dev, b, bytes) : sap_gpu_reserve(d, dev, b, bytes);
 }
 
-/* First place and length of each list, on the host. */
-static int reserve_table(struct sap_gpu_part *p, int ni)
+static int room_of(const struct sap_gpu_buffer *b, size_t size, int most)
 {
-    if (ni <= p->row_room) return SAP_DRIVER_OK;
-    free(p->first);
-    free(p->count);
-    p->first = malloc((size_t)ni * sizeof *p->first);
-    p->count = malloc((size_t)ni * sizeof *p->count);
-    p->row_room = p->first && p->count ? ni : 0;
-    return p->row_room ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    return b->bytes / size < (size_t)most ? (int)(b->bytes / size) : most;
 }
 
-void sap_gpu_works_free(const struct sap_driver *d, struct sap_gpu_share *share)
+int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
 {
-    for (int k = 0; k < SAP_GPU_WORKS && share->work; k++) {
-        struct sap_gpu_work *w = &share->work[k];
-        struct sap_gpu_buffer *const all[] = {&w->hit,   &w->hit_count, &w->offset, &w->cursor,
-                                              &w->entry, &w->counters,  &w->rows};
-        for (int b = 0; b < COUNT(all); b++) sap_gpu_free(d, all[b]);
-        if (w->event) d->event_destroy(w->event);
-    }
-    free(share->work);
-    share->work = NULL;
-}
-
-/* ------------------------------------------------------------------- steps */
-
-/* Launches the force and notes candidates; their number comes to the host. */
-static int find(struct sap_gpu_work *w)
-{
-    static const int none = 0;
-    struct sap_gpu_slab *s = &w->slab;
-    const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
-    TRY(d->fill(h->stream, w->hit_count.mem, 0, 0, (size_t)s->f.ni * sizeof(int)));
-    TRY(d->copy_in(h->stream, h->counters.mem, 0, &none, sizeof none));
-    s->f.hit_room = (int)(w->hit.bytes / sizeof(struct sap_gpu_hit));
-    s->hit = w->hit.mem;
-    s->hit_count = w->hit_count.mem;
-    TRY(sap_gpu_launch_force(s));
-    const struct sap_argument a[] = {MEM(w->hit_count), MEM(w->offset), MEM(w->cursor), MEM(h->counters),
-                                     VALUE(s->f.ni)};
-    const unsigned one[2] = {1, 1};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->offsets, one, h->device->kernels->geometry.scan, 0, a, COUNT(a)));
-    TRY(d->copy_out(h->stream, w->counters.host, h->counters.mem, 0, sizeof(struct sap_gpu_counters)));
-    w->state = SAP_GPU_FINDING;
-    return d->event_record(w->event, h->stream);
-}
-
-/* Takes the places of a slab's lists. */
-static int take(struct sap_gpu_work *w)
-{
-    const struct sap_gpu_slab *s = &w->slab;
     struct sap_gpu_part *p = s->part;
-    const size_t n = (size_t)s->f.ni;
-    const int *const count = w->rows.host, *const offset = count + n;
-    TRY(s->store->set->driver->event_wait(w->event));
-    for (size_t row = 0; row < n; row++) {
-        p->first[(size_t)s->f.first_i + row] = w->first + (size_t)offset[row];
-        p->count[(size_t)s->f.first_i + row] = count[row];
-    }
-    w->state = SAP_GPU_IDLE;
-    return SAP_DRIVER_OK;
+    const struct sap_gpu_need *need = need_of(h, ni);
+    const struct sap_driver *d = s->store->set->driver;
+    const int rows = s->f.room_i;
+    const size_t n = (size_t)rows + 1, all = (size_t)ni * sizeof(struct sap_gpu_list_row);
+    const size_t units = room_for(ni, UNITS_A_ROW, UNITS_LEAST, need->units, need->ni);
+    const size_t hits = room_for(rows, HITS_A_ROW, HITS_LEAST, need->hits, need->rows);
+    const size_t entries = room_for(rows, UNITS_A_ROW, UNITS_LEAST, need->most, need->rows);
+    TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
+    TRY(grow(s, &h->offset, n * sizeof(int), 0));
+    TRY(grow(s, &h->cursor, n * sizeof(int), 0));
+    TRY(grow(s, &h->list_rows, all, 0));
+    TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
+    TRY(grow(s, &h->entry, entries * UNIT, 0));
+    TRY(grow(s, &p->list_rows, all, 1));
+    TRY(grow(s, &p->list_entries, units * UNIT, 1));
+    p->slab_rows = rows;
+    p->hit_room = s->f.hit_room = room_of(&h->hit, sizeof(struct sap_gpu_hit), INT_MAX);
+    p->entry_room = room_of(&h->entry, UNIT, SAP_GPU_LIST_UNITS);
+    p->list_room = room_of(&p->list_entries, UNIT, SAP_GPU_LIST_UNITS);
+    /* where all of it would be copied, what is more than needed is not free */
+    if (d->pinned_to_host && units < (size_t)p->list_room) p->list_room = (int)units;
+    return d->fill(h->stream, h->hit_count.mem, 0, 0, n * sizeof(int));
 }
 
-/* Room for more entries behind those that are there, or on their way there. */
-static int reserve_entries(struct sap_gpu_slab *s, size_t more)
+/* ---------------------------------------------------------------- launches */
+
+int sap_gpu_lists_slab(struct sap_gpu_slab *s)
 {
     const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_part *p = s->part;
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset), MEM(h->cursor), MEM(h->counters),
+                                           VALUE(s->f.ni)};
+    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit),      MEM(h->offset),
+                                        MEM(h->cursor), MEM(h->entry), MEM(h->counters), VALUE(p->entry_room),
+                                        VALUE(s->f)};
+    const struct sap_argument sort[] = {MEM(h->offset),      MEM(h->cursor),       MEM(h->entry),
+                                        MEM(h->counters),    MEM(h->list_rows),    MEM(p->list_entries),
+                                        VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room)};
+    const int fill_groups = h->device->properties.units * FILL_GROUPS;
+    const unsigned one[2] = {1, 1}, rows[2] = {(unsigned)s->f.ni, 1};
+    const unsigned groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
+    TRY(sap_gpu_launch(h, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
+    TRY(sap_gpu_launch(h, d, k->fill, groups, FILL_THREADS, 0, fill, COUNT(fill)));
+    return sap_gpu_launch(h, d, k->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
+}
+
+int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
     struct sap_gpu_part *p = s->part;
-    const size_t bytes = (p->entries + more + 1) * sizeof(int32_t);
-    if (bytes <= p->list_entries.bytes) return SAP_DRIVER_OK;
-    for (int k = 0; k < SAP_GPU_WORKS; k++)
-        if (s->share->work[k].state == SAP_GPU_BUILDING) TRY(take(&s->share->work[k]));
-    struct sap_gpu_buffer larger = {0};
-    TRY(sap_gpu_reserve_pinned(d, s->share->device->dev, &larger, p->entries > 0 ? 2 * bytes : bytes));
-    if (p->entries > 0) memcpy(larger.host, p->list_entries.host, p->entries * sizeof(int32_t));
-    sap_gpu_free(d, &p->list_entries);
-    p->list_entries = larger;
+    const size_t bytes = (size_t)ni * sizeof(struct sap_gpu_list_row);
+    TRY(d->copy_out(h->stream, p->list_rows.host, h->list_rows.mem, 0, bytes));
+    return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
+}
+
+/* -------------------------------------------------------- what was launched */
+
+void sap_gpu_lists_forget(struct sap_force *f)
+{
+    struct sap_force **at = &f->store->listing;
+    if (!f->listing) return;
+    while (*at && *at != f) at = &(*at)->next_listing;
+    if (*at) *at = f->next_listing;
+    f->listing = 0;
+}
+
+void sap_gpu_lists_expect(struct sap_force *f)
+{
+    f->no_lists = SAPPORO_OK;
+    if (f->listing) return;
+    f->listing = 1;
+    f->next_listing = f->store->listing;
+    f->store->listing = f;
+}
+
+/* Whether all lists of a device's part found room, which is noted for the next force; a driver status where none can.
+ */
+static int judge_room(struct sap_force *f, int k, int *fits)
+{
+    const struct sap_gpu_part *p = &f->part[k];
+    const struct sap_gpu_counters *c = p->counters.host;
+    *fits = 1;
+    if (f->superpackets[k] == 0) return SAP_DRIVER_OK;
+    f->store->at = k;
+    if (c->total > SAP_GPU_LIST_UNITS || c->most_hits > INT_MAX)
+        return sap_gpu_refuse(f->store, SAP_DRIVER_MEMORY, "more than 2^33 neighbours of one part of a force");
+    *need_of(&f->store->share[k], f->request.ni) = (struct sap_gpu_need){
+        .ni = f->request.ni, .rows = p->slab_rows, .units = c->total, .most = c->most, .hits = c->most_hits};
+    *fits = (int)c->most_hits <= p->hit_room && c->most <= p->entry_room && c->total <= p->list_room;
     return SAP_DRIVER_OK;
 }
 
-static int launch_build(struct sap_gpu_work *w, int hits)
+void sap_gpu_lists_review(struct sap_force *f)
 {
-    struct sap_gpu_slab *s = &w->slab;
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
-    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(w->hit), MEM(w->offset),
-                                        MEM(w->cursor), MEM(w->entry), VALUE(hits), VALUE(s->f)};
-    const unsigned groups[2] = {hits > 0 ? (unsigned)(hits + 127) / 128 : 1, 1};
-    TRY(sap_gpu_launch(h, d, h->device->kernels->fill, groups, 128, 0, fill, COUNT(fill)));
-    const struct sap_argument sort[] = {MEM(w->offset), MEM(w->cursor), MEM(w->entry), MEM(w->hit_count)};
-    const unsigned rows[2] = {(unsigned)s->f.ni, 1};
-    return sap_gpu_launch(h, d, h->device->kernels->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
-}
-
-/* Makes lists of the candidates, again and with more room if they did not fit. */
-static int build(struct sap_gpu_work *w)
-{
-    struct sap_gpu_slab *s = &w->slab;
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
-    const struct sap_gpu_counters *c = w->counters.host;
-    TRY(d->event_wait(w->event));
-    while (c->hits > s->f.hit_room) {
-        TRY(sap_gpu_reserve(d, h->device->dev, &w->hit, (size_t)c->hits * sizeof(struct sap_gpu_hit)));
-        TRY(find(w));
-        TRY(d->event_wait(w->event));
+    int status = SAP_DRIVER_OK, all_fit = 1;
+    for (int k = 0; k < f->set->n && !status; k++) {
+        int fits;
+        status = judge_room(f, k, &fits);
+        if (!status && !fits) status = sap_gpu_launch_again(f, k);
+        all_fit &= fits;
     }
-    const int entries = c->entries;
-    const size_t n = (size_t)s->f.ni;
-    if (entries < 0 || c->hits < 0)
-        return sap_gpu_refuse(s->store, SAP_DRIVER_MEMORY, "more than 2^31 neighbours of one part of a force");
-    TRY(sap_gpu_reserve(d, h->device->dev, &w->entry, ((size_t)entries + 1) * sizeof(int32_t)));
-    TRY(reserve_entries(s, (size_t)entries));
-    if (entries > 0) /* candidates that do not belong into a list leave gaps, which travel too */
-        TRY(d->fill(h->stream, w->entry.mem, 0, 0, (size_t)entries * sizeof(int32_t)));
-    TRY(launch_build(w, c->hits));
-    w->first = s->part->entries;
-    s->part->entries += (size_t)entries;
-    int32_t *const to = (int32_t *)s->part->list_entries.host + w->first;
-    if (entries > 0) TRY(d->copy_out(h->stream, to, w->entry.mem, 0, (size_t)entries * sizeof *to));
-    TRY(d->copy_out(h->stream, w->rows.host, w->hit_count.mem, 0, n * sizeof(int)));
-    TRY(d->copy_out(h->stream, (int *)w->rows.host + n, w->offset.mem, 0, n * sizeof(int)));
-    w->state = SAP_GPU_BUILDING;
-    return d->event_record(w->event, h->stream);
+    if (status) {
+        f->no_lists = sap_gpu_judge(f->store, status);
+        sap_gpu_halt(f->store);
+    }
+    if (status || all_fit) sap_gpu_lists_forget(f);
 }
 
-/* ---------------------------------------------------------------- pipeline */
-
-static int advance(struct sap_gpu_work *w, int state)
+void sap_gpu_lists_settle(struct sap_force *f)
 {
-    if (w->state == SAP_GPU_FINDING && state >= SAP_GPU_FINDING) TRY(build(w));
-    if (w->state == SAP_GPU_BUILDING && state >= SAP_GPU_BUILDING) TRY(take(w));
-    return SAP_DRIVER_OK;
+    while (f->listing) {
+        int status = SAP_DRIVER_OK;
+        for (int k = 0; k < f->set->n && !status; k++) {
+            f->store->at = k;
+            status = f->set->driver->event_wait(f->part[k].done);
+        }
+        if (!status) {
+            sap_gpu_lists_review(f);
+            continue;
+        }
+        f->failed = sap_gpu_judge(f->store, status);
+        sap_gpu_lists_forget(f);
+    }
 }
 
-static struct sap_gpu_work *work_before(struct sap_gpu_share *h, int steps)
+void sap_gpu_lists_settle_all(struct sap_store *store)
 {
-    return &h->work[(h->next_work + SAP_GPU_WORKS - steps) % SAP_GPU_WORKS];
-}
-
-int sap_gpu_lists_slab(struct sap_gpu_slab *s, int ni)
-{
-    struct sap_gpu_share *h = s->share;
-    if (!h->work) h->work = calloc(SAP_GPU_WORKS, sizeof *h->work);
-    if (!h->work || reserve_table(s->part, ni))
-        return sap_gpu_refuse(s->store, SAP_DRIVER_MEMORY, "no memory of the host for neighbour lists");
-    struct sap_gpu_work *w = work_before(h, 0);
-    TRY(reserve_work(s, w));
-    w->slab = *s;
-    h->next_work = (h->next_work + 1) % SAP_GPU_WORKS;
-    return find(w);
-}
-
-int sap_gpu_lists_advance(struct sap_gpu_slab *s)
-{
-    TRY(advance(work_before(s->share, 3), SAP_GPU_BUILDING));
-    return advance(work_before(s->share, 2), SAP_GPU_FINDING);
-}
-
-int sap_gpu_lists_finish(struct sap_gpu_slab *s)
-{
-    for (int k = SAP_GPU_WORKS; k > 0 && s->share->work; k--) TRY(advance(work_before(s->share, k), SAP_GPU_BUILDING));
-    return SAP_DRIVER_OK;
-}
-
-void sap_gpu_lists_forget(struct sap_gpu_share *share)
-{
-    for (int k = 0; k < SAP_GPU_WORKS && share->work; k++) share->work[k].state = SAP_GPU_IDLE;
+    while (store->listing) sap_gpu_lists_settle(store->listing);
 }
 
 /* ---------------------------------------------------------------- delivery */
@@ -217,27 +215,36 @@ static int merge_into(struct sap_force *f, int have, const int32_t *more, int n)
     return kept;
 }
 
+/* Lists are read one after the other, out of memory that the device has written. */
+static void fetch_later(const struct sap_gpu_part *p, int later)
+{
+    const struct sap_gpu_list_row *const row = (const struct sap_gpu_list_row *)p->list_rows.host + later;
+    const char *const at = (const char *)p->list_entries.host + (size_t)row->first * UNIT;
+    for (int line = 0; line < 4; line++) __builtin_prefetch(at + line * 64);
+}
+
 int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
 {
     *entries = NULL;
     *n = 0;
     f->store->words[0] = '\0';
-    if (f->failed) return sap_gpu_refuse(f->store, f->failed, "the force has failed before");
+    if (f->listing) sap_gpu_lists_settle(f);
+    if (f->failed || f->no_lists)
+        return sap_gpu_refuse(f->store, f->failed ? f->failed : f->no_lists, "the force has failed before");
     if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
     for (int k = 0; k < f->set->n; k++) {
         const struct sap_gpu_part *p = &f->part[k];
-        if (f->superpackets[k] == 0 || p->count[i] == 0) continue;
-        const int32_t *const mine = (const int32_t *)p->list_entries.host + p->first[i];
+        if (f->superpackets[k] == 0) continue;
+        const struct sap_gpu_list_row row = ((const struct sap_gpu_list_row *)p->list_rows.host)[i];
+        if (row.count == 0) continue;
+        const int32_t *const mine = (const int32_t *)p->list_entries.host + (size_t)row.first * SAP_GPU_LIST_UNIT;
         if (f->set->n == 1) {
-            const int later = i + 4; /* lists are read one after the other, out of memory that the device has written */
-            if (later < f->request.ni)
-                for (int line = 0; line < 4; line++)
-                    __builtin_prefetch((const int32_t *)p->list_entries.host + p->first[later] + line * 16);
+            if (i + 4 < f->request.ni) fetch_later(p, i + 4);
             *entries = mine;
-            *n = p->count[i];
+            *n = row.count;
             return SAPPORO_OK;
         }
-        *n = merge_into(f, *n, mine, p->count[i]);
+        *n = merge_into(f, *n, mine, row.count);
         if (*n < 0) return SAPPORO_ERR_MEMORY;
     }
     *entries = f->merged;

@@ -126,10 +126,12 @@ static void find_coincident(struct sap_force *f)
 
 int sap_gpu_done(struct sap_force *f)
 {
-    if (f->complete || f->failed) return 1;
-    for (int k = 0; k < f->set->n; k++)
-        if (f->set->driver->event_query(f->part[k].done) == SAP_DRIVER_PENDING) return 0;
-    return 1;
+    if ((f->complete && !f->listing) || f->failed) return 1;
+    int status = SAP_DRIVER_OK;
+    for (int k = 0; k < f->set->n && !status; k++) status = f->set->driver->event_query(f->part[k].done);
+    if (status) return status != SAP_DRIVER_PENDING; /* `end` tells what is wrong */
+    if (f->listing) sap_gpu_lists_review(f);
+    return !f->listing;
 }
 
 int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
@@ -144,6 +146,8 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
         f->gathered = rows;
         f->complete = rows == f->request.ni;
         if (f->complete) find_coincident(f);
+        if (f->complete && f->listing) sap_gpu_lists_settle(f);
+        if (f->failed) return f->failed;
     }
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
     out->rows = rows;
@@ -162,6 +166,7 @@ void sap_gpu_drop(struct sap_force *f)
 {
     if (!f) return;
     const struct sap_driver *d = f->set->driver;
+    sap_gpu_lists_forget(f);
     for (int k = 0; k < f->set->n; k++) {
         struct sap_gpu_part *p = &f->part[k];
         if (p->done) {
@@ -175,8 +180,7 @@ void sap_gpu_drop(struct sap_force *f)
         sap_gpu_free(d, &p->lists);
         sap_gpu_free(d, &p->counters);
         sap_gpu_free(d, &p->list_entries);
-        free(p->first);
-        free(p->count);
+        sap_gpu_free(d, &p->list_rows);
     }
     free(f->sum);
     free(f->accum);

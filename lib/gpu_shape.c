@@ -7,11 +7,17 @@
  * The time of each shape is estimated from what one unit (multiprocessor) has
  * to do, in pair interactions, and the best is taken.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gpu_engine.h"
 #include "tune.h"
+
+enum {
+    ROWS = 256,        /* of a slab: a multiple of these */
+    RECORDS = 64 << 20 /* bytes of records of a slab */
+};
 
 /* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
 static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 16, 0},
@@ -107,4 +113,58 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, cons
     best.shape.fused =
         !best.shape.many && !device->properties.vectors && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
     return best.shape;
+}
+
+/* ------------------------------------------------------------------- slabs */
+
+struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
+    for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
+        const struct sap_gpu_chosen *c = &h->chosen[k];
+        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted) return c->shape;
+    }
+    struct sap_gpu_chosen *c = &h->chosen[h->next_chosen++ % SAP_GPU_CHOSEN];
+    c->ni = ni;
+    c->superpackets = s->f.superpackets;
+    c->predicted = predicted;
+    c->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
+    return c->shape;
+}
+
+/* How many times all units fill up with the blocks of a slab. */
+static int waves_of(const struct sap_gpu_slab *s, int rows)
+{
+    const struct sap_gpu_device *d = s->share->device;
+    const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
+    const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
+    const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
+    const long long blocks = (long long)((rows + shape.rows_per_group - 1) / shape.rows_per_group) * s->f.superpackets;
+    return (int)((blocks + slots - 1) / slots);
+}
+
+int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const size_t records = (size_t)s->f.superpackets * SAP_GPU_OUT_SUMS * sizeof(double);
+    const size_t gathered =
+        sap_gpu_gathers(s->store) ? 2 * 6 * SAP_GPU_OUT_SUMS * sizeof(double) * (size_t)s->store->set->n : 0;
+    const size_t row = records > gathered ? records : gathered;
+    const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
+    const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
+    int best = most * ROWS, least = INT_MAX;
+    if (ni <= most * ROWS) return ni;
+    if (ni == h->slab_ni && s->f.superpackets == h->slab_superpackets) return h->slab_rows;
+    for (int m = most; 2 * m > most; m--) {
+        const int rest = ni % (m * ROWS);
+        const int waves = ni / (m * ROWS) * waves_of(s, m * ROWS) + (rest > 0 ? waves_of(s, rest) : 0);
+        if (waves >= least) continue;
+        least = waves;
+        best = m * ROWS;
+    }
+    h->slab_ni = ni;
+    h->slab_superpackets = s->f.superpackets;
+    h->slab_rows = best;
+    return best;
 }

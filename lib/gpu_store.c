@@ -258,6 +258,7 @@ static int put(struct sap_store *store, const struct sap_staged *p, int n)
 
 int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p, int n)
 {
+    if (n > 0) sap_gpu_lists_settle_all(store);
     /* only where the devices' copies are as the host's: else what is sent now might be overtaken by what is older */
     if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
         return SAPPORO_ERR_GONE;
@@ -292,8 +293,17 @@ static void forget(struct sap_store *store)
     store->seen = 0;
 }
 
+/* Whether what devices hold will change. */
+static int changes_wait(const struct sap_store *store)
+{
+    int updates = 0;
+    for (int k = 0; k < store->set->n; k++) updates += store->share[k].updates;
+    return updates > 0 || store->lost || store->cleared != store->host->cleared || store->seen != store->host->version;
+}
+
 int sap_gpu_store_update(struct sap_store *store)
 {
+    if (store->listing && changes_wait(store)) sap_gpu_lists_settle_all(store);
     if (store->cleared != store->host->cleared) {
         for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
         store->cleared = store->host->cleared;
@@ -369,14 +379,15 @@ int sap_gpu_judge(struct sap_store *store, int status)
 
 static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
 {
-    struct sap_gpu_buffer *const all[] = {&s->j,        &s->predicted,        &s->record,           &s->near, &s->i,
-                                          &s->counters, &s->update[0].buffer, &s->update[1].buffer, &s->accum};
+    struct sap_gpu_buffer *const all[] = {&s->j,      &s->predicted, &s->record,           &s->near,
+                                          &s->i,      &s->counters,  &s->update[0].buffer, &s->update[1].buffer,
+                                          &s->accum,  &s->hit,       &s->hit_count,        &s->offset,
+                                          &s->cursor, &s->entry,     &s->list_rows};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
     free(s->number);
     free(s->slot_of);
-    sap_gpu_works_free(d, s);
     for (int k = 0; k < 2; k++) {
         if (s->update[k].read) d->event_destroy(s->update[k].read);
         if (s->sent[k]) d->event_destroy(s->sent[k]);

@@ -29,7 +29,10 @@ enum {
     SAP_GPU_COLUMNS = 18,
 
     SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3] */
-    SAP_GPU_INLINE = 4    /* so few i-particles can travel with a launch */
+    SAP_GPU_INLINE = 4,   /* so few i-particles can travel with a launch */
+
+    SAP_GPU_LIST_UNIT = 8,             /* entries: lists begin at multiples of these, and room for them is so counted */
+    SAP_GPU_LIST_UNITS = (1 << 30) - 1 /* that a device's part of a force may need: 32 GiB */
 };
 
 /* An i-particle as the host writes it: 64 bytes. */
@@ -83,13 +86,23 @@ struct sap_gpu_hit {
     int unused;
 };
 
-/* Counters that kernels raise, in device memory; set to zero before each slab.  `coincident` is a minimum: set to
- * INT_MAX. */
+/*
+ * Counters that kernels raise, in device memory; zero when a force begins.  `coincident` is a minimum: then INT_MAX.
+ * list_offsets, which runs once a slab, moves on from one to the next.
+ */
 struct sap_gpu_counters {
-    int hits;       /* entries wanted, also those for which there was no room */
-    int coincident; /* smallest i-particle (place in the whole i array) that met another at zero distance */
-    int entries;    /* of all lists of the slab, before doubles are taken out */
+    int hits;           /* entries wanted by this slab, also those for which there was no room */
+    int coincident;     /* smallest i-particle (place in the whole i array) that met another at zero distance */
+    int noted;          /* `hits` of the slab whose lists are made */
+    int first, total;   /* units: where its lists begin among all, where those of the next slab will */
+    int most;           /* units of all lists of a slab, of the largest: with candidates that do not belong there */
+    unsigned most_hits; /* `hits` of the slab that had most */
     int unused;
+};
+
+/* The list of an i-particle: `count` entries from unit `first` on. */
+struct sap_gpu_list_row {
+    int first, count;
 };
 
 #endif

@@ -74,10 +74,46 @@ static void merge_sums(const struct sap_launch *l)
     write_value(memory(l, 1), &f, sap_accum_round(&all));
 }
 
+int stub_list_length;
+
+/* list_offsets(count, offset, cursor, counters, n): as if every list of the slab had that length, a candidate each */
+static void count_lists(const struct sap_launch *l)
+{
+    struct sap_gpu_counters *c = memory(l, 3);
+    int n;
+    memcpy(&n, l->argument[4].value, sizeof n);
+    const int units = n * ((stub_list_length + SAP_GPU_LIST_UNIT - 1) / SAP_GPU_LIST_UNIT);
+    c->first = c->total;
+    c->total += units;
+    if (units > c->most) c->most = units;
+    if ((unsigned)n * (unsigned)stub_list_length > c->most_hits)
+        c->most_hits = (unsigned)n * (unsigned)stub_list_length;
+}
+
+/* list_sort(offset, cursor, entry, counters, list, out, first_row, entry_room, out_room): 0, 1, ... in each list */
+static void write_lists(const struct sap_launch *l)
+{
+    const struct sap_gpu_counters *c = memory(l, 3);
+    struct sap_gpu_list_row *list = memory(l, 4);
+    int32_t *out = memory(l, 5);
+    int first_row, room[2];
+    const int rows = (int)l->groups[0], units = (c->total - c->first) / rows;
+    memcpy(&first_row, l->argument[6].value, sizeof first_row);
+    for (int k = 0; k < 2; k++) memcpy(&room[k], l->argument[7 + k].value, sizeof room[k]);
+    for (int row = 0; row < rows; row++) {
+        const int first = c->first + row * units;
+        const int fits = (row + 1) * units <= room[0] && first + units <= room[1];
+        list[first_row + row].first = first;
+        list[first_row + row].count = fits ? stub_list_length : 0;
+        for (int k = 0; k < stub_list_length && fits; k++) out[(size_t)first * SAP_GPU_LIST_UNIT + (size_t)k] = k;
+    }
+}
+
 void stub_kernel(const char *name, const struct sap_launch *l)
 {
     if (strcmp(name, "finish_sums") == 0) write_sums(l);
     if (strcmp(name, "finish_merge") == 0) merge_sums(l);
     if (strcmp(name, "finish_nearest") == 0) memset(memory(l, 3), 0, stub_memory_bytes(l->argument[3].value));
-    if (strcmp(name, "list_offsets") == 0) memset(memory(l, 1), 0, stub_memory_bytes(l->argument[1].value));
+    if (strcmp(name, "list_offsets") == 0) count_lists(l);
+    if (strcmp(name, "list_sort") == 0) write_lists(l);
 }

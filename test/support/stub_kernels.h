@@ -1,6 +1,6 @@
 /*
- * stub_kernels.h - kernels for the stub driver that write results with the number of the launch instead of a force: so
- * stale results show, and lists are empty.
+ * stub_kernels.h - kernels for the stub driver that write results with the number of the launch instead of a force, so
+ * stale results show, and lists of a given length.
  */
 #ifndef STUB_KERNELS_H
 #define STUB_KERNELS_H
@@ -12,6 +12,9 @@ extern const struct sap_embedded stub_kernels;
 
 /* For stub.on_launch.  Sums are the serial number on each device, nearest neighbours have index 0. */
 void stub_kernel(const char *name, const struct sap_launch *launch);
+
+/* Entries of every list: 0, 1, ... */
+extern int stub_list_length;
 
 /* Of the last launch that wrote sums; the next one is higher. */
 double stub_serial(void);
