@@ -10,7 +10,7 @@
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     LANES = SAP_CPU_LANES, /* addresses whose values lie side by side in the host's copy */
-    AT_ONCE = 16,          /* superpackets that are copied at a time */
+    AT_ONCE = 8,           /* superpackets that are copied at a time: pinned memory costs more than their copying */
     THREADS_AT_MOST = 8
 };
 

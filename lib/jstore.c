@@ -1,23 +1,62 @@
-/* jstore.c - the j-particles of a context by address. */
+/*
+ * jstore.c - the j-particles of a context by address.
+ *
+ * First touching a page costs as much as storing the particles that fit into
+ * it.  So segments that come in order, after a full one, lie in a huge page
+ * each where the system has them, and a few segments of stores that were freed
+ * are kept for those that come.
+ */
+#define _DEFAULT_SOURCE
 #include "jstore.h"
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "lock.h"
+#include "process.h"
 
 enum { LANES = SAP_CPU_LANES, TILE = SAP_CPU_SUPERPACKET };
 
-static void *allocate(struct sap_jstore *store, size_t bytes)
+/* Elements of a derivative's column; all derivatives and masses of a segment just fill a huge page of 2 MB. */
+static const size_t column_room = (size_t)SAP_SEGMENT * 3, huge_page = (size_t)1 << 21;
+_Static_assert(SAP_SEGMENT *(3 * SAP_DERIVATIVES + 1) * sizeof(double) == 1 << 21, "a segment fills a huge page");
+
+#if defined(MADV_HUGEPAGE)
+
+/* Memory for a huge page, if the system gives one; NULL: no memory. */
+static void *map_huge_page(void)
 {
-    void *p = aligned_alloc(64, bytes); /* all sizes here are multiples of 64 */
-    if (p) store->bytes += bytes;
-    return p;
+    char *const p = mmap(NULL, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    const size_t before = (huge_page - (uintptr_t)p % huge_page) % huge_page;
+    if (before > 0) (void)munmap(p, before);
+    (void)munmap(p + before + huge_page, huge_page - before);
+    (void)madvise(p + before, huge_page, MADV_HUGEPAGE);
+    return p + before;
 }
 
-static void free_segment(struct sap_segment *s)
+static void unmap_huge_page(void *page) { (void)munmap(page, huge_page); }
+
+#else
+
+static void *map_huge_page(void) { return NULL; }
+static void unmap_huge_page(void *page) { (void)page; }
+
+#endif
+
+static void discard(struct sap_segment *s)
 {
-    if (!s) return;
-    for (int k = 0; k < SAP_DERIVATIVES; k++) free(s->derivative[k]);
-    free(s->mass);
+    for (int k = 0; k < SAP_DERIVATIVES && !s->whole; k++) {
+        free(s->derivative[k]);
+        free(s->spare[k]);
+    }
+    if (s->whole)
+        unmap_huge_page(s->whole);
+    else
+        free(s->mass);
     free(s->time);
     free(s->index);
     free(s->occupied);
@@ -25,31 +64,105 @@ static void free_segment(struct sap_segment *s)
     free(s);
 }
 
+/* Keeps a segment for the next store, or frees it. */
+static void retire(struct sap_segment *s)
+{
+    if (!s) return;
+    for (int k = 2; k <= s->terms; k++) {
+        s->spare[k] = s->derivative[k];
+        s->derivative[k] = NULL;
+    }
+    sap_lock(&sap_process.segments_lock);
+    const int keep = sap_process.nsegments < SAP_SEGMENTS_KEPT;
+    if (keep) {
+        s->next = sap_process.segments;
+        sap_process.segments = s;
+        sap_process.nsegments++;
+    }
+    sap_unlock(&sap_process.segments_lock);
+    if (!keep) discard(s);
+}
+
+/* A segment that was kept, or NULL. */
+static struct sap_segment *take_kept(void)
+{
+    sap_lock(&sap_process.segments_lock);
+    struct sap_segment *s = sap_process.segments;
+    if (s) {
+        sap_process.segments = s->next;
+        sap_process.nsegments--;
+    }
+    sap_unlock(&sap_process.segments_lock);
+    return s;
+}
+
+void sap_jstore_trim(void)
+{
+    for (struct sap_segment *s = take_kept(); s; s = take_kept()) discard(s);
+}
+
 void sap_jstore_free(struct sap_jstore *store)
 {
-    for (int k = 0; k < store->segments; k++) free_segment(store->segment[k]);
+    for (int k = 0; k < store->segments; k++) retire(store->segment[k]);
     free(store->segment);
     memset(store, 0, sizeof *store);
 }
 
+/* Memory for all derivatives and masses of a segment in one; without it, columns come one by one. */
+static void make_whole(struct sap_segment *s)
+{
+    double *at = s->whole = map_huge_page();
+    if (!at) return;
+    for (int k = 0; k < SAP_DERIVATIVES; k++, at += column_room) s->spare[k] = at;
+    s->mass = at;
+}
+
+/* A derivative's column; NULL: no memory. */
+static double *make_column(struct sap_jstore *store, struct sap_segment *s, int k)
+{
+    double *column = s->spare[k] ? s->spare[k] : aligned_alloc(64, column_room * sizeof *column);
+    s->spare[k] = NULL;
+    if (column) store->bytes += column_room * sizeof *column;
+    return column;
+}
+
 /* Columns are made with the segment, but their pages are touched only where particles come. */
-static struct sap_segment *new_segment(struct sap_jstore *store)
+static struct sap_segment *make_segment(struct sap_jstore *store, int whole)
 {
     struct sap_segment *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    const size_t before = store->bytes;
-    s->terms = 1;
-    s->derivative[0] = allocate(store, SAP_SEGMENT * 3 * sizeof(double));
-    s->derivative[1] = allocate(store, SAP_SEGMENT * 3 * sizeof(double));
-    s->mass = allocate(store, SAP_SEGMENT * sizeof(double));
-    s->time = allocate(store, SAP_SEGMENT * sizeof(double));
-    s->index = allocate(store, SAP_SEGMENT * sizeof(int32_t));
+    if (whole) make_whole(s);
+    for (int k = 0; k < 2; k++) s->derivative[k] = make_column(store, s, k);
+    if (!s->mass) s->mass = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
+    s->time = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
+    s->index = aligned_alloc(64, SAP_SEGMENT * sizeof(int32_t));
     s->occupied = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
     s->changed = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
     if (s->derivative[0] && s->derivative[1] && s->mass && s->time && s->index && s->occupied && s->changed) return s;
-    store->bytes = before;
-    free_segment(s);
+    discard(s);
     return NULL;
+}
+
+/* Makes a segment that was kept empty again. */
+static void renew(struct sap_segment *s)
+{
+    memset(s->occupied, 0, SAP_SEGMENT / LANES * sizeof *s->occupied);
+    memset(s->changed, 0, SAP_SEGMENT / LANES * sizeof *s->changed);
+    memset(s->ready, 0, sizeof s->ready);
+    memset(s->version, 0, sizeof s->version);
+}
+
+static struct sap_segment *new_segment(struct sap_jstore *store, int whole)
+{
+    const size_t before = store->bytes;
+    struct sap_segment *s = take_kept();
+    if (s)
+        renew(s);
+    else
+        s = make_segment(store, whole);
+    store->bytes = s ? before + sap_jstore_segment_bytes(1) : before;
+    if (s) s->terms = 1;
+    return s;
 }
 
 size_t sap_jstore_segment_bytes(int terms)
@@ -75,7 +188,7 @@ static int reserve_table(struct sap_jstore *store, int segments)
 static int reserve_terms(struct sap_jstore *store, struct sap_segment *s, int terms)
 {
     for (int k = s->terms + 1; k <= terms; k++) {
-        double *column = allocate(store, SAP_SEGMENT * 3 * sizeof(double));
+        double *column = make_column(store, s, k);
         if (!column) return -1;
         for (int t = 0; t < SAP_SEGMENT_TILES; t++)
             if (s->ready[t]) memset(column + (ptrdiff_t)t * TILE * 3, 0, TILE * 3 * sizeof(double));
@@ -98,11 +211,18 @@ static void clear_tile(struct sap_segment *s, int t)
     s->ready[t] = 1;
 }
 
+/* Whether the segment before is in use up to its end, with all derivatives: so will this one. */
+static int follows(const struct sap_jstore *store, int at)
+{
+    const struct sap_segment *before = at > 0 ? store->segment[at - 1] : NULL;
+    return before && before->ready[SAP_SEGMENT_TILES - 1] && before->terms == SAP_DERIVATIVES - 1;
+}
+
 int sap_jstore_reserve(struct sap_jstore *store, int address, int terms)
 {
     const int at = address / SAP_SEGMENT;
     if (reserve_table(store, at + 1)) return -1;
-    if (!store->segment[at]) store->segment[at] = new_segment(store);
+    if (!store->segment[at]) store->segment[at] = new_segment(store, follows(store, at));
     struct sap_segment *s = store->segment[at];
     if (!s || reserve_terms(store, s, terms)) return -1;
     const int tile = address % SAP_SEGMENT / TILE;

@@ -22,6 +22,7 @@ enum {
     SAP_DERIVATIVES = 5, /* x to snap/18 */
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
+    SAP_SEGMENTS_KEPT = 16, /* of stores that were freed, at most: 37 MB */
     SAP_ADDRESSES = 1 << 30 /* addresses are below */
 };
 
@@ -34,6 +35,10 @@ struct sap_segment {
     int terms;                              /* highest derivative that exists, at least 1 */
     unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
     uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
+
+    double *spare[SAP_DERIVATIVES]; /* columns that there is memory for already */
+    void *whole;                    /* memory of all derivatives and masses in one, or NULL */
+    struct sap_segment *next;       /* of those that are kept */
 };
 
 struct sap_jstore {
@@ -54,8 +59,11 @@ struct sap_jparticle {
     int32_t index;
 };
 
-/* An empty store is all zeros. */
+/* An empty store is all zeros.  Freeing it keeps the memory of a few segments for the next. */
 void sap_jstore_free(struct sap_jstore *store);
+
+/* Gives back the memory of segments that is kept. */
+void sap_jstore_trim(void);
 
 /* A particle that waits to be stored. */
 struct sap_staged {

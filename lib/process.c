@@ -3,6 +3,7 @@
 
 struct sap_process sap_process = {
     .closed_lock = ATOMIC_FLAG_INIT,
+    .segments_lock = ATOMIC_FLAG_INIT,
     .gpu_lock = ATOMIC_FLAG_INIT,
     .machine = {.lock = ATOMIC_FLAG_INIT},
     .log_lock = ATOMIC_FLAG_INIT,

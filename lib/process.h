@@ -19,6 +19,7 @@ struct sap_driver;     /* driver.h */
 struct sap_g6_cluster; /* g6_table.h */
 struct sap_gpu_loaded; /* gpu_devices.c */
 struct sap_embedded;   /* driver.h */
+struct sap_segment;    /* jstore.h */
 
 /* Cluster ids below this are found by one look into a table. */
 enum { SAP_G6_DIRECT = 256 };
@@ -55,6 +56,11 @@ struct sap_process {
     /* contexts (context.c) */
     atomic_flag closed_lock; /* guards closed */
     sapporo *closed;         /* memory of closed contexts */
+
+    /* segments of particles (jstore.c) */
+    atomic_flag segments_lock; /* guards segments and nsegments */
+    struct sap_segment *segments;
+    int nsegments;
 
     /* kernels of accelerators (gpu_devices.c) */
     atomic_flag gpu_lock; /* guards gpu_loaded */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "context_private.h"
+#include "process.h"
 #include "reference.h"
 
 #include <limits.h>
@@ -124,6 +125,45 @@ static void late_columns(void **state)
     check_at(&store, 200, 4);
     check_at(&store, 4000, 2);
     sap_jstore_free(&store);
+}
+
+/* Segments of stores that were freed are used again, empty, and only so many are kept. */
+static void kept_segments(void **state)
+{
+    enum { MANY = SAP_SEGMENTS_KEPT + 4 };
+    struct sap_jstore store = {0};
+    (void)state;
+    sap_jstore_trim();
+    assert_int_equal(sap_process.nsegments, 0);
+    for (int k = 0; k < MANY; k++)
+        for (int tile = 0; tile < SAP_SEGMENT_TILES; tile++)
+            put_at(&store, k * SAP_SEGMENT + tile * SAP_CPU_SUPERPACKET, SAP_DERIVATIVES - 1);
+    const size_t bytes = store.bytes;
+    assert_true(bytes == MANY * sap_jstore_segment_bytes(SAP_DERIVATIVES - 1));
+    for (int k = 0; k < MANY; k++)
+        for (int tile = 0; tile < SAP_SEGMENT_TILES; tile++)
+            check_at(&store, k * SAP_SEGMENT + tile * SAP_CPU_SUPERPACKET, SAP_DERIVATIVES - 1);
+    sap_jstore_free(&store);
+    assert_int_equal(sap_process.nsegments, SAP_SEGMENTS_KEPT);
+    for (int k = 0; k < MANY; k++) put_at(&store, k * SAP_SEGMENT + 1, 1);
+    assert_int_equal(sap_process.nsegments, 0);
+    assert_int_equal(store.count, MANY);
+    assert_true(store.bytes == MANY * sap_jstore_segment_bytes(1));
+    for (int k = 0; k < MANY; k++) {
+        const struct sap_segment *s = sap_jstore_segment(&store, k * SAP_SEGMENT);
+        assert_int_equal(s->terms, 1);
+        assert_false(sap_jstore_has(&store, k * SAP_SEGMENT));
+        assert_false(s->ready[1]);
+        check_at(&store, k * SAP_SEGMENT + 1, 1);
+        put_at(&store, k * SAP_SEGMENT + 2, 3); /* columns that had other numbers */
+        check_at(&store, k * SAP_SEGMENT + 1, 1);
+        check_at(&store, k * SAP_SEGMENT + 2, 3);
+    }
+    int32_t got[2 * MANY + 1];
+    assert_int_equal(sap_jstore_take_changes(&store, 0, 0, got, 2 * MANY + 1), 2 * MANY);
+    sap_jstore_free(&store);
+    sap_jstore_trim();
+    assert_int_equal(sap_process.nsegments, 0);
 }
 
 /* Every change raises the version of the store and of its tile, and of no other tile. */
@@ -390,8 +430,9 @@ static void measure(sapporo_precision precision, int n, int to)
         .size = sizeof options, .precision = precision, .backend = SAPPORO_BACKEND_CPU, .threads = 1};
     sapporo *c;
     double bytes[3];
+    sap_jstore_trim(); /* what other tests left does not hide what comes */
 #if defined(__GLIBC__)
-    malloc_trim(0); /* what other tests left does not hide what comes */
+    malloc_trim(0);
 #endif
     if (sapporo_open(&options, &c)) _exit(2);
     const double before = resident();
@@ -467,6 +508,7 @@ int main(void)
         cmocka_unit_test(growth),
         cmocka_unit_test(room_is_empty),
         cmocka_unit_test(late_columns),
+        cmocka_unit_test(kept_segments),
         cmocka_unit_test(versions),
         cmocka_unit_test(changes_are_told),
         cmocka_unit_test(changes_stay),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "jstore.h"
 #include "model.h"
 
 #include <math.h>
@@ -301,6 +302,7 @@ static int play(const struct engine *e, const struct act *act, int n)
     s->engine = e;
     s->c = engine_open(e, 1);
     problem_load(s->c, &problem);
+    sap_jstore_trim(); /* so that more particles need memory */
     for (int k = 0; k < 2; k++)
         if (act->before[k]) assert_int_equal(act->before[k](s), SAPPORO_OK);
     refused = 0;
@@ -320,6 +322,7 @@ static int play(const struct engine *e, const struct act *act, int n)
     sapporo_force_free(s->first);
     check_intact(s, act->name);
     sapporo_close(s->c);
+    sap_jstore_trim();
     free(s);
     return again;
 }
