@@ -7,15 +7,20 @@
 #   build         the library, its tools and tests, for the GPUs that are here
 #   check         tests: first those that run on GPUs, on them alone, then all but lint
 #   conformance   the conformance suite, if there is one in shared/ or ../shared/
-#   sanitize      compute-sanitizer: memcheck, racecheck, initcheck
+#   opencl        the same tests and the suite over NVIDIA's OpenCL, which no other platform stands beside
+#   sanitize      compute-sanitizer: each tool over the tool's checks and over test programs
 #   bench         sapporo bench --backend cuda --suite; with several GPUs also on 1, 2, 4, ... of them
+#   compare       test/gpu/compare.sh: NVIDIA's OpenCL against CUDA, a line a case; what opening takes
 #   bare          test/gpu/bare.cu: what the card can do at most; and instruments in PERF
 #
 #   OUT           where reports go, default build/gpu-report; report.txt has the summary and all outputs
 #   FULL=1        kernels for all architectures, as users get them
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
-#   TESTS         of check: only these
-#   FILTER        of conformance: numbers or words, see its README
+#   TESTS         of check, opencl and sanitize: only these
+#   CMOCKA_TEST_FILTER  of these: inner tests whose names match, such as 'list*'
+#   TOOLS         of sanitize, default "memcheck racecheck initcheck"
+#   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; what is cut off is told, and is no failure
+#   FILTER        of conformance and opencl: numbers or words, see the suite's README; default: what has landed
 #   ONLY          of bench: cases whose names contain this
 #   PERF          folder with limit_gpu.cu and limit_gpu_latency.cu, which are built and run
 #   LIMIT         seconds a command may take, default 1500
@@ -25,7 +30,7 @@
 cd "$(dirname "$0")/.." || exit 2
 top=$PWD
 PATH=$PATH${CUDA_HOME:+:$CUDA_HOME/bin}:/usr/local/cuda/bin
-steps=${*:-build check conformance sanitize bench bare}
+steps=${*:-build check conformance opencl sanitize bench compare bare}
 out=${OUT:-$top/build/gpu-report}
 mkdir -p "$out" build || exit 2
 report=$out/report.txt
@@ -41,7 +46,7 @@ give_up() {
 
 for step in $steps; do
     case $step in
-    build | check | conformance | sanitize | bench | bare) ;;
+    build | check | conformance | opencl | sanitize | bench | compare | bare) ;;
     *) give_up "unknown step '$step'" ;;
     esac
 done
@@ -97,6 +102,9 @@ note() {
     printf '%s: %s (%s s) %s\n' "$1" "$2" "$3" "$4" | tee -a "$report"
 }
 
+cut= # seconds after which a command may be cut off, if compute-sanitizer has found nothing by then
+FOUND='^=========.*\(Invalid \|Misaligned \|Race reported\|Uninitialized \|Barrier error\|Program hit \)'
+
 # run NAME COMMAND...: output goes to the report and to NAME.txt; the last line is told with the verdict
 run() {
     name=$1
@@ -106,11 +114,12 @@ run() {
     say ""
     say "---- $name: $*"
     start=$(date +%s)
-    { timeout -k 10 "${LIMIT:-1500}" "$@" </dev/null 2>&1; echo $? >build/gpu-status; } | tee "$log"
+    { timeout -k 10 "${cut:-${LIMIT:-1500}}" "$@" </dev/null 2>&1; echo $? >build/gpu-status; } | tee "$log"
     status=$(cat build/gpu-status)
     cat "$log" >>"$report"
     verdict=PASS
     [ "$status" -eq 0 ] || verdict=FAIL
+    [ -n "$cut" ] && [ "$status" -ge 124 ] && ! grep -q "$FOUND" "$log" && verdict=CUT
     note $verdict "$name" "$(seconds_since "$start")" "$(tail -n 1 "$log" | cut -c 1-100)"
     return "$status"
 }
@@ -130,7 +139,16 @@ step_build() {
 }
 
 # On GPUs, and nowhere else: without a device these fail.
-ON_GPU="accuracy bits environment accum predictor jstore jstore_alloc native_jobs native_threads g6 g6_results driver faults"
+ON_ANY="accuracy bits environment accum predictor jstore jstore_alloc native_jobs native_threads g6 g6_results"
+ON_GPU="$ON_ANY driver faults"
+ON_OPENCL="$ON_ANY opencl"
+
+# chosen LIST: those of a list that TESTS names, or all of it
+chosen() {
+    for test in ${TESTS:-$1}; do
+        case " $1 " in *" $test "*) printf ' %s' "$test" ;; esac
+    done
+}
 
 # What tests said, the last of it.
 keep_logs() {
@@ -141,10 +159,7 @@ keep_logs() {
 }
 
 step_check() {
-    gpu_tests=
-    for test in ${TESTS:-$ON_GPU}; do
-        case " $ON_GPU " in *" $test "*) gpu_tests="$gpu_tests $test" ;; esac
-    done
+    gpu_tests=$(chosen "$ON_GPU")
     if [ -n "$gpu_tests" ]; then
         run "check on GPUs" env LOGS=build/logs-gpu SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
             make "$@" check-run TESTS="${gpu_tests# }"
@@ -154,23 +169,71 @@ step_check() {
     keep_logs all
 }
 
-step_conformance() {
-    for folder in "$top/shared/conformance" "$top/../shared/conformance"; do
-        [ -f "$folder/run.sh" ] || continue
-        run "conformance" env CONFORMANCE_BACKENDS=cuda CONFORMANCE_REQUIRE=1 sh "$folder/run.sh" lib ${FILTER:+"$FILTER"}
-        return
-    done
-    skip "conformance" "there is no conformance suite in shared/ or ../shared/"
+# conformance NAME BACKEND NAME=VALUE...
+conformance() {
+    what=$1
+    backend=$2
+    shift 2
+    if [ -f shared/conformance/run.sh ] || [ -f ../shared/conformance/run.sh ]; then
+        run "$what" env CONFORMANCE_BACKENDS="$backend" CONFORMANCE_REQUIRE=1 "$@" \
+            test/conformance.sh ${FILTER:+"$FILTER"}
+    else
+        skip "$what" "there is no conformance suite in shared/ or ../shared/"
+    fi
 }
 
-# sanitize TOOL NAME COMMAND...
+step_conformance() { conformance "conformance" cuda; }
+
+# ---- NVIDIA's OpenCL ---------------------------------------------------------------------------
+
+# Names NVIDIA's driver, alone, to the loader: `vendors` is the variable that does it.  Fails, and says so, without one.
+find_opencl() {
+    library=$(ldconfig -p 2>/dev/null | sed -n 's/.*libnvidia-opencl\.so[.0-9]* .*=> //p' | head -n 1)
+    [ -n "$library" ] ||
+        library=$(find /usr/lib /usr/lib64 /usr/local /opt -name 'libnvidia-opencl.so*' 2>/dev/null | head -n 1)
+    if [ -z "$library" ]; then
+        skip "$1" "there is no libnvidia-opencl.so"
+        return 1
+    fi
+    mkdir -p build/opencl-vendor
+    echo "$library" >build/opencl-vendor/nvidia.icd
+    vendors="OCL_ICD_VENDORS=$top/build/opencl-vendor"
+    kept="SAPPORO_CACHE=$top/build/opencl-cache"
+    run "OpenCL opens" env "$vendors" "$kept" examples/sapporo check --backend opencl --n 300
+}
+
+step_opencl() {
+    find_opencl "OpenCL" || return
+    tests=$(chosen "$ON_OPENCL")
+    if [ -n "$tests" ]; then
+        run "check on OpenCL" env LOGS=build/logs-opencl "$vendors" SAPPORO_TEST_ENGINES=opencl \
+            SAPPORO_BACKEND=opencl make "$@" check-run TESTS="${tests# }"
+        keep_logs opencl
+    fi
+    [ -n "${TESTS:-}" ] || conformance "conformance on OpenCL" opencl "$vendors" "$kept"
+}
+
+step_compare() {
+    find_opencl "compare" || return
+    [ "$gpus" -gt 1 ] || devices=
+    run "compare" env "$vendors" DEVICES="$devices" test/gpu/compare.sh
+    cp build/gpu-compare.txt "$out/compare.txt"
+}
+
+# ---- compute-sanitizer -------------------------------------------------------------------------
+
+# sanitize TOOL NAME COMMAND...: in a bounded time; what was found until then counts
 sanitize() {
     tool=$1
     what=$2
     shift 2
+    cut=${SANITIZE_LIMIT:-120}
     run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
         compute-sanitizer --tool "$tool" --target-processes application-only --error-exitcode 9 --print-limit 20 "$@"
+    cut=
 }
+
+SANITIZED="accum predictor g6_results jstore native_jobs bits"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
@@ -178,13 +241,17 @@ step_sanitize() {
         return
     fi
     programs=$(cat build/current)/test
-    for tool in memcheck racecheck initcheck; do
+    for tool in ${TOOLS:-memcheck racecheck initcheck}; do
         for precision in ds dp sp; do
-            sanitize "$tool" "check $precision" examples/sapporo check --backend cuda --precision "$precision" --n 300
+            [ -n "${TESTS:-}" ] ||
+                sanitize "$tool" "check $precision" examples/sapporo check --backend cuda --precision "$precision" --n 300
         done
-        sanitize "$tool" "bench" examples/sapporo bench --backend cuda --case force,step --ni 1,40,700 --nj 3000 \
-            --neighbours none,both --min-time 0
-        [ ! -x "$programs/test_accum" ] || sanitize "$tool" "test_accum" "$programs/test_accum"
+        [ -n "${TESTS:-}" ] ||
+            sanitize "$tool" "bench" examples/sapporo bench --backend cuda --case force,step --ni 1,40,700 --nj 3000 \
+                --neighbours none,both --min-time 0
+        for test in ${TESTS:-$SANITIZED}; do
+            [ ! -x "$programs/test_$test" ] || sanitize "$tool" "test_$test" "$programs/test_$test"
+        done
     done
 }
 
@@ -231,4 +298,5 @@ if grep -q '^  FAIL' "$results"; then
     say "FAILED: $(grep -c '^  FAIL' "$results") of $(wc -l <"$results")"
     exit 1
 fi
-say "PASSED: $(grep -c '^  PASS' "$results"), skipped: $(grep -c '^  SKIP' "$results")"
+say "PASSED: $(grep -c '^  PASS' "$results"), skipped: $(grep -c '^  SKIP' "$results")," \
+    "cut off: $(grep -c '^  CUT' "$results")"

@@ -105,17 +105,23 @@ typedef struct suite {
     int n, room;
 } suite;
 
+/* Which of the figures above. */
+static int is_gpu(const suite_choice *choice)
+{
+    return choice->backend == SAPPORO_BACKEND_CUDA || choice->backend == SAPPORO_BACKEND_OPENCL;
+}
+
 static void add_figure(suite *to, const struct figure *row, int ndevices)
 {
     const suite_choice *choice = to->choice;
     if (row->nj > choice->most_stars || strstr(row->label, choice->only) == NULL || to->n == to->room) return;
-    const int on_gpu = choice->backend == SAPPORO_BACKEND_CUDA;
+    const int on_gpu = is_gpu(choice);
     bench_case *what = &to->cases[to->n++];
     memset(what, 0, sizeof *what);
     snprintf(what->label, sizeof what->label, "%s", row->label);
     what->kind = row->kind;
     what->type = &CLIENT_G6;
-    what->what.backend = on_gpu ? SAPPORO_BACKEND_CUDA : SAPPORO_BACKEND_CPU;
+    what->what.backend = on_gpu ? choice->backend : SAPPORO_BACKEND_CPU;
     what->what.precision = row->precision;
     what->what.isa = row->isa;
     what->what.threads = row->threads;
@@ -133,7 +139,7 @@ static void add_figure(suite *to, const struct figure *row, int ndevices)
 int bench_suite(bench_case *cases, int room, const suite_choice *choice)
 {
     suite made = {choice, cases, 0, room};
-    if (choice->backend != SAPPORO_BACKEND_CUDA) {
+    if (!is_gpu(choice)) {
         for (int k = 0; k < LENGTH(CPU_FIGURES); k++) add_figure(&made, &CPU_FIGURES[k], 0);
         return made.n;
     }

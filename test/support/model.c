@@ -21,6 +21,9 @@
 
 static const double pi = 3.14159265358979323846;
 
+/* CMOCKA_TEST_FILTER: only inner tests whose names match, such as 'list*'. */
+__attribute__((constructor)) static void take_filter(void) { cmocka_set_test_filter(getenv("CMOCKA_TEST_FILTER")); }
+
 /* ------------------------------------------------------------------ helpers */
 
 void *zeroed(size_t n, size_t size)
