@@ -341,13 +341,22 @@ int sapporo_force_done(sapporo_job *j)
 
 /* -------------------------------------------------------------- neighbours */
 
+static int supply_lists(sapporo *c, sapporo_job *j)
+{
+    const sap_fpenv caller = sap_fp_enter();
+    const int status = supply(c, j, SAP_EXTRA_LISTS);
+    sap_fp_leave(caller);
+    return status;
+}
+
+/* Clients read thousands of lists a force: those that are there cost no change of the floating-point environment. */
 static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *list, int *total)
 {
     const int32_t *entries = NULL;
     int length = 0;
     c->lists_left = SAP_NEIGHBOUR_MEMORY;
     if (j->useful & SAP_EXTRA_LISTS) {
-        int status = supply(c, j, SAP_EXTRA_LISTS);
+        int status = c->engine->force->have(j->force) & SAP_EXTRA_LISTS ? SAPPORO_OK : supply_lists(c, j);
         if (status) return status;
         status = c->engine->force->list(j->force, i, &entries, &length);
         if (status) return sap_engine_failed(c, status, "list of i-particle %d", i);
@@ -367,13 +376,11 @@ int sapporo_force_neighbours(sapporo_job *j, int i, int room, int *n, int *list,
     if (!j || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
     sapporo *const c = j->context;
     sap_lock(&c->busy);
-    const sap_fpenv caller = sap_fp_enter();
     int status;
     if (i < 0 || i >= j->ni)
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_neighbours: i is %d of %d", i, j->ni);
     else
         status = copy_list(c, j, i, room, n, list, total);
-    sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;
 }
