@@ -128,22 +128,39 @@ void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int gro
 
 /* ------------------------------------------------------------------ running */
 
+/*
+ * Where one thread works, no parallel region is entered: a region of one thread still costs a microsecond, which is a
+ * tenth of a small force.
+ */
+
+/* One whole group; 1 if memory ran out. */
+static int run_group(const struct sap_plan *p, struct sap_group *g, int group)
+{
+    struct sap_group *const states[1] = {g};
+    sap_plan_start_group(p, g, group);
+    sap_plan_run_many(p, g, 0, p->tiles, p->variant);
+    return !sap_rows_finish_many(p, group, states);
+}
+
+static void run_groups_alone(struct sap_plan *p)
+{
+    struct sap_group g;
+    memset(&g.hits, 0, sizeof g.hits);
+    for (int group = 0; group < p->groups; group++) p->failed |= run_group(p, &g, group);
+    sap_hits_free(&g.hits);
+}
+
 /* Whole groups: each thread takes one after the other. */
 static void run_groups(struct sap_plan *p)
 {
     int failed = 0;
-#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
+#pragma omp parallel num_threads(p->threads) reduction(| : failed)
     {
         struct sap_group g;
-        struct sap_group *const states[1] = {&g};
         memset(&g.hits, 0, sizeof g.hits);
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(dynamic, 1)
-        for (int group = 0; group < p->groups; group++) {
-            sap_plan_start_group(p, &g, group);
-            sap_plan_run_many(p, &g, 0, p->tiles, p->variant);
-            failed |= !sap_rows_finish_many(p, group, states);
-        }
+        for (int group = 0; group < p->groups; group++) failed |= run_group(p, &g, group);
         sap_hits_free(&g.hits);
         sap_fp_leave(caller);
     }
@@ -183,37 +200,52 @@ static void run_shared_groups(struct sap_plan *p)
     p->failed = failed;
 }
 
-/* A few i-particles: ranges of tiles are shared out. */
+/* A few i-particles and a range of tiles; their states are of[i * ranges + range]. */
+static void run_range(const struct sap_plan *p, struct sap_single *states, struct sap_single **of, int range)
+{
+    const int ni = p->force->request.ni;
+    struct sap_single *mine = states + (ptrdiff_t)range * ni;
+    for (int i = 0; i < ni; i++) {
+        p->kernel->start_single(&mine[i], &p->i, i);
+        memset(&mine[i].hits, 0, sizeof mine[i].hits);
+        mine[i].reach = list_reach(p, i) * (1 + 0x1p-22);
+        of[(ptrdiff_t)i * p->ranges + range] = &mine[i];
+    }
+    run_few(p, mine, first_tile(p, range), first_tile(p, range + 1));
+}
+
+/* Ranges of tiles are shared out, then rows. */
+static int share_ranges(const struct sap_plan *p, struct sap_single *states, struct sap_single **of)
+{
+    int failed = 0;
+#pragma omp parallel num_threads(p->threads) reduction(| : failed)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static, 1)
+        for (int r = 0; r < p->ranges; r++) run_range(p, states, of, r);
+#pragma omp for schedule(static)
+        for (int i = 0; i < p->force->request.ni; i++)
+            failed |= !sap_rows_finish_few(p, i, of + (ptrdiff_t)i * p->ranges);
+        sap_fp_leave(caller);
+    }
+    return failed;
+}
+
 static void run_singles(struct sap_plan *p)
 {
     const int ni = p->force->request.ni;
     const size_t items = (size_t)ni * (size_t)p->ranges;
     struct sap_single *states = aligned_alloc(64, items * sizeof *states);
-    struct sap_single **of = malloc(items * sizeof *of); /* by i-particle, then range */
-    int failed = !states || !of;
-    if (!failed) {
-#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
-        {
-            const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static, 1)
-            for (int r = 0; r < p->ranges; r++) {
-                struct sap_single *mine = states + (ptrdiff_t)r * ni;
-                for (int i = 0; i < ni; i++) {
-                    p->kernel->start_single(&mine[i], &p->i, i);
-                    memset(&mine[i].hits, 0, sizeof mine[i].hits);
-                    mine[i].reach = list_reach(p, i) * (1 + 0x1p-22);
-                    of[(ptrdiff_t)i * p->ranges + r] = &mine[i];
-                }
-                run_few(p, mine, first_tile(p, r), first_tile(p, r + 1));
-            }
-#pragma omp for schedule(static)
-            for (int i = 0; i < ni; i++) failed |= !sap_rows_finish_few(p, i, of + (ptrdiff_t)i * p->ranges);
-            sap_fp_leave(caller);
-        }
+    struct sap_single **of = malloc(items * sizeof *of);
+    p->failed = !states || !of;
+    if (!p->failed && p->threads > 1) {
+        p->failed = share_ranges(p, states, of);
+    } else if (!p->failed) {
+        run_range(p, states, of, 0); /* there is one: see make_plan */
+        for (int i = 0; i < ni; i++) p->failed |= !sap_rows_finish_few(p, i, of + i);
     }
     free(states);
     free(of);
-    p->failed = failed;
 }
 
 /* Arrays of outputs beyond the sums, as large as the sums' own. */
@@ -256,6 +288,8 @@ int sap_cpu_compute(struct sap_store *store, struct sap_force *f, unsigned extra
     if (!status) {
         if (p.few)
             run_singles(&p);
+        else if (p.threads == 1)
+            run_groups_alone(&p);
         else if (p.ranges == 1)
             run_groups(&p);
         else

@@ -71,7 +71,11 @@ int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
     (void)threads; /* without OpenMP */
     const int status = reserve_tiles(store, tiles);
     if (status) return status;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+    if (threads == 1) { /* no parallel region: see cpu_force.c */
+        for (int t = 0; t < tiles; t++) predict_tile(store, t, time, nj);
+        return SAPPORO_OK;
+    }
+#pragma omp parallel num_threads(threads)
     {
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(static)
