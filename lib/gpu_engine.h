@@ -3,8 +3,8 @@
  *
  * One flow over lib/driver.h, for every vendor: engine_gpu.c has the tables,
  * gpu_devices.c devices and kernels, gpu_store.c the j side, gpu_force.c
- * forces, gpu_gather.c sums of several devices, gpu_lists.c neighbour lists,
- * gpu_shape.c launch shapes.
+ * forces, gpu_input.c their i-particles, gpu_gather.c sums of several devices,
+ * gpu_lists.c neighbour lists, gpu_shape.c launch shapes.
  */
 #ifndef SAP_GPU_ENGINE_H
 #define SAP_GPU_ENGINE_H
@@ -242,7 +242,8 @@ int sap_gpu_selftest(struct sap_device_set *set, const struct sap_store_ops *sto
 size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which);
 
 /* What pinned memory needs around kernels that touch it (lib/driver.h). */
-int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t bytes);
+int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                      size_t bytes);
 int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
                     size_t bytes);
 
@@ -307,6 +308,16 @@ int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n
 void sap_gpu_drop(struct sap_force *force);
 
 /* ---- parts of a force; driver statuses ---- */
+
+/* Copies i-particles from .. end-1 into pinned memory of the first device; by a few threads where there are many. */
+void sap_gpu_fill_i(struct sap_force *force, int lists, int from, int end);
+
+/* Brings n of them, a slab, to device k; slabs come in order from first == 0 on. */
+int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n);
+
+/* Those that have been brought, in pinned memory that device k can read. */
+const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k);
+
 /* Launches a force on device k again for its lists; what its device holds must be what it held. */
 int sap_gpu_launch_again(struct sap_force *force, int k);
 

@@ -1,59 +1,14 @@
 /* gpu_force.c - a force on accelerators: what is launched, and what comes back. */
-#include <float.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "fpenv.h"
 #include "gpu_launch.h"
-#include "threads.h"
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     SUMS = SAP_GPU_OUT_SUMS,
-    EARLY = 512, /* i-particles whose copying takes as long as a prediction */
-    DIRECT = 1   /* superpackets: so few read i-particles from the host's memory as they need them */
+    EARLY = 512 /* i-particles whose copying takes as long as a prediction */
 };
-
-/* ------------------------------------------------------------------- input */
-
-/* Softened squared radius, in single precision and rounded up, that holds whoever may belong into a list. */
-static float reach_of(const struct sap_device_set *set, const struct sap_force_request *r, int i)
-{
-    if (!r->h2 || !(r->h2[i] > 0)) return 0;
-    const double size = fmax(fabs(r->x[i][0]), fmax(fabs(r->x[i][1]), fabs(r->x[i][2])));
-    const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
-    const double reach = (far * far + r->eps2) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
-    return reach < FLT_MAX ? (float)reach : FLT_MAX;
-}
-
-static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
-                            struct sap_gpu_i *to)
-{
-    memcpy(to->x, r->x[i], sizeof to->x);
-    memcpy(to->v, r->v[i], sizeof to->v);
-    to->h2 = lists && r->h2 ? r->h2[i] : 0;
-    to->index = r->index ? r->index[i] : 0;
-    to->reach = lists ? reach_of(set, r, i) : 0;
-}
-
-/* i-particles into pinned memory; by a few threads where there are many. */
-static void fill_i(const struct sap_device_set *set, const struct sap_force_request *r, int lists, struct sap_gpu_i *to)
-{
-    const int threads = sap_threads_for_rows(r->ni);
-    if (threads == 1) {
-        for (int i = 0; i < r->ni; i++) fill_row(set, r, lists, i, &to[i]);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static)
-        for (int i = 0; i < r->ni; i++) fill_row(set, r, lists, i, &to[i]);
-        sap_fp_leave(caller);
-    }
-}
 
 /* ------------------------------------------------------------------ launch */
 
@@ -218,35 +173,6 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
     return d->event_record(s->part->done, s->share->stream);
 }
 
-/* All i-particles, slab by slab, on all devices; the first device comes last, since it merges. */
-static int launch_slabs(struct sap_store *store, int ni, unsigned extra)
-{
-    const int n = store->set->n;
-    int rows = INT_MAX;
-    for (int k = 0; k < n; k++) {
-        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
-        if (fit < rows) rows = fit;
-    }
-    for (int k = 0; k < n; k++) {
-        TRY(work_on(store, k));
-        TRY(begin_slabs(&store->share[k].slab, rows, ni));
-    }
-    if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
-    for (int first = 0; first < ni; first += rows)
-        for (int k = n - 1; k >= 0; k--) {
-            struct sap_gpu_slab *s = &store->share[k].slab;
-            s->f.first_i = first;
-            s->f.ni = ni - first < rows ? ni - first : rows;
-            TRY(work_on(store, k));
-            TRY(launch_slab(s, ni, extra));
-        }
-    for (int k = 0; k < n; k++) {
-        TRY(work_on(store, k));
-        TRY(end_slabs(&store->share[k].slab, ni));
-    }
-    return SAP_DRIVER_OK;
-}
-
 /* -------------------------------------------------------------- one device */
 
 static struct sap_gpu_force kernel_force(const struct sap_store *store, const struct sap_force *force, int device)
@@ -305,40 +231,11 @@ static int prepare(struct sap_store *store, struct sap_force *force, int k, unsi
     return force->request.ni >= EARLY ? predict_early(s, force->request.ni) : (int)SAP_DRIVER_OK;
 }
 
-/* The i-particles in pinned memory that device k can read. */
-static const struct sap_gpu_buffer *pinned_i(struct sap_force *force, int k)
-{
-    struct sap_gpu_buffer *first = &force->part[0].i_host, *own = &force->part[k].i_host;
-    if (k == 0 || force->set->driver->pinned_for_all) return first;
-    memcpy(own->host, first->host, (size_t)force->request.ni * sizeof(struct sap_gpu_i));
-    return own;
-}
-
-/* Brings the i-particles to a device. */
-static int bring_i(struct sap_store *store, struct sap_force *force, int k)
-{
-    struct sap_gpu_share *h = &store->share[k];
-    struct sap_gpu_slab *s = &h->slab;
-    const int ni = force->request.ni;
-    const struct sap_gpu_buffer *i = pinned_i(force, k);
-    s->i = i->mem;
-    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS) {
-        s->f.inlined = 1; /* i-particles travel with the launches */
-        memcpy(s->f.inline_i, i->host, (size_t)ni * sizeof s->f.inline_i[0]);
-        return SAP_DRIVER_OK;
-    }
-    if (s->f.superpackets <= DIRECT && h->updates == 0)
-        return sap_gpu_to_device(h, store->set->driver, s->i, (size_t)ni * sizeof(struct sap_gpu_i));
-    TRY(sap_gpu_store_send(store, h, i, ni));
-    s->i = h->i.mem;
-    return SAP_DRIVER_OK;
-}
-
 static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
 {
     const int ni = force->request.ni, rows = sap_gpu_slab_rows(s, ni), lost = s->store->lost;
     TRY(work_on(s->store, k));
-    TRY(sap_gpu_store_send(s->store, s->share, pinned_i(force, k), ni));
+    TRY(sap_gpu_store_send(s->store, s->share, sap_gpu_pinned_i(force, k), ni));
     s->store->lost |= lost;
     s->i = s->share->i.mem;
     TRY(begin_slabs(s, rows, ni));
@@ -361,6 +258,42 @@ int sap_gpu_launch_again(struct sap_force *force, int k)
     return status;
 }
 
+/*
+ * All i-particles, slab by slab, on all devices, of which the first comes last, since it merges.  A slab is copied
+ * while the one before it is computed.
+ */
+static int launch_slabs(struct sap_store *store, struct sap_force *force, unsigned extra)
+{
+    const int n = store->set->n, ni = force->request.ni;
+    int rows = INT_MAX;
+    for (int k = 0; k < n; k++) {
+        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
+        if (fit < rows) rows = fit;
+    }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(begin_slabs(&store->share[k].slab, rows, ni));
+    }
+    if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
+    for (int first = 0; first < ni; first += rows) {
+        const int end = ni - first < rows ? ni : first + rows;
+        sap_gpu_fill_i(force, (extra & SAP_EXTRA_LISTS) != 0, first, end);
+        for (int k = n - 1; k >= 0; k--) {
+            struct sap_gpu_slab *s = &store->share[k].slab;
+            TRY(work_on(store, k));
+            TRY(sap_gpu_bring_i(force, k, first, end - first));
+            s->f.first_i = first;
+            s->f.ni = end - first;
+            TRY(launch_slab(s, ni, extra));
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(end_slabs(&store->share[k].slab, ni));
+    }
+    return SAP_DRIVER_OK;
+}
+
 /* On all devices; a driver status. */
 static int start_all(struct sap_store *store, struct sap_force *force, unsigned extra)
 {
@@ -377,12 +310,7 @@ static int start_all(struct sap_store *store, struct sap_force *force, unsigned 
         TRY(work_on(store, k));
         TRY(prepare(store, force, k, extra));
     }
-    fill_i(store->set, &force->request, (extra & SAP_EXTRA_LISTS) != 0, force->part[0].i_host.host);
-    for (int k = n - 1; k >= 0; k--) {
-        TRY(work_on(store, k));
-        TRY(bring_i(store, force, k));
-    }
-    return launch_slabs(store, force->request.ni, extra);
+    return launch_slabs(store, force, extra);
 }
 
 void sap_gpu_halt(struct sap_store *store)

@@ -18,9 +18,10 @@ int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d
     return d->launch(share->stream, f, &launch);
 }
 
-int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t bytes)
+int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                      size_t bytes)
 {
-    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, 0, bytes) : (int)SAP_DRIVER_OK;
+    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
@@ -175,8 +176,8 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
-    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, (size_t)n * sizeof(struct sap_gpu_update)));
-    if (i) TRY(sap_gpu_to_device(share, d, i->mem, (size_t)ni * sizeof(struct sap_gpu_i)));
+    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * sizeof(struct sap_gpu_update)));
+    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)ni * sizeof(struct sap_gpu_i)));
     TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;

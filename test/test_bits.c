@@ -65,6 +65,30 @@ static void threads_and_batches(void **state)
     on_all_engines(batch_test);
 }
 
+/* Accelerators cut a force of so many pairs into slabs. */
+static void slab_test(const struct engine *e, const struct problem *p, const struct answer *standard)
+{
+    static const struct ask once = {OUT_NEAREST, OUT_NEAREST, 0}, parts = {OUT_NEAREST, OUT_NEAREST, 1000};
+    struct problem large;
+    (void)standard;
+    if (e->backend == SAPPORO_BACKEND_CPU || !(p->eps2 > 0)) return;
+    problem_new(&large, 40000, 9000);
+    model_plummer(large.body, large.nbodies, 11);
+    for (int i = 0; i < large.ntargets; i++) large.target[i] = p->target[i % p->ntargets];
+    large.nj = large.nbodies;
+    large.eps2 = p->eps2;
+    struct answer *all = solve_with(e, 1, &large, &once);
+    expect("slabs", e, &large, solve_with(e, 1, &large, &parts), all, OUT_NEAREST);
+    answers_free(all, large.ntargets);
+    problem_free(&large);
+}
+
+static void slabs(void **state)
+{
+    (void)state;
+    on_all_engines(slab_test);
+}
+
 /* ------------------------------------------------------------ arrival, outputs */
 
 static void put_columns(sapporo *c, const struct problem *p)
@@ -338,7 +362,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),     cmocka_unit_test(outputs),
         cmocka_unit_test(neighbours),          cmocka_unit_test(devices),     cmocka_unit_test(parallel_regions),
-        cmocka_unit_test(after_fork),          cmocka_unit_test(small_stack),
+        cmocka_unit_test(after_fork),          cmocka_unit_test(small_stack), cmocka_unit_test(slabs),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {
         setenv("SAPPORO_TEST_ENGINES", "cpu", 1); /* what drivers need of a stack nobody tells */

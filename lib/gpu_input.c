@@ -1,0 +1,95 @@
+/* gpu_input.c - the i-particles of a force on accelerators: into pinned memory, and on to each device. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "fpenv.h"
+#include "gpu_launch.h"
+#include "threads.h"
+
+enum { DIRECT = 1 /* superpackets: so few read i-particles from the host's memory as they need them */ };
+
+/* Softened squared radius, in single precision and rounded up, that holds whoever may belong into a list. */
+static float reach_of(const struct sap_device_set *set, const struct sap_force_request *r, int i)
+{
+    if (!r->h2 || !(r->h2[i] > 0)) return 0;
+    const double size = fmax(fabs(r->x[i][0]), fmax(fabs(r->x[i][1]), fabs(r->x[i][2])));
+    const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
+    const double reach = (far * far + r->eps2) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
+    return reach < FLT_MAX ? (float)reach : FLT_MAX;
+}
+
+static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
+                            struct sap_gpu_i *to)
+{
+    memcpy(to->x, r->x[i], sizeof to->x);
+    memcpy(to->v, r->v[i], sizeof to->v);
+    to->h2 = lists && r->h2 ? r->h2[i] : 0;
+    to->index = r->index ? r->index[i] : 0;
+    to->reach = lists ? reach_of(set, r, i) : 0;
+}
+
+void sap_gpu_fill_i(struct sap_force *force, int lists, int from, int end)
+{
+    const struct sap_force_request *r = &force->request;
+    struct sap_gpu_i *const to = force->part[0].i_host.host;
+    const int threads = sap_threads_for_rows(end - from);
+    if (threads == 1) {
+        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, &to[i]);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, &to[i]);
+        sap_fp_leave(caller);
+    }
+}
+
+const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k)
+{
+    return &force->part[force->set->driver->pinned_for_all ? 0 : k].i_host;
+}
+
+/* Copies first .. first + n - 1 where device k cannot read the memory of the first. */
+static void share_i(struct sap_force *force, int k, int first, int n)
+{
+    const struct sap_gpu_buffer *own = sap_gpu_pinned_i(force, k), *common = &force->part[0].i_host;
+    if (own != common)
+        memcpy((struct sap_gpu_i *)own->host + first, (const struct sap_gpu_i *)common->host + first,
+               (size_t)n * sizeof(struct sap_gpu_i));
+}
+
+/* Brings the i-particles of the first slab to a device. */
+static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, int n, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    s->i = i->mem;
+    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS) {
+        s->f.inlined = 1; /* i-particles travel with the launches */
+        memcpy(s->f.inline_i, i->host, (size_t)ni * sizeof s->f.inline_i[0]);
+        return SAP_DRIVER_OK;
+    }
+    if (s->f.superpackets <= DIRECT && h->updates == 0)
+        return sap_gpu_to_device(h, d, s->i, 0, (size_t)n * sizeof(struct sap_gpu_i));
+    TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_store_send(s->store, h, i, n));
+    s->i = h->i.mem;
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n)
+{
+    struct sap_store *store = force->store;
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_share *h = &store->share[k];
+    struct sap_gpu_slab *s = &h->slab;
+    const struct sap_gpu_buffer *i = sap_gpu_pinned_i(force, k);
+    const size_t at = (size_t)first * sizeof(struct sap_gpu_i), bytes = (size_t)n * sizeof(struct sap_gpu_i);
+    share_i(force, k, first, n);
+    if (first == 0) return bring_first(s, i, n, force->request.ni);
+    if (s->i == i->mem) return sap_gpu_to_device(h, d, s->i, at, bytes);
+    return d->copy_in(h->stream, s->i, at, (const char *)i->host + at, bytes);
+}
