@@ -19,23 +19,19 @@ typedef uint64_t pair __attribute__((vector_size(16)));
 
 static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
 
-static inline pair pair_of(double x, double y)
-{
-    pair p;
-    memcpy(&p, &x, sizeof x);
-    memcpy((char *)&p + sizeof x, &y, sizeof y);
-    return p;
-}
-
-/* Two doubles that lie side by side; (pair) of it are their bits. */
+/* Two doubles; (pair) of them are their bits. */
 typedef double two __attribute__((vector_size(16)));
 
+static inline pair pair_of(double x, double y) { return (pair)(two){x, y}; }
+
+/* Two that lie side by side.  (With memcpy gcc 12 takes them apart by way of the stack.) */
 static inline two two_at(const double *x)
 {
-    two t;
-    memcpy(&t, x, sizeof t);
-    return t;
+    typedef double loose __attribute__((vector_size(16), aligned(8), may_alias));
+    return *(const loose *)x;
 }
+
+static inline void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
 
 /* One of each: place 0 or 1 of a, and of b. */
 #if defined(__clang__)

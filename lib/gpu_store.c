@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "finite.h"
 #include "gpu_launch.h"
 
 enum {
@@ -201,26 +202,50 @@ static int reserve_stamps(struct sap_gpu_share *share, int addresses)
     return SAP_DRIVER_OK;
 }
 
-/* Where the update of an address belongs: each address once among those that are sent at a time. */
-static int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
+/* The device that has an address; *at: place of its superpacket among those that the device owns. */
+static inline int owner_of(const struct sap_store *store, int address, int *at)
 {
-    const int superpacket = address / SUPER, n = store->set->n;
-    struct sap_gpu_share *share = &store->share[store->at = superpacket % n];
-    const int at = superpacket / n;
-    if (at >= share->owned || share->slot_of[at] < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
-    const int local = share->slot_of[at] * SUPER + address % SUPER;
+    const unsigned superpacket = (unsigned)address / SUPER, n = (unsigned)store->set->n;
+    *at = (int)(n == 1 ? superpacket : superpacket / n); /* divisions take a third of the time otherwise */
+    return n == 1 ? 0 : (int)(superpacket % n);
+}
+
+/* Local address of an address, or -1: its superpacket has no slot. */
+static inline int local_of(const struct sap_gpu_share *share, int at, int address)
+{
+    const int slot = at < share->owned ? share->slot_of[at] : -1;
+    return slot < 0 ? -1 : slot * SUPER + (int)((unsigned)address % SUPER);
+}
+
+/* Room for an update that is the first, or for which there is none, or no stamp. */
+__attribute__((noinline)) static int make_room(struct sap_store *store, struct sap_gpu_share *share, int local)
+{
+    const size_t end = (size_t)(share->updates + 1) * sizeof(struct sap_gpu_update);
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
     if (local >= share->stamps && reserve_stamps(share, share->slots * SUPER))
         return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for updates");
     if (share->updates == 0) share->batch = share->serial;
-    struct sap_gpu_staging *const s = &share->update[share->next_update];
+    if (share->updates == 0 || end > share->update[share->next_update].buffer.bytes)
+        TRY(reserve_updates(store, share, 1));
+    return SAP_DRIVER_OK;
+}
+
+/* Where the update of an address belongs: each address once among those that are sent at a time. */
+static inline int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
+{
+    int at;
+    struct sap_gpu_share *share = &store->share[store->at = owner_of(store, address, &at)];
+    const int local = local_of(share, at, address), n = share->updates;
+    const struct sap_gpu_buffer *const buffer = &share->update[share->next_update].buffer;
+    if (local < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+    if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * sizeof **u > buffer->bytes)
+        TRY(make_room(store, share, local));
+    struct sap_gpu_update *const first = share->update[share->next_update].buffer.host;
     if (share->updates > 0 && share->stamp[local] > share->batch) {
-        *u = (struct sap_gpu_update *)s->buffer.host + (share->stamp[local] - 1 - share->batch);
+        *u = first + (share->stamp[local] - 1 - share->batch);
         return SAP_DRIVER_OK;
     }
-    const size_t end = (size_t)(share->updates + 1) * sizeof **u;
-    if (share->updates == 0 || end > s->buffer.bytes) TRY(reserve_updates(store, share, 1));
-    *u = (struct sap_gpu_update *)s->buffer.host + share->updates++;
+    *u = first + share->updates++;
     (*u)->at = local;
     (*u)->place = address + 1;
     share->stamp[local] = ++share->serial;
@@ -237,21 +262,31 @@ static int stage_one(struct sap_store *store, int address)
     return SAP_DRIVER_OK;
 }
 
+/* Derivatives, mass and time lie side by side in both; a call of memcpy takes longer than this. */
+static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_staged *p)
+{
+    enum { NUMBERS = 3 * SAP_DERIVATIVES + 2 };
+    _Static_assert(offsetof(struct sap_gpu_update, time) == (NUMBERS - 1) * sizeof(double), "numbers side by side");
+    _Static_assert(offsetof(struct sap_staged, time) == (NUMBERS - 1) * sizeof(double), "numbers side by side");
+    const double *const from = &p->derivative[0][0];
+    double *const to = &u->derivative[0][0];
+    for (int k = 0; k + 2 <= NUMBERS; k += 2) put_two(to + k, two_at(from + k));
+    u->time = p->time;
+}
+
 static int put(struct sap_store *store, const struct sap_staged *p, int n)
 {
     enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
     for (int k = 0; k < n; k++) {
         struct sap_gpu_update *u;
         if (k + AHEAD < n) {
-            const int superpacket = p[k + AHEAD].address / SUPER, devices = store->set->n;
-            const struct sap_gpu_share *share = &store->share[superpacket % devices];
-            const int local = share->slot_of[superpacket / devices] * SUPER + p[k + AHEAD].address % SUPER;
-            if (local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
+            int at;
+            const struct sap_gpu_share *share = &store->share[owner_of(store, p[k + AHEAD].address, &at)];
+            const int local = local_of(share, at, p[k + AHEAD].address);
+            if (local >= 0 && local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
         }
         TRY(place_update(store, p[k].address, &u));
-        memcpy(u->derivative, p[k].derivative, sizeof u->derivative);
-        u->mass = p[k].mass;
-        u->time = p[k].time;
+        copy_numbers(u, &p[k]);
         u->index = p[k].index;
     }
     return SAP_DRIVER_OK;

@@ -159,8 +159,6 @@ static pair write_three(double (*to)[3], const double *from, ptrdiff_t row, ptrd
     return carry;
 }
 
-static void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
-
 /* The same where rows lie side by side, two at a time. */
 static pair write_columns(double (*to)[3], const double *from, ptrdiff_t column, int n)
 {
@@ -184,7 +182,7 @@ static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
     for (; row == 1 && i + 2 <= n; i += 2) {
         const two x = two_at(from + i);
         carry |= carries((pair)x, if_not_finite);
-        if (to) memcpy(to + i, &x, sizeof x);
+        if (to) put_two(to + i, x);
     }
     for (; i < n; i++) {
         const pair one = pair_of(from[i * row], 0);

@@ -211,31 +211,37 @@ static int put(sapporo *c, int address, const struct sap_jparticle *p)
     return strange ? judge(c, address, p) : SAPPORO_OK;
 }
 
-/* Copies three doubles to places `stride` apart; returns the carries of the first two. */
-__attribute__((always_inline)) static inline pair copy_axes(double *to, ptrdiff_t stride, const double *from,
-                                                            uint64_t add)
+/* Copies three doubles to places `stride` apart. */
+__attribute__((always_inline)) static inline void put_axes(double *to, ptrdiff_t stride, two xy, double z)
 {
-    const two xy = two_at(from);
-    to[0] = xy[0];
-    to[stride] = xy[1];
-    to[2 * stride] = from[2];
-    return carries((pair)xy, add);
+    if (stride == 1) {
+        put_two(to, xy);
+    } else {
+        to[0] = xy[0];
+        to[stride] = xy[1];
+    }
+    to[2 * stride] = z;
 }
 
-/* As copy_particle for a particle that has all derivatives, without branches: to column[k] + at. */
+/*
+ * As copy_particle for a particle that has all derivatives, without branches: to column[k] + at.  All is loaded before
+ * anything is stored, since the compiler must think that both may overlap, and would load again.
+ */
 __attribute__((always_inline)) static inline int copy_all(double *const *column, size_t at, ptrdiff_t stride,
                                                           const struct sap_jparticle *p)
 {
     const double *const *d = p->derivative;
-    pair c = copy_axes(column[0] + at, stride, d[0], if_wide);
-    c |= copy_axes(column[1] + at, stride, d[1], if_not_finite);
-    c |= copy_axes(column[2] + at, stride, d[2], if_not_finite);
-    c |= copy_axes(column[3] + at, stride, d[3], if_not_finite);
-    c |= copy_axes(column[4] + at, stride, d[4], if_not_finite);
-    c |= (pair_of(d[0][2], d[1][2]) & (pair){exponent, exponent}) + (pair){if_wide, if_not_finite};
-    c |= carries(pair_of(d[2][2], d[3][2]), if_not_finite);
-    c |= carries(pair_of(d[4][2], p->mass), if_not_finite);
-    c |= carries(pair_of(p->time, 0), if_not_finite);
+    const two x = two_at(d[0]), v = two_at(d[1]), a = two_at(d[2]), j = two_at(d[3]), s = two_at(d[4]);
+    const double xz = d[0][2], vz = d[1][2], az = d[2][2], jz = d[3][2], sz = d[4][2];
+    put_axes(column[0] + at, stride, x, xz);
+    put_axes(column[1] + at, stride, v, vz);
+    put_axes(column[2] + at, stride, a, az);
+    put_axes(column[3] + at, stride, j, jz);
+    put_axes(column[4] + at, stride, s, sz);
+    pair c = carries((pair)x, if_wide) | carries((pair)v, if_not_finite) | carries((pair)a, if_not_finite);
+    c |= carries((pair)j, if_not_finite) | carries((pair)s, if_not_finite);
+    c |= carries(pair_of(xz, xz), if_wide) | carries(pair_of(vz, az), if_not_finite);
+    c |= carries(pair_of(jz, sz), if_not_finite) | carries(pair_of(p->mass, p->time), if_not_finite);
     return carried(c);
 }
 
@@ -257,21 +263,32 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
     struct sap_staged *s = &c->staged[c->nstaged++];
     double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
                                              s->derivative[4]};
-    s->mass = p->mass;
-    s->time = p->time;
+    put_two(&s->mass, (two){p->mass, p->time}); /* which lie side by side */
     s->index = p->index;
     s->address = address;
     c->next_address = address + 1;
     return copy_all(column, 0, 1, p);
 }
 
-/* What nearly all particles are: finite, room is there, and nothing else to do.  1: done, 0: to be put otherwise. */
-__attribute__((always_inline)) static inline int put_plain(sapporo *c, int address, const struct sap_jparticle *p)
+/* Whether a particle is what nearly all are, and room is there. */
+__attribute__((always_inline)) static inline int is_plain(const sapporo *c, int address, const struct sap_jparticle *p)
 {
     const double *const *d = p->derivative;
-    if (!c->open || !d[0] || !d[1] || !d[2] || !d[3] || !d[4] || !sap_jstore_ready(&c->host, address)) return 0;
-    if (goes_straight(c, address)) return !c->nstaged && !store_all(c, address, p);
+    return c->open && d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address);
+}
+
+/* Stages a plain particle; 0: it is to be put otherwise. */
+__attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
+{
     return c->nstaged < stage_most(c) && c->nstaged < c->staged_room && !stage_all(c, address, p);
+}
+
+/* The same for one that comes in order. */
+__attribute__((always_inline)) static inline int put_plain(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if (!is_plain(c, address, p)) return 0;
+    if (goes_straight(c, address)) return !c->nstaged && !store_all(c, address, p);
+    return stage_plain(c, address, p);
 }
 
 /* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */
@@ -286,13 +303,25 @@ __attribute__((noinline)) static int set_any(sapporo *c, int address, int index,
     return status < 0 ? -1 : 0;
 }
 
+/* One that comes in order.  The context is locked, and is not any more afterwards. */
+__attribute__((noinline)) static int set_in_order(sapporo *c, int address, int index, double time, double mass,
+                                                  const double *k18, const double *j6, const double *a2,
+                                                  const double *v, const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    const int done = put_plain(c, address, &p);
+    sap_unlock(&c->busy);
+    return done ? 0 : set_any(c, address, index, time, mass, k18, j6, a2, v, x);
+}
+
 int sap_context_set_scaled(sapporo *c, int address, int index, double time, double mass, const double *k18,
                            const double *j6, const double *a2, const double *v, const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
     if (!c) return -1;
     if (!atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire)) {
-        const int done = put_plain(c, address, &p);
+        if (address == c->next_address) return set_in_order(c, address, index, time, mass, k18, j6, a2, v, x);
+        const int done = is_plain(c, address, &p) && stage_plain(c, address, &p);
         sap_unlock(&c->busy);
         if (done) return 0;
     }
