@@ -148,20 +148,28 @@ int sap_context_send(sapporo *c)
 
 void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
 
-/* Makes room for one more staged particle. */
-static int make_room(sapporo *c)
+static int grow_staged(sapporo *c, int room)
 {
-    if (c->open_needs == 0 && c->nstaged >= stage_most(c))
-        store_staged(c, 0);
-    else if (c->nstaged >= staged_limit(c))
-        sap_context_settle(c);
-    if (c->nstaged < c->staged_room) return SAPPORO_OK;
-    const int room = c->staged_room ? 2 * c->staged_room : SAP_STAGE;
     struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
     if (!more) return SAPPORO_ERR_MEMORY;
     c->staged = more;
     c->staged_room = room;
     return SAPPORO_OK;
+}
+
+/* Makes room for one more staged particle. */
+static int make_room(sapporo *c)
+{
+    const int room = c->staged_room, most = stage_most(c), limit = staged_limit(c) > most ? staged_limit(c) : most;
+    if (c->open_needs == 0 && c->nstaged >= most)
+        store_staged(c, 0);
+    else if (c->nstaged >= staged_limit(c))
+        sap_context_settle(c);
+    if (c->nstaged < room) return SAPPORO_OK;
+    if (room == 0) return grow_staged(c, SAP_STAGE);
+    /* for all there will ever be: memory that was outgrown stays with the process, and what is not used takes none */
+    if (2 * room < limit && grow_staged(c, limit) == SAPPORO_OK) return SAPPORO_OK;
+    return grow_staged(c, 2 * room);
 }
 
 static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
