@@ -14,7 +14,7 @@ COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
 
 PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc
 CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
-HEADERS     := $(notdir $(wildcard include/*.h))
+HEADERS     := $(notdir $(wildcard include/*.h include/*.f90))
 COMPAT      := $(notdir $(wildcard include/compat/*.h))
 
 INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \

@@ -41,7 +41,8 @@ verdict $? "make install PREFIX="
 
 missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
-    lib/libg6.so include/sapporo.h include/sapporo_g6.h lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
+    lib/libg6.so include/sapporo.h include/sapporo.f90 include/sapporo_g6.h lib/pkgconfig/sapporo.pc \
+    lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done

@@ -1,0 +1,277 @@
+! sapporo.f90 - module sapporo: the native interface of libsapporo for Fortran 2008.
+!
+!   gfortran sapporo.f90 yours.f90 -lsapporo
+!
+! What each function does is written in sapporo.h; names, order and meaning of arguments are the same here.  Compile
+! this file with your own compiler, since modules of one compiler are of no use to another.
+!
+! - Status codes are integer(c_int); >= 0 is success.
+! - A context is a type(c_ptr), and so is a job.
+! - Types begin with their size in bytes: set it with `request%size = c_sizeof(request)`.  All else is 0 or absent
+!   unless you set it.
+! - A column is an array with the TARGET attribute: `request%x = sapporo_column(c_loc(x), 0)`, x(3, n).
+! - Derivatives of one particle are derivative(axis, order + 1): (:, 1) is the position, (:, 2) the velocity.
+! - Addresses and rows count from 0.
+module sapporo
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int, c_intptr_t, c_long_long, c_null_char, &
+        c_null_ptr, c_ptr, c_size_t, c_associated, c_f_pointer
+    implicit none
+    private :: c_char, c_double, c_funptr, c_int, c_intptr_t, c_long_long, c_null_char, c_null_ptr, c_ptr, c_size_t, &
+        c_associated, c_f_pointer
+
+    ! ---- statuses
+
+    integer(c_int), parameter :: SAPPORO_OK = 0, SAPPORO_PARTIAL = 1, SAPPORO_TRUNCATED = 2
+    integer(c_int), parameter :: SAPPORO_ERR_ARGUMENT = -1, SAPPORO_ERR_MEMORY = -2, SAPPORO_ERR_CLOSED = -3, &
+        SAPPORO_ERR_NOT_FINITE = -4, SAPPORO_ERR_UNSUPPORTED = -5, SAPPORO_ERR_DEVICE = -6, SAPPORO_ERR_GONE = -7
+
+    ! ---- choices
+
+    integer(c_int), parameter :: SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, &
+        SAPPORO_LOG_CALL = 3
+    integer(c_int), parameter :: SAPPORO_BACKEND_AUTO = 0, SAPPORO_BACKEND_CUDA = 1, SAPPORO_BACKEND_OPENCL = 2, &
+        SAPPORO_BACKEND_CPU = 3
+    integer(c_int), parameter :: SAPPORO_PRECISION_DEFAULT = 0, SAPPORO_SP = 1, SAPPORO_DS = 2, SAPPORO_DP = 3
+    integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
+    integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
+    integer(c_int), parameter :: SAPPORO_DERIVATIVES = 7
+
+    ! ---- types
+
+    type, bind(c) :: sapporo_device
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: backend = 0, number = 0, units = 0, has_fp64 = 0
+        integer(c_long_long) :: memory = 0
+        character(kind=c_char) :: name(128) = c_null_char, detail(128) = c_null_char
+    end type sapporo_device
+
+    type, bind(c) :: sapporo_options
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: order = 0, precision = SAPPORO_PRECISION_DEFAULT, backend = SAPPORO_BACKEND_AUTO
+        type(c_ptr) :: devices = c_null_ptr                 ! integer(c_int), ndevices of them
+        integer(c_int) :: ndevices = 0, preferred_device = 0
+        type(c_ptr) :: cpu_isa = c_null_ptr                 ! characters that end with c_null_char
+        integer(c_int) :: threads = 0, root = SAPPORO_ROOT_DEFAULT
+    end type sapporo_options
+
+    type, bind(c) :: sapporo_column
+        type(c_ptr) :: base = c_null_ptr
+        integer(c_intptr_t) :: stride = 0                   ! bytes; 0: without gaps
+    end type sapporo_column
+
+    type, bind(c) :: sapporo_particle
+        real(c_double) :: derivative(3, SAPPORO_DERIVATIVES) = 0, mass = 0, time = 0
+        integer(c_int) :: index = 0
+        real(c_double) :: eps2 = 0
+    end type sapporo_particle
+
+    type, bind(c) :: sapporo_particles
+        integer(c_size_t) :: size = 0
+        type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, index, eps2
+    end type sapporo_particles
+
+    type, bind(c) :: sapporo_request
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: nj = 0, ni = 0
+        type(sapporo_column) :: x, v, index, h2
+        real(c_double) :: eps2 = 0
+        integer(c_int) :: want = 0
+        type(sapporo_column) :: eps2_i
+    end type sapporo_request
+
+    type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
+        integer(c_size_t) :: size = 0
+        type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, pot = c_null_ptr, nearest = c_null_ptr, &
+            nearest_r2 = c_null_ptr
+    end type sapporo_result
+
+    type, bind(c) :: sapporo_list
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: ni = 0, nj = 0
+        type(sapporo_column) :: x, eps2_i
+        type(c_ptr) :: address = c_null_ptr                 ! integer(c_int), nj of them
+        type(sapporo_column) :: x_j, mass_j, eps2_j
+        real(c_double) :: eps2 = 0
+    end type sapporo_list
+
+    ! ---- functions
+
+    interface
+        function sapporo_version() bind(c) result(text)     ! see sapporo_text
+            import :: c_ptr
+            type(c_ptr) :: text
+        end function sapporo_version
+
+        integer(c_int) function sapporo_arith_version() bind(c)
+            import :: c_int
+        end function sapporo_arith_version
+
+        function sapporo_status_text(status) bind(c) result(text)
+            import :: c_int, c_ptr
+            integer(c_int), value :: status
+            type(c_ptr) :: text
+        end function sapporo_status_text
+
+        ! log: c_funloc of a subroutine (user, level, text), bind(c), all by value; c_null_funptr: stderr
+        subroutine sapporo_set_log(log, user) bind(c)
+            import :: c_funptr, c_ptr
+            type(c_funptr), value :: log
+            type(c_ptr), value :: user
+        end subroutine sapporo_set_log
+
+        integer(c_int) function sapporo_device_count(backend) bind(c)
+            import :: c_int
+            integer(c_int), value :: backend
+        end function sapporo_device_count
+
+        integer(c_int) function sapporo_device_describe(backend, number, device) bind(c)
+            import :: c_int, sapporo_device
+            integer(c_int), value :: backend, number
+            type(sapporo_device), intent(inout) :: device
+        end function sapporo_device_describe
+
+        integer(c_int) function sapporo_open(options, context) bind(c)
+            import :: c_int, c_ptr, sapporo_options
+            type(sapporo_options), intent(in), optional :: options
+            type(c_ptr), intent(out) :: context
+        end function sapporo_open
+
+        subroutine sapporo_close(context) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: context
+        end subroutine sapporo_close
+
+        function sapporo_last_error(context) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: context
+            type(c_ptr) :: text
+        end function sapporo_last_error
+
+        subroutine sapporo_clear_error(context) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: context
+        end subroutine sapporo_clear_error
+
+        function sapporo_kind(context) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: context
+            type(c_ptr) :: text
+        end function sapporo_kind
+
+        integer(c_int) function sapporo_get_backend(context) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: context
+        end function sapporo_get_backend
+
+        integer(c_int) function sapporo_get_precision(context) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: context
+        end function sapporo_get_precision
+
+        integer(c_int) function sapporo_get_threads(context) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: context
+        end function sapporo_get_threads
+
+        integer(c_size_t) function sapporo_memory_needed(context, nj, device_bytes) bind(c)
+            import :: c_int, c_ptr, c_size_t
+            type(c_ptr), value :: context
+            integer(c_int), value :: nj
+            integer(c_size_t), intent(out), optional :: device_bytes
+        end function sapporo_memory_needed
+
+        integer(c_int) function sapporo_set_particle(context, address, particle) bind(c)
+            import :: c_int, c_ptr, sapporo_particle
+            type(c_ptr), value :: context
+            integer(c_int), value :: address
+            type(sapporo_particle), intent(in) :: particle
+        end function sapporo_set_particle
+
+        integer(c_int) function sapporo_set_particles(context, first, n, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_particles
+            type(c_ptr), value :: context
+            integer(c_int), value :: first, n
+            type(sapporo_particles), intent(in) :: particles
+        end function sapporo_set_particles
+
+        integer(c_int) function sapporo_get_particle(context, address, predicted, particle) bind(c)
+            import :: c_int, c_ptr, sapporo_particle
+            type(c_ptr), value :: context
+            integer(c_int), value :: address, predicted
+            type(sapporo_particle), intent(out) :: particle
+        end function sapporo_get_particle
+
+        integer(c_int) function sapporo_clear_particles(context) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: context
+        end function sapporo_clear_particles
+
+        integer(c_int) function sapporo_set_time(context, time) bind(c)
+            import :: c_double, c_int, c_ptr
+            type(c_ptr), value :: context
+            real(c_double), value :: time
+        end function sapporo_set_time
+
+        integer(c_int) function sapporo_force_begin(context, request, job) bind(c)
+            import :: c_int, c_ptr, sapporo_request
+            type(c_ptr), value :: context
+            type(sapporo_request), intent(in) :: request
+            type(c_ptr), intent(out) :: job
+        end function sapporo_force_begin
+
+        integer(c_int) function sapporo_force_done(job) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: job
+        end function sapporo_force_done
+
+        integer(c_int) function sapporo_force_end(job, ni, results) bind(c)
+            import :: c_int, c_ptr, sapporo_result
+            type(c_ptr), value :: job
+            integer(c_int), value :: ni
+            type(sapporo_result), intent(in) :: results
+        end function sapporo_force_end
+
+        integer(c_int) function sapporo_force_neighbours(job, i, room, n, list, total) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: job
+            integer(c_int), value :: i, room
+            integer(c_int), intent(out) :: n
+            integer(c_int), intent(inout) :: list(*)        ! the first n are written
+            integer(c_int), intent(out), optional :: total
+        end function sapporo_force_neighbours
+
+        subroutine sapporo_force_free(job) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: job
+        end subroutine sapporo_force_free
+
+        integer(c_int) function sapporo_force_multi(context, nlists, lists, results) bind(c)
+            import :: c_int, c_ptr, sapporo_list, sapporo_result
+            type(c_ptr), value :: context
+            integer(c_int), value :: nlists
+            type(sapporo_list), intent(in) :: lists(*)
+            type(sapporo_result), intent(in) :: results(*)
+        end function sapporo_force_multi
+    end interface
+
+contains
+
+    ! A text of the library as Fortran has them: sapporo_text(sapporo_last_error(context)).
+    function sapporo_text(text) result(copy)
+        type(c_ptr), intent(in) :: text
+        character(:), allocatable :: copy
+        character(kind=c_char), pointer :: at(:)
+        integer :: k, length
+        copy = ''
+        if (.not. c_associated(text)) return
+        call c_f_pointer(text, at, [huge(length)])
+        length = 0
+        do while (at(length + 1) /= c_null_char)
+            length = length + 1
+        end do
+        copy = repeat(' ', length)
+        do k = 1, length
+            copy(k:k) = at(k)
+        end do
+    end function sapporo_text
+end module sapporo

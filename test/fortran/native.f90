@@ -1,0 +1,114 @@
+! native.f90 - module sapporo: all of the interface is called, sizes of types are printed (test_fortran.sh compares
+! them with C's).
+program native
+    use, intrinsic :: iso_c_binding
+    use sapporo
+    implicit none
+    integer(c_int), parameter :: n = 3
+    type(c_ptr) :: context, job
+    type(sapporo_options) :: options
+    type(sapporo_device) :: device
+    type(sapporo_particle) :: particle
+    type(sapporo_particles) :: particles
+    type(sapporo_request) :: request
+    type(sapporo_result) :: results
+    type(sapporo_list) :: lists(1)
+    real(c_double), target :: x(3, n), v(3, n), m(n), xi(3, 1), h2(1), acc(3, 1), jerk(3, 1), pot(1), r2(1)
+    integer(c_int), target :: index(n), own(1), nearest(1)
+    integer(c_int) :: list(n), length, total
+    integer(c_size_t) :: bytes
+
+    print '(a,8(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
+        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1))
+    print '(a)', sapporo_text(sapporo_version())
+
+    if (sapporo_arith_version() < 1) error stop 'sapporo_arith_version'
+    if (sapporo_text(sapporo_status_text(SAPPORO_OK)) == '') error stop 'sapporo_status_text'
+    call sapporo_set_log(c_null_funptr, c_null_ptr)
+    if (sapporo_device_count(SAPPORO_BACKEND_CPU) /= 1) error stop 'sapporo_device_count'
+    device%size = c_sizeof(device)
+    if (sapporo_device_describe(SAPPORO_BACKEND_CPU, 0, device) /= SAPPORO_OK) error stop 'sapporo_device_describe'
+    if (device%units < 1 .or. device%name(1) == c_null_char) error stop 'device'
+
+    if (sapporo_open(context=context) < 0) error stop 'sapporo_open without options'
+    call sapporo_close(context)
+    options%size = c_sizeof(options)
+    options%precision = 99
+    if (sapporo_open(options, context) /= SAPPORO_ERR_ARGUMENT .or. c_associated(context)) error stop 'precision 99'
+    if (index_of_precision() == 0) error stop 'sapporo_last_error'
+    options%precision = SAPPORO_DP
+    options%backend = SAPPORO_BACKEND_CPU
+    options%threads = 1
+    if (sapporo_open(options, context) /= SAPPORO_OK) error stop 'sapporo_open'
+    if (sapporo_get_precision(context) /= SAPPORO_DP) error stop 'sapporo_get_precision'
+    if (sapporo_get_backend(context) /= SAPPORO_BACKEND_CPU) error stop 'sapporo_get_backend'
+    if (sapporo_get_threads(context) /= 1) error stop 'sapporo_get_threads'
+    if (sapporo_text(sapporo_kind(context)) == '') error stop 'sapporo_kind'
+    if (sapporo_memory_needed(context, 1000) == 0) error stop 'sapporo_memory_needed'
+    if (sapporo_memory_needed(context, 1000, bytes) == 0 .or. bytes /= 0) error stop 'device memory'
+
+    x = reshape([0, 0, 0, 1, 0, 0, 0, 2, 0], [3, 3])
+    v = 0
+    v(1, 3) = 1
+    m = [1, 2, 4]
+    index = [10, 11, 12]
+    particles%size = c_sizeof(particles)
+    particles%derivative(1) = sapporo_column(c_loc(x), 0)
+    particles%derivative(2) = sapporo_column(c_loc(v), 0)
+    particles%mass = sapporo_column(c_loc(m), 0)
+    particles%index = sapporo_column(c_loc(index), 0)
+    if (sapporo_set_particles(context, 0, n, particles) /= SAPPORO_OK) error stop 'sapporo_set_particles'
+    if (sapporo_set_time(context, 0.0_c_double) /= SAPPORO_OK) error stop 'sapporo_set_time'
+    if (sapporo_get_particle(context, 2, 0, particle) /= SAPPORO_OK) error stop 'sapporo_get_particle'
+    if (particle%derivative(2, 1) /= 2 .or. particle%derivative(1, 2) /= 1 .or. particle%index /= 12) &
+        error stop 'particle'
+    if (sapporo_set_particle(context, 2, particle) /= SAPPORO_OK) error stop 'sapporo_set_particle'
+
+    xi = 0
+    own = 10
+    h2 = 1.5_c_double
+    request%size = c_sizeof(request)
+    request%nj = n
+    request%ni = 1
+    request%x = sapporo_column(c_loc(xi), 0)
+    request%index = sapporo_column(c_loc(own), 0)
+    request%h2 = sapporo_column(c_loc(h2), 0)
+    request%want = ior(SAPPORO_WANT_NEAREST, SAPPORO_WANT_LISTS)
+    if (sapporo_force_begin(context, request, job) /= SAPPORO_OK) error stop 'sapporo_force_begin'
+    do while (sapporo_force_done(job) == 0)
+    end do
+    results%size = c_sizeof(results)
+    results%acc = c_loc(acc)
+    results%jerk = c_loc(jerk)
+    results%pot = c_loc(pot)
+    results%nearest = c_loc(nearest)
+    results%nearest_r2 = c_loc(r2)
+    if (sapporo_force_end(job, 1, results) /= SAPPORO_OK) error stop 'sapporo_force_end'
+    if (any(abs(acc(:, 1) - [2, 1, 0]) > 1e-12) .or. abs(pot(1) + 4) > 1e-12) error stop 'acc, pot'
+    if (abs(jerk(1, 1) - 0.5_c_double) > 1e-12 .or. nearest(1) /= 11 .or. r2(1) /= 1) error stop 'jerk, nearest'
+    if (sapporo_force_neighbours(job, 0, n, length, list) /= SAPPORO_OK) error stop 'sapporo_force_neighbours'
+    if (length /= 1 .or. list(1) /= 11) error stop 'list'
+    if (sapporo_force_neighbours(job, 0, 0, length, list, total) /= SAPPORO_TRUNCATED .or. total /= 1) &
+        error stop 'length of the list'
+    call sapporo_force_free(job)
+
+    lists(1)%size = c_sizeof(lists(1))
+    if (sapporo_force_multi(context, -1, lists, [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_multi'
+    call sapporo_clear_error(context)
+    if (sapporo_text(sapporo_last_error(context)) /= '') error stop 'sapporo_clear_error'
+    if (sapporo_clear_particles(context) /= SAPPORO_OK) error stop 'sapporo_clear_particles'
+    call sapporo_close(context)
+
+contains
+
+    integer function index_of_precision()
+        intrinsic :: index
+        index_of_precision = scan_for(sapporo_text(sapporo_last_error(c_null_ptr)), 'precision is 99')
+    end function index_of_precision
+
+    integer function scan_for(text, word)
+        character(*), intent(in) :: text, word
+        intrinsic :: index
+        scan_for = index(text, word)
+    end function scan_for
+end program native

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Fortran clients: module sapporo.  Prints TAP.
+
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
+fc=${FC:-gfortran}
+cc=${CC:-cc}
+command -v "$fc" >/dev/null 2>&1 || { echo "$fc is missing"; exit 77; }
+[ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+unset SAPPORO_PRECISION SAPPORO_METHOD GRAPE_NPIPES SAPPORO_DEVICES
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+try() { "$@" >"$work/log" 2>&1; }
+
+# runs TITLE ARGUMENT...: compiles, links, and runs without a word on stderr
+runs() {
+    title=$1
+    shift
+    rm -f "$work/program"
+    # shellcheck disable=SC2086 # FC may be a command with arguments
+    try $fc -J "$work" "$@" -Llib -o "$work/program" && LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/out" 2>"$work/log" &&
+        [ ! -s "$work/log" ]
+    verdict $? "$title"
+}
+
+strict="-Wall -Wextra -Wno-compare-reals -Werror"
+SAPPORO_VERBOSE=0 # some of its calls are wrong on purpose
+export SAPPORO_VERBOSE
+# shellcheck disable=SC2086
+runs "module sapporo" -std=f2018 $strict include/sapporo.f90 test/fortran/native.f90 -lsapporo
+cat >"$work/sizes.c" <<'END'
+#include "sapporo.h"
+#include <stdio.h>
+int main(void)
+{
+    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_options),
+           sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
+           sizeof(sapporo_result), sizeof(sapporo_list));
+    return 0;
+}
+END
+# shellcheck disable=SC2086 # CC may be a command with arguments
+try $cc -Iinclude "$work/sizes.c" -o "$work/sizes" && { "$work/sizes"; grep '^sizes' "$work/out"; } >"$work/log" &&
+    [ "$(sort -u "$work/log" | wc -l)" -eq 1 ]
+verdict $? "types of module sapporo are as long as those of sapporo.h"
+
+# Every function of the header, and no other, is in the module.
+sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo.h | sort >"$work/header"
+sed -n 's/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c).*/\2/p' include/sapporo.f90 | sort >"$work/module"
+diff "$work/header" "$work/module" >"$work/log"
+verdict $? "module sapporo has the functions of sapporo.h"
+
+exit $((failures > 0))
