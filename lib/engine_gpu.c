@@ -191,11 +191,32 @@ static int opencl_describe(int number, sapporo_device *device)
     GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
 }
 
+/* How many devices may be meant, 0: all.  CPUs beside GPUs only where they are named. */
+static int opencl_meant(const struct sap_settings *settings)
+{
+    const int named = (settings->ndevices > 0 && !settings->devices_any) || settings->device_names[0];
+    return settings->backend_given && named ? 0 : opencl_automatic();
+}
+
+/* The bits of a force are those of one kind of device. */
+static int one_kind(const struct sap_device_set *set, char *why, size_t room)
+{
+    const struct sap_device_properties *first = &set->device[0].properties;
+    for (int k = 1; k < set->n; k++) {
+        const struct sap_device_properties *p = &set->device[k].properties;
+        if (strcmp(p->architecture, first->architecture) == 0) continue;
+        (void)snprintf(why, room, "devices %d (%.60s) and %d (%.60s) do not give the same bits: name those of one kind",
+                       set->device[0].number, first->name, set->device[k].number, p->name);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    return SAPPORO_OK;
+}
+
 static int open_opencl(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
     const struct sap_driver *driver = sap_driver_for_opencl();
-    const int automatic = settings->backend_given ? 0 : opencl_automatic();
-    int status = sap_gpu_open(driver, &sap_embedded_opencl, settings, automatic, set, why, room);
+    int status = sap_gpu_open(driver, &sap_embedded_opencl, settings, opencl_meant(settings), set, why, room);
+    if (!status) status = one_kind(*set, why, room);
     if (!status) status = sap_gpu_selftest(*set, &store_ops, &force_ops, why, room);
     if (!status) return SAPPORO_OK;
     sap_gpu_close(*set);

@@ -202,10 +202,20 @@ static void on_devices(const struct engine *e, int n, const struct problem *p, c
     }
 }
 
+/* How many devices there are, from the first on, that give the same bits. */
+static int devices_of_a_kind(sapporo_backend backend)
+{
+    sapporo_device first = {.size = sizeof first}, other = {.size = sizeof other};
+    int n = 1;
+    if (backend == SAPPORO_BACKEND_CPU || sapporo_device_describe(backend, 0, &first) != SAPPORO_OK) return 0;
+    while (sapporo_device_describe(backend, n, &other) == SAPPORO_OK && strcmp(first.name, other.name) == 0) n++;
+    return n;
+}
+
 static void devices_test(const struct engine *e, const struct problem *p, const struct answer *standard)
 {
-    const int there = sapporo_device_count(e->backend);
-    for (int n = 1; e->backend != SAPPORO_BACKEND_CPU && n <= there && n <= 16; n *= 2) on_devices(e, n, p, standard);
+    const int there = devices_of_a_kind(e->backend);
+    for (int n = 1; n <= there && n <= 16; n *= 2) on_devices(e, n, p, standard);
 }
 
 static void devices(void **state)
