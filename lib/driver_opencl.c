@@ -39,17 +39,27 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
     made->dev = dev;
     int status = in_child();
     if (status == SAP_DRIVER_OK) status = sap_opencl_queue(dev, 0, &made->queue);
-    if (status == SAP_DRIVER_OK)
-        *s = made;
-    else
+    if (status != SAP_DRIVER_OK) {
         free(made);
+        return status;
+    }
+    made->next = dev->streams;
+    dev->streams = made;
+    *s = made;
     return status;
 }
 
+/* Waits: what is under way may write into pinned memory that is given back next. */
 static void stream_destroy(struct sap_stream *s)
 {
     if (!s) return;
-    if (!sap_process.forked) (void)api()->release_queue(s->queue);
+    struct sap_stream **at = &s->dev->streams;
+    while (*at && *at != s) at = &(*at)->next;
+    if (*at) *at = s->next;
+    if (!sap_process.forked) {
+        (void)api()->finish(s->queue);
+        (void)api()->release_queue(s->queue);
+    }
     free(s);
 }
 

@@ -20,11 +20,12 @@ enum {
 /* An open device. */
 struct sap_dev {
     struct sap_cl_seen *seen;
-    sap_cl_context context; /* shared by all who have the device open */
-    sap_cl_queue service;   /* for mapping memory; made when first needed */
-    sap_cl_queue timer;     /* for events that tell the time; the same */
-    struct sap_mem *pinned; /* all pinned memory of this handle */
-    size_t most, shared;    /* bytes of a buffer, of local memory */
+    sap_cl_context context;     /* shared by all who have the device open */
+    sap_cl_queue service;       /* for mapping memory; made when first needed */
+    sap_cl_queue timer;         /* for events that tell the time; the same */
+    struct sap_mem *pinned;     /* all pinned memory of this handle */
+    struct sap_stream *streams; /* and all streams */
+    size_t most, shared;        /* bytes of a buffer, of local memory */
     char architecture[32];
     int entered;
 };
@@ -46,6 +47,7 @@ struct sap_mem {
 
 struct sap_stream {
     struct sap_dev *dev;
+    struct sap_stream *next;
     sap_cl_queue queue;
 };
 

@@ -104,12 +104,14 @@ int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem
     return status;
 }
 
+/* OpenCL keeps buffers until commands have done with them, but not what is mapped: commands know only its address. */
 static void unmap(struct sap_mem *mem)
 {
     struct sap_mem **at = &mem->dev->pinned;
     while (*at && *at != mem) at = &(*at)->next;
     if (*at) *at = mem->next;
     if (sap_process.forked) return;
+    for (struct sap_stream *s = mem->dev->streams; s; s = s->next) (void)api()->finish(s->queue);
     (void)api()->unmap(mem->dev->service, mem->mapped, mem->host, 0, NULL, NULL);
     (void)api()->finish(mem->dev->service);
     destroy(mem->dev, mem->mapped, mem->bytes);

@@ -15,8 +15,10 @@
 #include "driver.h"
 #include "driver_checks.h"
 #include "faulty_driver.h"
+#include "gpu_engine.h"
 #include "model.h"
 #include "process.h"
+#include "stub_driver.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -275,6 +277,38 @@ static void choice(void **state)
     if (sap_opencl_automatic() == 0) assert_int_not_equal(got, SAPPORO_BACKEND_OPENCL);
 }
 
+/* Devices by turns of two kinds. */
+static int mixed_properties(int number, struct sap_device_properties *p)
+{
+    const int status = stub_driver.properties(number, p);
+    if (!status) snprintf(p->architecture, sizeof p->architecture, "kind-%d", number % 2);
+    return status;
+}
+
+/* Those of one kind come as far as the self-test, which a stub does not pass. */
+static void kinds(void **state)
+{
+    static const struct {
+        const char *devices;
+        int status;
+        const char *words;
+    } cases[] = {{"0,1", SAPPORO_ERR_UNSUPPORTED, "do not give the same bits"},
+                 {"all", SAPPORO_ERR_UNSUPPORTED, "do not give the same bits"},
+                 {"1,3", SAPPORO_ERR_DEVICE, "self-test"}};
+    struct sap_driver mixed = stub_driver;
+    (void)state;
+    mixed.properties = mixed_properties;
+    stub_reset(4);
+    sap_process.opencl_driver = &mixed;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        assert_int_equal(opens(cases[k].devices, SAPPORO_BACKEND_OPENCL, NULL), cases[k].status);
+        assert_non_null(strstr(sapporo_last_error(NULL), cases[k].words));
+    }
+    sap_gpu_unload_idle(&mixed);
+    assert_true(stub_idle());
+    sap_process.opencl_driver = NULL;
+}
+
 /* Everything that a client does, as far as it goes; what it gets must be right. */
 static int attempt(const struct problem *p, const struct answer *standard)
 {
@@ -300,13 +334,21 @@ static int attempt(const struct problem *p, const struct answer *standard)
     return status;
 }
 
-/*
- * A call of the driver fails: an error or the right result, and all is well afterwards.  Not each call: compilers take
- * their time when a device is loaded anew; the flow over calls that fail is that of CUDA.
- */
+/* The n-th call fails: an error or the right result, and all is well afterwards.  0: no call was left to fail. */
+static int step(long n, int kind, const struct problem *p, const struct answer *standard)
+{
+    faulty_plan(n, kind);
+    const int status = attempt(p, standard);
+    if (!faulty.failed) return 0;
+    faulty_plan(0, SAP_DRIVER_OK);
+    const int again = attempt(p, standard);
+    if (again) fail_msg("call %ld, %d: status %d, afterwards %d", n, kind, status, again);
+    return 1;
+}
+
+/* Every call of a client's session, in every way; then those that load kernels, which the others find loaded. */
 static void faults(void **state)
 {
-    static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_LOST};
     const struct ask everything = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
     struct problem p;
     (void)state;
@@ -315,19 +357,20 @@ static void faults(void **state)
     struct answer *standard = solve_with(&engines[CPU_ENGINES + 4], 1, &p, &everything);
     sap_process.opencl_driver = faulty_wrap(cl);
     sapporo_set_log(NULL, NULL);
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        const long step = k ? 29 : 19;
-        long n = 3;
-        for (;; n += step) {
-            faulty_plan(n, kinds[k]);
-            const int status = attempt(&p, standard);
-            if (!faulty.failed) break;
-            print_message("# %s: status %d\n", faulty.failed_call, status);
-            faulty_plan(0, SAP_DRIVER_OK);
-            assert_int_equal(attempt(&p, standard), SAPPORO_OK);
-        }
-        assert_true(n > 50);
+    for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
+        long n = 1;
+        while (step(n, kind->status, &p, standard)) n++;
+        print_message("# %s: %ld calls\n", kind->name, n - 1);
+        assert_true(n > 40);
     }
+    long n = 0;
+    do {
+        sap_gpu_unload_idle(sap_process.opencl_driver);
+        n++;
+    } while (step(n, SAP_DRIVER_ERROR, &p, standard));
+    print_message("# with loading: %ld calls\n", n - 1);
+    assert_true(n > 80);
+    sap_gpu_unload_idle(sap_process.opencl_driver);
     sap_process.opencl_driver = NULL;
     answers_free(standard, p.ntargets);
     problem_free(&p);
@@ -337,7 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),       cmocka_unit_test(driver), cmocka_unit_test(kernels), cmocka_unit_test(refused),
-        cmocka_unit_test(cache_works), cmocka_unit_test(choice), cmocka_unit_test(faults),
+        cmocka_unit_test(cache_works), cmocka_unit_test(choice), cmocka_unit_test(kinds),   cmocka_unit_test(faults),
     };
     setenv("SAPPORO_VERBOSE", "0", 0);
     return cmocka_run_group_tests_name("opencl", tests, NULL, NULL);
