@@ -211,6 +211,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job 
     int sent = 0, status = check_request(c, r, request);
     if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     if (!status && c->nstaged) sent = sap_context_send(c);
+    sap_jstore_finish(&c->host);
     if (!status) {
         sapporo_job *j = new_job(c, r->ni);
         if (!j || reserve(j, r->ni))

@@ -198,17 +198,27 @@ static int reserve_terms(struct sap_jstore *store, struct sap_segment *s, int te
     return 0;
 }
 
-/* Fills a tile with empty particles: massless, and out of everyone's way. */
-static void clear_tile(struct sap_segment *s, int t)
+/* Fills the places of a word's 16 addresses that are not `taken` with empty particles: massless, out of everyone's way.
+ */
+static void clear_word(struct sap_segment *s, int w, unsigned taken)
 {
-    double *x = s->derivative[0] + (ptrdiff_t)t * TILE * 3;
-    for (int k = 0; k < TILE * 3; k++) x[k] = SAP_EMPTY_X;
-    for (int k = 1; k <= s->terms; k++)
-        memset(s->derivative[k] + (ptrdiff_t)t * TILE * 3, 0, TILE * 3 * sizeof(double));
-    memset(s->mass + (ptrdiff_t)t * TILE, 0, TILE * sizeof(double));
-    memset(s->time + (ptrdiff_t)t * TILE, 0, TILE * sizeof(double));
-    memset(s->index + (ptrdiff_t)t * TILE, 0, TILE * sizeof(int32_t));
-    s->ready[t] = 1;
+    for (int lane = 0; lane < LANES; lane++) {
+        const size_t in = (size_t)w * LANES + (size_t)lane, at = sap_jstore_offset((unsigned)in);
+        if (taken >> lane & 1) continue;
+        for (size_t axis = 0; axis < 3 * (size_t)LANES; axis += LANES) {
+            s->derivative[0][at + axis] = SAP_EMPTY_X;
+            for (int k = 1; k <= s->terms; k++) s->derivative[k][at + axis] = 0;
+        }
+        s->mass[in] = s->time[in] = 0;
+        s->index[in] = 0;
+    }
+}
+
+/* The same in a tile, where nobody is. */
+static void clear_tile(struct sap_segment *s, int tile)
+{
+    enum { WORDS = TILE / LANES };
+    for (int w = tile * WORDS; w < (tile + 1) * WORDS; w++) clear_word(s, w, s->occupied[w]);
 }
 
 /* Whether the segment before is in use up to its end, with all derivatives: so will this one. */
@@ -218,16 +228,44 @@ static int follows(const struct sap_jstore *store, int at)
     return before && before->ready[SAP_SEGMENT_TILES - 1] && before->terms == SAP_DERIVATIVES - 1;
 }
 
-int sap_jstore_reserve(struct sap_jstore *store, int address, int terms)
+/* The segment of an address, with columns up to derivative `terms`; NULL: memory is short. */
+static struct sap_segment *segment_for(struct sap_jstore *store, int address, int terms)
 {
     const int at = address / SAP_SEGMENT;
-    if (reserve_table(store, at + 1)) return -1;
+    if (reserve_table(store, at + 1)) return NULL;
     if (!store->segment[at]) store->segment[at] = new_segment(store, follows(store, at));
     struct sap_segment *s = store->segment[at];
-    if (!s || reserve_terms(store, s, terms)) return -1;
+    return s && !reserve_terms(store, s, terms) ? s : NULL;
+}
+
+int sap_jstore_reserve(struct sap_jstore *store, int address, int terms)
+{
+    struct sap_segment *s = segment_for(store, address, terms);
+    if (!s) return -1;
     const int tile = address % SAP_SEGMENT / TILE;
     if (!s->ready[tile]) clear_tile(s, tile);
+    s->ready[tile] = 1;
     return 0;
+}
+
+int sap_jstore_open(struct sap_jstore *store, int address, int terms)
+{
+    struct sap_segment *s = segment_for(store, address, terms);
+    if (!s) return -1;
+    const int tile = address % SAP_SEGMENT / TILE;
+    if (s->ready[tile]) return 0;
+    sap_jstore_finish(store);
+    s->ready[tile] = 1;
+    store->open = address / TILE + 1;
+    return 0;
+}
+
+void sap_jstore_finish(struct sap_jstore *store)
+{
+    const int tile = store->open - 1;
+    if (tile < 0) return;
+    clear_tile(store->segment[tile / SAP_SEGMENT_TILES], tile % SAP_SEGMENT_TILES);
+    store->open = 0;
 }
 
 static inline void put_column(double *column, const double *x)

@@ -47,6 +47,7 @@ struct sap_jstore {
     int upper;        /* one above the highest address set */
     int count;        /* addresses that hold a particle */
     int far;          /* 1: some coordinate was ever beyond SAP_FAR */
+    int open;         /* tile (address / 2,048) + 1 whose empty places are not set yet; 0: none */
     uint64_t version; /* rises with every change */
     uint64_t cleared; /* version when all particles were cleared last, 0: never */
     size_t bytes;     /* memory in use */
@@ -77,6 +78,13 @@ struct sap_staged {
  * is short: then nothing has changed.
  */
 int sap_jstore_reserve(struct sap_jstore *store, int address, int terms);
+
+/*
+ * The same for a particle that is stored next, and others after it in order: where nobody is, the tile is set to empty
+ * particles only by sap_jstore_finish, which must come before anyone reads whole tiles.
+ */
+int sap_jstore_open(struct sap_jstore *store, int address, int terms);
+void sap_jstore_finish(struct sap_jstore *store);
 
 /* Stores a particle where room has been made. */
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle);

@@ -204,14 +204,21 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     return copy_particle(to, SAP_CPU_LANES, s->terms, p);
 }
 
+/* Room in the store.  A tile that will be filled in order is not set to empty particles before. */
+static int make_place(sapporo *c, int address, int in_order, int terms)
+{
+    return in_order && address % SAP_CPU_SUPERPACKET == 0 ? sap_jstore_open(&c->host, address, terms)
+                                                          : sap_jstore_reserve(&c->host, address, terms);
+}
+
 /* Stores or stages a particle; the context is locked. */
 static int put(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if ((unsigned)address >= SAP_ADDRESSES)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
-    if (!sap_jstore_ready(&c->host, address) && sap_jstore_reserve(&c->host, address, terms_of(p)))
-        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
     const int in_order = goes_straight(c, address);
+    if (!sap_jstore_ready(&c->host, address) && make_place(c, address, in_order, terms_of(p)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
     if (in_order && c->nstaged) store_staged(c, 0);
     c->next_address = address + 1;
     const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);

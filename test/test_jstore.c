@@ -166,6 +166,49 @@ static void kept_segments(void **state)
     assert_int_equal(sap_process.nsegments, 0);
 }
 
+static void check_empty(const struct sap_jstore *store, int address)
+{
+    double derivative[SAP_DERIVATIVES][3], mass, time;
+    int32_t index;
+    assert_false(sap_jstore_has(store, address));
+    sap_jstore_get(store, address, derivative, &mass, &time, &index);
+    for (int k = 0; k < SAP_DERIVATIVES; k++)
+        for (int c = 0; c < 3; c++) assert_true(derivative[k][c] == (k == 0 ? SAP_EMPTY_X : 0.0));
+    assert_true(mass == 0 && time == 0 && index == 0);
+}
+
+/* Tiles that are filled in order are empty elsewhere once they are finished, whatever lay in their memory. */
+static void opened_tiles(void **state)
+{
+    enum { TILE = SAP_CPU_SUPERPACKET, FIRST = 40, SECOND = TILE + 7 };
+    struct sap_jstore store = {0};
+    (void)state;
+    for (int a = 0; a < 3 * TILE; a++) put_at(&store, a, SAP_DERIVATIVES - 1);
+    sap_jstore_free(&store);           /* what is kept is not empty */
+    for (int a = 0; a < SECOND; a++) { /* the second tile finishes the first, in which a gap is left */
+        if (a == FIRST) a = TILE;
+        const struct sap_staged p = particle_at(a, 3);
+        assert_int_equal(sap_jstore_open(&store, a, a < 20 ? 1 : 3), 0); /* columns come late */
+        if (a < 20) assert_int_equal(sap_jstore_reserve(&store, a, 3), 0);
+        sap_jstore_put(&store, &p);
+    }
+    assert_int_equal(store.open, 2);
+    for (int a = FIRST; a < TILE; a++) check_empty(&store, a);
+    sap_jstore_finish(&store);
+    assert_int_equal(store.open, 0);
+    for (int a = 0; a < 2 * TILE; a++)
+        if (a < FIRST || (a >= TILE && a < SECOND))
+            check_at(&store, a, 3);
+        else
+            check_empty(&store, a);
+    put_at(&store, 100, 3);
+    sap_jstore_finish(&store);
+    check_at(&store, 100, 3);
+    assert_int_equal(store.count, FIRST + 7 + 1);
+    sap_jstore_free(&store);
+    assert_int_equal(store.open, 0);
+}
+
 /* Every change raises the version of the store and of its tile, and of no other tile. */
 static void versions(void **state)
 {
@@ -509,6 +552,7 @@ int main(void)
         cmocka_unit_test(room_is_empty),
         cmocka_unit_test(late_columns),
         cmocka_unit_test(kept_segments),
+        cmocka_unit_test(opened_tiles),
         cmocka_unit_test(versions),
         cmocka_unit_test(changes_are_told),
         cmocka_unit_test(changes_stay),
