@@ -15,10 +15,8 @@
 #include "tune.h"
 
 enum {
-    ROWS = 256,         /* of a slab: a multiple of these */
-    RECORDS = 64 << 20, /* bytes of records of a slab */
-    PIPELINE = 4,       /* slabs of a long force: the first is computed while the next is copied */
-    LONG = 1 << 28      /* pairs of a slab that are worth launches of their own */
+    ROWS = 256,        /* of a slab: a multiple of these */
+    RECORDS = 64 << 20 /* bytes of records of a slab; more and shorter slabs leave units idle more often */
 };
 
 /* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
@@ -154,10 +152,7 @@ int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
         sap_gpu_gathers(s->store) ? 2 * 6 * SAP_GPU_OUT_SUMS * sizeof(double) * (size_t)s->store->set->n : 0;
     const size_t row = records > gathered ? records : gathered;
     const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
-    const size_t worth = LONG / SAP_GPU_SUPERPACKET / ROWS / (s->f.superpackets > 0 ? (size_t)s->f.superpackets : 1);
-    const size_t piece = ((size_t)ni + PIPELINE * ROWS - 1) / (PIPELINE * ROWS);
-    const size_t wanted = piece > worth ? piece : worth;
-    const int most = fit < 1 ? 1 : (int)(fit < wanted ? fit : wanted);
+    const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
     int best = most * ROWS, least = INT_MAX;
     if (ni <= most * ROWS) return ni;
     if (ni == h->slab_ni && s->f.superpackets == h->slab_superpackets) return h->slab_rows;

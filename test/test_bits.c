@@ -72,7 +72,7 @@ static void slab_test(const struct engine *e, const struct problem *p, const str
     struct problem large;
     (void)standard;
     if (e->backend == SAPPORO_BACKEND_CPU || !(p->eps2 > 0)) return;
-    problem_new(&large, 40000, 9000);
+    problem_new(&large, 140000, 9000);
     model_plummer(large.body, large.nbodies, 11);
     for (int i = 0; i < large.ntargets; i++) large.target[i] = p->target[i % p->ntargets];
     large.nj = large.nbodies;
