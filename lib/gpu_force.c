@@ -138,12 +138,18 @@ static int work_on(struct sap_store *store, int k)
 static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
 
 /* The i-particles of s->f against the j-particles of one device. */
-static int launch_slab(struct sap_gpu_slab *s, int ni, unsigned extra)
+static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
-    if (s->f.superpackets > 0 && !s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
-    if (s->f.superpackets > 0) TRY(launch_force(s));
+    if (s->f.superpackets == 0) return SAP_DRIVER_OK;
+    if (!s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
+    return launch_force(s);
+}
+
+/* What becomes of them. */
+static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
+{
     if (!s->again) {
         TRY(launch_finish(s, extra));
         TRY(results_to_host(s, extra));
@@ -241,7 +247,8 @@ static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
     TRY(begin_slabs(s, rows, ni));
     for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
         s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
-        TRY(launch_slab(s, ni, 0));
+        TRY(launch_pairs(s));
+        TRY(launch_results(s, ni, 0));
     }
     return end_slabs(s, ni);
 }
@@ -278,13 +285,17 @@ static int launch_slabs(struct sap_store *store, struct sap_force *force, unsign
     for (int first = 0; first < ni; first += rows) {
         const int end = ni - first < rows ? ni : first + rows;
         sap_gpu_fill_i(force, (extra & SAP_EXTRA_LISTS) != 0, first, end);
-        for (int k = n - 1; k >= 0; k--) {
+        for (int k = 0; k < n; k++) { /* all compute before any is told what to do with it */
             struct sap_gpu_slab *s = &store->share[k].slab;
             TRY(work_on(store, k));
             TRY(sap_gpu_bring_i(force, k, first, end - first));
             s->f.first_i = first;
             s->f.ni = end - first;
-            TRY(launch_slab(s, ni, extra));
+            TRY(launch_pairs(s));
+        }
+        for (int k = n - 1; k >= 0; k--) {
+            TRY(work_on(store, k));
+            TRY(launch_results(&store->share[k].slab, ni, extra));
         }
     }
     for (int k = 0; k < n; k++) {

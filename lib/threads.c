@@ -37,7 +37,7 @@ int sap_threads_now(int most)
 int sap_threads_for_rows(int rows)
 {
     /* one thread copies a thousand rows in the time in which others start and meet again; then memory is the bound */
-    enum { ROWS_A_THREAD = 1024, AT_MOST = 4 };
+    enum { ROWS_A_THREAD = 1024, AT_MOST = 8 };
     const int wanted = rows / ROWS_A_THREAD;
     if (wanted < 2) return 1;
     const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
