@@ -14,7 +14,7 @@
 #include "gpu_launch.h"
 
 enum {
-    HITS_A_ROW = 96, /* at least; of candidates, and of units, for a row of a force whose like was not seen yet */
+    HITS_A_ROW = 96, /* of candidates, and of units, for a row of a force whose like was not seen yet */
     UNITS_A_ROW = 12,
     HITS_LEAST = 1 << 16,
     UNITS_LEAST = 1 << 11,
@@ -34,12 +34,10 @@ static struct sap_gpu_need *need_of(struct sap_gpu_share *h, int ni)
     return &h->need[size];
 }
 
-/* Room for `rows` rows, after `last_rows` rows have needed `last`. */
+/* Room for `rows` rows, after `last_rows` rows have needed `last`; for `a_row` each if there were none. */
 static size_t room_for(int rows, size_t a_row, size_t least, double last, int last_rows)
 {
-    const size_t usual = (size_t)rows * a_row;
-    const size_t seen = last_rows > 0 ? (size_t)(last / last_rows * rows * 1.125) : 0;
-    return (seen > usual ? seen : usual) + least;
+    return (last_rows > 0 ? (size_t)(last / last_rows * rows * 1.125) : (size_t)rows * a_row) + least;
 }
 
 /* Nobody may still be at work in memory that is given back. */
@@ -236,11 +234,11 @@ int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
     for (int k = 0; k < f->set->n; k++) {
         const struct sap_gpu_part *p = &f->part[k];
         if (f->superpackets[k] == 0) continue;
+        if (i + AHEAD < f->request.ni) fetch_later(p, i + AHEAD);
         const struct sap_gpu_list_row row = ((const struct sap_gpu_list_row *)p->list_rows.host)[i];
         if (row.count == 0) continue;
         const int32_t *const mine = (const int32_t *)p->list_entries.host + (size_t)row.first * SAP_GPU_LIST_UNIT;
         if (f->set->n == 1) {
-            if (i + AHEAD < f->request.ni) fetch_later(p, i + AHEAD);
             *entries = mine;
             *n = row.count;
             return SAPPORO_OK;
