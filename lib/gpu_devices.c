@@ -68,9 +68,11 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
 
 /*
  * The kernels of a device are loaded once and kept: loading takes milliseconds, and clients open and close often.
- * They hold the device open.  So where it was lost, those of all precisions are unloaded once its last context is
- * closed: only then does opening make a new one.
+ * They hold the device open, and pinned memory, which takes a millisecond too.  So where it was lost, those of all
+ * precisions are unloaded once its last context is closed: only then does opening make a new one.
  */
+enum { KEPT = 2 }; /* pinned buffers of a device and precision */
+
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
     const struct sap_driver *driver;
@@ -78,6 +80,7 @@ struct sap_gpu_loaded {
     struct sap_dev *dev;
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
+    struct sap_gpu_buffer pinned[KEPT]; /* that no context has borrowed; of dev, which outlives them */
 };
 
 static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
@@ -89,6 +92,7 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 
 static void unload(struct sap_gpu_loaded *l)
 {
+    for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
     for (int k = 0; k < 4; k++)
         if (l->module[k]) l->driver->module_unload(l->module[k]);
     if (l->dev) l->driver->close(l->dev);
@@ -234,6 +238,38 @@ static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_
     struct sap_gpu_loaded *l = entry(set, d->number);
     if (l) l->users--;
     (void)renew(set->driver, d->number);
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+                   size_t bytes)
+{
+    const struct sap_gpu_buffer none = {0};
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number); /* it is there: the device is open */
+    *b = none;
+    for (int k = 0; k < KEPT && !b->mem; k++)
+        if (l->pinned[k].bytes >= bytes) {
+            *b = l->pinned[k];
+            l->pinned[k] = none;
+        }
+    const int status = sap_gpu_reserve_pinned(set->driver, l->dev, b, bytes);
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
+}
+
+void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer none = {0};
+    if (!b->mem) return;
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number);
+    for (int k = 0; k < KEPT && b->mem && !l->lost; k++)
+        if (!l->pinned[k].mem) {
+            l->pinned[k] = *b;
+            *b = none;
+        }
+    sap_gpu_free(set->driver, b);
     sap_unlock(&sap_process.gpu_lock);
 }
 

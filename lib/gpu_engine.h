@@ -82,6 +82,7 @@ struct sap_gpu_buffer {
 /* Pinned memory on its way to a device, used again once the device has read it. */
 struct sap_gpu_staging {
     struct sap_gpu_buffer buffer;
+    int borrowed; /* with sap_gpu_borrow */
     struct sap_event *read;
     int under_way;
 };
@@ -255,6 +256,14 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
                            size_t bytes);
 void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
 
+/*
+ * Pinned memory of the device's kernels, which outlives contexts, since allocating it takes long: lent to one of them,
+ * which gives it back before it closes, once nothing reads it any more.  A driver status.
+ */
+int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+                   size_t bytes);
+void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
+
 /* ---- store; driver statuses ---- */
 
 /* Brings a device's copy up to date and copies `ni` i-particles from pinned memory to share->i, in stream order. */
@@ -265,6 +274,8 @@ int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
 
 /* Bytes of a superpacket of the j-store. */
 size_t sap_gpu_superpacket_bytes(void);
+
+void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s);
 
 /* Waits until the staging memory that comes next can be written. */
 int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share);

@@ -36,6 +36,15 @@ static void copy_superpacket(const struct sap_jstore *host, int first, double *t
     for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
 }
 
+static int reserve_images(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
+{
+    const size_t bytes = AT_ONCE * sap_gpu_superpacket_bytes();
+    if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
+    sap_gpu_staging_free(store, share, s);
+    s->borrowed = 1;
+    return sap_gpu_borrow(store->set, share->device, &s->buffer, bytes);
+}
+
 static int send_images(struct sap_store *store, struct sap_gpu_share *share, const int *slot, int n)
 {
     const struct sap_driver *d = store->set->driver;
@@ -44,15 +53,17 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, con
     const int most = sap_threads_default() < THREADS_AT_MOST ? sap_threads_default() : THREADS_AT_MOST;
     const int threads = sap_threads_now(n < most ? n : most);
     TRY(sap_gpu_staging_ready(store, share));
-    TRY(sap_gpu_reserve_pinned(d, share->device->dev, &s->buffer, AT_ONCE * bytes));
+    TRY(reserve_images(store, share, s));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < n; k++)
         copy_superpacket(store->host, share->number[slot[k]] * SUPER,
                          (double *)(void *)((char *)s->buffer.host + (size_t)k * bytes));
     (void)threads;
-    for (int k = 0; k < n; k++)
+    for (int k = 0, run; k < n; k += run) { /* neighbouring slots in one go */
+        for (run = 1; k + run < n && slot[k + run] == slot[k] + run;) run++;
         TRY(d->copy_in(share->stream, share->j.mem, (size_t)slot[k] * bytes, (char *)s->buffer.host + (size_t)k * bytes,
-                       bytes));
+                       (size_t)run * bytes));
+    }
     TRY(d->event_record(s->read, share->stream));
     s->under_way = 1;
     share->next_update ^= 1;

@@ -145,6 +145,15 @@ int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *s
     return SAP_DRIVER_OK;
 }
 
+void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
+{
+    if (s->borrowed)
+        sap_gpu_give_back(store->set, share->device, &s->buffer);
+    else
+        sap_gpu_free(store->set->driver, &s->buffer);
+    s->borrowed = 0;
+}
+
 /* Room for `more` updates beyond those staged; what is staged stays. */
 static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *share, int more)
 {
@@ -158,7 +167,7 @@ static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *
                                               2 * bytes < CHUNK * size ? 2 * bytes : CHUNK * size);
     if (status) return status;
     if (share->updates > 0) memcpy(larger.host, s->buffer.host, (size_t)share->updates * size);
-    sap_gpu_free(store->set->driver, &s->buffer);
+    sap_gpu_staging_free(store, share, s);
     s->buffer = larger;
     return SAP_DRIVER_OK;
 }
@@ -413,18 +422,19 @@ int sap_gpu_judge(struct sap_store *store, int status)
 
 /* ------------------------------------------------------------------ freeing */
 
-static void free_share(const struct sap_driver *d, struct sap_gpu_share *s)
+static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
 {
-    struct sap_gpu_buffer *const all[] = {&s->j,      &s->predicted, &s->record,           &s->near,
-                                          &s->i,      &s->counters,  &s->update[0].buffer, &s->update[1].buffer,
-                                          &s->accum,  &s->hit,       &s->hit_count,        &s->offset,
-                                          &s->cursor, &s->entry,     &s->list_rows};
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_buffer *const all[] = {&s->j,        &s->predicted, &s->record,   &s->near,      &s->i,
+                                          &s->counters, &s->accum,     &s->hit,      &s->hit_count, &s->offset,
+                                          &s->cursor,   &s->entry,     &s->list_rows};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
     free(s->number);
     free(s->slot_of);
     for (int k = 0; k < 2; k++) {
+        sap_gpu_staging_free(store, s, &s->update[k]);
         if (s->update[k].read) d->event_destroy(s->update[k].read);
         if (s->sent[k]) d->event_destroy(s->sent[k]);
     }
@@ -435,6 +445,6 @@ void sap_gpu_store_free(struct sap_store *store)
 {
     if (!store) return;
     sap_gpu_gather_free(store);
-    for (int k = 0; k < store->set->n; k++) free_share(store->set->driver, &store->share[k]);
+    for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);
 }
