@@ -76,7 +76,7 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$(Q)t=$(@:.fatbin=).$$$$; trap 'rm -f "$$t".*' EXIT; \
-	$(NVCC) $(CUDA_FLAGS) -Ilib -Xptxas -v -MMD -MP -MF $$t.d -MT $@ -fatbin -o $$t.fatbin $< >$$t.log 2>&1 || \
+	$(NVCC) $(CUDA_FLAGS) -Ilib -Ikernels_cuda -Xptxas -v -MMD -MP -MF $$t.d -MT $@ -fatbin -o $$t.fatbin $< >$$t.log 2>&1 || \
 	    { cat $$t.log >&2; exit 1; }; \
 	mv -f $$t.log $(@:.fatbin=.resources) && mv -f $$t.d $(@:.fatbin=.d) && mv -f $$t.fatbin $@
 

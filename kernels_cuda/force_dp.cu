@@ -1,3 +1,3 @@
 /* force_dp.cu - kernels of the precision dp. */
 #define SAP_KERNEL_DP
-#include "force.h"
+#include "device/force.h"

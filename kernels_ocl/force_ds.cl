@@ -1,3 +1,3 @@
 /* force_ds.cl - kernels of the precision ds. */
 #define SAP_KERNEL_DS
-#include "force.h"
+#include "device/force.h"

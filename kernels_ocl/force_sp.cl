@@ -1,3 +1,3 @@
 /* force_sp.cl - kernels of the precision sp. */
 #define SAP_KERNEL_SP
-#include "force.h"
+#include "device/force.h"

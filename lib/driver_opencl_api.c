@@ -82,6 +82,13 @@ static int of_kind(const struct sap_opencl_api *cl, sap_cl_device device, enum k
     return (type & (SAP_CL_DEVICE_GPU | SAP_CL_DEVICE_ACCELERATOR)) && sap_opencl_has_fp64(device) == (kind == GOOD);
 }
 
+/* SAPPORO_OPENCL_VECTORS: 0 gives CPUs the kernels of GPUs. */
+static int wants_vectors(void)
+{
+    const char *text = getenv("SAPPORO_OPENCL_VECTORS");
+    return !text || strcmp(text, "0") != 0;
+}
+
 static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device device, enum kind kind)
 {
     if (o->devices == SAP_CL_DEVICES) return;
@@ -89,6 +96,7 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->platform = platform;
     seen->device = device;
     seen->is_cpu = kind == CPU;
+    seen->vectors = seen->is_cpu && wants_vectors();
     atomic_flag_clear(&seen->lock);
     if (kind == GOOD) o->automatic = o->devices;
 }

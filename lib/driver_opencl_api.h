@@ -119,6 +119,7 @@ struct sap_cl_seen {
     sap_cl_platform platform;
     sap_cl_device device;
     int is_cpu;
+    int vectors;      /* kernels that compute with vectors: CPUs, unless the user wants those of GPUs */
     atomic_flag lock; /* guards the next two */
     sap_cl_context context;
     int opens;

@@ -78,13 +78,14 @@ static uint64_t number_of(const struct sap_cl_seen *seen, unsigned what, size_t 
     return size == sizeof wide ? wide : narrow;
 }
 
-/* The compiler decides about bits, too. */
+/* The compiler decides about bits, too, and so does the form of the kernels. */
 static void write_architecture(const struct sap_cl_seen *seen, char *text, size_t room)
 {
     char name[128], version[64];
     sap_opencl_text(seen, SAP_CL_DEVICE_NAME, name, sizeof name);
     sap_opencl_text(seen, SAP_CL_DEVICE_DRIVER_VERSION, version, sizeof version);
-    (void)snprintf(text, room, "%.20s/%.10s", name, version);
+    const int as_gpu = seen->is_cpu && !seen->vectors;
+    (void)snprintf(text, room, "%.*s/%.10s%s", as_gpu ? 18 : 20, name, version, as_gpu ? "/1" : "");
     for (char *c = text; *c; c++)
         if (*c == ' ') *c = '-';
 }
@@ -106,7 +107,7 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
     p->l2 = (size_t)number_of(seen, GLOBAL_MEM_CACHE_SIZE, 8);
     p->warp = 32;
     p->has_fp64 = sap_opencl_has_fp64(seen->device);
-    p->vectors = seen->is_cpu;
+    p->vectors = seen->vectors;
     return SAP_DRIVER_OK;
 }
 

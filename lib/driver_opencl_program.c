@@ -40,7 +40,7 @@ static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; 
 /* Nothing here may change the value of an expression. */
 static const char *options_of(const struct sap_dev *dev)
 {
-    return dev->seen->is_cpu ? "-cl-std=CL1.2 -DSAP_VECTOR=1" : "-cl-std=CL1.2";
+    return dev->seen->vectors ? "-cl-std=CL1.2 -DSAP_VECTORS=1" : "-cl-std=CL1.2";
 }
 
 /* What decides about a binary: device, driver, options, text. */

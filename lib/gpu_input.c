@@ -67,8 +67,8 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
     s->i = i->mem;
-    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS) {
-        s->f.inlined = 1; /* i-particles travel with the launches */
+    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS && !sap_gpu_shape_of(s, ni).many) {
+        s->f.inlined = 1; /* i-particles travel with the launches of few-kernels */
         memcpy(s->f.inline_i, i->host, (size_t)ni * sizeof s->f.inline_i[0]);
         return SAP_DRIVER_OK;
     }

@@ -1,0 +1,118 @@
+/*
+ * dialect.h - what the kernels of lib/device are written in, as CUDA has it.  kernels_ocl/dialect.h has the same names.
+ *
+ * What the operations of the arithmetic mean is said in cpu_sse/ops_scalar.h.
+ * Compiled with -fmad=false: only f_fma and d_fma are fused, so a sequence of
+ * names has the same bits wherever it is inlined.
+ */
+#ifndef SAP_DIALECT_H
+#define SAP_DIALECT_H
+
+/* ---- where functions and memory are ---- */
+#define SAP_HAVE_OPERATIONS 1
+#define SAP_INLINE          static __device__ __forceinline__
+#define SAP_FUNCTION        static __device__ __forceinline__
+#define KERNEL(threads)     extern "C" __global__ void __launch_bounds__(threads)
+#define GLOBAL
+#define LOCAL             /* what a pointer to memory of a group says */
+#define SHARED __shared__ /* what its declaration says */
+
+/* Memory of a group whose size the launch names: behind a kernel's last argument, and as its first statement. */
+#define GROUP_ARGUMENT
+#define GROUP_MEMORY(type, name)                                                                                       \
+    extern __shared__ double2 sap_shared[];                                                                            \
+    type *name = (type *)sap_shared;
+
+/* ---- who a thread is ---- */
+#define local_id()     (threadIdx.x)
+#define local_size()   (blockDim.x)
+#define global_id()    (blockIdx.x * blockDim.x + threadIdx.x)
+#define global_size()  (gridDim.x * blockDim.x)
+#define num_groups()   (gridDim.x)
+#define group_id(axis) ((axis) == 0 ? blockIdx.x : blockIdx.y)
+
+/* ---- threads of a group, and 32 neighbours ---- */
+#define SAP_VECTORS 0 /* 1: a thread holds vectors, and no memory of a group is used */
+#define SAP_SHUFFLE 1 /* 1: 32 neighbours see each other's registers, and need not wait for the rest of the group */
+enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: as in the host's geometry */
+#define group_barrier()           __syncthreads()                /* memory of the group is as written */
+#define group_barrier_all()       __syncthreads()                /* and all other memory, among the group */
+#define lanes_barrier()           __syncwarp()                   /* of the 32 at least */
+#define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
+#define LANES_ROOM(type, name, n) type *const name = 0; /* memory for exchanges: not needed */
+
+/* ---- integers ---- */
+#define atomic_add(at, x) atomicAdd(at, x)
+#define atomic_min(at, x) atomicMin(at, x)
+#define popcount(bits)    __popc(bits)
+SAP_INLINE int lowest_bit(unsigned bits) { return __ffs((int)bits) - 1; }
+
+/* ---- float ---- */
+typedef float F;
+SAP_INLINE F f_add(F a, F b) { return a + b; }
+SAP_INLINE F f_sub(F a, F b) { return a - b; }
+SAP_INLINE F f_mul(F a, F b) { return a * b; }
+SAP_INLINE F f_fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
+SAP_INLINE F f_fnma(F a, F b, F c) { return __fmaf_rn(-a, b, c); }
+SAP_INLINE F f_min(F a, F b) { return fminf(a, b); }
+
+/* 1/sqrt(x) to 23 bits for x >= 2^-126; smaller ones never count (SAP_TINY_R2). */
+SAP_INLINE F f_rsqrt(F x)
+{
+#if defined(__CUDA_ARCH__)
+    F y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return rsqrtf(x);
+#endif
+}
+
+/* ---- double ---- */
+typedef double D;
+typedef bool DM;
+#define D_HUGE 1.7976931348623157e308
+SAP_INLINE D d_set1(double x) { return x; }
+SAP_INLINE D d_add(D a, D b) { return a + b; }
+SAP_INLINE D d_sub(D a, D b) { return a - b; }
+SAP_INLINE D d_mul(D a, D b) { return a * b; }
+SAP_INLINE D d_fma(D a, D b, D c) { return __fma_rn(a, b, c); }
+SAP_INLINE D d_fnma(D a, D b, D c) { return __fma_rn(-a, b, c); }
+SAP_INLINE D d_min(D a, D b) { return a < b ? a : b; }
+SAP_INLINE D d_max(D a, D b) { return a > b ? a : b; }
+SAP_INLINE D d_neg(D a) { return -a; }
+SAP_INLINE D d_abs(D a) { return fabs(a); }
+SAP_INLINE D d_sqrt(D a) { return sqrt(a); }
+SAP_INLINE DM d_ge(D a, D b) { return a >= b; }
+SAP_INLINE DM d_gt(D a, D b) { return a > b; }
+SAP_INLINE DM d_eq(D a, D b) { return a == b; }
+SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
+SAP_INLINE bool dm_any(DM m) { return m; }
+SAP_INLINE D d_of_int(int x) { return x; }
+SAP_INLINE int int_of_d(D x) { return (int)x; }
+SAP_INLINE D lanes_xor_d(D x, int step) { return __shfl_xor_sync(~0U, x, step); }
+
+/* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
+SAP_INLINE D d_grid(D x) { return __hiloint2double(__double2hiint(x) & 0x7E000000, 0); }
+
+/* A seed of 1/sqrt(x), x > 0 of any size, good to 20 bits. */
+SAP_INLINE D d_rsqrt_seed(D x)
+{
+#if defined(__CUDA_ARCH__)
+    D y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+#else
+    return rsqrt(x);
+#endif
+}
+
+/* b: a of the thread `step` further on, of n values; room: for n of each of `items` threads of the group. */
+SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items)
+{
+    (void)room, (void)items;
+#pragma unroll
+    for (int k = 0; k < n; k++) b[k] = __shfl_down_sync(~0U, a[k], step);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* scan.h - sums over the threads of a group, as CUDA has them. */
+#ifndef SAP_SCAN_H
+#define SAP_SCAN_H
+
+#include <cub/block/block_scan.cuh>
+
+#include "dialect.h"
+
+/*
+ * at: the sum of x over the threads before this one; total: over all.  All threads of a group, `items`, do it; they
+ * have met once before anybody has its sum, and once more when it is done.
+ */
+#define SCAN_ROOM(name, items) __shared__ cub::BlockScan<int, items>::TempStorage name
+#define group_scan(name, items, x, at, total)                                                                          \
+    do {                                                                                                               \
+        cub::BlockScan<int, items>(name).ExclusiveSum(x, at, total);                                                   \
+        __syncthreads();                                                                                               \
+    } while (0)
+
+#endif

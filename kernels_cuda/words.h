@@ -1,0 +1,89 @@
+/*
+ * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), as CUDA has it.
+ *
+ * W is a word; V, what a thread computes with, is one, too, and VI is an
+ * integer.  VM is what comparisons give, VD what packet sums are added up in.
+ */
+#ifndef SAP_WORDS_H
+#define SAP_WORDS_H
+
+#include "dialect.h"
+
+enum { LANES = 1 };
+typedef int VI;
+typedef bool VM, truth; /* truth: of one lane */
+typedef D VD;
+
+SAP_INLINE VM vm_set1(int x) { return x != 0; }
+SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
+SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
+SAP_INLINE VM vm_and_not(VM a, VM b) { return a & !b; }
+SAP_INLINE VM vi_differ(VI a, VI b) { return a != b; }
+SAP_INLINE VI vi_set1(int x) { return x; }
+SAP_INLINE VI vi_or(VI a, VI b) { return a | b; }
+SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
+#define vd_set1     d_set1
+#define vd_add      d_add
+#define v_get(p)    (*(p))
+#define v_put(x, p) (*(p) = (x))
+#define vd_put      v_put
+#define vi_get      v_get
+#define vi_put      v_put
+#define vm_put      v_put
+
+#if defined(SAP_KERNEL_DP)
+
+typedef D W, V;
+typedef double2 part;
+enum { ROOT_OF_INFINITY = 0 };
+#define W_HUGE     1.7976931348623157e308
+#define W_INFINITY __longlong_as_double(0x7FF0000000000000)
+SAP_INLINE V v_set1(double x) { return x; }
+SAP_INLINE W w_of_d(D x) { return x; }
+SAP_INLINE D d_of_w(W x) { return x; }
+#define v_add  d_add
+#define v_sub  d_sub
+#define v_mul  d_mul
+#define v_fma  d_fma
+#define v_fnma d_fnma
+#define v_min  d_min
+
+/* One third-order step from the seed: an error of the order of the seed's error cubed. */
+SAP_INLINE V v_root(V r2)
+{
+    const V y = d_rsqrt_seed(r2);
+    const V e = d_fnma(d_mul(r2, y), y, 1.0);
+    return d_fma(d_mul(y, e), d_fma(e, 0.375, 0.5), y);
+}
+
+SAP_INLINE W word_of_index(int index) { return __hiloint2double(0, index); }
+SAP_INLINE int index_of_word(W w) { return __double2loint(w); }
+
+#else
+
+typedef F W, V;
+typedef float4 part;
+enum { ROOT_OF_INFINITY = 1 }; /* it is +0 */
+#define W_HUGE     3.402823466e38F
+#define W_INFINITY __int_as_float(0x7F800000)
+SAP_INLINE V v_set1(double x) { return (F)x; }
+SAP_INLINE W w_of_d(D x) { return (F)x; }
+SAP_INLINE D d_of_w(W x) { return (D)x; }
+#define v_add      f_add
+#define v_sub      f_sub
+#define v_mul      f_mul
+#define v_fma      f_fma
+#define v_fnma     f_fnma
+#define v_min      f_min
+#define v_root     f_rsqrt
+
+SAP_INLINE W word_of_index(int index) { return __int_as_float(index); }
+SAP_INLINE int index_of_word(W w) { return __float_as_int(w); }
+
+#endif
+
+SAP_INLINE VM v_less(V a, V b) { return a < b; }
+#define v_select(m, a, b) ((m) ? (a) : (b))
+SAP_INLINE VD v_to_d(V x) { return d_of_w(x); }
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * dialect.h - what the kernels of lib/device are written in, as OpenCL C has it.  kernels_cuda/dialect.h has the same
+ * names, and says what they are.
+ *
+ * What the operations of the arithmetic mean is said in cpu_sse/ops_scalar.h.
+ * Only what is called fma is fused, so a sequence of names has the same bits
+ * wherever it is inlined.
+ */
+#ifndef SAP_DIALECT_H
+#define SAP_DIALECT_H
+
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+
+#ifndef SAP_VECTORS
+#define SAP_VECTORS 0 /* the driver of the library says 1 for CPUs */
+#endif
+
+/* ---- where functions and memory are ---- */
+#define SAP_HAVE_OPERATIONS 1
+#define SAP_INLINE          static inline __attribute__((always_inline))
+#define SAP_FUNCTION        static inline __attribute__((always_inline))
+#define KERNEL(threads)     __kernel void
+#define GLOBAL              __global
+#define LOCAL               __local
+#define SHARED              __local
+
+#if SAP_VECTORS
+#define GROUP_ARGUMENT
+#else
+#define GROUP_ARGUMENT           , LOCAL float4 *sap_shared
+#define GROUP_MEMORY(type, name) LOCAL type *name = (LOCAL type *)sap_shared;
+#endif
+
+/* ---- who a thread is ---- */
+#define local_id()     ((int)get_local_id(0))
+#define local_size()   ((int)get_local_size(0))
+#define global_id()    ((int)get_global_id(0))
+#define global_size()  ((int)get_global_size(0))
+#define num_groups()   ((int)get_num_groups(0))
+#define group_id(axis) ((int)get_group_id(axis))
+
+/* ---- threads of a group, and 32 neighbours ---- */
+#define SAP_SHUFFLE 0
+enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
+#define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
+#define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#if SAP_VECTORS
+#define lanes_barrier()
+#else
+#define lanes_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+#define LANES_ROOM(type, name, n) __local type name[n];
+
+/* ---- integers ---- */
+SAP_INLINE int lowest_bit(unsigned bits) { return 31 - (int)clz(bits & -bits); }
+#define make_int2(x, y) ((int2)(x, y))
+
+/* ---- double ---- */
+typedef double D;
+typedef int DM;
+#define D_HUGE             1.7976931348623157e308
+#define make_double2(x, y) ((double2)(x, y))
+SAP_INLINE D d_set1(double x) { return x; }
+SAP_INLINE D d_add(D a, D b) { return a + b; }
+SAP_INLINE D d_sub(D a, D b) { return a - b; }
+SAP_INLINE D d_mul(D a, D b) { return a * b; }
+SAP_INLINE D d_min(D a, D b) { return a < b ? a : b; }
+SAP_INLINE D d_max(D a, D b) { return a > b ? a : b; }
+SAP_INLINE D d_neg(D a) { return -a; }
+SAP_INLINE D d_abs(D a) { return fabs(a); }
+SAP_INLINE D d_sqrt(D a) { return sqrt(a); }
+SAP_INLINE DM d_ge(D a, D b) { return a >= b; }
+SAP_INLINE DM d_gt(D a, D b) { return a > b; }
+SAP_INLINE DM d_eq(D a, D b) { return a == b; }
+SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
+SAP_INLINE DM dm_any(DM m) { return m; }
+SAP_INLINE D d_of_int(int x) { return x; }
+SAP_INLINE int int_of_d(D x) { return (int)x; }
+
+/* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
+SAP_INLINE D d_grid(D x) { return as_double(as_long(x) & 0x7E00000000000000L); }
+
+/* Not shuffled: by way of memory of the group, and all of it does. */
+SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, __local D *room, int items)
+{
+    const int from = min(local_id() + step, items - 1);
+    for (int k = 0; k < n; k++) room[k * items + local_id()] = a[k];
+    group_barrier();
+    for (int k = 0; k < n; k++) b[k] = room[k * items + from];
+    group_barrier();
+}
+
+#endif

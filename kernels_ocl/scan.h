@@ -1,0 +1,28 @@
+/* scan.h - sums over the threads of a group, as OpenCL C has them; kernels_cuda/scan.h says what they are. */
+#ifndef SAP_SCAN_H
+#define SAP_SCAN_H
+
+#include "dialect.h"
+
+SAP_INLINE int scan_group(__local int *room, int items, int x, int *total)
+{
+    const int me = local_id();
+    int sum = x;
+    room[me] = sum;
+    for (int step = 1; step < items; step *= 2) {
+        group_barrier();
+        const int before = me >= step ? room[me - step] : 0;
+        group_barrier();
+        sum += before;
+        room[me] = sum;
+    }
+    group_barrier();
+    *total = room[items - 1];
+    group_barrier();
+    return sum - x;
+}
+
+#define SCAN_ROOM(name, items)                __local int name[items]
+#define group_scan(name, items, x, at, total) at = scan_group(name, items, x, &(total))
+
+#endif

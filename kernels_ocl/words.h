@@ -1,0 +1,138 @@
+/*
+ * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), as OpenCL C has it.
+ *
+ * W is a word, V what a thread computes with: a word on GPUs, a vector of
+ * LANES words on CPUs (SAP_VECTORS).  VI is the integer of V's size, which
+ * comparisons give.
+ */
+#ifndef SAP_WORDS_H
+#define SAP_WORDS_H
+
+#include "dialect.h"
+
+enum { ROOT_OF_INFINITY = 0 }; /* it need not be +0 */
+
+#if defined(SAP_KERNEL_DP)
+typedef double W;
+#define W_HUGE           1.7976931348623157e308
+#define word_of_index(i) as_double((long)(i))
+#define index_of_word(w) ((int)as_long(w))
+#if SAP_VECTORS
+typedef double8 V, VD;
+typedef long8 VI;
+enum { LANES = 8 };
+#define v_get(p)      vload8(0, p)
+#define v_put(x, p)   vstore8(x, 0, p)
+#define vi_get(p)     convert_long8(vload8(0, p))
+#define vi_put(x, p)  vstore8(convert_int8(x), 0, p)
+#define as_VI         as_long8
+#define as_V          as_double8
+#define indices_of(v) as_long8(v)
+#else
+typedef double V, VD;
+#endif
+#define v_to_d(x) (x)
+#else
+typedef float W;
+#define W_HUGE           3.402823466e38F
+#define word_of_index(i) as_float(i)
+#define index_of_word(w) as_int(w)
+#if SAP_VECTORS
+typedef float16 V;
+typedef double16 VD;
+typedef int16 VI;
+enum { LANES = 16 };
+#define v_get(p)      vload16(0, p)
+#define v_put(x, p)   vstore16(x, 0, p)
+#define vi_get(p)     vload16(0, p)
+#define vi_put(x, p)  vstore16(x, 0, p)
+#define v_to_d        convert_double16
+#define as_VI         as_int16
+#define as_V          as_float16
+#define indices_of(v) as_int16(v)
+#else
+typedef float V;
+typedef D VD;
+#define v_to_d(x) d_of_w(x)
+#endif
+#endif
+#if SAP_VECTORS
+typedef W part;
+#else
+typedef int VI;
+enum { LANES = 1 };
+#define v_get(p)     (*(p))
+#define v_put(x, p)  (*(p) = (x))
+#define vi_get(p)    (*(p))
+#define vi_put(x, p) (*(p) = (x))
+#if defined(SAP_KERNEL_DP)
+typedef double2 part;
+#else
+typedef float4 part;
+#define make_float4(x, y, z, w) ((float4)(x, y, z, w))
+#endif
+#endif
+typedef VI VM;
+typedef int truth;
+#define vd_put     v_put
+#define vm_put     vi_put
+#define W_INFINITY INFINITY
+
+SAP_INLINE W w_of_d(D x) { return (W)x; }
+SAP_INLINE D d_of_w(W x) { return (D)x; }
+
+#define v_set1(x)    ((V)(W)(x))
+#define v_word(x)    ((V)(x))
+#define vi_set1(x)   ((VI)(x))
+#define vd_set1(x)   ((VD)(x))
+#define vd_add(a, b) ((a) + (b))
+SAP_INLINE V v_add(V a, V b) { return a + b; }
+SAP_INLINE V v_sub(V a, V b) { return a - b; }
+SAP_INLINE V v_mul(V a, V b) { return a * b; }
+SAP_INLINE V v_fma(V a, V b, V c) { return fma(a, b, c); }
+SAP_INLINE V v_fnma(V a, V b, V c) { return fma(-a, b, c); }
+SAP_INLINE V v_min(V a, V b) { return a < b ? a : b; }
+SAP_INLINE VM v_less(V a, V b) { return a < b; }
+#define v_select(m, a, b)  ((m) ? (a) : (b))
+#define vi_select(m, a, b) ((m) ? (a) : (b))
+
+/* Of scalars the truth is any number but 0, of vectors -1. */
+SAP_INLINE VM vm_set1(int x) { return (VM)(x ? -1 : 0); }
+SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
+SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
+SAP_INLINE VM vm_and_not(VM a, VM b) { return b ? (VM)0 : a; }
+SAP_INLINE VM vi_differ(VI a, VI b) { return a != b; }
+SAP_INLINE VI vi_or(VI a, VI b) { return a | b; }
+
+/* 1/sqrt(r2) from y, good to some bits: one third-order step, error of order (y's error)^3. */
+SAP_INLINE V v_root_from(V r2, V y)
+{
+    const V e = v_fnma(v_mul(r2, y), y, v_set1(1.0));
+    return v_fma(v_mul(y, e), v_fma(e, v_set1(0.375), v_set1(0.5)), y);
+}
+
+#if SAP_VECTORS && defined(SAP_KERNEL_DP)
+/* From the exponent's half, within 3.5 %: three steps.  No instruction of its own for a seed in OpenCL C. */
+SAP_INLINE V v_root(V r2)
+{
+    const V y = as_V((VI)0x5FE6EB50C7B537A9L - (as_VI(r2) >> 1));
+    return v_root_from(r2, v_root_from(r2, v_root_from(r2, y)));
+}
+#elif SAP_VECTORS
+SAP_INLINE V v_root(V r2)
+{
+    const V y = as_V((VI)0x5F375A86 - (as_VI(r2) >> 1));
+    return v_root_from(r2, v_root_from(r2, y));
+}
+#elif defined(SAP_KERNEL_DP)
+SAP_INLINE V v_root(V r2)
+{
+    /* outside the range of single precision the seed is made in double */
+    const int inside = r2 >= 0x1p-126 && r2 < 0x1p126;
+    return v_root_from(r2, inside ? (double)rsqrt((float)r2) : 1.0 / sqrt(r2));
+}
+#else
+SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
+#endif
+
+#endif

@@ -1,0 +1,198 @@
+/* finish.h - records of superpackets become one result a row: accumulators or rounded sums, and the nearest. */
+#include "device/store.h"
+
+#include "physics/accumulate.h"
+
+/* ------------------------------------------------------------------- sums */
+
+enum { SUMS_ITEMS = 128, ACCUMULATOR = SAP_LIMBS + 2 }; /* an accumulator: unit, limbs, special */
+
+SAP_INLINE void clear(D *a)
+{
+    a[0] = d_set1(SAP_UNIT_MIN);
+    for (int k = 1; k < ACCUMULATOR; k++) a[k] = d_set1(0.0);
+}
+
+SAP_INLINE void merge(D *a, D *b) { sap_merge(&a[0], &a[1], &a[SAP_LIMBS + 1], &b[0], &b[1], &b[SAP_LIMBS + 1]); }
+
+/* One sum of a row: column q of rounded sums in true sign, or columns 6 q to 6 q + 5 of accumulators. */
+SAP_INLINE void store_sum(GLOBAL double *out, const struct sap_gpu_force *f, int q, int row, const D *a)
+{
+    const size_t at = (size_t)f->first_i + row, room = f->out_rows;
+    if (f->accumulate) {
+        for (int k = 0; k < ACCUMULATOR; k++) out[(q * ACCUMULATOR + k) * room + at] = a[k];
+    } else {
+        const D total = sap_total(a[0], &a[1], a[SAP_LIMBS + 1]);
+        out[q * room + at] = q == 0 ? d_neg(total) : total; /* the potential is negative */
+    }
+}
+
+/* Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row. */
+KERNEL(SUMS_ITEMS)
+finish_sums(const GLOBAL D *record, GLOBAL double *out, const struct sap_gpu_force f, const int parts)
+{
+    LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
+    const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
+    D a[ACCUMULATOR], b[ACCUMULATOR];
+    clear(a);
+    if (row < f.ni)
+        for (int sp = part; sp < f.superpackets; sp += parts)
+            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], record[((size_t)sp * SAP_GPU_OUT_SUMS + q) * f.room_i + row]);
+    for (int step = 1; step < parts; step *= 2) { /* the first of them has the whole in the end */
+        lanes_down(a, b, ACCUMULATOR, step, room, SUMS_ITEMS);
+        merge(a, b);
+    }
+    if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
+}
+
+/*
+ * Results of several devices.  gathered: a block a device, columns 6 q to 6 q + 5 of f.ni rows each; out as above.
+ * Group number 1 is the quantity.
+ */
+KERNEL(SUMS_ITEMS)
+finish_merge(const GLOBAL double *gathered, GLOBAL double *out, const struct sap_gpu_force f, const int devices)
+{
+    const int row = global_id(), q = group_id(1);
+    D a[ACCUMULATOR], b[ACCUMULATOR];
+    if (row >= f.ni) return;
+    clear(a);
+    for (int d = 0; d < devices; d++) {
+        const GLOBAL double *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * ACCUMULATOR * f.ni + row;
+        for (int k = 0; k < ACCUMULATOR; k++) b[k] = from[(size_t)k * f.ni];
+        merge(a, b);
+    }
+    store_sum(out, &f, q, row, a);
+}
+
+/* ---------------------------------------------------------------- nearest */
+
+/* The smallest distance that the kernel reported, the smallest in other packets, and its packet. */
+struct near_row {
+    D best, second;
+    int packet; /* superpacket * 32 + packet, -1: none */
+};
+
+SAP_INLINE void join(struct near_row *n, D best, D second, int packet)
+{
+    const DM closer = d_gt(n->best, best);
+    n->second = d_select(closer, d_min(second, n->best), d_min(n->second, best));
+    n->packet = closer ? packet : n->packet;
+    n->best = d_select(closer, best, n->best);
+}
+
+enum { NEAR_ROWS = 32, NEAR_TEAMS = NEAR_ITEMS / 32 }; /* of a group; 32 threads a team */
+
+/* Neighbouring threads read neighbouring rows; each team takes its share of the superpackets. */
+SAP_INLINE struct near_row gather_near(const GLOBAL D *near, const struct sap_gpu_force *f, int row, int team)
+{
+    struct near_row n = {D_HUGE, D_HUGE, -1};
+    for (int sp = team; sp < f->superpackets && row < f->ni; sp += NEAR_TEAMS) {
+        const GLOBAL D *at = near + (size_t)sp * 3 * f->room_i + row;
+        const int packet = int_of_d(at[2 * (size_t)f->room_i]);
+        if (packet >= 0) join(&n, at[0], at[f->room_i], sp * SAP_GPU_PACKETS + packet);
+    }
+    return n;
+}
+
+/* The best of a search; ties go to the lower address. */
+struct search {
+    D r2;
+    int place; /* address + 1, 0: none */
+    int at;    /* its local address */
+};
+
+SAP_INLINE void consider(struct search *s, D r2, int place, int at)
+{
+    const int better = place > 0 && (s->place == 0 || d_gt(s->r2, r2) || (d_eq(r2, s->r2) && place < s->place));
+    s->r2 = better ? r2 : s->r2;
+    s->place = better ? place : s->place;
+    s->at = better ? at : s->at;
+}
+
+/* Considers a local address, if a particle is there that can be a neighbour. */
+SAP_INLINE void consider_local(struct search *s, const GLOBAL double *store, const struct sap_gpu_force *f,
+                               const struct sap_gpu_i *i, int at)
+{
+    const int sp = at / SAP_GPU_SUPERPACKET, a = at % SAP_GPU_SUPERPACKET;
+    if (eligible(store, f, sp, a, i->index))
+        consider(s, canonical_r2(store, f, sp, a, i->x), tag_at(store, sp, 1, a), at);
+}
+
+/* The best of what the threads of a team have found, in all of them. */
+SAP_INLINE void join_search(struct search *s, LOCAL struct search *room)
+{
+#if SAP_SHUFFLE
+    for (int step = 1; step < 32; step *= 2) {
+        const D r2 = lanes_xor(s->r2, step);
+        const int place = lanes_xor(s->place, step), at = lanes_xor(s->at, step);
+        consider(s, r2, place, at);
+    }
+#else
+    const int me = local_id();
+    const LOCAL struct search *team = room + me / 32 * 32;
+    group_barrier();
+    room[me] = *s;
+    group_barrier();
+    for (int k = 0; k < 32; k++) consider(s, team[k].r2, team[k].place, team[k].at);
+#endif
+}
+
+/* The largest softened squared distance that a kernel may report for a true squared distance of r2. */
+SAP_INLINE D outer(const struct sap_gpu_force *f, const double *x, D r2)
+{
+    const D one = d_set1(1.0), size = d_max(d_abs(x[0]), d_max(d_abs(x[1]), d_abs(x[2])));
+    const D r = d_sqrt(r2), widen = d_add(one, f->r2_error);
+    const D far = d_add(d_mul(r, widen), d_mul(f->x_error, d_add(size, r)));
+    return d_mul(d_add(d_mul(far, far), f->eps2), widen);
+}
+
+/* Decides who is nearest to a row out of what the kernel reported; a team does. */
+SAP_INLINE struct search decide(const GLOBAL double *store, const struct sap_gpu_force *f, const struct sap_gpu_i *i,
+                                const struct near_row *n, LOCAL struct search *room)
+{
+    const int lane = local_id() % 32;
+    struct search s = {D_HUGE, 0, 0};
+    if (n->packet >= 0) {
+        const int sp = n->packet / SAP_GPU_PACKETS, a = lane * SAP_GPU_PACKETS + n->packet % SAP_GPU_PACKETS;
+        consider_local(&s, store, f, i, sp * SAP_GPU_SUPERPACKET + a);
+    }
+    join_search(&s, room);
+    /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
+    const int settled = s.place > 0 && d_gt(n->second, outer(f, i->x, s.r2));
+    if (settled && SAP_SHUFFLE) return s; /* else the other teams wait at the barriers */
+    for (int k = lane; k < f->superpackets * SAP_GPU_SUPERPACKET && !settled; k += 32)
+        consider_local(&s, store, f, i, k);
+    join_search(&s, room);
+    return s;
+}
+
+/* 32 rows a group.  out: column 0 squared distance, column 1 address + 1 (0: nobody) and index as two int. */
+KERNEL(NEAR_ITEMS)
+finish_nearest(const GLOBAL double *store, const GLOBAL D *near, const GLOBAL struct sap_gpu_i *i_all,
+               GLOBAL double *out, const struct sap_gpu_force f)
+{
+    SHARED struct near_row found[NEAR_ITEMS];
+    SHARED struct search answer[NEAR_ROWS];
+    LANES_ROOM(struct search, room, NEAR_ITEMS)
+    const int me = local_id(), team = me / 32, lane = me % 32, first = group_id(0) * NEAR_ROWS;
+    found[me] = gather_near(near, &f, first + lane, team);
+    group_barrier();
+    for (int r = team; r < NEAR_ROWS && (SAP_SHUFFLE == 0 || first + r < f.ni); r += NEAR_TEAMS) {
+        const int row = min(first + r, f.ni - 1);
+        const struct sap_gpu_i i = i_particle(i_all, &f, row);
+        struct near_row n = found[row - first];
+        for (int w = 1; w < NEAR_TEAMS; w++) {
+            const struct near_row more = found[w * NEAR_ROWS + row - first];
+            join(&n, more.best, more.second, more.packet);
+        }
+        const struct search s = decide(store, &f, &i, &n, room);
+        if (lane == 0) answer[r] = s;
+    }
+    group_barrier();
+    if (team != 0 || first + lane >= f.ni) return;
+    const struct search s = answer[lane];
+    const size_t at = (size_t)f.first_i + first + lane, rows = f.out_rows;
+    const int sp = s.at / SAP_GPU_SUPERPACKET, a = s.at % SAP_GPU_SUPERPACKET;
+    out[at] = s.r2;
+    ((GLOBAL int2 *)(out + rows))[at] = make_int2(s.place, s.place == 0 ? -1 : tag_at(store, sp, 0, a));
+}

@@ -1,0 +1,338 @@
+/*
+ * force.h - the force kernels of order 4, one text for every precision, shape and kind of device.
+ *
+ * Each group takes one superpacket of j-particles and some i-particles, and
+ * leaves one record of double sums for each; finish.h turns records into
+ * results.  `many`: a lane is an i-particle, and walks the packets one after
+ * the other.  `few`: a lane is a packet.  The same sequence of operations, so
+ * the same bits (physics/gpu_layout.h).
+ *
+ * On GPUs a lane is a thread and j-particles are staged in memory of the group;
+ * on CPUs (SAP_VECTORS) a thread is a group of its own with LANES lanes.
+ */
+#include "device/pairs.h"
+
+/* ------------------------------------------------------------------- many */
+
+#if SAP_VECTORS
+enum { STAGE_PACKETS = SAP_GPU_PACKETS };
+#define MANY_ROOM
+#define MANY_TILE                         NULL
+#define stage_packets(tile, m, sp, first) ((m)->predicted + (size_t)(sp) * (PARTS * SAP_GPU_SUPERPACKET))
+typedef const GLOBAL part *room_pointer;
+#else
+enum { STAGE_PACKETS = 8 /* that `many` holds in memory of the group at a time; cannot change a bit */ };
+#define MANY_ROOM SHARED part tile[PARTS * STAGE_PACKETS * SAP_GPU_PACKET];
+#define MANY_TILE tile
+typedef LOCAL part *room_pointer;
+
+/* Copies STAGE_PACKETS packets from `first` on into memory of the group: [part][element][packet]. */
+SAP_INLINE tile_pointer stage_packets(room_pointer tile, const struct force_memory *m, int sp, int first)
+{
+    const GLOBAL part *from = m->predicted + (size_t)sp * (PARTS * SAP_GPU_SUPERPACKET) + first;
+    enum { N = STAGE_PACKETS * SAP_GPU_PACKET };
+    group_barrier();
+    for (int k = local_id(); k < N * PARTS; k += local_size()) {
+        const int p = k / N, at = k % N;
+        tile[k] = from[p * SAP_GPU_SUPERPACKET + at / STAGE_PACKETS * SAP_GPU_PACKETS + at % STAGE_PACKETS];
+    }
+    group_barrier();
+    return tile;
+}
+#endif
+
+/* The i-particles of a thread. */
+struct many_row {
+    struct i_words i;
+    struct packet_state s;
+    struct near_state near;
+    VD total[SAP_SUMS4];
+    VM coincident;
+};
+
+SAP_INLINE void start_row(const struct force_memory *m, const struct sap_gpu_force *f, int row, struct many_row *r)
+{
+    load_i(0, m->i, f, row, 1, &r->i);
+    start_near(&r->near);
+    r->coincident = vm_set1(0);
+#pragma unroll
+    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = vd_set1(0.0);
+}
+
+/* A packet has been walked. */
+SAP_INLINE void close_packet(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp, int packet,
+                             int row, struct many_row *r)
+{
+#pragma unroll
+    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = vd_add(r->total[q], v_to_d(r->s.sum[q]));
+    if (near & 1) note_near(&r->near, r->s.low, v_set1(W_HUGE), vi_set1(packet));
+    if (!(near & 2)) return;
+    int mask[LANES];
+    vi_put(r->s.mask, mask);
+    for (int lane = 0; lane < LANES; lane++)
+        if (mask[lane] && row + lane < f->ni)
+            note_hits(m, f, row + lane, sp * SAP_GPU_PACKETS + packet, (unsigned)mask[lane]);
+}
+
+SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
+                           int row, const struct many_row *r)
+{
+    D total[LANES];
+    W best[LANES], second[LANES];
+    int packet[LANES];
+    truth coincident[LANES];
+#pragma unroll
+    for (int q = 0; q < SAP_SUMS4; q++) {
+        vd_put(r->total[q], total);
+        for (int lane = 0; lane < LANES; lane++)
+            if (row + lane < f->ni) m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row + lane)] = total[lane];
+    }
+    v_put(r->near.best, best);
+    v_put(r->near.second, second);
+    vi_put(r->near.packet, packet);
+    vm_put(r->coincident, coincident);
+    for (int lane = 0; lane < LANES; lane++) {
+        if (row + lane >= f->ni) continue;
+        if (near & 1) store_near(m, f, sp, row + lane, best[lane], second[lane], packet[lane]);
+        if (zero && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row + lane);
+    }
+}
+
+/* near, zero and ipt (1 or 2: i-particles of a lane) are constants. */
+SAP_INLINE void many(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+                     room_pointer room)
+{
+    enum { PITCH = STAGE_PACKETS * SAP_GPU_PACKET };
+    const int sp = group_id(1), step = local_size() * LANES;
+    const int row0 = group_id(0) * step * ipt + local_id() * LANES;
+    const V eps2 = v_set1(f->eps2);
+    const VM any = vm_set1(!f->skip_own);
+    struct many_row r[2];
+#pragma unroll
+    for (int n = 0; n < ipt; n++) start_row(m, f, row0 + n * step, &r[n]);
+    for (int first = 0; first < SAP_GPU_PACKETS; first += STAGE_PACKETS) {
+        tile_pointer tile = stage_packets(room, m, sp, first);
+        for (int l = 0; l < STAGE_PACKETS; l++) {
+#pragma unroll
+            for (int n = 0; n < ipt; n++) start_packet(&r[n].s);
+#pragma unroll 8
+            for (int e = 0; e < SAP_GPU_PACKET; e++) {
+                struct j_words j;
+                load_j(tile + l, PITCH, e * STAGE_PACKETS, &j);
+#pragma unroll
+                for (int n = 0; n < ipt; n++)
+                    add_pair(near, zero, &r[n].s, &r[n].i, &j, eps2, any, e, &r[n].coincident);
+            }
+#pragma unroll
+            for (int n = 0; n < ipt; n++) close_packet(near, m, f, sp, first + l, row0 + n * step, &r[n]);
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < ipt; n++) store_rows(near, zero, m, f, sp, row0 + n * step, &r[n]);
+}
+
+/* -------------------------------------------------------------------- few */
+
+enum {
+    FEW_COLUMNS = SAP_SUMS4 + !SAP_SHUFFLE, /* packet sums of an i-particle; smallest distances, to exchange them */
+    FEW_PITCH = SAP_GPU_PACKETS + 1         /* of them in memory of the group: no bank twice */
+};
+
+#if SAP_VECTORS
+typedef W *sums_pointer;
+#define FEW_ROOM(ipt)                                                                                                  \
+    W room[(ipt)*FEW_COLUMNS * FEW_PITCH];                                                                             \
+    tile_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
+enum { FEW_LANES = 1 };
+#else
+typedef LOCAL W *sums_pointer;
+#define FEW_ROOM(ipt)                                                                                                  \
+    GROUP_MEMORY(part, tile)                                                                                           \
+    sums_pointer room =                                                                                                \
+        (sums_pointer)(tile + PARTS * SAP_GPU_SUPERPACKET) + local_id() / 32 * ((ipt)*FEW_COLUMNS * FEW_PITCH);        \
+    stage_superpacket(tile, &m, &f);
+enum { FEW_LANES = 32 }; /* threads that share i-particles */
+
+/* A superpacket in memory of the group, [part][1024]: predicted here, or as it was predicted before. */
+SAP_INLINE void stage_superpacket(room_pointer tile, const struct force_memory *m, const struct sap_gpu_force *f)
+{
+    const int sp = group_id(0);
+    for (int a = local_id(); a < SAP_GPU_SUPERPACKET; a += local_size()) {
+        part p[PARTS];
+        if (f->fused) {
+            predict_one(m->store, f, sp, a, p);
+        } else {
+#pragma unroll
+            for (int w = 0; w < PARTS; w++) p[w] = m->predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a];
+        }
+#pragma unroll
+        for (int w = 0; w < PARTS; w++) tile[w * SAP_GPU_SUPERPACKET + a] = p[w];
+    }
+    group_barrier();
+}
+#endif
+
+#if SAP_SHUFFLE
+/* The nearest over the packets, each of which a thread has. */
+SAP_INLINE void join_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, V low)
+{
+    const int lane = local_id() % 32;
+    struct near_state n = {low, v_set1(W_HUGE), low < W_HUGE ? lane : -1};
+    for (int step = 1; step < 32; step *= 2) {
+        const V best = lanes_xor(n.best, step), second = lanes_xor(n.second, step);
+        /* equal distances: both keep their own packet, and `second` says that it is not settled */
+        note_near(&n, best, second, lanes_xor(n.packet, step));
+    }
+    if (lane == 0) store_near(m, f, sp, row, n.best, n.second, n.packet);
+}
+#else
+/* The same, out of a column of smallest distances. */
+SAP_INLINE void walk_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row,
+                          sums_pointer low)
+{
+    W best = W_HUGE, second = W_HUGE;
+    int packet = -1;
+    for (int l = 0; l < SAP_GPU_PACKETS; l++) {
+        const W next = low[l];
+        second = next < best ? best : min(second, next);
+        packet = next < best ? l : packet;
+        best = min(best, next);
+    }
+    store_near(m, f, sp, row, best, second, packet);
+}
+#endif
+
+/* Column k of the packet sums: added in order in double; the last column of an i-particle may be its distances. */
+SAP_INLINE void add_column(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row,
+                           int k, sums_pointer room)
+{
+    const int n = k / FEW_COLUMNS, q = k % FEW_COLUMNS;
+    if (row + n >= f->ni) return;
+    if (q < SAP_SUMS4) {
+        D total = d_set1(0.0);
+#pragma unroll 8
+        for (int l = 0; l < SAP_GPU_PACKETS; l++) total = d_add(total, d_of_w(room[k * FEW_PITCH + l]));
+        m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row + n)] = total;
+    }
+#if !SAP_SHUFFLE
+    if (q == SAP_SUMS4 && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);
+#endif
+}
+
+/* What a lane found beside its sums. */
+SAP_INLINE void note_lanes(int near, int zero, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
+                           int row, int packet, const struct packet_state *s, VM met)
+{
+    int mask[LANES];
+    truth coincident[LANES];
+    if (row >= f->ni) return;
+    vi_put(s->mask, mask);
+    vm_put(met, coincident);
+    for (int lane = 0; lane < LANES; lane++) {
+        if ((near & 2) && mask[lane]) note_hits(m, f, row, sp * SAP_GPU_PACKETS + packet + lane, (unsigned)mask[lane]);
+        if (zero && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row);
+    }
+#if SAP_SHUFFLE
+    if (near & 1) join_near(m, f, sp, row, s->low);
+#endif
+}
+
+/* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1 or 4. */
+SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+                         tile_pointer tile, sums_pointer room, int row)
+{
+    const int sp = group_id(0), mine = local_id() % FEW_LANES;
+    const V eps2 = v_set1(f->eps2);
+    const VM any = vm_set1(!f->skip_own);
+    struct i_words i[4];
+    struct packet_state s[4];
+    int packet = mine;
+#pragma unroll
+    for (int n = 0; n < ipt; n++) load_i(1, m->i, f, row + n, 0, &i[n]);
+    lanes_barrier();
+    do {
+        VM met[4];
+#pragma unroll
+        for (int n = 0; n < ipt; n++) start_packet(&s[n]), met[n] = vm_set1(0);
+#pragma unroll 4
+        for (int e = 0; e < SAP_GPU_PACKET; e++) {
+            struct j_words j;
+            load_lanes_j(tile, SAP_GPU_SUPERPACKET, e * SAP_GPU_PACKETS + packet, &j);
+#pragma unroll
+            for (int n = 0; n < ipt; n++) add_pair(near, zero, &s[n], &i[n], &j, eps2, any, e, &met[n]);
+        }
+#pragma unroll
+        for (int n = 0; n < ipt; n++) {
+            sums_pointer to = room + n * FEW_COLUMNS * FEW_PITCH + packet;
+#pragma unroll
+            for (int q = 0; q < SAP_SUMS4; q++) v_put(s[n].sum[q], to + q * FEW_PITCH);
+            if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[n].low, to + SAP_SUMS4 * FEW_PITCH);
+        }
+#pragma unroll
+        for (int n = 0; n < ipt; n++) note_lanes(near, zero, m, f, sp, row + n, packet, &s[n], met[n]);
+        packet += FEW_LANES * LANES;
+    } while (FEW_LANES * LANES < SAP_GPU_PACKETS && packet < SAP_GPU_PACKETS);
+    lanes_barrier();
+    if (FEW_LANES > 1 && mine < ipt * FEW_COLUMNS) add_column(near, m, f, sp, row, mine, room);
+    for (int k = 0; k < ipt * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
+}
+
+/*
+ * Group number 1 takes rows_per_group rows, a multiple of those that it takes at a time: barriers are met by all.
+ * Where 32 threads need nobody else, those that have no row are done.
+ */
+SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+                    int rows_per_group, tile_pointer tile, sums_pointer room)
+{
+    const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
+    const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;
+    for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn)
+        few_rows(near, zero, ipt, m, f, tile, room, row);
+}
+
+/* --------------------------------------------------------------- instances */
+
+#define SAP_FORCE_ARGUMENTS                                                                                            \
+    const GLOBAL double *store, const GLOBAL part *predicted, const GLOBAL struct sap_gpu_i *i, GLOBAL D *record,      \
+        GLOBAL D *near, GLOBAL struct sap_gpu_hit *hit, GLOBAL int *hit_count,                                         \
+        GLOBAL struct sap_gpu_counters *counters, const struct sap_gpu_force f, const int rows_per_group
+#define SAP_FORCE_MEMORY                                                                                               \
+    {                                                                                                                  \
+        store, predicted, i, record, near, hit, hit_count, counters                                                    \
+    }
+
+#define SAP_MANY(NEAR, ZERO, IPT)                                                                                      \
+    KERNEL(128) NAMED(many##IPT##_n##NEAR##_z##ZERO)(SAP_FORCE_ARGUMENTS)                                              \
+    {                                                                                                                  \
+        const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
+        MANY_ROOM                                                                                                      \
+        many(NEAR, ZERO, IPT, &m, &f, MANY_TILE);                                                                      \
+    }
+#define SAP_FEW(NEAR, ZERO, IPT)                                                                                       \
+    KERNEL(256) NAMED(few##IPT##_n##NEAR##_z##ZERO)(SAP_FORCE_ARGUMENTS GROUP_ARGUMENT)                                \
+    {                                                                                                                  \
+        const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
+        FEW_ROOM(IPT)                                                                                                  \
+        few(NEAR, ZERO, IPT, &m, &f, rows_per_group, tile, room);                                                      \
+    }
+#define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(NEAR, 0, IPT) SHAPE(NEAR, 1, IPT)
+#define SAP_ALL(SHAPE, IPT)                                                                                            \
+    SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)
+
+KERNEL(256) NAMED(predict)(const GLOBAL double *store, GLOBAL part *predicted, const struct sap_gpu_force f)
+{
+    const int a = global_id(), sp = a / SAP_GPU_SUPERPACKET;
+    part p[PARTS];
+    if (sp >= f.superpackets) return;
+    predict_one(store, &f, sp, a % SAP_GPU_SUPERPACKET, p);
+#pragma unroll
+    for (int w = 0; w < PARTS; w++)
+        predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET] = p[w];
+}
+
+SAP_ALL(SAP_MANY, 1)
+SAP_ALL(SAP_FEW, 1)
+#if !SAP_VECTORS /* one i-particle a lane fills the registers of a CPU */
+SAP_ALL(SAP_MANY, 2)
+SAP_ALL(SAP_FEW, 4)
+#endif

@@ -1,0 +1,111 @@
+/* pairs.h - one pair, one packet, and what is noted of neighbours. */
+#ifndef SAP_DEVICE_PAIRS_H
+#define SAP_DEVICE_PAIRS_H
+
+#include "device/working.h"
+
+/* Sums of an i-particle over one packet (LANES i-particles, or packets), and who came near. */
+struct packet_state {
+    V sum[SAP_SUMS4];
+    V low;   /* smallest softened squared distance */
+    VI mask; /* elements within reach */
+};
+
+SAP_INLINE void start_packet(struct packet_state *s)
+{
+#pragma unroll
+    for (int q = 0; q < SAP_SUMS4; q++) s->sum[q] = v_set1(0.0);
+    s->low = v_set1(W_HUGE);
+    s->mask = vi_set1(0);
+}
+
+/*
+ * near: 1 nearest neighbour, 2 list candidates, 3 both, 0 neither.  zero: pairs at zero distance are skipped.
+ * Both are constants where it is inlined.  any: whether pairs of the same index count too.
+ */
+SAP_INLINE void add_pair(int near, int zero, struct packet_state *s, const struct i_words *i, const struct j_words *j,
+                         V eps2, VM any, int element, VM *coincident)
+{
+    V d[3], dv[3];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        d[k] = v_sub(j->x[k], i->x[k]);
+        if (LOW) d[k] = v_add(d[k], v_sub(j->low[k], i->low[k]));
+        dv[k] = v_sub(j->v[k], i->v[k]);
+    }
+    const V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], eps2)));
+    VM keep = vm_or(vi_differ(j->index, i->index), any);
+    const V near2 = v_select(keep, r2, v_set1(W_INFINITY));
+    if (near & 1) s->low = v_min(s->low, near2);
+    if (near & 2)
+        s->mask = vi_or(s->mask, vi_select(v_less(near2, i->reach), vi_set1((int)(1U << element)), vi_set1(0)));
+    if (zero) {
+        const VM met = v_less(r2, v_set1(SAP_COINCIDENT));
+        *coincident = vm_or(*coincident, vm_and(met, keep));
+        keep = vm_and_not(keep, met);
+    }
+    /* the root of infinity is +0: the pair adds nothing */
+    const V seen = zero ? v_select(keep, r2, v_set1(W_INFINITY)) : near2;
+    const V u = ROOT_OF_INFINITY ? v_root(seen) : v_select(keep, v_root(r2), v_set1(0.0));
+    sap_pair4(s->sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->mass, u);
+}
+
+/* The smallest distance of all packets so far, the smallest in the other packets, and its packet. */
+struct near_state {
+    V best, second;
+    VI packet;
+};
+
+SAP_INLINE void start_near(struct near_state *n)
+{
+    n->best = n->second = v_set1(W_HUGE);
+    n->packet = vi_set1(-1);
+}
+
+SAP_INLINE void note_near(struct near_state *n, V best, V second, VI packet)
+{
+    const VM closer = v_less(best, n->best);
+    n->second = v_select(closer, v_min(second, n->best), v_min(n->second, best));
+    n->packet = vi_select(closer, packet, n->packet);
+    n->best = v_select(closer, best, n->best);
+}
+
+/* Where the force kernels read and write. */
+struct force_memory {
+    const GLOBAL double *store;   /* j-store, for the few-i kernels that predict */
+    const GLOBAL part *predicted; /* [superpacket][part][1024] */
+    const GLOBAL struct sap_gpu_i *i;
+    GLOBAL D *record; /* [superpacket][7][room] */
+    GLOBAL D *near;   /* [superpacket][3][room] */
+    GLOBAL struct sap_gpu_hit *hit;
+    GLOBAL int *hit_count; /* by row: candidates */
+    GLOBAL struct sap_gpu_counters *counters;
+};
+
+SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int row, int packet,
+                          unsigned mask)
+{
+    const int at = atomic_add(&m->counters->hits, 1);
+    if (at < f->hit_room) {
+        m->hit[at].row = row;
+        m->hit[at].packet = packet;
+        m->hit[at].mask = mask;
+    }
+    (void)atomic_add(&m->hit_count[row], (int)popcount(mask));
+}
+
+/* Record of superpacket sp and row: column c of `columns`. */
+SAP_INLINE size_t record_at(int sp, int columns, int c, int room, int row)
+{
+    return ((size_t)sp * columns + c) * room + row;
+}
+
+SAP_INLINE void store_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, W best,
+                           W second, int packet)
+{
+    m->near[record_at(sp, 3, 0, f->room_i, row)] = d_of_w(best);
+    m->near[record_at(sp, 3, 1, f->room_i, row)] = d_of_w(second);
+    m->near[record_at(sp, 3, 2, f->room_i, row)] = d_of_int(packet);
+}
+
+#endif

@@ -1,0 +1,28 @@
+#!/bin/sh
+# OpenCL's kernels for GPUs, which share memory of a group, on a CPU: the tests of engines run once more, on these.
+# Prints TAP.
+
+build=${BUILD:-build}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+for name in accuracy bits accum g6_results; do
+    program=$build/test/test_$name
+    if [ ! -x "$program" ]; then
+        echo "ok - test_$name # SKIP it is not built"
+        continue
+    fi
+    SAPPORO_OPENCL_VECTORS=0 SAPPORO_TEST_ENGINES=opencl "$program" >"$work/log" 2>&1
+    status=$?
+    if [ $status != 0 ] || grep -q '^not ok' "$work/log"; then
+        echo "not ok - test_$name"
+        grep -v 'SKIP\|^skip: ' "$work/log" | tail -n 20 | sed 's/^/#   /'
+        failures=$((failures + 1))
+    elif grep '^ok' "$work/log" | grep -qv '# SKIP'; then
+        echo "ok - test_$name"
+    else
+        echo "ok - test_$name # SKIP no OpenCL device"
+    fi
+done
+exit $((failures > 0))
