@@ -1,9 +1,9 @@
 /*
- * force_kernel.h - the CPU kernels of order 4, one text for every path and precision.
+ * force_kernel.h - the CPU kernels, one text for every order, path and precision.
  *
- * Included by force_PRECISION_PATH.c after the operations of the path and with
- * SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend on how many
- * i-particles there are or who shares the work: see lib/arithmetic.h.
+ * Included by force_PRECISION_PATH.c (order 4) and force2_PRECISION_PATH.c (order 2: SAP_ORDER
+ * defined as 2) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
+ * on how many i-particles there are or who shares the work: see lib/arithmetic.h.
  */
 #include <string.h>
 
@@ -19,18 +19,37 @@
 #include "physics/interaction.h"
 #include "physics/predictor.h"
 
-#if defined(SAP_KERNEL_DS)
-enum { LOW = 3, RECORD = 12 }; /* low words of positions; words of a predicted j */
-#else
-enum { LOW = 0, RECORD = 8 };
+#ifndef SAP_ORDER
+#define SAP_ORDER 4
 #endif
 
-/* Words of a predicted j; those of an i-particle are the same without mass and index. */
-enum { JX, JV = 3, JM = 6, JID = 7, JLOW = 8, JWORDS = 8 + LOW };
-enum { IX, IV = 3, ILOW = 6, IWORDS = 6 + LOW };
+/* Low words of positions. */
+#if defined(SAP_KERNEL_DS)
+enum { LOW = 3 };
+#else
+enum { LOW = 0 };
+#endif
+
+/*
+ * Words of a predicted j.  The first KEPT of them make a record of RECORD words; what few forces need lies beside the
+ * packets, by address.  Words of an i-particle are the same without mass and index.
+ */
+#if SAP_ORDER == 2
+enum { SUMS = SAP_SUMS2, VELOCITY = 0 };
+enum { JX, JV = 0, JM = 3, JLOW = 4, KEPT = 4 + LOW, JID = KEPT, JE, JWORDS, RECORD = LOW ? 8 : 4 };
+enum { IX, IV = 0, ILOW = 3, IE = 3 + LOW, IWORDS };
+#else
+enum { SUMS = SAP_SUMS4, VELOCITY = 1 };
+enum { JX, JV = 3, JM = 6, JID = 7, JLOW = 8, KEPT = 8 + LOW, JE = KEPT, JWORDS, RECORD = LOW ? 12 : 8 };
+enum { IX, IV = 3, ILOW = 6, IE = 6 + LOW, IWORDS };
+#endif
 
 /* Packets lie one line further apart than they are long, so that they do not share cache sets. */
 enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
+
+/* Behind the packets: indices if they are in no record, squared softening. */
+enum { TILE = SAP_CPU_SUPERPACKET, AT_INDEX = PACKET_WORDS * SAP_CPU_LANES };
+enum { AT_EPS2 = AT_INDEX + (JID < KEPT ? 0 : TILE) };
 
 enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
 
@@ -53,37 +72,64 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 /* ------------------------------------------------------- the list of variants */
 
+/* The instance that serves a variant: rare ones share those that can do everything. */
+SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
+{
+    const int in_double = sizeof(W) == sizeof(double), wide = in_double && v.wide;
+    const int plain = !v.near && (v.skip_own ? !v.soft : SAP_ORDER == 2 || (!v.zero && !v.soft));
+    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft};
+    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft};
+    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, in_double, v.soft};
+    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0};
+    return (struct sap_variant){v.near, v.zero, 1, 0, 0};
+}
+
+#define VARIANT_KEY(v) ((((v).near * 2 + (v).zero) * 2 + (v).skip_own) * 2 + (v).wide) * 3 + (v).soft
+
 /* Runs F(A, B, variant) with a variant that the compiler sees as a constant. */
-#if defined(SAP_KERNEL_DP)
-#define WIDE_CASES(F, A, B)                                                                                            \
-    case 1:                                                                                                            \
-        F(A, B, ((struct sap_variant){3, 1, 1, 1}));                                                                   \
-        return;                                                                                                        \
-    case 0:                                                                                                            \
-        F(A, B, ((struct sap_variant){3, 1, 0, 1}));                                                                   \
+#define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
+    case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft}));                                                  \
         return;
+#if SAP_ORDER == 2
+#define ORDER_CASES(F, A, B)                                                                                           \
+    CASE(F, A, B, 0, 1, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 0, 0, 0, 0, 1)                                                                                       \
+    CASE(F, A, B, 0, 1, 0, 0, 1)                                                                                       \
+    CASE(F, A, B, 0, 0, 0, 0, 2)                                                                                       \
+    CASE(F, A, B, 0, 1, 0, 0, 2)
 #else
+#define ORDER_CASES(F, A, B)                                                                                           \
+    CASE(F, A, B, 1, 0, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 1, 1, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 2, 0, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 2, 1, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 0, 1, 0, 0)
+#endif
+#if defined(SAP_KERNEL_DP)
+#define WIDE 1
+#define WIDE_CASES(F, A, B)                                                                                            \
+    CASE(F, A, B, 3, 1, 0, 1, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 1, 1, 0)
+#else
+#define WIDE 0
 #define WIDE_CASES(F, A, B)
 #endif
-#define CASE(F, A, B, near, zero, own)                                                                                 \
-    case 100 + near * 4 + zero * 2 + own:                                                                              \
-        F(A, B, ((struct sap_variant){near, zero, own, 0}));                                                           \
-        return
 #define DISPATCH(F, A, B, v)                                                                                           \
-    switch ((v).wide && sizeof(W) == 8 ? (v).skip_own : 100 + (v).near * 4 + (v).zero * 2 + (v).skip_own) {            \
+    const struct sap_variant of = instance_of(v);                                                                      \
+    switch (VARIANT_KEY(of)) {                                                                                         \
+        ORDER_CASES(F, A, B)                                                                                           \
         WIDE_CASES(F, A, B)                                                                                            \
-        CASE(F, A, B, 0, 0, 1);                                                                                        \
-        CASE(F, A, B, 0, 1, 1);                                                                                        \
-        CASE(F, A, B, 1, 0, 1);                                                                                        \
-        CASE(F, A, B, 1, 1, 1);                                                                                        \
-        CASE(F, A, B, 2, 0, 1);                                                                                        \
-        CASE(F, A, B, 2, 1, 1);                                                                                        \
-        CASE(F, A, B, 3, 0, 1);                                                                                        \
-        CASE(F, A, B, 3, 1, 1);                                                                                        \
-        CASE(F, A, B, 0, 0, 0);                                                                                        \
+        CASE(F, A, B, 0, 0, 0, 0, 0)                                                                                   \
+        CASE(F, A, B, 0, 0, 1, 0, 0)                                                                                   \
+        CASE(F, A, B, 0, 1, 1, 0, 0)                                                                                   \
+        CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                   \
+        CASE(F, A, B, 3, 1, 1, 0, 0)                                                                                   \
+        CASE(F, A, B, 3, 1, 0, WIDE, 1)                                                                                \
+        CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
+        CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 0, 0}));                                                                   \
-        return;                                                                                                        \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2}));                                                             \
     }
 
 static void many_i(const struct sap_many_args *a, struct sap_group *g) { DISPATCH(many_tile, a, g, a->variant) }
@@ -121,7 +167,7 @@ SAP_INLINE double scale_of(int q) { return q == SAP_POT ? -SAP_SCALE_POT : SAP_S
 
 static void finish_group(const struct sap_group *g, double (*out)[SAP_SUMS])
 {
-    for (int q = 0; q < SAP_SUMS; q++) {
+    for (int q = 0; q < SUMS; q++) {
         const struct sap_sum_lanes *s = &g->sum[q];
         _Alignas(64) double total[SAP_GROUP_MAX];
         for (int h = 0; h < GROUP; h += D_LANES) {
@@ -142,7 +188,7 @@ static void finish_single(const struct sap_single *s, double *out)
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
         d_store(total + h, sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
     }
-    for (int q = 0; q < SAP_SUMS; q++) out[q] = total[q] * scale_of(q);
+    for (int q = 0; q < SUMS; q++) out[q] = total[q] * scale_of(q);
 }
 
 static struct sap_near near_of(const struct sap_near_lanes *n, int lane)
@@ -195,8 +241,10 @@ static struct sap_near near_single(const struct sap_single *s)
 /* The table of this path and precision. */
 #define SAP_DEFINE_KERNEL(name, few_below)                                                                             \
     extern const struct sap_kernel name;                                                                               \
-    const struct sap_kernel name = {.group = GROUP,                                                                    \
-                                    .tile_bytes = sizeof(W) * PACKET_WORDS * LANES,                                    \
+    const struct sap_kernel name = {.sums = SUMS,                                                                      \
+                                    .group = GROUP,                                                                    \
+                                    .tile_bytes = sizeof(W) * AT_EPS2,                                                 \
+                                    .soft_bytes = sizeof(W) * TILE,                                                    \
                                     .few = few_below,                                                                  \
                                     .predict = predict,                                                                \
                                     .start_group = start_group,                                                        \

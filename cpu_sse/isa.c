@@ -14,9 +14,16 @@
 
 #define TABLE(isa)                                                                                                     \
     extern const struct sap_kernel sap_kernel_sp_##isa, sap_kernel_ds_##isa, sap_kernel_dp_##isa;                      \
-    static const struct sap_kernel *const table_##isa[] = {[SAPPORO_SP] = &sap_kernel_sp_##isa,                        \
-                                                           [SAPPORO_DS] = &sap_kernel_ds_##isa,                        \
-                                                           [SAPPORO_DP] = &sap_kernel_dp_##isa};
+    extern const struct sap_kernel sap_kernel2_sp_##isa, sap_kernel2_ds_##isa, sap_kernel2_dp_##isa,                   \
+        sap_kernel2_fast_##isa;                                                                                        \
+    static const struct sap_kernel *const table_##isa[] = {                                                            \
+        [SAPPORO_SP] = &sap_kernel_sp_##isa,           [SAPPORO_DS] = &sap_kernel_ds_##isa,                            \
+        [SAPPORO_DP] = &sap_kernel_dp_##isa,           [ORDER2] = &sap_kernel2_fast_##isa,                             \
+        [ORDER2 + SAPPORO_SP] = &sap_kernel2_sp_##isa, [ORDER2 + SAPPORO_DS] = &sap_kernel2_ds_##isa,                  \
+        [ORDER2 + SAPPORO_DP] = &sap_kernel2_dp_##isa};
+
+/* Kernels of order 2 come behind those of order 4, the first of them that with fast roots. */
+enum { ORDER2 = SAPPORO_DP + 1 };
 
 /* One table a path that was compiled. */
 TABLE(scalar)
@@ -135,9 +142,11 @@ enum sap_isa sap_isa_best(void)
     return (enum sap_isa)isa;
 }
 
-const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int precision)
+const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precision, int fast)
 {
-    return sap_isa_usable(isa) ? paths[isa].kernels[precision] : NULL;
+    if (!sap_isa_usable(isa)) return NULL;
+    if (order != 2) return paths[isa].kernels[precision];
+    return paths[isa].kernels[fast && precision == SAPPORO_SP ? ORDER2 : ORDER2 + precision];
 }
 
 void sap_isa_brand(char *text, size_t room)

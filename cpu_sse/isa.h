@@ -19,8 +19,11 @@ int sap_isa_usable(enum sap_isa isa);
 /* The fastest usable path. */
 enum sap_isa sap_isa_best(void);
 
-/* The kernel of a path; NULL if it is not usable.  precision is a sapporo_precision (not DEFAULT). */
-const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int precision);
+/*
+ * The kernel of a path; NULL if it is not usable.  order is 2 or 4, precision a sapporo_precision (not DEFAULT); fast
+ * roots are for order 2 in sp alone.
+ */
+const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precision, int fast);
 
 /* The processor's vendor ("AuthenticAMD", "GenuineIntel", ...), or "unknown"; static storage. */
 const char *sap_isa_vendor(void);

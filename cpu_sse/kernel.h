@@ -16,13 +16,13 @@
 
 enum {
     SAP_GROUP_MAX = 32,                      /* most i-particles of a group */
-    SAP_SUMS = 7,                            /* pot, acc[3], jerk[3]: SAP_SUMS4 */
+    SAP_SUMS = 7,                            /* pot, acc[3], jerk[3]: SAP_SUMS4, the most of any order */
     SAP_SUMS_PADDED = 8,                     /* in whole vectors of any path */
     SAP_SORT_MAX = 256,                      /* entries that a kernel sorts faster than qsort */
     SAP_TERMS = 4,                           /* highest derivative used by the predictor */
     SAP_BLOCK = 16,                          /* elements of a packet among which the nearest is told */
     SAP_BLOCKS = SAP_CPU_PACKET / SAP_BLOCK, /* blocks of a packet */
-    SAP_IWORDS = 10                          /* words of an i-particle: x, y, z, v, low parts, spare */
+    SAP_IWORDS = 10                          /* words of an i-particle at most: x, v, low parts, eps2 */
 };
 
 /* The columns of 2,048 consecutive addresses.  derivative[k][(a / 16) * 48 + axis * 16 + a % 16]; NULL: zero. */
@@ -30,6 +30,7 @@ struct sap_columns {
     const double *derivative[SAP_TERMS + 1];
     const double *mass, *time;
     const int32_t *index;
+    const double *eps2; /* squared softening; NULL: none */
 };
 
 /* A candidate for the neighbour list of a lane, or the heading of several. */
@@ -109,6 +110,7 @@ struct sap_variant {
     int zero;     /* 1: eps2 is below SAP_TINY_R2, pairs at zero distance are skipped */
     int skip_own; /* 1: pairs of equal index are skipped */
     int wide;     /* 1: coordinates beyond the range of single precision (dp only) */
+    int soft;     /* 0: eps2 is common; 1: that of each i; 2: each j adds its own */
 };
 
 struct sap_many_args {
@@ -132,11 +134,14 @@ struct sap_few_args {
 struct sap_i {
     const double (*x)[3], (*v)[3];
     const int32_t *index; /* NULL: no index */
+    const double *eps2;   /* common and own together; NULL: all is common */
 };
 
 struct sap_kernel {
+    int sums;          /* pot, acc and, from order 4 on, jerk */
     int group;         /* i-particles that many_i takes at a time */
     size_t tile_bytes; /* of 2,048 predicted j in packet order */
+    size_t soft_bytes; /* that follow where the tile has softening of its own */
     int few;           /* fewer i-particles than this are served better by few_i */
 
     /*

@@ -33,7 +33,7 @@ static void close_superpacket(struct sap_single *s, int packets)
 {
     _Alignas(64) double total[SAP_SUMS_PADDED] = {0};
     for (int l = 0; l < packets; l++)
-        for (int q = 0; q < SAP_SUMS; q++) total[q] += (double)((const W *)s->packet[q])[l];
+        for (int q = 0; q < SUMS; q++) total[q] += (double)((const W *)s->packet[q])[l];
     for (int h = 0; h < SAP_SUMS_PADDED; h += D_LANES) {
         D unit = d_load(s->unit + h), special = d_load(s->special + h), limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
@@ -44,27 +44,22 @@ static void close_superpacket(struct sap_single *s, int packets)
     }
 }
 
-SAP_INLINE int predict_chunk_terms(const struct sap_few_args *a, const int terms, int from, int count,
+SAP_INLINE int predict_chunk_terms(const int terms, const struct sap_few_args *a, int from, int count,
                                    W (*soa)[JWORDS][LANES])
 {
     int far = 0;
-    for (int e = 0; e < count; e++) far |= predict_16(a->columns, terms, a->time, from + e, soa[e]);
+    for (int e = 0; e < count; e++) {
+        far |= predict_16(a->columns, terms, a->time, from + e, soa[e]);
+        copy_index(a->columns, from + e, soa[e][JID]);
+        if (a->variant.soft == 2) copy_eps2(a->columns, from + e, soa[e][JE]);
+    }
     return far;
 }
 
 /* Tells whether any particle lies beyond SAP_FAR (dp only). */
 static int predict_chunk(const struct sap_few_args *a, int from, int count, W (*soa)[JWORDS][LANES])
 {
-    switch (a->terms) {
-    case 1:
-        return predict_chunk_terms(a, 1, from, count, soa);
-    case 2:
-        return predict_chunk_terms(a, 2, from, count, soa);
-    case 3:
-        return predict_chunk_terms(a, 3, from, count, soa);
-    default:
-        return predict_chunk_terms(a, 4, from, count, soa);
-    }
+    WITH_TERMS(a->terms, predict_chunk_terms, a, from, count, soa)
 }
 
 /* A chunk of predicted vectors. */
@@ -75,12 +70,12 @@ struct few_work {
     double eps2;
 };
 
-SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_words *j)
+SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_words *j, const struct sap_variant variant)
 {
     UNROLL
     for (int w = 0; w < JWORDS; w++)
-        if (w != JID) j->word[w] = v_load(&a->soa[e][w][f * V_LANES]);
-    j->index = vi_load((const WI *)(const void *)&a->soa[e][JID][f * V_LANES]);
+        if (w != JID && (w != JE || variant.soft == 2)) j->word[w] = v_load(&a->soa[e][w][f * V_LANES]);
+    if (variant.skip_own) j->index = vi_load((const WI *)(const void *)&a->soa[e][JID][f * V_LANES]);
 }
 
 /* One i-particle against the packets of vector f of a chunk. */
@@ -92,7 +87,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
     for (int e = 0; e < a->count; e++) {
         struct j_words j;
         unsigned bits = 0;
-        load_chunk(a, e, f, &j);
+        load_chunk(a, e, f, &j, variant);
         const V root = pair_root(&j, i, eps2, reach, &p->low, &bits, variant);
         if (TWO_LOOPS)
             u[TWO_LOOPS ? e : 0] = root;
@@ -102,7 +97,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
     }
     for (int e = 0; TWO_LOOPS && e < a->count; e++) {
         struct j_words j;
-        load_chunk(a, e, f, &j);
+        load_chunk(a, e, f, &j, variant);
         pair_sums(&j, i, u[TWO_LOOPS ? e : 0], p->sum);
     }
 }
@@ -129,11 +124,11 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
     UNROLL
     for (int f = 0; f < VECTORS; f++) {
         struct pair_state p;
-        for (int q = 0; q < SAP_SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
+        for (int q = 0; q < SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
         p.low = v_set1(W_HUGE);
         few_packets(a, &i, v_set1(s->reach), f, &p, mask, variant);
-        for (int q = 0; q < SAP_SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
-        if (variant.zero) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
+        for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
+        if (variant.zero && TELLS_ZERO) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
         if (variant.near & SAP_NEAREST) note_single(s, p.low, a->block, f);
     }
     if (variant.near & SAP_LISTS) scan_single_hits(s, mask, a->count, a->first, a->n);

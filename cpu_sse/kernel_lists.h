@@ -7,7 +7,7 @@
 #ifndef SAP_KERNEL_LISTS_H
 #define SAP_KERNEL_LISTS_H
 
-enum { TILE = SAP_CPU_SUPERPACKET, ROW_WORDS = TILE / 32, SUMMARY_WORDS = ROW_WORDS / 32 };
+enum { ROW_WORDS = TILE / 32, SUMMARY_WORDS = ROW_WORDS / 32 };
 
 /*
  * A bit a pair.  Of row r, with k = r % 32, the lanes lie in row k % GROUP, word r / 32, from bit k / GROUP * GROUP
@@ -89,7 +89,7 @@ static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t f
         }
         const double r2 = (double)(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         to[k].address = (first + a[k]) | (r2 < sure ? 0 : SAP_DOUBTFUL);
-        memcpy(&to[k].index, &r[JID], sizeof to[k].index);
+        memcpy(&to[k].index, JID < KEPT ? &r[JID] : &records[AT_INDEX + a[k]], sizeof to[k].index);
     }
 }
 

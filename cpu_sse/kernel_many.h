@@ -9,26 +9,29 @@ struct many_state {
     VB block[NV];
 };
 
-/* One j of the records in all lanes. */
-SAP_INLINE void load_record(const W *r, struct j_words *j)
+/* Element e of packet l in all lanes. */
+SAP_INLINE void load_record(const W *tile, int l, int e, struct j_words *j, const struct sap_variant variant)
 {
-    int32_t index;
+    const W *const r = tile + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)e * RECORD;
     UNROLL
-    for (int w = 0; w < JWORDS; w++)
+    for (int w = 0; w < KEPT; w++)
         if (w != JID) j->word[w] = v_set1((double)r[w]);
-    memcpy(&index, &r[JID], sizeof index);
+    if (variant.soft == 2) j->word[JE] = v_set1((double)tile[AT_EPS2 + e * LANES + l]);
+    if (!variant.skip_own) return;
+    int32_t index;
+    memcpy(&index, JID < KEPT ? &r[JID] : &tile[AT_INDEX + e * LANES + l], sizeof index);
     j->index = vi_set1(index);
 }
 
 /* Elements e0 .. e1-1 of packet l, at most SAP_BLOCK of them if TWO_LOOPS. */
-SAP_INLINE void walk(const W *records, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
+SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                      struct hit_bits *h, const struct sap_variant variant)
 {
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
     for (int e = e0; e < e1; e++) {
         struct j_words j;
         uint32_t hits = 0;
-        load_record(records + (ptrdiff_t)e * RECORD, &j);
+        load_record(tile, l, e, &j, variant);
         UNROLL
         for (int v = 0; v < NV; v++) {
             unsigned bits = 0;
@@ -43,35 +46,37 @@ SAP_INLINE void walk(const W *records, int l, int e0, int e1, const struct many_
     }
     for (int e = e0; TWO_LOOPS && e < e1; e++) {
         struct j_words j;
-        load_record(records + (ptrdiff_t)e * RECORD, &j);
+        load_record(tile, l, e, &j, variant);
         UNROLL
         for (int v = 0; v < NV; v++) pair_sums(&j, &m->i[v], u[TWO_LOOPS ? e - e0 : 0][v], s[v].sum);
     }
 }
 
 /* One packet: float sums, flushed to the running double sums of the superpacket. */
-SAP_INLINE void many_packet(const W *records, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
+SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
 {
     struct pair_state s[NV];
-    const int step = variant.near & SAP_NEAREST || variant.zero || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
+    const int looks = variant.near & SAP_NEAREST || (variant.zero && TELLS_ZERO);
+    const int step = looks || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
-    for (int q = 0; q < SAP_SUMS; q++) s[v].sum[q] = v_set1(0.0);
+    for (int q = 0; q < SUMS; q++) s[v].sum[q] = v_set1(0.0);
     for (int e0 = 0; e0 < count; e0 += step, block++) {
         const int e1 = e0 + step < count ? e0 + step : count;
         UNROLL
         for (int v = 0; v < NV; v++) s[v].low = v_set1(W_HUGE);
-        walk(records, l, e0, e1, m, s, h, variant);
+        walk(tile, l, e0, e1, m, s, h, variant);
         UNROLL
         for (int v = 0; v < NV; v++) {
             if (variant.near & SAP_NEAREST)
                 note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
-            if (variant.zero) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
+            if (variant.zero && TELLS_ZERO)
+                g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
     }
     UNROLL
-    for (int q = 0; q < SAP_SUMS; q++) UNROLL
+    for (int q = 0; q < SUMS; q++) UNROLL
     for (int v = 0; v < NV; v++) UNROLL
     for (int half = 0; half < V_HALVES; half++) {
         D *to = &run[q][v * V_HALVES + half];
@@ -101,20 +106,19 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2
 SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, const struct sap_variant variant)
 {
     struct many_state m;
-    D run[SAP_SUMS][G_HALVES];
+    D run[SUMS][G_HALVES];
     struct hit_bits hits;
     if (variant.near & SAP_LISTS) memset(&hits, 0, sizeof hits);
     load_many(&m, g, a->eps2);
-    for (int q = 0; q < SAP_SUMS; q++)
+    for (int q = 0; q < SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) run[q][h] = d_set1(0.0);
     const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks a tile, 8 a packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
         const int count = (a->n - l + LANES - 1) / LANES;
-        many_packet((const W *)a->records + (ptrdiff_t)l * PACKET_WORDS, l, count, block + l * SAP_BLOCKS, &m, run, g,
-                    &hits, variant);
+        many_packet(a->records, l, count, block + l * SAP_BLOCKS, &m, run, g, &hits, variant);
     }
     if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first);
-    for (int q = 0; q < SAP_SUMS; q++)
+    for (int q = 0; q < SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) {
             struct sap_sum_lanes *s = &g->sum[q];
             D unit = d_load(s->unit + h * D_LANES), special = d_load(s->special + h * D_LANES), limb[SAP_LIMBS];

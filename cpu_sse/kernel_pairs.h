@@ -9,7 +9,7 @@ struct i_words {
 
 /* What a loop over j carries along. */
 struct pair_state {
-    V sum[SAP_SUMS];
+    V sum[SUMS];
     V low; /* smallest squared distance in this block */
 };
 
@@ -28,6 +28,9 @@ SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
 #else
 #define SAP_COINCIDENT SAP_TINY_R2
 #endif
+
+/* Whether pairs at zero distance are told: a particle of order 2 may well meet itself. */
+enum { TELLS_ZERO = SAP_ORDER != 2 };
 
 /* Words of a vector of j, or of one j in all lanes. */
 struct j_words {
@@ -54,10 +57,11 @@ SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2,
     V d[3];
     separation(j, i, d);
     const V d2 = sap_distance2(d[0], d[1], d[2]);
-    const V r2 = v_add(d2, eps2);
+    V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
+    if (variant.soft == 2) r2 = v_add(r2, j->word[JE]);
     VM keep = variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(r2, v_set1(0.0));
     if (variant.near & SAP_LISTS) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
-    if (variant.near & SAP_NEAREST || variant.zero) *low = v_min_where(keep, *low, d2);
+    if (variant.near & SAP_NEAREST || (variant.zero && TELLS_ZERO)) *low = v_min_where(keep, *low, d2);
     if (variant.zero) keep = vm_and(keep, v_nlt(r2, v_set1(SAP_COINCIDENT)));
     return root_of(r2, keep, variant);
 }
@@ -65,11 +69,16 @@ SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2,
 /* Second half: adds its terms. */
 SAP_INLINE void pair_sums(const struct j_words *j, const struct i_words *i, V u, V *sum)
 {
-    V d[3], dv[3];
+    V d[3];
     separation(j, i, d);
+#if SAP_ORDER == 2
+    sap_pair2(sum, d[0], d[1], d[2], j->word[JM], u);
+#else
+    V dv[3];
     UNROLL
     for (int k = 0; k < 3; k++) dv[k] = v_sub(j->word[JV + k], i->word[IV + k]);
     sap_pair4(sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->word[JM], u);
+#endif
 }
 
 /*

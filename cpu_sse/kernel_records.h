@@ -2,33 +2,80 @@
 #ifndef SAP_KERNEL_RECORDS_H
 #define SAP_KERNEL_RECORDS_H
 
-/* Predicts 16 consecutive addresses: out[word][lane]; the index goes to out[JID] as bits. */
+/* The indices of 16 consecutive addresses, as bits. */
+SAP_INLINE void copy_index(const struct sap_columns *c, int block, W *to)
+{
+#if defined(SAP_KERNEL_DP)
+    for (int l = 0; l < LANES; l++) { /* an index fills both halves of its word */
+        const uint64_t id = (uint32_t)c->index[block * LANES + l];
+        const uint64_t twice = id << 32 | id;
+        memcpy(&to[l], &twice, sizeof twice);
+    }
+#else
+    memcpy(to, c->index + block * LANES, LANES * sizeof *to);
+#endif
+}
+
+/* 16 doubles in the working type. */
+SAP_INLINE void narrow(const double *from, W *to)
+{
+    for (int f = 0; f < VECTORS; f++) {
+        D x[V_HALVES];
+        for (int h = 0; h < V_HALVES; h++) x[h] = d_load(from + (f * V_HALVES + h) * D_LANES);
+#if defined(SAP_KERNEL_DP)
+        d_store(to + f * V_LANES, x[0]);
+#else
+        f_store(to + f * V_LANES, f_from_d(x));
+#endif
+    }
+}
+
+/* Their squared softening. */
+SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
+{
+    if (c->eps2)
+        narrow(c->eps2 + (ptrdiff_t)block * LANES, to);
+    else
+        memset(to, 0, LANES * sizeof *to);
+}
+
+/* Lanes d D_LANES ... of 16 consecutive addresses, along one axis, at `time`.  Order 2 predicts nothing. */
+SAP_INLINE void predict_lanes(const struct sap_columns *c, const int terms, double time, ptrdiff_t block, int axis,
+                              int d, D *x, D *v)
+{
+    const ptrdiff_t at = (block * 3 + axis) * LANES + d * D_LANES;
+#if SAP_ORDER == 2
+    (void)terms;
+    (void)time;
+    *x = *v = d_load(c->derivative[0] + at);
+#else
+    const D dt = d_sub(d_set1(time), d_load(c->time + block * LANES + d * D_LANES));
+    D series[SAP_TERMS + 1];
+    for (int k = 0; k <= terms; k++) series[k] = d_load(c->derivative[k] + at);
+    sap_predict(terms, series, dt, x, v);
+#endif
+}
+
+/* Predicts 16 consecutive addresses: out[word][lane], all words but index and softening. */
 SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
 {
     D far = d_set1(0.0); /* largest square of a coordinate, where it matters */
-    D dt[D_VECTORS];
-    for (int h = 0; h < D_VECTORS; h++) dt[h] = d_sub(d_set1(time), d_load(c->time + block * LANES + h * D_LANES));
     UNROLL
     for (int axis = 0; axis < 3; axis++) {
-        const ptrdiff_t at = (ptrdiff_t)block * 3 * LANES + axis * LANES;
         UNROLL
         for (int f = 0; f < VECTORS; f++) {
             D x[V_HALVES], v[V_HALVES];
             UNROLL
-            for (int h = 0; h < V_HALVES; h++) {
-                const int d = f * V_HALVES + h;
-                D series[SAP_TERMS + 1];
-                for (int k = 0; k <= terms; k++) series[k] = d_load(c->derivative[k] + at + d * D_LANES);
-                sap_predict(terms, series, dt[d], &x[h], &v[h]);
-            }
+            for (int h = 0; h < V_HALVES; h++)
+                predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, &x[h], &v[h]);
 #if defined(SAP_KERNEL_DP)
             far = d_max(far, d_mul(x[0], x[0]));
             d_store(&out[JX + axis][f * V_LANES], x[0]);
-            d_store(&out[JV + axis][f * V_LANES], v[0]);
+            if (VELOCITY) d_store(&out[JV + axis][f * V_LANES], v[0]);
 #else
             const F high = f_from_d(x);
             f_store(&out[JX + axis][f * V_LANES], high);
-            f_store(&out[JV + axis][f * V_LANES], f_from_d(v));
+            if (VELOCITY) f_store(&out[JV + axis][f * V_LANES], f_from_d(v));
 #if defined(SAP_KERNEL_DS)
             D low[V_HALVES];
             for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(x[h], d_from_f(high, h));
@@ -37,34 +84,36 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
 #endif
         }
     }
-    for (int f = 0; f < VECTORS; f++) {
-        D m[V_HALVES];
-        for (int h = 0; h < V_HALVES; h++) m[h] = d_load(c->mass + block * LANES + (f * V_HALVES + h) * D_LANES);
-#if defined(SAP_KERNEL_DP)
-        d_store(&out[JM][f * V_LANES], m[0]);
-#else
-        f_store(&out[JM][f * V_LANES], f_from_d(m));
-#endif
-    }
-#if defined(SAP_KERNEL_DP)
-    for (int l = 0; l < LANES; l++) { /* an index fills both halves of its word */
-        const uint64_t id = (uint32_t)c->index[block * LANES + l];
-        const uint64_t twice = id << 32 | id;
-        memcpy(&out[JID][l], &twice, sizeof twice);
-    }
-#else
-    memcpy(out[JID], c->index + block * LANES, sizeof out[JID]);
-#endif
+    narrow(c->mass + (ptrdiff_t)block * LANES, out[JM]);
     return dm_any(d_ge(far, d_set1(SAP_FAR * SAP_FAR)));
 }
 
-SAP_INLINE int predict_terms(const struct sap_columns *c, const int terms, double time, int n, W *records)
+/* Returns F(terms, A, B, C, D) with a number of terms that the compiler sees as a constant. */
+#if SAP_ORDER == 2
+#define WITH_TERMS(terms, F, A, B, C, D) return F(0 * (terms), A, B, C, D);
+#else
+#define WITH_TERMS(terms, F, A, B, C, D)                                                                               \
+    switch (terms) {                                                                                                   \
+    case 1:                                                                                                            \
+        return F(1, A, B, C, D);                                                                                       \
+    case 2:                                                                                                            \
+        return F(2, A, B, C, D);                                                                                       \
+    case 3:                                                                                                            \
+        return F(3, A, B, C, D);                                                                                       \
+    default:                                                                                                           \
+        return F(4, A, B, C, D);                                                                                       \
+    }
+#endif
+
+SAP_INLINE int predict_terms(const int terms, const struct sap_columns *c, double time, int n, W *records)
 {
     _Alignas(64) W soa[RECORD][LANES];
     int far = 0;
     memset(soa, 0, sizeof soa);
     for (int block = 0; block * LANES < n; block++) {
         far |= predict_16(c, terms, time, block, soa);
+        copy_index(c, block, JID < KEPT ? soa[JID % RECORD] : records + AT_INDEX + (ptrdiff_t)block * LANES);
+        if (c->eps2) copy_eps2(c, block, records + AT_EPS2 + (ptrdiff_t)block * LANES);
         for (int l = 0; l < LANES; l++) {
             W *to = records + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)block * RECORD;
             UNROLL
@@ -74,19 +123,8 @@ SAP_INLINE int predict_terms(const struct sap_columns *c, const int terms, doubl
     return far;
 }
 
-static int predict(const struct sap_columns *c, int terms, double time, int n, void *records)
-{
-    switch (terms) {
-    case 1:
-        return predict_terms(c, 1, time, n, records);
-    case 2:
-        return predict_terms(c, 2, time, n, records);
-    case 3:
-        return predict_terms(c, 3, time, n, records);
-    default:
-        return predict_terms(c, 4, time, n, records);
-    }
-}
+static int predict(const struct sap_columns *c, int terms, double time, int n,
+                   void *records){WITH_TERMS(terms, predict_terms, c, time, n, records)}
 
 SAP_INLINE const W *record_of(const void *records, int a)
 {
@@ -116,8 +154,9 @@ static void split_i(const struct sap_i *i, int k, W *words)
         const W high = (W)i->x[k][axis];
         words[IX + axis] = high;
         if (LOW) words[(ILOW + axis) % SAP_IWORDS] = (W)(i->x[k][axis] - (double)high);
-        words[IV + axis] = (W)i->v[k][axis];
+        if (VELOCITY) words[IV + axis] = (W)i->v[k][axis];
     }
+    words[IE] = i->eps2 ? (W)i->eps2[k] : 0;
 }
 
 static void start_group(struct sap_group *g, const struct sap_i *i, int from, int n)
@@ -136,7 +175,7 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
         ((int32_t *)g->index)[lane] = index;
 #endif
     }
-    for (int q = 0; q < SAP_SUMS; q++) {
+    for (int q = 0; q < SUMS; q++) {
         struct sap_sum_lanes *s = &g->sum[q];
         for (int lane = 0; lane < GROUP; lane++) s->unit[lane] = SAP_UNIT_MIN, s->special[lane] = 0.0;
         memset(s->limb, 0, sizeof s->limb);

@@ -17,7 +17,14 @@ typedef int32_t WI;
 
 enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 
-#define SAP_ROOT_SCALE (SAP_SEED_BITS > 12 ? 2.0 : 1.0)
+/* SAP_KERNEL_FAST: roots are left at their seeds. */
+#if defined(SAP_KERNEL_FAST)
+#define SAP_ROOT_STEP 0
+#else
+#define SAP_ROOT_STEP 1
+#endif
+
+#define SAP_ROOT_SCALE (SAP_ROOT_STEP && SAP_SEED_BITS > 12 ? 2.0 : 1.0)
 #define W_HUGE         FLT_MAX
 
 #define v_set1       f_set1
@@ -53,6 +60,7 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 SAP_INLINE V v_root(V r2)
 {
     const V y = f_rsqrt_seed(r2);
+    if (!SAP_ROOT_STEP) return y;
     if (SAP_SEED_BITS >= 24) return f_add(y, y);
     if (SAP_SEED_BITS > 12) return f_mul(y, f_fnma(f_mul(r2, y), y, f_set1(3.0)));
     const V e = f_fnma(f_mul(r2, y), y, f_set1(1.0));

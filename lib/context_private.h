@@ -43,6 +43,8 @@ struct sapporo_job {
     double (*x)[3], (*v)[3]; /* [room], like all below */
     int32_t *index;
     double *h2;
+    double *eps2_i;     /* common and own together; NULL unless needed */
+    int velocities;     /* this is no force of order 2: v and jerk have a meaning */
     unsigned char *bad; /* i-particles that are not finite */
     int nbad;
     unsigned useful; /* sap_extra that can be asked for: no lists without a radius */

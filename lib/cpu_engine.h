@@ -12,6 +12,7 @@ struct sap_device_set {
     const struct sap_kernel *kernel;
     enum sap_isa isa;
     int precision;
+    int fast; /* roots */
     int threads;
 };
 
@@ -22,6 +23,7 @@ struct sap_predicted {
     uint64_t version; /* of the tile in the host's copy; 0: nothing valid */
     int n;            /* addresses from the first of the tile that were predicted */
     int far;          /* some of them lie beyond SAP_FAR */
+    int soft;         /* there is room for softening of their own */
 };
 
 struct sap_store {

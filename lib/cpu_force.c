@@ -38,8 +38,19 @@ static int all_valid(const struct sap_store *store, const struct sap_force *f, i
     return 1;
 }
 
-/* Whether roots may need seeds in double: the tiles tell about their own particles. */
-static int far_away(const struct sap_force *f) { return f->request.far || f->request.eps2 > SAP_FAR * SAP_FAR; }
+/* What softening asks of the kernels.  Roots may need seeds in double: the tiles tell about their own particles. */
+static void plan_softening(struct sap_variant *v, const struct sap_store *store, const struct sap_force_request *r)
+{
+    double least = r->eps2, most = store->host->soft;
+    for (int i = 0; i < r->ni && r->eps2_i; i++)
+        if (i == 0 || r->eps2_i[i] < least) least = r->eps2_i[i];
+    for (int i = 0; i < r->ni && r->eps2_i; i++)
+        if (r->eps2_i[i] > most) most = r->eps2_i[i];
+    if (r->eps2 > most) most = r->eps2;
+    v->zero = least < SAP_TINY_R2;
+    v->wide = r->far || most > SAP_FAR * SAP_FAR;
+    v->soft = !r->eps2_i ? 0 : store->host->soft > 0 ? 2 : 1;
+}
 
 static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_force *f, unsigned extra)
 {
@@ -49,11 +60,10 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->force = f;
     p->kernel = store->devices->kernel;
     p->extra = extra;
-    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL};
+    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i};
+    plan_softening(&p->variant, store, r);
     p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
-    p->variant.zero = r->eps2 < SAP_TINY_R2;
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
-    p->variant.wide = far_away(f);
     p->tiles = (f->nj + TILE - 1) / TILE;
     p->few = r->ni < (all_valid(store, f, p->tiles) ? p->kernel->few / 2 : p->kernel->few);
     p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
@@ -81,6 +91,7 @@ void sap_plan_run_many(const struct sap_plan *p, struct sap_group *g, int from, 
                                      .eps2 = p->force->request.eps2,
                                      .variant = variant};
         if (p->store->predicted[t].far) args.variant.wide = 1;
+        if (args.variant.soft == 2 && !c.eps2) args.variant.soft = 1;
         p->kernel->many_i(&args, g);
     }
 }

@@ -17,6 +17,7 @@ const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int til
     c->mass = s->mass + at;
     c->time = s->time + at;
     c->index = s->index + at;
+    c->eps2 = s->eps2 ? s->eps2 + at : NULL;
     *terms = s->terms;
     return c;
 }
@@ -33,9 +34,14 @@ static int reserve_tiles(struct sap_store *store, int tiles)
     for (int t = 0; t < tiles; t++) {
         struct sap_columns c;
         int terms;
-        if (store->predicted[t].records || !sap_cpu_columns(store, t, &c, &terms)) continue;
-        store->predicted[t].records = aligned_alloc(64, (store->devices->kernel->tile_bytes + 63) / 64 * 64);
-        if (!store->predicted[t].records) return SAPPORO_ERR_MEMORY;
+        struct sap_predicted *const p = &store->predicted[t];
+        if (!sap_cpu_columns(store, t, &c, &terms) || (p->records && p->soft >= (c.eps2 != NULL))) continue;
+        const struct sap_kernel *const k = store->devices->kernel;
+        free(p->records);
+        p->version = 0;
+        p->soft = c.eps2 != NULL;
+        p->records = aligned_alloc(64, (k->tile_bytes + (p->soft ? k->soft_bytes : 0) + 63) / 64 * 64);
+        if (!p->records) return SAPPORO_ERR_MEMORY;
     }
     return SAPPORO_OK;
 }

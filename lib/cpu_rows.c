@@ -40,7 +40,7 @@ struct row {
 static void store_row(const struct sap_plan *p, int i, const struct row *row)
 {
     struct sap_force *f = p->force;
-    for (int q = 0; q < SAP_SUMS; q++) f->sum[i][q] = sap_accum_round(&row->sum[q]) * p->kernel->scale[q];
+    for (int q = 0; q < p->kernel->sums; q++) f->sum[i][q] = sap_accum_round(&row->sum[q]) * p->kernel->scale[q];
     if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum[i], row->sum, sizeof row->sum);
 }
 
@@ -48,11 +48,11 @@ static void store_row(const struct sap_plan *p, int i, const struct row *row)
 static void merge_group(const struct sap_plan *p, struct sap_group *const *g, int lane, struct row *row)
 {
     row->near = p->kernel->near_group(g[0], lane);
-    for (int q = 0; q < SAP_SUMS; q++) row->sum[q] = lane_accum(&g[0]->sum[q], lane);
+    for (int q = 0; q < p->kernel->sums; q++) row->sum[q] = lane_accum(&g[0]->sum[q], lane);
     for (int r = 1; r < p->ranges; r++) {
         const struct sap_near near = p->kernel->near_group(g[r], lane);
         merge_near(&row->near, &near);
-        for (int q = 0; q < SAP_SUMS; q++) {
+        for (int q = 0; q < p->kernel->sums; q++) {
             const struct sap_accum a = lane_accum(&g[r]->sum[q], lane);
             sap_accum_merge(&row->sum[q], &a);
         }
@@ -205,13 +205,13 @@ int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *cons
     double r2, reach;
     int ok = 1;
     row.near = p->kernel->near_single(s[0]);
-    for (int q = 0; q < SAP_SUMS; q++) row.sum[q] = single_accum(s[0], q);
+    for (int q = 0; q < p->kernel->sums; q++) row.sum[q] = single_accum(s[0], q);
     for (int r = 0; r < p->ranges; r++) {
         if (s[r]->coincident) note_coincident(p, i);
         if (r == 0) continue;
         const struct sap_near near = p->kernel->near_single(s[r]);
         merge_near(&row.near, &near);
-        for (int q = 0; q < SAP_SUMS; q++) {
+        for (int q = 0; q < p->kernel->sums; q++) {
             const struct sap_accum a = single_accum(s[r], q);
             sap_accum_merge(&row.sum[q], &a);
         }

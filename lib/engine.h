@@ -34,6 +34,12 @@ enum sap_pair_rule {
     SAP_PAIRS_OUTSIDE   /* not those within h of i, which make its list (regular force of Ahmad-Cohen schemes) */
 };
 
+/* Softening beyond the common one. */
+enum sap_soft {
+    SAP_SOFT_I = 1, /* of each i-particle */
+    SAP_SOFT_J = 2  /* of each j-particle */
+};
+
 /* Outputs beyond the sums. */
 enum sap_extra {
     SAP_EXTRA_NEAREST = SAPPORO_WANT_NEAREST,
@@ -47,12 +53,13 @@ enum sap_extra {
  */
 struct sap_force_request {
     int nj, ni;
-    double time;             /* to which j-particles are predicted */
+    double time;             /* to which j-particles are predicted; 0 in order 2, which does not predict */
     const double (*x)[3];    /* [ni] */
     const double (*v)[3];    /* [ni] */
     const int32_t *index;    /* [ni], or NULL */
     const double *h2;        /* [ni] squared radii >= 0, or NULL: no lists */
     double eps2;             /* squared softening, common */
+    const double *eps2_i;    /* [ni] that and the i-particle's own together, NULL: all is common; needs SAP_SOFT_I */
     int far;                 /* 1: some coordinate is beyond SAP_FAR */
     enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index */
     unsigned extra;          /* sap_extra: to be computed at once */
@@ -89,6 +96,7 @@ struct sap_store_ops {
 };
 
 struct sap_force_ops {
+    unsigned softening; /* sap_soft that it can do */
     /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
     /*

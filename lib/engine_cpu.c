@@ -35,8 +35,8 @@ static int describe(int number, sapporo_device *device)
 static int engine_open(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room)
 {
     *devices = NULL;
-    if (settings->order != 4) {
-        (void)snprintf(why, room, "order %d is not in this version of the CPU engine (order 4 is)", settings->order);
+    if (settings->order != 4 && settings->order != 2) {
+        (void)snprintf(why, room, "order %d is not in this version of the CPU engine (2 and 4 are)", settings->order);
         return SAPPORO_ERR_UNSUPPORTED;
     }
     int isa = (int)sap_isa_best();
@@ -50,7 +50,8 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
     if (!d) return SAPPORO_ERR_MEMORY;
     d->isa = (enum sap_isa)isa;
     d->precision = (int)settings->precision;
-    d->kernel = sap_isa_kernel(d->isa, d->precision);
+    d->fast = settings->order == 2 && settings->precision == SAPPORO_SP && settings->root == SAPPORO_ROOT_FAST;
+    d->kernel = sap_isa_kernel(d->isa, settings->order, d->precision, d->fast);
     d->threads = settings->threads > 0 ? settings->threads : sap_threads_default();
     *devices = d;
     return SAPPORO_OK;
@@ -63,8 +64,8 @@ static void kind(const struct sap_device_set *devices, char *text, size_t room)
 {
     const char *vendor = "any";
     if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
-    (void)snprintf(text, room, "cpu %s %s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
-                   vendor);
+    (void)snprintf(text, room, "cpu %s %s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
+                   devices->fast ? " fast" : "", vendor);
 }
 
 static int threads(const struct sap_device_set *devices) { return devices->threads; }
@@ -195,8 +196,14 @@ static int list(struct sap_force *f, int i, const int32_t **entries, int *n)
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .memory = store_memory};
 
-static const struct sap_force_ops force_ops = {
-    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
+static const struct sap_force_ops force_ops = {.softening = SAP_SOFT_I | SAP_SOFT_J,
+                                               .begin = begin,
+                                               .extra = extra,
+                                               .have = have,
+                                               .done = done,
+                                               .end = end,
+                                               .list = list,
+                                               .drop = drop};
 
 const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .name = "cpu",

@@ -76,14 +76,15 @@ static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
 static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int n, struct sap_rows_found *found)
 {
     copy_column((char *)j->x, &r->x, first, n, sizeof j->x[0]);
-    copy_column((char *)j->v, &r->v, first, n, sizeof j->v[0]);
+    if (j->velocities) copy_column((char *)j->v, &r->v, first, n, sizeof j->v[0]);
     copy_column((char *)j->index, &r->index, first, n, sizeof j->index[0]);
     memset(j->bad + first, 0, (size_t)n);
     if (r->h2.base) {
         copy_column((char *)j->h2, &r->h2, first, n, sizeof j->h2[0]);
         judge_h2(j->h2 + first, n, found);
     }
-    if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !any_carry(j->v[first], 3 * (size_t)n, if_not_finite))
+    if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) &&
+        !(j->velocities && any_carry(j->v[first], 3 * (size_t)n, if_not_finite)))
         return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }
@@ -199,7 +200,7 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     const ptrdiff_t row = out->sum_row, column = out->sum_column;
     const double *const from = out->sum + first * row;
     pair carry = write_pot(r->pot ? r->pot + first : NULL, from, row, n);
-    for (int q = 0; q < 2; q++) { /* acc, jerk */
+    for (int q = 0; q < (j->velocities ? 2 : 1); q++) { /* acc, jerk */
         double(*const to)[3] = q == 0 ? r->acc : r->jerk;
         const double *const three = from + (1 + 3 * q) * column;
         carry |= to && row == 1 ? write_columns(to + first, three, column, n)
@@ -216,7 +217,7 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
 static int first_not_finite(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
 {
     for (int i = from; i < to; i++)
-        for (int q = 0; q < 7 && !j->bad[i]; q++)
+        for (int q = 0; q < (j->velocities ? 7 : 4) && !j->bad[i]; q++)
             if (any_carry(&out->sum[i * out->sum_row + q * out->sum_column], 1, if_not_finite)) return i;
     return -1;
 }

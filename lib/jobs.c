@@ -25,6 +25,7 @@ static void free_job(sapporo *c, sapporo_job *j)
     free(j->v);
     free(j->index);
     free(j->h2);
+    free(j->eps2_i);
     free(j->bad);
     free(j);
 }
@@ -52,9 +53,11 @@ static int reserve(sapporo_job *j, int ni)
     free(j->v);
     free(j->index);
     free(j->h2);
+    free(j->eps2_i);
     free(j->bad);
+    j->eps2_i = NULL;
     j->x = malloc(n * sizeof *j->x);
-    j->v = malloc(n * sizeof *j->v);
+    j->v = calloc(n, sizeof *j->v); /* order 2 never writes them */
     j->index = malloc(n * sizeof *j->index);
     j->h2 = malloc(n * sizeof *j->h2);
     j->bad = malloc(n);
@@ -78,6 +81,7 @@ static sapporo_job *new_job(sapporo *c, int ni)
     if (c->jobs) c->jobs->previous = j;
     c->jobs = j;
     j->ni = ni;
+    j->velocities = c->settings.order != 2;
     j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
     return j;
 }
@@ -146,7 +150,28 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
-    if (r->eps2_i.base) return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "softening of i-particles is not in this version");
+    const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0);
+    if (need & ~c->engine->force->softening)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                        "softening of each particle is not in this version of the %s engine", c->engine->name);
+    return SAPPORO_OK;
+}
+
+/* Squared softening of each i-particle with the common one, if any particle has its own. */
+static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **eps2_i)
+{
+    *eps2_i = NULL;
+    if (!r->eps2_i.base && c->host.soft == 0) return SAPPORO_OK;
+    if (!j->eps2_i && !(j->eps2_i = malloc((size_t)j->room * sizeof *j->eps2_i)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+    for (int i = 0; i < r->ni; i++) {
+        double own = 0;
+        if (r->eps2_i.base) memcpy(&own, sap_column_at(&r->eps2_i, i, sizeof own), sizeof own);
+        if (!(own >= 0 && isfinite(own)))
+            return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2_i of i-particle %d is %g", i, own);
+        j->eps2_i[i] = r->eps2 + own;
+    }
+    *eps2_i = j->eps2_i;
     return SAPPORO_OK;
 }
 
@@ -160,8 +185,14 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
     return want & j->useful;
 }
 
+/* Order 2 predicts nothing: its forces do not know the time. */
+static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c->time; }
+
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
 {
+    const double *eps2_i;
+    int status = copy_softening(c, j, r, &eps2_i);
+    if (status) return status;
     const struct sap_rows_found found = sap_rows_copy(j, r);
     j->nbad = found.bad;
     if (found.wide && c->settings.precision != SAPPORO_DP)
@@ -175,23 +206,24 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
     const struct sap_force_request request = {.nj = r->nj,
                                               .ni = r->ni,
-                                              .time = c->time,
+                                              .time = time_of(c),
                                               .x = (const double(*)[3])j->x,
                                               .v = (const double(*)[3])j->v,
                                               .index = j->index,
                                               .h2 = j->h2,
                                               .eps2 = r->eps2,
+                                              .eps2_i = eps2_i,
                                               .far = found.far,
                                               .rule = r->index.base ? SAP_PAIRS_SKIP_OWN : SAP_PAIRS_ALL,
                                               .extra = wanted_now(c, j, r->want)};
-    j->time = c->time;
+    j->time = request.time;
     j->nj = r->nj;
     j->eps2 = r->eps2;
     j->rule = request.rule;
     if (!(c->notes.warned >> SAP_WARN_EMPTY_SLOT & 1) && holes_below(c, r->nj))
         sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
                       "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
-    const int status = c->engine->force->begin(c->store, &request, &j->force);
+    status = c->engine->force->begin(c->store, &request, &j->force);
     if (status) return sap_engine_failed(c, status, "force of %d on %d particles", r->nj, r->ni);
     if (j->useful & ~c->engine->force->have(j->force)) {
         j->needs_store = 1;
@@ -322,9 +354,12 @@ int sapporo_force_end(sapporo_job *j, int ni, const sapporo_result *result)
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     int status;
-    if (ni < 0 || ni > j->ni)
+    if (ni < 0 || ni > j->ni) {
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
-    else
+    } else if (r.jerk && !j->velocities) {
+        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order 2 have no jerk");
+        sap_rows_write_failed(ni, &r);
+    } else
         status = deliver(c, j, ni, &r);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

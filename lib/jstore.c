@@ -59,6 +59,7 @@ static void discard(struct sap_segment *s)
     if (s->whole) unmap_huge_page(s->whole);
     free(s->mass);
     free(s->time);
+    free(s->eps2);
     free(s->index);
     free(s->occupied);
     free(s->changed);
@@ -69,6 +70,8 @@ static void discard(struct sap_segment *s)
 static void retire(struct sap_segment *s)
 {
     if (!s) return;
+    free(s->eps2);
+    s->eps2 = NULL;
     for (int k = 2; k <= s->terms; k++) {
         s->spare[k] = s->derivative[k];
         s->derivative[k] = NULL;
@@ -268,6 +271,19 @@ void sap_jstore_finish(struct sap_jstore *store)
     store->open = 0;
 }
 
+int sap_jstore_reserve_eps2(struct sap_jstore *store, int address, double eps2)
+{
+    struct sap_segment *s = store->segment[address / SAP_SEGMENT];
+    if (!s->eps2) {
+        s->eps2 = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
+        if (!s->eps2) return -1;
+        memset(s->eps2, 0, SAP_SEGMENT * sizeof(double));
+        store->bytes += SAP_SEGMENT * sizeof(double);
+    }
+    if (eps2 > store->soft) store->soft = eps2;
+    return 0;
+}
+
 static inline void put_column(double *column, const double *x)
 {
     column[0] = x[0];
@@ -288,6 +304,7 @@ void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *p)
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
+    if (s->eps2) s->eps2[in] = p->eps2;
 }
 
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)
@@ -328,6 +345,12 @@ void sap_jstore_get(const struct sap_jstore *store, int address, double (*deriva
     *mass = s->mass[in];
     *time = s->time[in];
     *index = s->index[in];
+}
+
+double sap_jstore_eps2(const struct sap_jstore *store, int address)
+{
+    const struct sap_segment *s = sap_jstore_segment(store, address);
+    return s->eps2 ? s->eps2[address % SAP_SEGMENT] : 0;
 }
 
 /* ----------------------------------------------------------------- changes */

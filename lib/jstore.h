@@ -29,6 +29,7 @@ enum {
 struct sap_segment {
     double *derivative[SAP_DERIVATIVES]; /* NULL: zero for all addresses of the segment; no gaps below `terms` */
     double *mass, *time;
+    double *eps2; /* NULL: zero for all */
     int32_t *index;
     uint16_t *occupied;                     /* bit a % 16 of word a / 16 */
     uint16_t *changed;                      /* the same: set since its changes were taken */
@@ -48,6 +49,7 @@ struct sap_jstore {
     int count;        /* addresses that hold a particle */
     int far;          /* 1: some coordinate was ever beyond SAP_FAR */
     int open;         /* tile (address / 2,048) + 1 whose empty places are not set yet; 0: none */
+    double soft;      /* the largest eps2 that was ever stored; 0: there are no such columns */
     uint64_t version; /* rises with every change */
     uint64_t cleared; /* version when all particles were cleared last, 0: never */
     size_t bytes;     /* memory in use */
@@ -56,7 +58,7 @@ struct sap_jstore {
 /* A particle on its way: pointers to double[3], NULL for zero. */
 struct sap_jparticle {
     const double *derivative[SAP_DERIVATIVES];
-    double mass, time;
+    double mass, time, eps2;
     int32_t index;
 };
 
@@ -69,7 +71,7 @@ void sap_jstore_trim(void);
 /* A particle that waits to be stored. */
 struct sap_staged {
     double derivative[SAP_DERIVATIVES][3];
-    double mass, time;
+    double mass, time, eps2;
     int32_t address, index;
 };
 
@@ -85,6 +87,8 @@ int sap_jstore_reserve(struct sap_jstore *store, int address, int terms);
  */
 int sap_jstore_open(struct sap_jstore *store, int address, int terms);
 void sap_jstore_finish(struct sap_jstore *store);
+/* Makes room for softening up to eps2 > 0 where room has been made for a particle; 0, or -1 if memory is short. */
+int sap_jstore_reserve_eps2(struct sap_jstore *store, int address, double eps2);
 
 /* Stores a particle where room has been made. */
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle);
@@ -101,6 +105,9 @@ int sap_jstore_has(const struct sap_jstore *store, int address);
 /* Copies out what is stored: derivative[k][axis]; the address must hold a particle. */
 void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
                     int32_t *index);
+
+/* Its squared softening. */
+double sap_jstore_eps2(const struct sap_jstore *store, int address);
 
 /* Bytes of a segment with derivatives up to `terms`. */
 size_t sap_jstore_segment_bytes(int terms);
@@ -137,6 +144,18 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
         s->changed[word] = (uint16_t)(s->changed[word] | bit);
         if (address >= store->upper) store->upper = address + 1;
     }
+    s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
+}
+
+/* The same for n addresses from `address` on, all in one word of 16. */
+static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segment *s, int address, int n)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
+    const unsigned bits = ((1U << n) - 1U) << in % SAP_CPU_LANES;
+    store->count += __builtin_popcount(bits & ~(unsigned)s->occupied[word]);
+    s->occupied[word] = (uint16_t)(s->occupied[word] | bits);
+    s->changed[word] = (uint16_t)(s->changed[word] | bits);
+    if (address + n > store->upper) store->upper = address + n;
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
 

@@ -14,13 +14,13 @@
 #include "context_private.h"
 #include "finite.h"
 #include "fpenv.h"
-#include "structs.h"
+#include "particles.h"
 
 /* GRAPE-6 factors: what is stored times this is the full derivative. */
 static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
 
 /* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
-static int staged_limit(const sapporo *c) { return c->host.count / 4 > 4096 ? c->host.count / 4 : 4096; }
+static int staged_limit(const sapporo *c) { return c->host.count / 32 * 7 > 4096 ? c->host.count / 32 * 7 : 4096; }
 
 /*
  * Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches.  An
@@ -59,8 +59,7 @@ static int terms_of(const struct sap_jparticle *p)
     return 1;
 }
 
-/* Messages about a particle that is already staged or stored. */
-static int judge(sapporo *c, int address, const struct sap_jparticle *p)
+int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if (not_finite(p))
         return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
@@ -183,6 +182,7 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
                                          s->derivative[4]};
     s->mass = p->mass;
     s->time = p->time;
+    s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
     return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
@@ -200,6 +200,7 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
+    if (s->eps2) s->eps2[in] = p->eps2;
     sap_jstore_mark(&c->host, s, address);
     return copy_particle(to, SAP_CPU_LANES, s->terms, p);
 }
@@ -211,19 +212,27 @@ static int make_place(sapporo *c, int address, int in_order, int terms)
                                                           : sap_jstore_reserve(&c->host, address, terms);
 }
 
-/* Stores or stages a particle; the context is locked. */
-static int put(sapporo *c, int address, const struct sap_jparticle *p)
+/* Room for a particle: how much of it is there, is known already. */
+static int reserve(sapporo *c, int address, int in_order, const struct sap_jparticle *p)
+{
+    if (!sap_jstore_ready(&c->host, address) && make_place(c, address, in_order, terms_of(p))) return -1;
+    return p->eps2 > 0 ? sap_jstore_reserve_eps2(&c->host, address, p->eps2) : 0;
+}
+
+int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if ((unsigned)address >= SAP_ADDRESSES)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
+    if (!(p->eps2 >= 0 && isfinite(p->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2 of the j-particle at address %d is %g", address, p->eps2);
     const int in_order = goes_straight(c, address);
-    if (!sap_jstore_ready(&c->host, address) && make_place(c, address, in_order, terms_of(p)))
+    if (reserve(c, address, in_order, p))
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
     if (in_order && c->nstaged) store_staged(c, 0);
     c->next_address = address + 1;
     const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
     if (strange < 0) return strange;
-    return strange ? judge(c, address, p) : SAPPORO_OK;
+    return strange ? sap_particle_judge(c, address, p) : SAPPORO_OK;
 }
 
 /* Copies three doubles to places `stride` apart. */
@@ -279,6 +288,7 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
     double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
                                              s->derivative[4]};
     put_two(&s->mass, (two){p->mass, p->time}); /* which lie side by side */
+    s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
     c->next_address = address + 1;
@@ -289,7 +299,8 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
 __attribute__((always_inline)) static inline int is_plain(const sapporo *c, int address, const struct sap_jparticle *p)
 {
     const double *const *d = p->derivative;
-    return c->open && d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address);
+    return c->open && d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
+           c->host.soft == 0; /* else there is softening to be set to zero */
 }
 
 /* Stages a plain particle; 0: it is to be put otherwise. */
@@ -311,9 +322,9 @@ __attribute__((noinline)) static int set_any(sapporo *c, int address, int index,
                                              const double *k18, const double *j6, const double *a2, const double *v,
                                              const double *x)
 {
-    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
     sap_lock(&c->busy);
-    const int status = c->open ? put(c, address, &p) : SAPPORO_ERR_CLOSED;
+    const int status = c->open ? sap_particle_put(c, address, &p) : SAPPORO_ERR_CLOSED;
     sap_unlock(&c->busy);
     return status < 0 ? -1 : 0;
 }
@@ -323,7 +334,7 @@ __attribute__((noinline)) static int set_in_order(sapporo *c, int address, int i
                                                   const double *k18, const double *j6, const double *a2,
                                                   const double *v, const double *x)
 {
-    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
     const int done = put_plain(c, address, &p);
     sap_unlock(&c->busy);
     return done ? 0 : set_any(c, address, index, time, mass, k18, j6, a2, v, x);
@@ -332,7 +343,7 @@ __attribute__((noinline)) static int set_in_order(sapporo *c, int address, int i
 int sap_context_set_scaled(sapporo *c, int address, int index, double time, double mass, const double *k18,
                            const double *j6, const double *a2, const double *v, const double *x)
 {
-    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, index};
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
     if (!c) return -1;
     if (!atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire)) {
         if (address == c->next_address) return set_in_order(c, address, index, time, mass, k18, j6, a2, v, x);
@@ -343,20 +354,16 @@ int sap_context_set_scaled(sapporo *c, int address, int index, double time, doub
     return set_any(c, address, index, time, mass, k18, j6, a2, v, x); /* what is strange is put again, and judged */
 }
 
-/* Full derivatives in the form in which they are kept. */
-static void scale_down(double (*to)[3], const double *const *from, struct sap_jparticle *p)
+void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *from, struct sap_jparticle *p)
 {
+    const int used = c->settings.order == 2 ? 1 : SAP_DERIVATIVES;
+    if (used == 1) p->time = 0;
     for (int k = 0; k < SAP_DERIVATIVES; k++) {
         p->derivative[k] = NULL;
-        if (!from[k]) continue;
+        if (k >= used || !from[k]) continue;
         for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / full[k];
         p->derivative[k] = to[k];
     }
-}
-
-static int no_softening(sapporo *c)
-{
-    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "softening of j-particles is not in this version");
 }
 
 int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *particle)
@@ -371,65 +378,11 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
         return status;
     }
     const sap_fpenv caller = sap_fp_enter();
-    struct sap_jparticle p = {.mass = particle->mass, .time = particle->time, .index = particle->index};
+    struct sap_jparticle p = {
+        .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
     for (int k = 0; k < SAP_DERIVATIVES; k++) from[k] = particle->derivative[k];
-    scale_down(scaled, from, &p);
-    const int status = particle->eps2 == 0 ? put(c, address, &p) : no_softening(c);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
-}
-
-/* The same, NULL where the column is absent. */
-static const void *at(const sapporo_column *column, int k, size_t size)
-{
-    return column->base ? sap_column_at(column, k, size) : NULL;
-}
-
-static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
-{
-    double scaled[SAP_DERIVATIVES][3], copy[SAP_DERIVATIVES][3];
-    const double *from[SAP_DERIVATIVES];
-    struct sap_jparticle p = {.index = first + k};
-    const void *q;
-    for (int d = 0; d < SAP_DERIVATIVES; d++) { /* copied, as strides may leave values unaligned */
-        q = at(&all->derivative[d], k, sizeof copy[d]);
-        from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
-    }
-    if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);
-    if ((q = at(&all->time, k, sizeof p.time))) memcpy(&p.time, q, sizeof p.time);
-    if ((q = at(&all->index, k, sizeof p.index))) memcpy(&p.index, q, sizeof p.index);
-    scale_down(scaled, from, &p);
-    return put(c, first + k, &p);
-}
-
-static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
-{
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, offsetof(sapporo_particles, eps2)) : -1;
-    if (known == SAPPORO_ERR_UNSUPPORTED)
-        return sap_fail(c, known, "sapporo_particles of a newer version of the library");
-    if (known || !all->derivative[0].base || n < 0 || first < 0 || first > SAP_ADDRESSES - n)
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
-    if (all->eps2.base) return no_softening(c);
-    return SAPPORO_OK;
-}
-
-int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles *particles)
-{
-    sapporo_particles all = {0};
-    if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
-    int status = check_particles(c, first, n, &all, particles);
-    if (status) {
-        sap_unlock(&c->busy);
-        return status;
-    }
-    const sap_fpenv caller = sap_fp_enter();
-    for (int k = 0; k < n; k++) {
-        const int one = put_row(c, first, k, &all);
-        if (one) status = one;
-        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
-    }
+    sap_particle_scale(c, scaled, from, &p);
+    const int status = sap_particle_put(c, address, &p);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;
@@ -443,9 +396,10 @@ static void read_back(const sapporo *c, int address, int predicted, sapporo_part
     int32_t index;
     sap_jstore_get(&c->host, address, kept, &out->mass, &out->time, &index);
     out->index = index;
+    out->eps2 = sap_jstore_eps2(&c->host, address);
     for (int k = 0; k < SAP_DERIVATIVES; k++)
         for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * full[k];
-    if (!predicted) return;
+    if (!predicted || c->settings.order == 2) return;
     sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
     out->time = c->time;
 }
@@ -465,7 +419,7 @@ int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particl
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
         for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
             for (int axis = 0; axis < 3; axis++) particle->derivative[k][axis] = NAN;
-        particle->mass = particle->time = NAN;
+        particle->mass = particle->time = particle->eps2 = NAN;
         particle->index = -1;
     }
     sap_fp_leave(caller);

@@ -39,6 +39,15 @@ enum { ALL = OUT_NEAREST | OUT_LISTS };
 
 static const struct ask everything = {ALL, ALL, 0};
 
+/* A test's state is the order: "2", or NULL for 4. */
+static void run(void **state, engine_test *test)
+{
+    if (*state)
+        on_all_engines2(test);
+    else
+        on_all_engines(test);
+}
+
 /* ------------------------------------------------------------ threads, batches */
 
 /* Of targets: below the sizes of groups, at them, above; few_i, shared ranges and whole groups all come. */
@@ -59,11 +68,7 @@ static void batch_test(const struct engine *e, const struct problem *p, const st
         }
 }
 
-static void threads_and_batches(void **state)
-{
-    (void)state;
-    on_all_engines(batch_test);
-}
+static void threads_and_batches(void **state) { run(state, batch_test); }
 
 /* Accelerators cut a force of so many pairs into slabs. */
 static void slab_test(const struct engine *e, const struct problem *p, const struct answer *standard)
@@ -100,8 +105,11 @@ static void put_columns(sapporo *c, const struct problem *p)
     for (int from = 0; from < p->nbodies; from += 1000) { /* addresses run in blocks of a thousand */
         const struct body *b = &p->body[from];
         const ptrdiff_t stride = sizeof *b;
-        sapporo_particles all = {
-            .size = sizeof all, .mass = {&b->mass, stride}, .time = {&b->time, stride}, .index = {&b->index, stride}};
+        sapporo_particles all = {.size = sizeof all,
+                                 .eps2 = {p->soft & SOFT_BODIES ? &b->eps2 : NULL, stride},
+                                 .mass = {&b->mass, stride},
+                                 .time = {&b->time, stride},
+                                 .index = {&b->index, stride}};
         for (int d = 0; d < TERMS; d++) all.derivative[d] = (sapporo_column){b->derivative[d], stride};
         const int n = p->nbodies - from < 1000 ? p->nbodies - from : 1000;
         assert_int_equal(sapporo_set_particles(c, b->address, n, &all), SAPPORO_OK);
@@ -138,11 +146,7 @@ static void arrival_test(const struct engine *e, const struct problem *p, const 
     free(other.body);
 }
 
-static void arrival(void **state)
-{
-    (void)state;
-    on_all_engines(arrival_test);
-}
+static void arrival(void **state) { run(state, arrival_test); }
 
 static void output_test(const struct engine *e, const struct problem *p, const struct answer *standard)
 {
@@ -159,11 +163,7 @@ static void output_test(const struct engine *e, const struct problem *p, const s
     }
 }
 
-static void outputs(void **state)
-{
-    (void)state;
-    on_all_engines(output_test);
-}
+static void outputs(void **state) { run(state, output_test); }
 
 /* ----------------------------------------------------------- devices, other engines */
 
@@ -259,10 +259,10 @@ static void region_test(const struct engine *e, const struct problem *p, const s
 
 static void parallel_regions(void **state)
 {
-    (void)state;
 #if defined(_OPENMP)
-    on_all_engines(region_test);
+    run(state, region_test);
 #else
+    (void)state;
     print_message("skip: built without OpenMP\n");
     skip();
 #endif
@@ -275,7 +275,8 @@ static int in_child_of_driver(const struct engine *e, sapporo *parents, const st
     sapporo_job *job = NULL;
     sapporo *own = NULL;
     const sapporo_request request = problem_request(p, 0, p->ntargets);
-    const sapporo_options options = {.size = sizeof options, .precision = e->precision, .backend = e->backend};
+    const sapporo_options options = {
+        .size = sizeof options, .order = e->order, .precision = e->precision, .backend = e->backend};
     if (sapporo_force_begin(parents, &request, &job) == SAPPORO_OK)
         expect("child, context of the parent", e, p, problem_solve(parents, p, &everything), standard, ALL);
     sapporo_force_free(job);
@@ -311,11 +312,7 @@ static void fork_test(const struct engine *e, const struct problem *p, const str
     sapporo_close(c);
 }
 
-static void after_fork(void **state)
-{
-    (void)state;
-    on_all_engines(fork_test);
-}
+static void after_fork(void **state) { run(state, fork_test); }
 
 /* Forces of every kind on whatever stack there is: by few, shared, by groups, with lists, late. */
 static void run_all_kinds(const struct engine *e, int threads, const struct problem *p, const struct answer *standard)
@@ -359,11 +356,7 @@ static void stack_test(const struct engine *e, const struct problem *p, const st
     pthread_attr_destroy(&attributes);
 }
 
-static void small_stack(void **state)
-{
-    (void)state;
-    on_all_engines(stack_test);
-}
+static void small_stack(void **state) { run(state, stack_test); }
 
 static void kinds_test(const struct engine *e, const struct problem *p, const struct answer *standard)
 {
@@ -371,12 +364,29 @@ static void kinds_test(const struct engine *e, const struct problem *p, const st
     run_all_kinds(e, 3, p, standard);
 }
 
+#define ORDER2(test)                                                                                                   \
+    {                                                                                                                  \
+#test ", order 2", test, NULL, NULL, (void *)order2                                                            \
+    }
+
 int main(int argc, char **argv)
 {
+    static char order2[] = "2";
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_batches), cmocka_unit_test(arrival),     cmocka_unit_test(outputs),
-        cmocka_unit_test(neighbours),          cmocka_unit_test(devices),     cmocka_unit_test(parallel_regions),
-        cmocka_unit_test(after_fork),          cmocka_unit_test(small_stack), cmocka_unit_test(slabs),
+        cmocka_unit_test(threads_and_batches),
+        cmocka_unit_test(arrival),
+        cmocka_unit_test(outputs),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(parallel_regions),
+        cmocka_unit_test(after_fork),
+        cmocka_unit_test(small_stack),
+        cmocka_unit_test(slabs),
+        ORDER2(threads_and_batches),
+        ORDER2(arrival),
+        ORDER2(outputs),
+        ORDER2(parallel_regions),
+        ORDER2(small_stack),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {
         setenv("SAPPORO_TEST_ENGINES", "cpu", 1); /* what drivers need of a stack nobody tells */

@@ -215,11 +215,11 @@ static void records(void **state)
         for (int k = 0; k < 3; k++)
             for (int c = 0; c < 3; c++) column[k][3 * a + c] = rng_uniform(&random) - 0.5;
     }
-    const struct sap_columns all = {{column[0], column[1], column[2], column[3], column[4]}, mass, time, index};
+    const struct sap_columns all = {{column[0], column[1], column[2], column[3], column[4]}, mass, time, index, NULL};
     for (int e = 0; e < CPU_ENGINES; e++) {
         if (!engine_usable(&engines[e])) continue;
         const struct sap_kernel *kernel =
-            sap_isa_kernel((enum sap_isa)sap_isa_find(engines[e].isa), (int)engines[e].precision);
+            sap_isa_kernel((enum sap_isa)sap_isa_find(engines[e].isa), 4, (int)engines[e].precision, 0);
         const size_t bytes = (kernel->tile_bytes + 63) / 64 * 64;
         void *two = aligned_alloc(64, bytes), *four = aligned_alloc(64, bytes);
         assert_true(two && four);

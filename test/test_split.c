@@ -121,7 +121,7 @@ static int check_targets(const struct subject *s, int spread)
 {
     static struct sap_group group;
     double x[SAP_GROUP_MAX][3], v[SAP_GROUP_MAX][3];
-    const struct sap_i i = {(const double(*)[3])x, (const double(*)[3])v, NULL};
+    const struct sap_i i = {(const double(*)[3])x, (const double(*)[3])v, NULL, NULL};
     int wrong = 0;
     for (int k = 0; k < s->kernel->group; k++)
         for (int axis = 0; axis < 3; axis++) x[k][axis] = coordinate(spread), v[k][axis] = 0;
@@ -191,7 +191,7 @@ static void every_kernel(void **state)
     for (int k = 0; k < CPU_ENGINES; k++) {
         const struct engine *e = &engines[k];
         if (!engine_usable(e)) continue;
-        const struct subject s = {sap_isa_kernel((enum sap_isa)sap_isa_find(e->isa), (int)e->precision), e->name,
+        const struct subject s = {sap_isa_kernel((enum sap_isa)sap_isa_find(e->isa), 4, (int)e->precision, 0), e->name,
                                   e->precision == SAPPORO_DP   ? 0
                                   : e->precision == SAPPORO_DS ? 0x1p-48
                                                                : 0x1p-24};

@@ -161,6 +161,14 @@ static void fewer_than_loaded(struct problem *p) { p->nj = p->nbodies * 2 / 3 + 
 static void more_than_loaded(struct problem *p) { p->nj = 1000000000; }
 static void none_loaded(struct problem *p) { p->nbodies = 0; }
 
+/* Softening of its own for each particle, none for some, and large for a few. */
+static void soften(struct problem *p, int soft)
+{
+    p->soft = soft;
+    for (int k = 0; k < p->nbodies; k++) p->body[k].eps2 = k % 4 == 0 ? 0 : k % 50 == 1 ? 4 : 1e-4 * (k % 9);
+    for (int k = 0; k < p->ntargets; k++) p->target[k].eps2 = k % 5 == 0 ? 0 : k % 40 == 1 ? 9 : 1e-4 * (k % 11);
+}
+
 /* ------------------------------------------------------ changes to targets */
 
 static void no_index(struct problem *p) { p->no_index = 1; }
@@ -301,6 +309,35 @@ const struct test_case cases[] = {
      .compare = WITH_ALL,
      .roundings = {0, 0, 0, 16},
      .why = "squares are at the end of single precision: only dp makes a claim"},
+    {.name = "no index, nobody but oneself at one's place", .n = 2100, .ni = 100, .targets = no_index, SAME_BOUND},
+    {.name = "softening of targets", .n = 2500, .ni = 200, .soft = SOFT_TARGETS, SAME_BOUND},
+    {.name = "softening of bodies", .n = 2500, .ni = 200, .soft = SOFT_BODIES, .eps2 = 1e-6, SAME_BOUND},
+    {.name = "symmetric softening", .n = 2500, .ni = 200, .soft = SOFT_TARGETS | SOFT_BODIES, SAME_BOUND},
+    {.name = "symmetric softening, no index",
+     .n = 700,
+     .ni = 150,
+     .soft = SOFT_TARGETS | SOFT_BODIES,
+     .targets = no_index,
+     SAME_BOUND},
+    {.name = "symmetric softening, few",
+     .n = 5000,
+     .ni = 15,
+     .soft = SOFT_TARGETS | SOFT_BODIES,
+     .targets = no_index,
+     SAME_BOUND},
+    {.name = "symmetric softening, holes",
+     .n = 900,
+     .ni = 100,
+     .highest = 1,
+     .soft = SOFT_TARGETS | SOFT_BODIES,
+     .bodies = holes,
+     SAME_BOUND},
+    {.name = "symmetric softening, coincident",
+     .n = 600,
+     .ni = 200,
+     .soft = SOFT_TARGETS | SOFT_BODIES,
+     .bodies = coincident,
+     SAME_BOUND},
     {.name = NULL}};
 
 const struct test_case smooth_model = {KIND_PLUMMER(16384, 1024)};
@@ -334,15 +371,17 @@ static void put_targets(struct problem *p)
     }
 }
 
-void case_make(const struct test_case *test, struct problem *p)
+void case_make(const struct test_case *test, int order, struct problem *p)
 {
     problem_new(p, test->n, test->ni);
+    p->order = order;
     p->nj = test->n;
     p->eps2 = test->eps2;
     p->time = 0.625;
     model_plummer(p->body, test->n, (uint64_t)test->n);
     model_derivatives(p->body, test->n, test->highest);
     model_times(p->body, test->n, p->time, test->highest ? 0.0625 : 0, 1);
+    if (test->soft) soften(p, test->soft);
     if (test->bodies) test->bodies(p);
     if (p->nbodies) put_targets(p);
     if (test->targets) test->targets(p);

@@ -17,6 +17,7 @@ struct test_case {
     int n, ni;                           /* bodies, targets */
     int highest;                         /* derivatives that the bodies have; 0: x and v at the time asked for */
     double eps2;                         /* squared softening */
+    int soft;                            /* SOFT_: each target, each body has softening of its own */
     void (*bodies)(struct problem *p);   /* changes to the bodies of a Plummer sphere */
     void (*targets)(struct problem *p);  /* changes to the targets, which lie on bodies */
     unsigned compare;                    /* WITH_: of every precision */
@@ -32,8 +33,8 @@ extern const struct test_case cases[];
 /* The models whose errors are told in docs/numerics.md. */
 extern const struct test_case smooth_model, hard_model;
 
-/* Makes the problem of a case; free with problem_free. */
-void case_make(const struct test_case *test, struct problem *p);
+/* Makes the problem of a case for an order; free with problem_free. */
+void case_make(const struct test_case *test, int order, struct problem *p);
 
 /*
  * How far the size of an error may go, for a target whose exact result is known:

@@ -160,9 +160,10 @@ void model_shuffle(void *base, int n, size_t size, uint64_t seed)
 /* ------------------------------------------------------------------ engines */
 
 #define PRECISIONS(name, isa, backend)                                                                                 \
-    {name " sp", isa, SAPPORO_SP, backend}, {name " ds", isa, SAPPORO_DS, backend},                                    \
+    {name " sp", isa, SAPPORO_SP, backend, 0, SAPPORO_ROOT_DEFAULT},                                                   \
+        {name " ds", isa, SAPPORO_DS, backend, 0, SAPPORO_ROOT_DEFAULT},                                               \
     {                                                                                                                  \
-        name " dp", isa, SAPPORO_DP, backend                                                                           \
+        name " dp", isa, SAPPORO_DP, backend, 0, SAPPORO_ROOT_DEFAULT                                                  \
     }
 #define PATH(isa) PRECISIONS(isa, isa, SAPPORO_BACKEND_CPU)
 
@@ -173,11 +174,42 @@ const struct engine engines[ENGINES] = {PATH("scalar"),
                                         PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
                                         PRECISIONS("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
+#define PRECISIONS2(name, isa, backend)                                                                                \
+    {name " sp, order 2", isa, SAPPORO_SP, backend, 2, SAPPORO_ROOT_FULL},                                             \
+        {name " ds, order 2", isa, SAPPORO_DS, backend, 2, SAPPORO_ROOT_FULL},                                         \
+    {                                                                                                                  \
+        name " dp, order 2", isa, SAPPORO_DP, backend, 2, SAPPORO_ROOT_FULL                                            \
+    }
+#define PATH2(isa)                                                                                                     \
+    PRECISIONS2(isa, isa, SAPPORO_BACKEND_CPU),                                                                        \
+    {                                                                                                                  \
+        isa " sp fast, order 2", isa, SAPPORO_SP, SAPPORO_BACKEND_CPU, 2, SAPPORO_ROOT_FAST                            \
+    }
+
+const struct engine engines2[ENGINES2] = {PATH2("scalar"),
+                                          PATH2("sse2"),
+                                          PATH2("avx2"),
+                                          PATH2("avx512"),
+                                          PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
+                                          PRECISIONS2("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
+
 /* The backend to which the environment restricts tests; "": none. */
 static const char *restriction(void)
 {
     const char *only = getenv("SAPPORO_TEST_ENGINES");
     return only ? only : "";
+}
+
+/* Whether an accelerator has order 2. */
+static int has_order2(const struct engine *engine)
+{
+    sapporo *c = NULL;
+    const sapporo_options options = {
+        .size = sizeof options, .order = 2, .precision = engine->precision, .backend = engine->backend};
+    const int status = sapporo_open(&options, &c);
+    sapporo_close(c);
+    if (status == SAPPORO_ERR_UNSUPPORTED) print_message("skip: %s: not there yet\n", engine->name);
+    return status != SAPPORO_ERR_UNSUPPORTED;
 }
 
 int engine_usable(const struct engine *engine)
@@ -189,7 +221,7 @@ int engine_usable(const struct engine *engine)
         return 0;
     }
     if (engine->backend != SAPPORO_BACKEND_CPU) {
-        if (sapporo_device_count(engine->backend) > 0) return 1;
+        if (sapporo_device_count(engine->backend) > 0) return engine->order != 2 || has_order2(engine);
         print_message("skip: no %s device\n", backend);
         return 0;
     }
@@ -216,16 +248,19 @@ static sapporo *open_with(const struct engine *engine, const sapporo_options *op
 sapporo *engine_open(const struct engine *engine, int threads)
 {
     const sapporo_options options = {.size = sizeof options,
+                                     .order = engine->order,
                                      .precision = engine->precision,
                                      .backend = engine->backend,
                                      .cpu_isa = engine->isa,
-                                     .threads = threads};
+                                     .threads = threads,
+                                     .root = engine->root};
     return open_with(engine, &options);
 }
 
 sapporo *engine_open_on(const struct engine *engine, const int *devices, int ndevices)
 {
     const sapporo_options options = {.size = sizeof options,
+                                     .order = engine->order,
                                      .precision = engine->precision,
                                      .backend = engine->backend,
                                      .devices = devices,
@@ -241,6 +276,7 @@ void problem_load(sapporo *c, const struct problem *p)
         const struct body *b = &p->body[k];
         sapporo_particle particle = {.mass = b->mass, .time = b->time, .index = b->index};
         memcpy(particle.derivative, b->derivative, sizeof b->derivative);
+        if (p->soft & SOFT_BODIES) particle.eps2 = b->eps2;
         const int status = sapporo_set_particle(c, b->address, &particle);
         if (status) fail_msg("address %d is refused: %s", b->address, sapporo_last_error(c));
     }
@@ -258,7 +294,8 @@ sapporo_request problem_request(const struct problem *p, int from, int n)
                              .v = {t->v, stride},
                              .index = {p->no_index ? NULL : &t->index, stride},
                              .h2 = {&t->h2, stride},
-                             .eps2 = p->eps2};
+                             .eps2 = p->eps2,
+                             .eps2_i = {p->soft & SOFT_TARGETS ? &t->eps2 : NULL, stride}};
 }
 
 void answer_take_list(struct answer *a, sapporo_job *job, int i)
@@ -273,12 +310,12 @@ void answer_take_list(struct answer *a, sapporo_job *job, int i)
 }
 
 /* Moves what the library gave in columns into rows. */
-static void take_batch(sapporo_job *job, struct answer *a, int n, unsigned outputs)
+static void take_batch(sapporo_job *job, const struct problem *p, struct answer *a, int n, unsigned outputs)
 {
     double(*acc)[3] = zeroed((size_t)n, sizeof *acc), (*jerk)[3] = zeroed((size_t)n, sizeof *jerk);
     double *pot = zeroed((size_t)n, sizeof *pot), *r2 = zeroed((size_t)n, sizeof *r2);
     int *nearest = zeroed((size_t)n, sizeof *nearest);
-    sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot};
+    sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = p->order == 2 ? NULL : jerk, .pot = pot};
     if (outputs & OUT_NEAREST) result.nearest = nearest, result.nearest_r2 = r2;
     assert_int_equal(sapporo_force_end(job, n, &result), SAPPORO_OK);
     for (int i = 0; i < n; i++) {
@@ -307,7 +344,7 @@ struct answer *problem_solve(sapporo *c, const struct problem *p, const struct a
         request.want = how->want;
         const int status = sapporo_force_begin(c, &request, &job);
         if (status) fail_msg("no force: %s", sapporo_last_error(c));
-        take_batch(job, a + from, n, how->outputs);
+        take_batch(job, p, a + from, n, how->outputs);
         sapporo_force_free(job);
     }
     return a;
@@ -386,15 +423,25 @@ void expect(const char *what, const struct engine *e, const struct problem *p, s
     answers_free(a, p->ntargets);
 }
 
-void on_all_engines(engine_test *test)
+/* Softening of each particle: none for some. */
+static void soften(struct problem *p, int soft)
+{
+    p->soft = soft;
+    for (int k = 0; k < p->nbodies; k++) p->body[k].eps2 = k % 3 ? 0x1p-14 * (k % 7) : 0;
+    for (int i = 0; i < p->ntargets; i++) p->target[i].eps2 = i % 3 ? 0x1p-14 * (i % 7) : 0;
+}
+
+static void on_engines(const struct engine *all, int n, engine_test *test)
 {
     const struct ask everything = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
     int ran = 0;
-    for (int k = 0; k < 2 * ENGINES; k++) {
-        const struct engine *e = &engines[k / 2];
+    for (int k = 0; k < 2 * n; k++) {
+        const struct engine *e = &all[k / 2];
         struct problem p;
         if (!engine_usable(e)) continue;
         standard_problem(&p, k % 2 ? 1.0 / 4096 : 0);
+        p.order = e->order;
+        if (e->order == 2 && k % 2 == 0) soften(&p, SOFT_TARGETS | SOFT_BODIES);
         struct answer *standard = solve_with(e, 1, &p, &everything);
         test(e, &p, standard);
         answers_free(standard, p.ntargets);
@@ -403,3 +450,7 @@ void on_all_engines(engine_test *test)
     }
     if (!ran) skip();
 }
+
+void on_all_engines(engine_test *test) { on_engines(engines, ENGINES, test); }
+
+void on_all_engines2(engine_test *test) { on_engines(engines2, ENGINES2, test); }

@@ -19,12 +19,14 @@ struct body {
     double derivative[TERMS][3];
     double mass, time;
     int index, address;
+    double eps2; /* squared softening of its own */
 };
 
 /* An i-particle. */
 struct target {
     double x[3], v[3], h2;
     int index;
+    double eps2; /* squared softening of its own */
 };
 
 struct problem {
@@ -33,7 +35,11 @@ struct problem {
     struct target *target;
     int nj, no_index; /* no_index: i-particles have none, every pair counts */
     double time, eps2;
+    int order; /* 2: bodies stay where they are, there is no jerk; 0 or 4: they are predicted */
+    int soft;  /* SOFT_: whose eps2 counts beside the common one */
 };
+
+enum { SOFT_TARGETS = 1, SOFT_BODIES = 2 };
 
 /* Memory of zeros; there is always some. */
 void *zeroed(size_t n, size_t size);
@@ -70,12 +76,19 @@ struct engine {
     const char *name, *isa; /* isa: NULL unless it is a path of the CPU engine */
     sapporo_precision precision;
     sapporo_backend backend;
+    int order;         /* 2, or 0 for 4 */
+    sapporo_root root; /* FAST: order 2, sp, CPU */
 };
 
 /* The CPU's come first, three precisions a path. */
 enum { ISAS = 4, CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 6 };
 
 extern const struct engine engines[ENGINES];
+
+/* The same for order 2, and those with fast roots: a fourth one a path. */
+enum { CPU_ENGINES2 = 4 * ISAS, ENGINES2 = CPU_ENGINES2 + 6 };
+
+extern const struct engine engines2[ENGINES2];
 
 /*
  * 1 if this machine and build have the engine, and SAPPORO_TEST_ENGINES (the name of a backend) does not leave it
@@ -138,6 +151,9 @@ typedef void engine_test(const struct engine *e, const struct problem *p, const 
 
 /* Runs a test on every usable engine, with and without softening; skips it if there is none. */
 void on_all_engines(engine_test *test);
+
+/* The same on engines of order 2; without common softening each particle has its own, but for some. */
+void on_all_engines2(engine_test *test);
 
 /* Checks answers against the standard, and frees them. */
 void expect(const char *what, const struct engine *e, const struct problem *p, struct answer *a,

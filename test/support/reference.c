@@ -7,7 +7,7 @@
 
 struct predicted {
     real x[3], v[3];
-    double x_size, v_size, mass;
+    double x_size, v_size, mass, eps2;
     int index, address;
 };
 
@@ -75,8 +75,9 @@ struct reference *reference_new(const struct problem *p)
         const struct body *b = &p->body[k];
         if (b->address >= p->nj || overwritten(p, k, last_at)) continue;
         struct predicted *j = &r->j[r->n++];
-        reference_predict(b, p->time, j->x, j->v, &j->x_size, &j->v_size);
+        reference_predict(b, p->order == 2 ? b->time : p->time, j->x, j->v, &j->x_size, &j->v_size);
         j->mass = b->mass;
+        j->eps2 = p->soft & SOFT_BODIES ? b->eps2 : 0;
         j->index = b->index;
         j->address = b->address;
     }
@@ -99,7 +100,7 @@ struct pair {
     double x_size, v_size;
 };
 
-static void difference(const struct predicted *j, const struct target *i, double eps2, struct pair *p)
+static void difference(const struct predicted *j, const struct target *i, real eps2, struct pair *p)
 {
     p->r2 = 0;
     for (int c = 0; c < 3; c++) {
@@ -182,7 +183,7 @@ void reference_solve(const struct reference *r, int i, struct exact *e)
     for (int k = 0; k < r->n; k++) {
         struct pair pair;
         if (!p->no_index && r->j[k].index == t->index) continue;
-        difference(&r->j[k], t, p->eps2, &pair);
+        difference(&r->j[k], t, (real)p->eps2 + r->j[k].eps2 + (p->soft & SOFT_TARGETS ? t->eps2 : 0), &pair);
         look_at(&r->j[k], t, &pair, &best, e);
         if (!(pair.softened2 > 0)) continue; /* zero distance without softening: skipped */
         add_terms(&pair, r->j[k].mass, e);

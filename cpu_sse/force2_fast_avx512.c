@@ -1,0 +1,10 @@
+/* The CPU kernels of order 2 in `sp` with fast roots for the path `avx512`. */
+#define SAP_ORDER        2
+#define SAP_KERNEL_SP    1
+#define SAP_KERNEL_FAST  1
+#define SAP_MANY_VECTORS 2
+#include "ops_avx512.h"
+
+#include "force_kernel.h"
+
+SAP_DEFINE_KERNEL(sap_kernel2_fast_avx512, 48);

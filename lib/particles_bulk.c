@@ -1,0 +1,155 @@
+/*
+ * particles_bulk.c - storing j-particles in columns.
+ *
+ * Tree codes store hundreds of particles for each small force: those of order 2
+ * go straight into the store in runs of up to 16 addresses.
+ */
+#include <string.h>
+
+#include "finite.h"
+#include "fpenv.h"
+#include "particles.h"
+#include "structs.h"
+
+/* ------------------------------------------------------------- any particle */
+
+/* Place of particle k in a column, NULL where it is absent. */
+static const void *at(const sapporo_column *column, int k, size_t size)
+{
+    return column->base ? sap_column_at(column, k, size) : NULL;
+}
+
+static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
+{
+    double scaled[SAP_DERIVATIVES][3], copy[SAP_DERIVATIVES][3];
+    const double *from[SAP_DERIVATIVES];
+    struct sap_jparticle p = {.index = first + k};
+    const void *q;
+    for (int d = 0; d < SAP_DERIVATIVES; d++) { /* copied, as strides may leave values unaligned */
+        q = at(&all->derivative[d], k, sizeof copy[d]);
+        from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
+    }
+    if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);
+    if ((q = at(&all->time, k, sizeof p.time))) memcpy(&p.time, q, sizeof p.time);
+    if ((q = at(&all->eps2, k, sizeof p.eps2))) memcpy(&p.eps2, q, sizeof p.eps2);
+    if ((q = at(&all->index, k, sizeof p.index))) memcpy(&p.index, q, sizeof p.index);
+    sap_particle_scale(c, scaled, from, &p);
+    return sap_particle_put(c, first + k, &p);
+}
+
+static int put_rows(sapporo *c, int first, int from, int n, const sapporo_particles *all)
+{
+    int status = SAPPORO_OK;
+    for (int k = from; k < from + n; k++) {
+        const int one = put_row(c, first, k, all);
+        if (one) status = one;
+        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
+    }
+    return status;
+}
+
+/* --------------------------------------------------- runs: position and mass */
+
+enum { LANES = SAP_CPU_LANES };
+
+/* Whether a run may go straight into the store: nobody needs it as it is, and there is no softening in it. */
+static int takes_runs(const sapporo *c, const sapporo_particles *all)
+{
+    return c->settings.order == 2 && c->open_needs == 0 && !all->eps2.base && c->host.soft == 0;
+}
+
+static uint64_t carry_of(double x, uint64_t add)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & exponent) + add;
+}
+
+/* Positions of n particles, from k on, to their places in the store; returns nonzero if one of them must be judged. */
+static int copy_positions(double *to, const sapporo_column *x, int k, int n)
+{
+    uint64_t carries = 0;
+    const char *from = sap_column_at(x, k, 3 * sizeof(double));
+    const ptrdiff_t stride = x->stride ? x->stride : (ptrdiff_t)(3 * sizeof(double));
+    for (int l = 0; l < n; l++, from += stride) {
+        double row[3];
+        memcpy(row, from, sizeof row);
+        for (int axis = 0; axis < 3; axis++) {
+            carries |= carry_of(row[axis], if_wide);
+            to[axis * LANES + l] = row[axis];
+        }
+    }
+    return carries >> 63 != 0;
+}
+
+static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
+{
+    uint64_t carries = 0;
+    for (int l = 0; l < n; l++) {
+        to[l] = 0;
+        if (mass->base) memcpy(&to[l], sap_column_at(mass, k + l, sizeof *to), sizeof *to);
+        carries |= carry_of(to[l], if_not_finite);
+    }
+    return carries >> 63 != 0;
+}
+
+/* n particles that lie in one word of 16 addresses, where there is room.  Those that are strange are put once more. */
+static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles *all)
+{
+    const int address = first + k;
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[address / SAP_SEGMENT];
+    int strange = copy_positions(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n);
+    strange |= copy_masses(s->mass + in, &all->mass, k, n);
+    for (int l = 0; l < n; l++) {
+        s->index[in + (unsigned)l] = address + l;
+        if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
+    }
+    sap_jstore_mark_run(&c->host, s, address, n);
+    return strange ? put_rows(c, first, k, n, all) : SAPPORO_OK;
+}
+
+static int put_runs(sapporo *c, int first, int n, const sapporo_particles *all)
+{
+    int status = SAPPORO_OK;
+    sap_jstore_finish(&c->host);
+    for (int k = 0, run; k < n; k += run) {
+        const int address = first + k, left = LANES - address % LANES;
+        run = n - k < left ? n - k : left;
+        if ((k == 0 || address % SAP_CPU_SUPERPACKET == 0) && sap_jstore_reserve(&c->host, address, 1))
+            return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+        const int one = put_run(c, first, k, run, all);
+        if (one) status = one;
+        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------------- both */
+
+static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
+{
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, offsetof(sapporo_particles, eps2)) : -1;
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return sap_fail(c, known, "sapporo_particles of a newer version of the library");
+    if (known || !all->derivative[0].base || n < 0 || first < 0 || first > SAP_ADDRESSES - n)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
+    return SAPPORO_OK;
+}
+
+int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles *particles)
+{
+    sapporo_particles all = {0};
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    int status = check_particles(c, first, n, &all, particles);
+    if (!status) {
+        const sap_fpenv caller = sap_fp_enter();
+        const int runs = takes_runs(c, &all);
+        if (runs && c->nstaged) sap_context_settle(c);
+        status = runs ? put_runs(c, first, n, &all) : put_rows(c, first, 0, n, &all);
+        sap_fp_leave(caller);
+    }
+    sap_unlock(&c->busy);
+    return status;
+}
