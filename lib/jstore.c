@@ -20,12 +20,9 @@
 
 enum { LANES = SAP_CPU_LANES, TILE = SAP_CPU_SUPERPACKET };
 
-/* Elements of a derivative's column; the derivatives of a segment fit into a huge page of 2 MB. */
+/* Elements of a derivative's column; all derivatives and masses of a segment just fill a huge page of 2 MB. */
 static const size_t column_room = (size_t)SAP_SEGMENT * 3, huge_page = (size_t)1 << 21;
-
-/* Elements between such columns: an address finds its five places in different sets of all caches. */
-enum { APART = 429 * 8 };
-_Static_assert(((3 * SAP_SEGMENT + APART) * SAP_DERIVATIVES - APART) * sizeof(double) <= 1 << 21, "in a huge page");
+_Static_assert(SAP_SEGMENT *(3 * SAP_DERIVATIVES + 1) * sizeof(double) == 1 << 21, "a segment fills a huge page");
 
 #if defined(MADV_HUGEPAGE)
 
@@ -56,8 +53,10 @@ static void discard(struct sap_segment *s)
         free(s->derivative[k]);
         free(s->spare[k]);
     }
-    if (s->whole) unmap_huge_page(s->whole);
-    free(s->mass);
+    if (s->whole)
+        unmap_huge_page(s->whole);
+    else
+        free(s->mass);
     free(s->time);
     free(s->eps2);
     free(s->index);
@@ -112,12 +111,13 @@ void sap_jstore_free(struct sap_jstore *store)
     memset(store, 0, sizeof *store);
 }
 
-/* Memory for all derivatives of a segment in one; without it, columns come one by one. */
+/* Memory for all derivatives and masses of a segment in one; without it, columns come one by one. */
 static void make_whole(struct sap_segment *s)
 {
     double *at = s->whole = map_huge_page();
     if (!at) return;
-    for (int k = 0; k < SAP_DERIVATIVES; k++, at += column_room + APART) s->spare[k] = at;
+    for (int k = 0; k < SAP_DERIVATIVES; k++, at += column_room) s->spare[k] = at;
+    s->mass = at;
 }
 
 /* A derivative's column; NULL: no memory. */
@@ -136,7 +136,7 @@ static struct sap_segment *make_segment(struct sap_jstore *store, int whole)
     if (!s) return NULL;
     if (whole) make_whole(s);
     for (int k = 0; k < 2; k++) s->derivative[k] = make_column(store, s, k);
-    s->mass = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
+    if (!s->mass) s->mass = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
     s->time = aligned_alloc(64, SAP_SEGMENT * sizeof(double));
     s->index = aligned_alloc(64, SAP_SEGMENT * sizeof(int32_t));
     s->occupied = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));

@@ -38,7 +38,7 @@ struct sap_segment {
     uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
 
     double *spare[SAP_DERIVATIVES]; /* columns that there is memory for already */
-    void *whole;                    /* memory of all derivatives in one, or NULL */
+    void *whole;                    /* memory of all derivatives and masses in one, or NULL */
     struct sap_segment *next;       /* of those that are kept */
 };
 
