@@ -121,7 +121,7 @@ LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/
 LIBRARIES   := sapporo g6
 PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
-LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l))
+LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
 
 # ---- rules -------------------------------------------------------------------------------------
 
@@ -175,6 +175,12 @@ lib/$(call SO_NAME,$1) lib/$(call SO_LINK,$1): lib/$(call SO_FILE,$1)
 	$$(Q)ln -sf $(call SO_FILE,$1) $$@
 endef
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$l)))
+
+# The name under which GRAPE-5 clients link: programs linked so ask the loader for libsapporo.
+lib/$(call SO_LINK,pg5): lib/$(call SO_LINK,sapporo)
+	$(Q)ln -sf $(call SO_LINK,sapporo) $@
+lib/libpg5.a: lib/libsapporo.a
+	$(Q)ln -sf libsapporo.a $@
 
 $(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS))
 	@mkdir -p $(@D) && rm -f $@

@@ -12,16 +12,7 @@
 #include "g6_jobs.h"
 #include "g6_table.h"
 #include "sapporo.h"
-
-/*
- * Clients define some of these names themselves, by value in their sources and by reference in their headers
- * (spec 11.2, 11.3).  In a static library a second definition is then no error.
- */
-#if defined(__GNUC__)
-#define SAP_WEAK __attribute__((weak))
-#else
-#define SAP_WEAK
-#endif
+#include "weak.h"
 
 /* Which call collects a force, hence what it gives. */
 enum sap_g6_form {

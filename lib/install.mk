@@ -12,14 +12,14 @@ PC_DIR      = $(LIBDIR)/pkgconfig
 CMAKE_DIR   = $(LIBDIR)/cmake/sapporo
 COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
 
-PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc
+PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc
 CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
 HEADERS     := $(notdir $(wildcard include/*.h include/*.f90))
 COMPAT      := $(notdir $(wildcard include/compat/*.h))
 
 INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \
-            $(call SO_LINK,$l))) $(HEADERS:%=$(INCLUDEDIR)/%) $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) \
-            $(CMAKE_FILES:%=$(CMAKE_DIR)/%)
+            $(call SO_LINK,$l))) $(LIBDIR)/$(call SO_LINK,pg5) $(LIBDIR)/libpg5.a $(HEADERS:%=$(INCLUDEDIR)/%) \
+            $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%)
 
 # A folder as seen from the prefix, and the way back up to it; absolute folders outside the prefix stay as they are.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$1)
@@ -50,6 +50,8 @@ install: all
 	$(Q)$(INSTALL) -m 755 $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l)) '$(DESTDIR)$(LIBDIR)'
 	$(Q)$(foreach l,$(LIBRARIES),$(foreach n,$(call SO_NAME,$l) $(call SO_LINK,$l),\
 	    ln -sf $(call SO_FILE,$l) '$(DESTDIR)$(LIBDIR)/$n' &&)) :
+	$(Q)ln -sf $(call SO_LINK,sapporo) '$(DESTDIR)$(LIBDIR)/$(call SO_LINK,pg5)'
+	$(Q)ln -sf libsapporo.a '$(DESTDIR)$(LIBDIR)/libpg5.a'
 	@mkdir -p $(B)/package
 	$(Q)for f in $(PC_FILES:%=pkgconfig/%) $(CMAKE_FILES:%=cmake/%); do \
 	    $(substitute) lib/$$f.in >$(B)/package/$${f##*/} || exit; done

@@ -23,6 +23,8 @@ enum sap_warning {
     SAP_WARN_LISTS_GONE, /* lists asked for too late */
     SAP_WARN_QUEUE,      /* forces begun and never collected */
     SAP_WARN_METHOD,     /* SAPPORO_METHOD that does not apply */
+    SAP_WARN_G5_RANGE,   /* g5_set_range with xmin >= xmax */
+    SAP_WARN_G5_N,       /* a force before g5_set_n */
     SAP_WARN_COUNT
 };
 

@@ -14,6 +14,8 @@ struct sap_process sap_process = {
     .opencl = {.once = PTHREAD_ONCE_INIT},
 };
 
+struct sap_g5_table sap_g5;
+
 _Thread_local char sap_open_error[256];
 _Thread_local char sap_cuda_error[256];
 _Thread_local char sap_opencl_error[256];

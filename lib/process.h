@@ -16,6 +16,7 @@
 #include "sapporo.h"
 
 struct sap_driver;     /* driver.h */
+struct sap_g5_device;  /* g5_table.h */
 struct sap_g6_cluster; /* g6_table.h */
 struct sap_gpu_loaded; /* gpu_devices.c */
 struct sap_embedded;   /* driver.h */
@@ -32,6 +33,16 @@ struct sap_g6_table {
     _Atomic(struct sap_g6_cluster *) only;                  /* the only open one; NULL: none, or several */
     atomic_int open;                                        /* how many are open */
     atomic_int sort_mode;                                   /* g6_set_neighbour_list_sort_mode */
+};
+
+/* Ids of GRAPE-5 devices are below this. */
+enum { SAP_G5_DEVICES = 65536 };
+
+/* The GRAPE-5 devices.  Nobody takes a lock (g5_table.c). */
+struct sap_g5_table {
+    _Atomic(struct sap_g5_device *) device[SAP_G5_DEVICES]; /* by id; NULL: never used */
+    _Atomic double eps2;                                    /* squared softening of all devices */
+    atomic_int cutoff;                                      /* 1: a force that is not Newton's was asked for */
 };
 
 /* Complaints about the surroundings of the process; each is made once. */
@@ -94,6 +105,9 @@ struct sap_process {
 };
 
 extern struct sap_process sap_process;
+
+/* On its own, since it begins as zeros: in sap_process it would add its length to the library's file. */
+extern struct sap_g5_table sap_g5;
 
 /* Why the last sapporo_open of this thread failed; "" if it did not. */
 extern _Thread_local char sap_open_error[256];

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fortran clients: module sapporo.  Prints TAP.
+# Fortran clients: the GRAPE names from Fortran 77 and 2008, also with a second underscore; module sapporo.  Prints TAP.
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 fc=${FC:-gfortran}
@@ -36,6 +36,15 @@ runs() {
 }
 
 strict="-Wall -Wextra -Wno-compare-reals -Werror"
+# shellcheck disable=SC2086 # lists of flags
+for underscore in "" -fsecond-underscore; do
+    for name in sapporo g6 pg5; do
+        runs "Fortran 77 with lib$name $underscore" -std=legacy -ffixed-form $underscore test/fortran/fixed.f -l$name
+    done
+    runs "Fortran 2008 $underscore" -std=f2008 $strict -Wno-implicit-interface $underscore test/fortran/free.f90 -lsapporo
+    runs "Fortran 2008 with threads $underscore" -std=f2008 -fopenmp $underscore test/fortran/free.f90 -lsapporo
+done
+
 SAPPORO_VERBOSE=0 # some of its calls are wrong on purpose
 export SAPPORO_VERBOSE
 # shellcheck disable=SC2086

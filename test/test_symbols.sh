@@ -44,6 +44,15 @@ for name in sapporo g6; do
     for f in g6_open g6_npipes g6_set_j_particle g6calc_firsthalf g6calc_lasthalf2 g6_get_neighbour_list get_device_count; do
         for form in $f ${f}_ ${f}__; do grep -qx "$form" "$work/$name" || missing="$missing $form"; done
     done
+    # All of GRAPE-5; Fortran compilers write MC in small letters (1.4).
+    sed -n 's/^SAPPORO_API int \(g5_[A-Za-z0-9_]*\)(.*/\1/p' include/sapporo_g5.h >"$work/g5"
+    [ "$(wc -l <"$work/g5")" -gt 40 ] || missing="$missing most of include/sapporo_g5.h"
+    while read -r f; do
+        small=$(echo "$f" | tr '[:upper:]' '[:lower:]')
+        for form in "$f" "${f}_" "${small}_" "${small}__"; do
+            grep -qx "$form" "$work/$name" || missing="$missing $form"
+        done
+    done <"$work/g5"
     echo "missing:$missing" >"$work/log"
     [ -z "$missing" ]
     verdict $? "lib$name.so has C names and both kinds of Fortran names"

@@ -1,0 +1,21 @@
+/* particles_part.h - what the GRAPE-5 front door needs of contexts beyond sapporo.h. */
+#ifndef SAP_PARTICLES_PART_H
+#define SAP_PARTICLES_PART_H
+
+#include "log.h"
+#include "sapporo.h"
+
+/*
+ * Gives j-particles first, first + 1, ... of a context of order 2 positions x[n][3] or masses, or both; what is NULL
+ * stays as it is.  A new particle's position is NaN until it is given, so that forces on it do not look right; its mass
+ * is 0 until then.  A sapporo_status: 0, or after a message an error; SAPPORO_ERR_NOT_FINITE: stored all the same.
+ */
+int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3], const double *mass);
+
+/* A warning that this context shall never give. */
+void sap_context_silence(sapporo *context, enum sap_warning which);
+
+/* Nobody will ask for the neighbours of a force: particles can be stored without a thought of it. */
+void sap_job_leave_neighbours(sapporo_job *job);
+
+#endif
