@@ -309,7 +309,8 @@ typedef struct sapporo_list {
  * of a context of the same kind, in their order.
  *
  * All elements of an array have the same `size`.  Bad arguments are found before anything is computed.  Returns
- * SAPPORO_PARTIAL if i-particles of any list are not finite; on an error all rows of all lists are NaN.
+ * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error of computing all rows
+ * of all lists are NaN.
  */
 SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists,
                                     const sapporo_result *results);

@@ -152,6 +152,7 @@ static void free_parts(sapporo *c)
     sap_jobs_free_all(c);
     if (c->store) c->engine->store->destroy(c->store);
     if (c->devices) c->engine->close(c->devices);
+    if (c->multi) sap_engine_cpu.close(c->multi);
     sap_jstore_free(&c->host);
     free(c->staged);
 }

@@ -20,6 +20,7 @@ struct sapporo {
     struct sap_settings settings;
     const struct sap_engine *engine;
     struct sap_device_set *devices;
+    struct sap_device_set *multi; /* the CPU, for many forces that the engine cannot do at once; NULL: not needed yet */
     struct sap_store *store;
     struct sap_jstore host;
     double time;

@@ -72,6 +72,9 @@ int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
 /* Computes sums and, if `extra` says so, neighbours; sums already there are left alone. */
 int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned extra);
 
+/* Many small forces (cpu_multi.c). */
+int sap_cpu_multi(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_multi *multi);
+
 /* ---- neighbours (cpu_near.c) ---- */
 
 /* Everything needed to decide who is near one i-particle. */

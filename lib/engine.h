@@ -77,6 +77,23 @@ struct sap_force_output {
     int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */
 };
 
+/* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
+struct sap_multi {
+    int nlists;
+    const sapporo_list *lists;
+    const sapporo_result *results;
+};
+
+static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
+{
+    return (const sapporo_list *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
+}
+
+static inline const sapporo_result *sap_multi_result(const struct sap_multi *m, int k)
+{
+    return (const sapporo_result *)(const void *)((const char *)m->results + (size_t)k * m->results->size);
+}
+
 struct sap_store_ops {
     /* `host` outlives the store; engines that work on it directly copy nothing, others take its changes. */
     int (*create)(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store);
@@ -137,6 +154,11 @@ struct sap_engine {
     int (*cpu_below)(const struct sap_device_set *devices);
     const struct sap_store_ops *store;
     const struct sap_force_ops *force;
+    /*
+     * Many small forces of order 2; sources by address come from `host`, which is complete.  SAPPORO_PARTIAL: some
+     * i-particles are not finite.  NULL: unsupported.
+     */
+    int (*multi)(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_multi *multi);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* NULL: none */
 };

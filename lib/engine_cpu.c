@@ -214,4 +214,5 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .kind = kind,
                                           .threads = threads,
                                           .store = &store_ops,
-                                          .force = &force_ops};
+                                          .force = &force_ops,
+                                          .multi = sap_cpu_multi};
