@@ -152,7 +152,8 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
     const unsigned bits = ((1U << n) - 1U) << in % SAP_CPU_LANES;
-    store->count += __builtin_popcount(bits & ~(unsigned)s->occupied[word]);
+    const unsigned more = bits & ~(unsigned)s->occupied[word];
+    if (more) store->count += __builtin_popcount(more);
     s->occupied[word] = (uint16_t)(s->occupied[word] | bits);
     s->changed[word] = (uint16_t)(s->changed[word] | bits);
     if (address + n > store->upper) store->upper = address + n;

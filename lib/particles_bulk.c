@@ -93,17 +93,52 @@ static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
     return carries >> 63 != 0;
 }
 
+/* Whether any of n doubles, an even number, carries. */
+__attribute__((always_inline)) static inline pair carries_of(const double *x, int n, uint64_t add)
+{
+    pair any = {0, 0};
+    for (int k = 0; k < n; k += 2) any |= carries((pair)two_at(x + k), add);
+    return any;
+}
+
+/* Positions, masses and indices of a whole word of particles without gaps in their columns; as copy_positions. */
+static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
+{
+    double row[LANES][3], mass[LANES];
+    double *const to = s->derivative[0] + sap_jstore_offset(in);
+    memcpy(row, sap_column_at(&all->derivative[0], k, sizeof row[0]), sizeof row);
+    memcpy(mass, sap_column_at(&all->mass, k, sizeof mass[0]), sizeof mass);
+    for (int l = 0; l < LANES; l++)
+        for (int axis = 0; axis < 3; axis++) to[axis * LANES + l] = row[l][axis];
+    memcpy(s->mass + in, mass, sizeof mass);
+    for (int l = 0; l < LANES; l++) s->index[in + (unsigned)l] = address + l;
+    return carried(carries_of(row[0], 3 * LANES, if_wide) | carries_of(mass, LANES, if_not_finite));
+}
+
+/* Whether columns are as copy_word needs them. */
+static int without_gaps(const sapporo_particles *all)
+{
+    const ptrdiff_t x = all->derivative[0].stride, mass = all->mass.stride;
+    return all->mass.base && !all->index.base && (x == 0 || x == (ptrdiff_t)(3 * sizeof(double))) &&
+           (mass == 0 || mass == (ptrdiff_t)sizeof(double));
+}
+
 /* n particles that lie in one word of 16 addresses, where there is room.  Those that are strange are put once more. */
 static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles *all)
 {
     const int address = first + k;
     const unsigned in = (unsigned)address % SAP_SEGMENT;
     struct sap_segment *s = c->host.segment[address / SAP_SEGMENT];
-    int strange = copy_positions(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n);
-    strange |= copy_masses(s->mass + in, &all->mass, k, n);
-    for (int l = 0; l < n; l++) {
-        s->index[in + (unsigned)l] = address + l;
-        if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
+    int strange;
+    if (n == LANES && without_gaps(all)) {
+        strange = copy_word(s, in, address, k, all);
+    } else {
+        strange = copy_positions(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n);
+        strange |= copy_masses(s->mass + in, &all->mass, k, n);
+        for (int l = 0; l < n; l++) {
+            s->index[in + (unsigned)l] = address + l;
+            if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
+        }
     }
     sap_jstore_mark_run(&c->host, s, address, n);
     return strange ? put_rows(c, first, k, n, all) : SAPPORO_OK;
