@@ -74,6 +74,11 @@ struct sap_driver {
     const char *(*describe)(void);
     int (*properties)(int number, struct sap_device_properties *properties);
 
+    /*
+     * Announces devices that will be opened next and used together; 1: they will be `together`, 0: not, as some are
+     * open already, or are of two kinds.  NULL: nothing need be announced.
+     */
+    int (*unite)(const int *numbers, int n);
     int (*open)(int number, struct sap_dev **dev);
     void (*close)(struct sap_dev *dev); /* frees nothing else: give back first what was taken */
     int (*enter)(struct sap_dev *dev);

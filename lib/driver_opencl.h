@@ -23,6 +23,7 @@ struct sap_dev {
     sap_cl_context context;     /* shared by all who have the device open */
     sap_cl_queue service;       /* for mapping memory; made when first needed */
     sap_cl_queue timer;         /* for events that tell the time; the same */
+    sap_cl_queue incoming;      /* for copies from other devices; the same */
     struct sap_mem *pinned;     /* all pinned memory of this handle */
     struct sap_stream *streams; /* and all streams */
     size_t most, shared;        /* bytes of a buffer, of local memory */
@@ -59,6 +60,8 @@ int sap_opencl_open(int number, struct sap_dev **dev);
 void sap_opencl_close(struct sap_dev *dev);
 int sap_opencl_enter(struct sap_dev *dev);
 void sap_opencl_leave(struct sap_dev *dev);
+int sap_opencl_unite(const int *numbers, int n);
+int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b);
 
 /* 1 if it has double precision. */
 int sap_opencl_has_fp64(sap_cl_device device);

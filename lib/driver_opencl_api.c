@@ -97,7 +97,6 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->device = device;
     seen->is_cpu = kind == CPU;
     seen->vectors = seen->is_cpu && wants_vectors();
-    atomic_flag_clear(&seen->lock);
     if (kind == GOOD) o->automatic = o->devices;
 }
 

@@ -114,14 +114,19 @@ struct sap_opencl_api {
 
 enum { SAP_CL_DEVICES = 64 };
 
+/* A context of one device or of several that were opened to work together; made when the first is opened. */
+struct sap_cl_group {
+    sap_cl_context context;
+    int opens; /* of its devices */
+};
+
 /* A device of this process; all who open it share its context. */
 struct sap_cl_seen {
     sap_cl_platform platform;
     sap_cl_device device;
     int is_cpu;
-    int vectors;      /* kernels that compute with vectors: CPUs, unless the user wants those of GPUs */
-    atomic_flag lock; /* guards the next two */
-    sap_cl_context context;
+    int vectors;                /* kernels that compute with vectors: CPUs, unless the user wants those of GPUs */
+    struct sap_cl_group *group; /* NULL: it is not open, and nobody has announced it */
     int opens;
     atomic_size_t taken; /* bytes of buffers */
 };
@@ -132,6 +137,7 @@ struct sap_opencl {
     int usable;
     int devices, automatic; /* how many there are; the first of them are GPUs and accelerators */
     char reason[256];       /* why there are none; or what speaks */
+    atomic_flag lock;       /* guards groups and opens of devices */
     struct sap_cl_seen device[SAP_CL_DEVICES];
     struct sap_opencl_api api;
 };

@@ -113,27 +113,77 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
 
 /* ---------------------------------------------------------------- open, close */
 
+/* Devices of one platform in a context of their own; NULL, and *error, if that fails.  The lock is held, as below. */
+static struct sap_cl_group *make_group(struct sap_cl_seen *const *seen, int n, int *error)
+{
+    sap_cl_device device[SAP_CL_DEVICES];
+    struct sap_cl_group *group = calloc(1, sizeof *group);
+    for (int k = 0; k < n; k++) device[k] = seen[k]->device;
+    *error = -6; /* out of host memory */
+    if (group) group->context = api()->context(NULL, (unsigned)n, device, NULL, NULL, error);
+    if (!group || !group->context) {
+        free(group);
+        return NULL;
+    }
+    for (int k = 0; k < n; k++) seen[k]->group = group;
+    return group;
+}
+
+static void end_group(struct sap_cl_group *group)
+{
+    for (int k = 0; k < sap_process.opencl.devices; k++)
+        if (sap_process.opencl.device[k].group == group) sap_process.opencl.device[k].group = NULL;
+    (void)api()->release_context(group->context);
+    free(group);
+}
+
 /* The context of a device, made by who opens it first. */
 static int take_context(struct sap_cl_seen *seen, sap_cl_context *context)
 {
     int error = 0;
-    sap_lock(&seen->lock);
-    if (!seen->context) seen->context = api()->context(NULL, 1, &seen->device, NULL, NULL, &error);
-    if (seen->context) seen->opens++;
-    *context = seen->context;
-    sap_unlock(&seen->lock);
+    sap_lock(&sap_process.opencl.lock);
+    struct sap_cl_group *group = seen->group ? seen->group : make_group(&seen, 1, &error);
+    *context = group ? group->context : NULL;
+    if (group) seen->opens++, group->opens++;
+    sap_unlock(&sap_process.opencl.lock);
     return *context ? SAP_DRIVER_OK : sap_opencl_check(error ? error : -34, "clCreateContext");
 }
 
+/* A device that nobody has open leaves its group: where it was lost, opening makes a new context. */
 static void give_context(struct sap_cl_seen *seen)
 {
-    sap_lock(&seen->lock);
-    if (--seen->opens == 0) {
-        (void)api()->release_context(seen->context);
-        seen->context = NULL;
-    }
-    sap_unlock(&seen->lock);
+    sap_lock(&sap_process.opencl.lock);
+    struct sap_cl_group *group = seen->group;
+    if (--seen->opens == 0) seen->group = NULL;
+    if (--group->opens == 0) end_group(group);
+    sap_unlock(&sap_process.opencl.lock);
 }
+
+/* Whether these devices, of one platform, are closed, all of them; groups that nobody has opened end. */
+static int all_closed(struct sap_cl_seen *const *seen, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (seen[k]->platform != seen[0]->platform || seen[k]->opens > 0) return 0;
+        if (seen[k]->group && seen[k]->group->opens == 0) end_group(seen[k]->group);
+    }
+    return 1;
+}
+
+int sap_opencl_unite(const int *numbers, int n)
+{
+    struct sap_cl_seen *seen[SAP_CL_DEVICES] = {NULL};
+    int error = 0, same = 1;
+    if (n < 1 || n > SAP_CL_DEVICES) return 0;
+    for (int k = 0; k < n; k++)
+        if (find_device(numbers[k], &seen[k]) != SAP_DRIVER_OK || !seen[k]) return 0;
+    sap_lock(&sap_process.opencl.lock);
+    if (all_closed(seen, n)) seen[0]->group = make_group(seen, n, &error);
+    for (int k = 0; k < n; k++) same &= seen[k]->group && seen[k]->group == seen[0]->group;
+    sap_unlock(&sap_process.opencl.lock);
+    return same;
+}
+
+int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b) { return a->context == b->context; }
 
 int sap_opencl_open(int number, struct sap_dev **dev)
 {
@@ -164,6 +214,7 @@ void sap_opencl_close(struct sap_dev *dev)
     if (!sap_process.forked) {
         if (dev->service) (void)api()->release_queue(dev->service);
         if (dev->timer) (void)api()->release_queue(dev->timer);
+        if (dev->incoming) (void)api()->release_queue(dev->incoming);
         give_context(dev->seen);
     }
     free(dev);

@@ -189,27 +189,66 @@ int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct 
                             "clEnqueueCopyBuffer");
 }
 
-/* Contexts share nothing: through the host. */
+/* Contexts share nothing: through the host, which waits.  The copy has its queues, since the stream is in one context.
+ */
+static int copy_by_host(struct sap_stream *s, struct sap_mem *to, sap_cl_mem target, size_t at, struct sap_mem *from,
+                        sap_cl_mem source, size_t from_at, size_t bytes)
+{
+    sap_cl_queue in = NULL, out = NULL;
+    void *between = sap_opencl_room(bytes);
+    if (!between) return SAP_DRIVER_MEMORY;
+    int status = sap_opencl_check(api()->finish(s->queue), "clFinish");
+    if (status == SAP_DRIVER_OK) status = sap_opencl_queue(from->dev, 0, &out);
+    if (status == SAP_DRIVER_OK) status = sap_opencl_queue(to->dev, 0, &in);
+    if (status == SAP_DRIVER_OK)
+        status = sap_opencl_check(api()->read(out, source, NOW, from_at, bytes, between, 0, NULL, NULL),
+                                  "clEnqueueReadBuffer");
+    if (status == SAP_DRIVER_OK)
+        status =
+            sap_opencl_check(api()->write(in, target, NOW, at, bytes, between, 0, NULL, NULL), "clEnqueueWriteBuffer");
+    if (out) (void)api()->release_queue(out);
+    if (in) (void)api()->release_queue(in);
+    free(between);
+    return status;
+}
+
+/*
+ * Two devices of a context.  A buffer moves as a whole to the device whose queue uses it, so the target's takes the
+ * copy: the source alone moves, and nobody works on that, as the stream waits for it.
+ */
+static int copy_across(struct sap_stream *s, sap_cl_mem target, struct sap_dev *dev, size_t at, sap_cl_mem source,
+                       size_t from_at, size_t bytes)
+{
+    sap_cl_event before = NULL, copied = NULL;
+    int status = SAP_DRIVER_OK;
+    if (!dev->incoming) status = sap_opencl_queue(dev, 0, &dev->incoming);
+    if (status == SAP_DRIVER_OK)
+        status = sap_opencl_check(api()->marker(s->queue, 0, NULL, &before), "clEnqueueMarkerWithWaitList");
+    if (status == SAP_DRIVER_OK) status = sap_opencl_check(api()->flush(s->queue), "clFlush");
+    if (status == SAP_DRIVER_OK)
+        status = sap_opencl_check(api()->copy(dev->incoming, source, target, from_at, at, bytes, 1, &before, &copied),
+                                  "clEnqueueCopyBuffer");
+    if (status == SAP_DRIVER_OK) status = sap_opencl_check(api()->flush(dev->incoming), "clFlush");
+    if (copied) /* also after a failure: memory may be given back once the stream has finished */
+        (void)api()->barrier(s->queue, 1, &copied, NULL);
+    if (copied) (void)api()->release_event(copied);
+    if (before) (void)api()->release_event(before);
+    return status;
+}
+
 int sap_opencl_copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
                          size_t bytes)
 {
-    sap_cl_mem source = NULL;
-    sap_cl_queue queue = NULL;
-    if (to->dev->context == from->dev->context) return sap_opencl_copy(s, to, at, from, from_at, bytes);
+    sap_cl_mem target = NULL, source = NULL;
+    if (to->dev->seen == from->dev->seen) return sap_opencl_copy(s, to, at, from, from_at, bytes);
     int status = inside(from, from_at, bytes);
     if (status == SAP_DRIVER_OK) status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
-    void *between = sap_opencl_room(bytes);
-    if (!between) return SAP_DRIVER_MEMORY;
-    status = sap_opencl_buffer(from, &source);
-    if (status == SAP_DRIVER_OK) status = sap_opencl_queue(from->dev, 0, &queue);
-    if (status == SAP_DRIVER_OK)
-        status = sap_opencl_check(api()->read(queue, source, NOW, from_at, bytes, between, 0, NULL, NULL),
-                                  "clEnqueueReadBuffer");
-    if (queue) (void)api()->release_queue(queue);
-    if (status == SAP_DRIVER_OK) status = sap_opencl_copy_in(s, to, at, between, bytes);
-    free(between);
-    return status;
+    status = sap_opencl_buffer(to, &target);
+    if (status == SAP_DRIVER_OK) status = sap_opencl_buffer(from, &source);
+    if (status != SAP_DRIVER_OK) return status;
+    return sap_opencl_together(to->dev, from->dev) ? copy_across(s, target, to->dev, at, source, from_at, bytes)
+                                                   : copy_by_host(s, to, target, at, from, source, from_at, bytes);
 }
 
 int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)

@@ -13,6 +13,7 @@
 /* Numbers of cl_program_build_info, cl_program_info, cl_kernel_work_group_info. */
 enum {
     BUILD_LOG = 0x1183,
+    PROGRAM_DEVICES = 0x1163,
     BINARY_SIZES = 0x1165,
     BINARIES = 0x1166,
     KERNEL_WORK_GROUP_SIZE = 0x11B0,
@@ -107,14 +108,32 @@ static sap_cl_program build_binary(const struct sap_dev *dev, const unsigned cha
     return NULL;
 }
 
-static void keep_binary(const char *key, size_t n, sap_cl_program program)
+/*
+ * The place of a device among those of its context, by which programs list binaries; -1: unknown.  Parts of a CPU share
+ * a binary, and are not in the list.
+ */
+static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
 {
+    sap_cl_device device[SAP_CL_DEVICES];
     size_t size = 0;
-    if (api()->program_info(program, BINARY_SIZES, sizeof size, &size, NULL) != 0 || size == 0) return;
-    unsigned char *binary = malloc(size);
-    if (binary && api()->program_info(program, BINARIES, sizeof binary, &binary, NULL) == 0)
-        sap_opencl_cache_put(key, n, binary, size);
-    free(binary);
+    if (api()->program_info(program, PROGRAM_DEVICES, sizeof device, device, &size) != 0) return -1;
+    *n = (int)(size / sizeof *device);
+    for (int k = 0; k < *n; k++)
+        if (device[k] == dev->seen->device) return k;
+    return *n == 1 ? 0 : -1;
+}
+
+static void keep_binary(const struct sap_dev *dev, const char *key, size_t n, sap_cl_program program)
+{
+    size_t size[SAP_CL_DEVICES] = {0};
+    unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not wanted */
+    int devices = 0;
+    const int at = place_of(dev, program, &devices);
+    if (at < 0 || api()->program_info(program, BINARY_SIZES, (size_t)devices * sizeof *size, size, NULL) != 0) return;
+    if (size[at] == 0 || !(binary[at] = malloc(size[at]))) return;
+    if (api()->program_info(program, BINARIES, (size_t)devices * sizeof *binary, binary, NULL) == 0)
+        sap_opencl_cache_put(key, n, binary[at], size[at]);
+    free(binary[at]);
 }
 
 static int find_program(const struct sap_dev *dev, const char *text, size_t bytes, sap_cl_program *program)
@@ -129,7 +148,7 @@ static int find_program(const struct sap_dev *dev, const char *text, size_t byte
     free(binary);
     if (!*program) {
         status = build_text(dev, text, bytes, program);
-        if (status == SAP_DRIVER_OK) keep_binary(key, n, *program);
+        if (status == SAP_DRIVER_OK) keep_binary(dev, key, n, *program);
     }
     free(key);
     return status;

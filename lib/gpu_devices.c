@@ -404,6 +404,35 @@ static int open_device(struct sap_device_set *set, const struct sap_embedded *e,
     return status;
 }
 
+static int is_in(int number, const int *list, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k] == number) return 1;
+    return 0;
+}
+
+/* Unloads the kernels that are kept of these devices, if nobody uses any. */
+static void unload_unused(const struct sap_driver *driver, const int *list, int n)
+{
+    int users = 0;
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && is_in(l->number, list, n)) users += l->users;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l && users == 0; l = l->next)
+        if (l->driver == driver && is_in(l->number, list, n)) unload(l), l->lost = 0;
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+/* Tells of devices that will work together before the first is opened; kernels may be kept from when one was alone. */
+static void announce(const struct sap_driver *driver, const int *list, int n)
+{
+    if (n < 2 || !driver->unite) return;
+    for (int k = 0; k < n; k++) (void)renew_unlocked(driver, list[k]);
+    if (driver->unite(list, n)) return;
+    unload_unused(driver, list, n);
+    (void)driver->unite(list, n);
+}
+
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
                  int most, struct sap_device_set **out, char *why, size_t room)
 {
@@ -428,6 +457,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     }
     set->driver = driver;
     set_precision(set, (int)s->precision);
+    announce(driver, list, n);
     for (int k = 0; k < n; k++) {
         char words[256];
         int status = open_device(set, kernels, list[k], words, sizeof words);

@@ -11,7 +11,7 @@ struct sap_process sap_process = {
     .verbosity = -1,
     .g6 = {.lock = ATOMIC_FLAG_INIT, .sort_mode = 1},
     .cuda = {.once = PTHREAD_ONCE_INIT},
-    .opencl = {.once = PTHREAD_ONCE_INIT},
+    .opencl = {.once = PTHREAD_ONCE_INIT, .lock = ATOMIC_FLAG_INIT},
 };
 
 struct sap_g5_table sap_g5;

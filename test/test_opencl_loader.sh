@@ -47,11 +47,15 @@ else
     echo "ok - no platform # SKIP no libOpenCL.so.1"
 fi
 
-SAPPORO_OPENCL_SPLIT=2 SAPPORO_TEST_ENGINES=opencl "$program" >"$work/log" 2>&1
+export SAPPORO_TEST_ENGINES=opencl SAPPORO_OPENCL_SPLIT=2
+CMOCKA_TEST_FILTER=table "$program" >"$work/log" 2>&1
 if grep -q '# 2 devices, 0 of them' "$work/log"; then
-    SAPPORO_OPENCL_SPLIT=2 SAPPORO_TEST_ENGINES=opencl CMOCKA_TEST_FILTER=devices "$build/test/test_bits" \
-        >"$work/log" 2>&1
+    CMOCKA_TEST_FILTER=devices "$build/test/test_bits" >"$work/log" 2>&1
     report $? "the same bits on two halves of a CPU"
+    for test in several choice faults; do
+        CMOCKA_TEST_FILTER=$test "$program" >"$work/log" 2>&1
+        report $? "test_opencl's '$test' on two halves of a CPU"
+    done
 else
     echo "ok - the same bits on two halves of a CPU # SKIP no CPU that can be split in two"
 fi

@@ -392,6 +392,7 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
         .allocate_pinned = allocate_pinned,
         .allocate_shared = driver->allocate_shared ? allocate_shared : NULL,
         .pinned_for_all = driver->pinned_for_all,
+        .unite = driver->unite,
         .together = driver->together,
         .release = release,
         .copy_in = copy_in,
