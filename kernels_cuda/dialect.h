@@ -32,8 +32,9 @@
 #define group_id(axis) ((axis) == 0 ? blockIdx.x : blockIdx.y)
 
 /* ---- threads of a group, and 32 neighbours ---- */
-#define SAP_VECTORS 0 /* 1: a thread holds vectors, and no memory of a group is used */
-#define SAP_SHUFFLE 1 /* 1: 32 neighbours see each other's registers, and need not wait for the rest of the group */
+#define SAP_VECTORS    0 /* 1: a thread holds vectors, and no memory of a group is used */
+#define SAP_SHUFFLE    1 /* 1: 32 neighbours see each other's registers, and need not wait for the rest of the group */
+#define SAP_FEW_STAGED 1 /* 1: kernels for few i-particles hold a superpacket in memory of the group */
 enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: as in the host's geometry */
 #define group_barrier()           __syncthreads()                /* memory of the group is as written */
 #define group_barrier_all()       __syncthreads()                /* and all other memory, among the group */

@@ -41,7 +41,8 @@
 #define group_id(axis) ((int)get_group_id(axis))
 
 /* ---- threads of a group, and 32 neighbours ---- */
-#define SAP_SHUFFLE 0
+#define SAP_SHUFFLE    0
+#define SAP_FEW_STAGED 0 /* a superpacket is more than many devices give a group */
 enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
 #define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)

@@ -10,7 +10,17 @@
 
 #include "dialect.h"
 
+#if defined(__NV_CL_C_VERSION) && !SAP_VECTORS
+#define SAP_NVIDIA 1 /* the seeds that its GPUs have, and a minimum of one instruction: as in kernels_cuda */
+#else
+#define SAP_NVIDIA 0
+#endif
+
+#if SAP_NVIDIA && !defined(SAP_KERNEL_DP)
+enum { ROOT_OF_INFINITY = 1 };
+#else
 enum { ROOT_OF_INFINITY = 0 }; /* it need not be +0 */
+#endif
 
 #if defined(SAP_KERNEL_DP)
 typedef double W;
@@ -91,7 +101,11 @@ SAP_INLINE V v_sub(V a, V b) { return a - b; }
 SAP_INLINE V v_mul(V a, V b) { return a * b; }
 SAP_INLINE V v_fma(V a, V b, V c) { return fma(a, b, c); }
 SAP_INLINE V v_fnma(V a, V b, V c) { return fma(-a, b, c); }
+#if SAP_NVIDIA && !defined(SAP_KERNEL_DP)
+#define v_min fmin
+#else
 SAP_INLINE V v_min(V a, V b) { return a < b ? a : b; }
+#endif
 SAP_INLINE VM v_less(V a, V b) { return a < b; }
 #define v_select(m, a, b)  ((m) ? (a) : (b))
 #define vi_select(m, a, b) ((m) ? (a) : (b))
@@ -123,6 +137,20 @@ SAP_INLINE V v_root(V r2)
 {
     const V y = as_V((VI)0x5F375A86 - (as_VI(r2) >> 1));
     return v_root_from(r2, v_root_from(r2, y));
+}
+#elif SAP_NVIDIA && defined(SAP_KERNEL_DP)
+SAP_INLINE V v_root(V r2)
+{
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(r2));
+    return v_root_from(r2, y);
+}
+#elif SAP_NVIDIA
+SAP_INLINE V v_root(V r2)
+{
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(r2));
+    return y;
 }
 #elif defined(SAP_KERNEL_DP)
 SAP_INLINE V v_root(V r2)

@@ -19,7 +19,7 @@
 #define SAP_ARITHMETIC_H
 
 enum {
-    SAP_ARITH_VERSION = 1,
+    SAP_ARITH_VERSION = 2,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* the tile of the CPU engine */

@@ -114,10 +114,10 @@ static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_f
 
 size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which)
 {
-    const size_t sums = (size_t)g->few_warps * (size_t)sap_gpu_few_ipt[which] * (size_t)g->few_columns *
-                        (SAP_GPU_PACKETS + 1) * set->word;
-    if (g->few_columns == 0) return 0;
-    return set->working * SAP_GPU_SUPERPACKET + sums;
+    const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt[which];
+    const size_t sums =
+        (size_t)g->few_warps * (size_t)held * (size_t)g->few_columns * (SAP_GPU_PACKETS + 1) * set->word;
+    return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
 }
 
 static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
@@ -147,10 +147,10 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
 static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_device_set *set,
                                            const struct sap_device_properties *p)
 {
-    static const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS, 304, 512, 1024},
-                                         text = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS + 1, 256, 128, 256},
-                                         floats = {1, 1, 16, 1, 1, 0, 256, 128, 256},
-                                         doubles = {1, 1, 8, 1, 1, 0, 256, 128, 256};
+    static const struct sap_gpu_geometry
+        cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS, 0, 1, 304, 512, 1024},
+        text = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS + 1, 1, 0, 256, 128, 256},
+        floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256}, doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
     if (strcmp(e->archs, "text") != 0) return cuda;
     return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
 }

@@ -31,6 +31,8 @@ struct sap_gpu_geometry {
     int many_threads, lanes;       /* of a group; i-particles side by side in a thread */
     int few_threads, few_warps;    /* of a group; threads that hold i-particles of their own, or warps */
     int few_columns;               /* of packet sums that an i-particle needs in shared memory; 0: it needs no memory */
+    int few_at_once;               /* i-particles of a warp that need it at a time; 0: all that it holds */
+    int staged;                    /* few-kernels hold a superpacket in shared memory, so they can predict it */
     unsigned stage, nearest, scan; /* threads of store_stage, finish_nearest, list_offsets */
 };
 

@@ -110,8 +110,7 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, cons
             keep_better(&best, &c);
         }
     }
-    best.shape.fused =
-        !best.shape.many && !device->properties.vectors && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
+    best.shape.fused = !best.shape.many && g->staged && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
     return best.shape;
 }
 

@@ -138,12 +138,23 @@ enum {
     FEW_PITCH = SAP_GPU_PACKETS + 1         /* of them in memory of the group: no bank twice */
 };
 
+/* Whose packet sums are in memory of the group at a time: of ipt i-particles. */
+#define FEW_AT_ONCE(ipt) (SAP_SHUFFLE || SAP_VECTORS ? (ipt) : 1)
+
 #if SAP_VECTORS
 typedef W *sums_pointer;
 #define FEW_ROOM(ipt)                                                                                                  \
     W room[(ipt)*FEW_COLUMNS * FEW_PITCH];                                                                             \
-    tile_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
+    few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 1 };
+#elif !SAP_FEW_STAGED
+/* Little memory: j-particles come from where they lie, and each is read but once or twice. */
+typedef LOCAL W *sums_pointer;
+#define FEW_ROOM(ipt)                                                                                                  \
+    GROUP_MEMORY(W, all_room)                                                                                          \
+    sums_pointer room = all_room + local_id() / 32 * (FEW_AT_ONCE(ipt) * FEW_COLUMNS * FEW_PITCH);                     \
+    few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
+enum { FEW_LANES = 32 }; /* threads that share i-particles */
 #else
 typedef LOCAL W *sums_pointer;
 #define FEW_ROOM(ipt)                                                                                                  \
@@ -202,7 +213,8 @@ SAP_INLINE void walk_near(const struct force_memory *m, const struct sap_gpu_for
 }
 #endif
 
-/* Column k of the packet sums: added in order in double; the last column of an i-particle may be its distances. */
+/* Column k of the packet sums of i-particles from `row` on: added in order in double; the last column of an i-particle
+ * may be its distances. */
 SAP_INLINE void add_column(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row,
                            int k, sums_pointer room)
 {
@@ -237,9 +249,28 @@ SAP_INLINE void note_lanes(int near, int zero, const struct force_memory *m, con
 #endif
 }
 
+/* Packet sums of n i-particles into memory of the group. */
+SAP_INLINE void put_packets(int near, int n, const struct packet_state *s, sums_pointer to)
+{
+#pragma unroll
+    for (int k = 0; k < n; k++, to += FEW_COLUMNS * FEW_PITCH) {
+#pragma unroll
+        for (int q = 0; q < SAP_SUMS4; q++) v_put(s[k].sum[q], to + q * FEW_PITCH);
+        if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[k].low, to + SAP_SUMS4 * FEW_PITCH);
+    }
+}
+
+/* They are added up; a lane takes a column, or one takes all. */
+SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
+                            int row, int mine, sums_pointer room)
+{
+    if (FEW_LANES > 1 && mine < n * FEW_COLUMNS) add_column(near, m, f, sp, row, mine, room);
+    for (int k = 0; k < n * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
+}
+
 /* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1 or 4. */
 SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
-                         tile_pointer tile, sums_pointer room, int row)
+                         few_pointer tile, sums_pointer room, int row)
 {
     const int sp = group_id(0), mine = local_id() % FEW_LANES;
     const V eps2 = v_set1(f->eps2);
@@ -261,20 +292,20 @@ SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory 
 #pragma unroll
             for (int n = 0; n < ipt; n++) add_pair(near, zero, &s[n], &i[n], &j, eps2, any, e, &met[n]);
         }
-#pragma unroll
-        for (int n = 0; n < ipt; n++) {
-            sums_pointer to = room + n * FEW_COLUMNS * FEW_PITCH + packet;
-#pragma unroll
-            for (int q = 0; q < SAP_SUMS4; q++) v_put(s[n].sum[q], to + q * FEW_PITCH);
-            if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[n].low, to + SAP_SUMS4 * FEW_PITCH);
-        }
+        put_packets(near, FEW_AT_ONCE(ipt), s, room + packet);
 #pragma unroll
         for (int n = 0; n < ipt; n++) note_lanes(near, zero, m, f, sp, row + n, packet, &s[n], met[n]);
         packet += FEW_LANES * LANES;
     } while (FEW_LANES * LANES < SAP_GPU_PACKETS && packet < SAP_GPU_PACKETS);
-    lanes_barrier();
-    if (FEW_LANES > 1 && mine < ipt * FEW_COLUMNS) add_column(near, m, f, sp, row, mine, room);
-    for (int k = 0; k < ipt * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
+#pragma unroll
+    for (int n = 0; n < ipt; n += FEW_AT_ONCE(ipt)) {
+        if (n > 0) {
+            lanes_barrier();
+            put_packets(near, FEW_AT_ONCE(ipt), &s[n], room + mine);
+        }
+        lanes_barrier();
+        add_columns(near, FEW_AT_ONCE(ipt), m, f, sp, row + n, mine, room);
+    }
 }
 
 /*
@@ -282,7 +313,7 @@ SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory 
  * Where 32 threads need nobody else, those that have no row are done.
  */
 SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
-                    int rows_per_group, tile_pointer tile, sums_pointer room)
+                    int rows_per_group, few_pointer tile, sums_pointer room)
 {
     const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
     const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;

@@ -47,7 +47,7 @@ struct i_words {
 
 #if SAP_VECTORS
 
-typedef const GLOBAL part *tile_pointer;
+typedef const GLOBAL part *tile_pointer, *few_pointer;
 
 SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
 {
@@ -102,12 +102,13 @@ SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
     p[3] = make_double2(v[2], word_of_index(index));
 }
 
-SAP_INLINE void load_j(tile_pointer p, int pitch, int at, struct j_words *j)
-{
-    const part a = p[at], b = p[pitch + at], c = p[2 * pitch + at], d = p[3 * pitch + at];
-    j->x[0] = a.x, j->x[1] = a.y, j->x[2] = b.x, j->mass = b.y;
-    j->v[0] = c.x, j->v[1] = c.y, j->v[2] = d.x, j->index = index_of_word(d.y);
-}
+#define SAP_LOAD_J(name, pointer)                                                                                      \
+    SAP_INLINE void name(pointer p, int pitch, int at, struct j_words *j)                                              \
+    {                                                                                                                  \
+        const part a = p[at], b = p[pitch + at], c = p[2 * pitch + at], d = p[3 * pitch + at];                         \
+        j->x[0] = a.x, j->x[1] = a.y, j->x[2] = b.x, j->mass = b.y;                                                    \
+        j->v[0] = c.x, j->v[1] = c.y, j->v[2] = d.x, j->index = index_of_word(d.y);                                    \
+    }
 
 #else
 
@@ -122,16 +123,24 @@ SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
                                    w_of_d(d_sub(x[2], d_of_w(h[2]))), 0.0F);
 }
 
-SAP_INLINE void load_j(tile_pointer p, int pitch, int at, struct j_words *j)
-{
-    const part a = p[at], b = p[pitch + at], c = p[(PARTS - 1) * pitch + at];
-    j->x[0] = a.x, j->x[1] = a.y, j->x[2] = a.z, j->mass = a.w;
-    j->v[0] = b.x, j->v[1] = b.y, j->v[2] = b.z, j->index = index_of_word(b.w);
-    if (LOW) j->low[0] = c.x, j->low[1] = c.y, j->low[2] = c.z;
-}
+#define SAP_LOAD_J(name, pointer)                                                                                      \
+    SAP_INLINE void name(pointer p, int pitch, int at, struct j_words *j)                                              \
+    {                                                                                                                  \
+        const part a = p[at], b = p[pitch + at], c = p[(PARTS - 1) * pitch + at];                                      \
+        j->x[0] = a.x, j->x[1] = a.y, j->x[2] = a.z, j->mass = a.w;                                                    \
+        j->v[0] = b.x, j->v[1] = b.y, j->v[2] = b.z, j->index = index_of_word(b.w);                                    \
+        if (LOW) j->low[0] = c.x, j->low[1] = c.y, j->low[2] = c.z;                                                    \
+    }
 
 #endif
+SAP_LOAD_J(load_j, tile_pointer)
+#if SAP_FEW_STAGED
+typedef tile_pointer few_pointer;
 #define load_lanes_j load_j
+#else
+typedef const GLOBAL part *few_pointer;
+SAP_LOAD_J(load_lanes_j, few_pointer)
+#endif
 #endif
 
 /* The working form of local address a of superpacket sp; an empty slot where nobody takes part. */
