@@ -1,0 +1,233 @@
+/* test_jstore_contexts.c - the j-store behind a context: gaps, refusals, clearing, and the memory that it takes. */
+#define _GNU_SOURCE /* fork, sysconf */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "context_private.h"
+#include "process.h"
+#include "reference.h"
+
+#include <limits.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* -------------------------------------------------------------------- contexts */
+
+static void put_particle(sapporo *c, int address, double x, int index)
+{
+    const sapporo_particle p = {.derivative = {{x, 0.5, -0.25}, {0.125, 0, 1}}, .mass = 1, .index = index};
+    assert_int_equal(sapporo_set_particle(c, address, &p), SAPPORO_OK);
+}
+
+/* Forces on particles at addresses from the first to the last, as the reference has them. */
+static void sparse_forces(void **state)
+{
+    static const int addresses[] = {16383, 1000000, 0, 16384, (1 << 30) - 1, 1999, 3 * 2048};
+    enum { N = sizeof addresses / sizeof addresses[0] };
+    (void)state;
+    for (int e = 1; e < ENGINES; e += 3) { /* one precision will do */
+        struct problem p;
+        if (!engine_usable(&engines[e])) continue;
+        problem_new(&p, N, 60);
+        model_plummer(p.body, N, 3);
+        for (int k = 0; k < N; k++) p.body[k].address = addresses[k];
+        for (int i = 0; i < p.ntargets; i++) {
+            memcpy(p.target[i].x, p.body[i % N].derivative[0], sizeof p.target[i].x);
+            p.target[i].index = p.body[i % N].index;
+            p.target[i].h2 = 1;
+        }
+        p.nj = 1 << 30;
+        sapporo *c = engine_open(&engines[e], 2);
+        problem_load(c, &p);
+        struct reference *r = reference_new(&p);
+        for (int batch = 0; batch < 2; batch++) {
+            const struct ask ask = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, batch ? 7 : 0};
+            struct answer *a = problem_solve(c, &p, &ask);
+            for (int i = 0; i < p.ntargets; i++) {
+                struct exact exact;
+                reference_solve(r, i, &exact);
+                assert_int_equal(a[i].nearest, exact.nearest);
+                assert_int_equal(a[i].nlist, exact.nlist);
+                assert_memory_equal(a[i].list, exact.list, (size_t)exact.nlist * sizeof *exact.list);
+                assert_true(fabs(a[i].pot - (double)exact.pot) < 1e-5 * exact.size[POT]);
+                free(exact.list);
+            }
+            answers_free(a, p.ntargets);
+        }
+        reference_free(r);
+        sapporo_close(c);
+        problem_free(&p);
+    }
+}
+
+static void refusals(void **state)
+{
+    static const int bad[] = {-1, INT_MIN, 1 << 30, INT_MAX};
+    const double columns[6] = {1, 2, 3, 4, 5, 6};
+    const sapporo_particle p = {.mass = 2};
+    const sapporo_particles two = {.size = sizeof two, .derivative = {{columns, 0}}};
+    sapporo_particle got;
+    (void)state;
+    sapporo *c = engine_open(engine_any(), 1);
+    put_particle(c, 7, 0.75, 70);
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        assert_int_equal(sapporo_set_particle(c, bad[k], &p), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_set_particles(c, bad[k], 2, &two), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_get_particle(c, bad[k], 0, &got), SAPPORO_ERR_ARGUMENT);
+    }
+    assert_int_equal(sapporo_set_particles(c, (1 << 30) - 1, 2, &two), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_get_particle(c, (1 << 30) - 1, 0, &got), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(got.index, -1);
+    assert_true(isnan(got.mass) && isnan(got.time) && isnan(got.derivative[0][0]) && isnan(got.derivative[6][2]));
+    assert_int_equal(sapporo_get_particle(c, 7, 0, &got), SAPPORO_OK);
+    assert_true(got.derivative[0][0] == 0.75 && got.index == 70);
+    sapporo_close(c);
+}
+
+/* Clearing empties every address; what comes afterwards is not mixed with what was there. */
+static void clearing(void **state)
+{
+    sapporo_particle got;
+    (void)state;
+    sapporo *c = engine_open(engine_any(), 1);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int a = turn; a < 5000; a += 3) put_particle(c, a, a + turn, a);
+        for (int a = 0; a < 5000; a++)
+            assert_int_equal(sapporo_get_particle(c, a, 0, &got), a % 3 == turn ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+        const uint64_t version = c->host.version, cleared = c->host.cleared;
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+        assert_int_equal(sapporo_get_particle(c, turn, 0, &got), SAPPORO_ERR_ARGUMENT);
+        assert_true(c->host.cleared > version && version > cleared && c->host.version >= c->host.cleared);
+    }
+    sapporo_close(c);
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+/* Bytes of this process in memory. */
+static double resident(void) { return 1024.0 * (double)resident_kilobytes(); }
+
+static void fill(sapporo *c, int n, double shift)
+{
+    for (int a = 0; a < n; a++) {
+        sapporo_particle p = {.mass = 1.0 / n, .index = a};
+        for (int k = 0; k < TERMS; k++)
+            for (int x = 0; x < 3; x++) p.derivative[k][x] = shift + (a * (double)(k + 1) + x) / n;
+        if (sapporo_set_particle(c, a, &p)) _exit(3);
+    }
+}
+
+static sapporo_job *begin_on(sapporo *c, int n, int ni)
+{
+    static double x[100][3];
+    const sapporo_request request = {.size = sizeof request, .nj = n, .ni = ni, .x = {x, 0}, .eps2 = 0.01};
+    sapporo_job *job;
+    if (sapporo_force_begin(c, &request, &job)) _exit(4);
+    return job;
+}
+
+static void end_with_nearest(sapporo_job *job, int ni)
+{
+    int nearest[100];
+    const sapporo_result result = {.size = sizeof result, .nearest = nearest};
+    if (sapporo_force_end(job, ni, &result)) _exit(4);
+    sapporo_force_free(job);
+}
+
+/* Bytes a particle that a process grows by, told through the pipe. */
+static void measure(sapporo_precision precision, int n, int to)
+{
+    const sapporo_options options = {
+        .size = sizeof options, .precision = precision, .backend = SAPPORO_BACKEND_CPU, .threads = 1};
+    sapporo *c;
+    double bytes[3];
+    sap_jstore_trim(); /* what other tests left does not hide what comes */
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+    if (sapporo_open(&options, &c)) _exit(2);
+    const double before = resident();
+    fill(c, n, 0);
+    sapporo_job *few = begin_on(c, n, 1), *many = begin_on(c, n, 100);
+    bytes[0] = (resident() - before) / n;
+    fill(c, n, 1); /* all anew while forces are alive that may yet be asked for neighbours: staged */
+    end_with_nearest(few, 1);
+    end_with_nearest(many, 100);
+    end_with_nearest(begin_on(c, n, 100), 100);
+    bytes[1] = (resident() - before) / n;
+    bytes[2] = (double)sapporo_memory_needed(c, n, NULL) / n;
+    if (write(to, bytes, sizeof bytes) != (ssize_t)sizeof bytes) _exit(5);
+    _exit(0);
+}
+
+static void check_memory(sapporo_precision precision, int n)
+{
+    int ends[2], status = -1;
+    double bytes[3] = {0};
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) measure(precision, n, ends[1]);
+    assert_true(child > 0);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], bytes, sizeof bytes), sizeof bytes);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    print_message("# precision %d, %d particles: %.0f bytes a particle, %.0f when sent again, %.0f announced\n",
+                  (int)precision, n, bytes[0], bytes[1], bytes[2]);
+    assert_true(bytes[0] <= 256 && bytes[1] <= 256 && bytes[2] <= 256);
+    assert_true(bytes[0] > 0.7 * bytes[2] && bytes[0] < 1.2 * bytes[2]);
+}
+
+static void memory_a_particle(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("skip: sanitizers take memory of their own\n");
+    skip();
+#endif
+    if (resident() == 0) {
+        print_message("skip: there is no /proc/self/statm\n");
+        skip();
+    }
+    for (int precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+        check_memory((sapporo_precision)precision, 65536);
+        check_memory((sapporo_precision)precision, 1000000);
+    }
+}
+
+static void announced_memory(void **state)
+{
+    size_t device = 1;
+    (void)state;
+    sapporo *c = engine_open(engine_any(), 1);
+    assert_int_equal(sapporo_memory_needed(c, 0, &device), 0);
+    assert_int_equal(device, 0);
+    assert_int_equal(sapporo_memory_needed(c, -5, NULL), 0);
+    assert_int_equal(sapporo_memory_needed(NULL, 100, NULL), 0);
+    assert_true(sapporo_memory_needed(c, 1, NULL) > 0);
+    assert_true(sapporo_memory_needed(c, 100000, NULL) > sapporo_memory_needed(c, 1000, NULL));
+    assert_true(sapporo_memory_needed(c, INT_MAX, NULL) > (size_t)INT_MAX * 100);
+    sapporo_close(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sparse_forces),     cmocka_unit_test(refusals),         cmocka_unit_test(clearing),
+        cmocka_unit_test(memory_a_particle), cmocka_unit_test(announced_memory),
+    };
+    return cmocka_run_group_tests_name("jstore_contexts", tests, NULL, NULL);
+}
