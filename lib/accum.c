@@ -49,3 +49,5 @@ void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from)
 }
 
 double sap_accum_round(const struct sap_accum *a) { return sap_total(a->unit, a->limb, a->special); }
+
+double sap_accum_round_one(double x) { return sap_total_of_one(x); }

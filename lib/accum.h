@@ -18,4 +18,7 @@ void sap_accum_add(struct sap_accum *a, double x);
 void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from);
 double sap_accum_round(const struct sap_accum *a);
 
+/* What a new accumulator would be rounded to, were x all that is added. */
+double sap_accum_round_one(double x);
+
 #endif

@@ -18,9 +18,10 @@ static int launch_force(struct sap_gpu_slab *s)
     struct sap_gpu_share *h = s->share;
     const struct sap_gpu_shape *shape = &s->shape;
     const struct sap_gpu_kernels *k = h->device->kernels;
+    struct sap_mem *const sums = s->f.lone ? s->part->out.mem : h->record.mem;
     const struct sap_argument a[] = {
-        MEM(h->j),   MEM(h->predicted), {s->i, 0},        MEM(h->record), MEM(h->near),
-        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f),    VALUE(shape->rows_per_group)};
+        MEM(h->j),   MEM(h->predicted), {s->i, 0},        {sums, 0},   MEM(h->near),
+        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f), VALUE(shape->rows_per_group)};
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
@@ -64,7 +65,7 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
 {
     if (sap_gpu_gathers(s->store))
         TRY(sap_gpu_gather_slab(s));
-    else
+    else if (!s->f.lone)
         TRY(sap_gpu_launch_sums(s, s->part->out.mem, &s->f));
     return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
 }
@@ -142,6 +143,7 @@ static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
+    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !sap_gpu_gathers(s->store);
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;
     if (!s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
     return launch_force(s);

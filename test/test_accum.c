@@ -242,6 +242,28 @@ static void small_values(void **state)
     assert_true(sum_any_way(x, 5, 10) == 0x1p-863 - 0x1p-900);
 }
 
+/* One value alone needs no accumulator for the same bits. */
+static void one_value(void **state)
+{
+    const double special[] = {0.0, -0.0, INFINITY, -INFINITY, 0x1p993, -0x1.fffffffffffffp992, -DBL_MAX, 1};
+    rng random;
+    (void)state;
+    rng_seed(&random, 5, 5);
+    for (int k = 0; k < 400000; k++) {
+        const int fixed = k < (int)(sizeof special / sizeof special[0]);
+        const uint64_t bits = rng_next(&random) % (k % 2 ? UINT64_C(0x0FF0000000000000) : UINT64_MAX);
+        double x;
+        struct sap_accum a;
+        memcpy(&x, &bits, sizeof x);
+        if (fixed) x = special[k];
+        sap_accum_clear(&a);
+        sap_accum_add(&a, x);
+        const double whole = sap_accum_round(&a), one = sap_accum_round_one(x);
+        if (isnan(x) ? !isnan(whole) || !isnan(one) : !same_doubles(&whole, &one, 1))
+            fail_msg("%a becomes %a, not %a", x, one, whole);
+    }
+}
+
 /* As many deposits as there may be, each as large as a limb takes, with all limbs in use. */
 static void many_deposits(void **state)
 {
@@ -377,6 +399,43 @@ static void check_merge(const struct engine *e, int threads, struct problem *p, 
     table->close(devices);
 }
 
+/* Forces of particles in one superpacket: as results, and as accumulators that are rounded here. */
+static void check_lone(const struct engine *e, const struct problem *p, int ni)
+{
+    enum { LONE = 1000 };
+    static double x[KEPT][3], v[KEPT][3];
+    const struct sap_engine *const table = table_of(e);
+    struct sap_settings settings = {.order = 4, .precision = e->precision, .threads = 1};
+    struct sap_device_set *devices;
+    struct half plain, summed;
+    struct sap_force_output a, b;
+    char why[200];
+    if (e->isa) strcpy(settings.isa, e->isa);
+    assert_int_equal(table->open(&settings, &devices, why, sizeof why), SAPPORO_OK);
+    for (int i = 0; i < ni; i++) memcpy(x[i], p->target[i].x, sizeof x[i]);
+    struct sap_force_request request = {.nj = LONE,
+                                        .ni = ni,
+                                        .x = (const double(*)[3])x,
+                                        .v = (const double(*)[3])v,
+                                        .rule = SAP_PAIRS_ALL,
+                                        .eps2 = p->eps2};
+    begin_half(&plain, table, devices, p, 0, LONE, &request);
+    request.extra = SAP_EXTRA_ACCUM;
+    begin_half(&summed, table, devices, p, 0, LONE, &request);
+    assert_int_equal(table->force->end(plain.force, 0, &a), SAPPORO_OK);
+    assert_int_equal(table->force->end(summed.force, 0, &b), SAPPORO_OK);
+    for (int i = 0; i < ni; i++)
+        for (int q = 0; q < 7; q++) {
+            const double rounded = sap_accum_round(&b.accum[i][q]) * b.accum_scale[q];
+            if (!same_bits(rounded, sum_at(&a, i, q)))
+                fail_msg("%s, target %d of %d, sum %d: %a alone, %a as an accumulator", e->name, i, ni, q,
+                         sum_at(&a, i, q), rounded);
+        }
+    drop_half(&plain);
+    drop_half(&summed);
+    table->close(devices);
+}
+
 /* Masses over as many powers of two as the precision stands make units rise within and between tiles. */
 static void make_wild(struct problem *p, int powers)
 {
@@ -404,6 +463,8 @@ static void halves_of_a_force(void **state)
             check_merge(&engines[k], 2, &p, 50);
             check_merge(&engines[k], 1, &p, 5);
             check_merge(&engines[k], 3, &p, 1);
+            check_lone(&engines[k], &p, KEPT);
+            check_lone(&engines[k], &p, 3);
             problem_free(&p);
         }
 }
@@ -413,7 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_sums),  cmocka_unit_test(cancellation),      cmocka_unit_test(zeros),
         cmocka_unit_test(specials),     cmocka_unit_test(small_values),      cmocka_unit_test(many_deposits),
-        cmocka_unit_test(rising_units), cmocka_unit_test(halves_of_a_force),
+        cmocka_unit_test(rising_units), cmocka_unit_test(halves_of_a_force), cmocka_unit_test(one_value),
     };
     return cmocka_run_group_tests_name("accum", tests, NULL, NULL);
 }

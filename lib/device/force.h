@@ -85,7 +85,7 @@ SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, con
     for (int q = 0; q < SAP_SUMS4; q++) {
         vd_put(r->total[q], total);
         for (int lane = 0; lane < LANES; lane++)
-            if (row + lane < f->ni) m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row + lane)] = total[lane];
+            if (row + lane < f->ni) store_total(m, f, sp, q, row + lane, total[lane]);
     }
     v_put(r->near.best, best);
     v_put(r->near.second, second);
@@ -224,7 +224,7 @@ SAP_INLINE void add_column(int near, const struct force_memory *m, const struct 
         D total = d_set1(0.0);
 #pragma unroll 8
         for (int l = 0; l < SAP_GPU_PACKETS; l++) total = d_add(total, d_of_w(room[k * FEW_PITCH + l]));
-        m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row + n)] = total;
+        store_total(m, f, sp, q, row + n, total);
     }
 #if !SAP_SHUFFLE
     if (q == SAP_SUMS4 && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);

@@ -4,6 +4,8 @@
 
 #include "device/working.h"
 
+#include "physics/accumulate.h"
+
 /* Sums of an i-particle over one packet (LANES i-particles, or packets), and who came near. */
 struct packet_state {
     V sum[SAP_SUMS4];
@@ -75,7 +77,7 @@ struct force_memory {
     const GLOBAL double *store;   /* j-store, for the few-i kernels that predict */
     const GLOBAL part *predicted; /* [superpacket][part][1024] */
     const GLOBAL struct sap_gpu_i *i;
-    GLOBAL D *record; /* [superpacket][7][room] */
+    GLOBAL D *record; /* [superpacket][7][room], or results: [7][out_rows] */
     GLOBAL D *near;   /* [superpacket][3][room] */
     GLOBAL struct sap_gpu_hit *hit;
     GLOBAL int *hit_count; /* by row: candidates */
@@ -98,6 +100,18 @@ SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_for
 SAP_INLINE size_t record_at(int sp, int columns, int c, int room, int row)
 {
     return ((size_t)sp * columns + c) * room + row;
+}
+
+/* The sum of a superpacket: a record, or where there is no other superpacket the result, in true sign. */
+SAP_INLINE void store_total(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int q, int row,
+                            D total)
+{
+    if (f->lone) {
+        const D result = sap_total_of_one(total);
+        m->record[(size_t)q * f->out_rows + f->first_i + row] = q == SAP_POT ? d_neg(result) : result;
+    } else {
+        m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row)] = total;
+    }
 }
 
 SAP_INLINE void store_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, W best,

@@ -107,5 +107,21 @@ SAP_INLINE D sap_total(D unit, const D *raw, D special)
     return d_select(d_eq(special, zero), sum, special);
 }
 
+/*
+ * The total of x alone in a new accumulator, with the same bits and without one: all but the smallest values are kept
+ * as they are.
+ */
+SAP_INLINE D sap_total_of_one(D x)
+{
+    const D small = d_set1(0x1p-900), zero = d_set1(0.0);
+    /* the last two pieces of a deposit; those before are zeros */
+    const D above = d_set1(0x1.8p52 * SAP_UNIT_MIN / SAP_UNIT_STEP / SAP_UNIT_STEP);
+    const D last = d_set1(0x1.8p52 * SAP_UNIT_MIN / SAP_UNIT_STEP / SAP_UNIT_STEP / SAP_UNIT_STEP);
+    const D high = d_sub(d_add(x, above), above), rest = d_sub(x, high);
+    const D cut = d_add(high, d_sub(d_add(rest, last), last));
+    const D kept = d_select(d_gt(small, x), d_select(d_gt(x, d_sub(zero, small)), cut, x), x);
+    return d_select(d_ge(d_grid(x), d_set1(SAP_UNIT_END)), d_mul(x, d_set1(0x1p64)), kept);
+}
+
 #endif
 #endif

@@ -75,6 +75,8 @@ struct sap_gpu_force {
     int fused;      /* 1: few-i kernels predict for themselves, 0: they read predicted records */
     int accumulate; /* 1: results are accumulators, 0: rounded sums */
     int inlined;    /* 1: the i-particles are these, not those of the array */
+    int lone;       /* 1: of one superpacket there are no records: force kernels write rounded sums */
+    int unused;
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 

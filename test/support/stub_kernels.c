@@ -55,6 +55,15 @@ static void write_sums(const struct sap_launch *l)
     write_value(memory(l, 1), &f, sum);
 }
 
+/* manyN, fewN(store, predicted, i, record, near, hit, hit_count, counters, force, rows): results where it is for them
+ */
+static void write_lone(const struct sap_launch *l)
+{
+    struct sap_gpu_force f;
+    memcpy(&f, l->argument[8].value, sizeof f);
+    if (f.lone) write_value(memory(l, 3), &f, (double)(atomic_fetch_add(&serial, 1) + 1));
+}
+
 /* finish_merge(gathered, out, force, devices): the first sum of each device's first row, added up */
 static void merge_sums(const struct sap_launch *l)
 {
@@ -112,6 +121,7 @@ static void write_lists(const struct sap_launch *l)
 void stub_kernel(const char *name, const struct sap_launch *l)
 {
     if (strcmp(name, "finish_sums") == 0) write_sums(l);
+    if (strncmp(name, "many", 4) == 0 || strncmp(name, "few", 3) == 0) write_lone(l);
     if (strcmp(name, "finish_merge") == 0) merge_sums(l);
     if (strcmp(name, "finish_nearest") == 0) memset(memory(l, 3), 0, stub_memory_bytes(l->argument[3].value));
     if (strcmp(name, "list_offsets") == 0) count_lists(l);
