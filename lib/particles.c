@@ -20,7 +20,7 @@
 static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
 
 /* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
-static int staged_limit(const sapporo *c) { return c->host.count / 32 * 7 > 4096 ? c->host.count / 32 * 7 : 4096; }
+static int staged_limit(const sapporo *c) { return c->host.count / 16 * 3 > 4096 ? c->host.count / 16 * 3 : 4096; }
 
 /*
  * Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches.  An

@@ -7,7 +7,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-for name in accuracy bits accum g6_results; do
+for name in accuracy bits; do
     program=$build/test/test_$name
     if [ ! -x "$program" ]; then
         echo "ok - test_$name # SKIP it is not built"
