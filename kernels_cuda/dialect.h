@@ -91,7 +91,6 @@ SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE bool dm_any(DM m) { return m; }
 SAP_INLINE D d_of_int(int x) { return x; }
 SAP_INLINE int int_of_d(D x) { return (int)x; }
-SAP_INLINE D lanes_xor_d(D x, int step) { return __shfl_xor_sync(~0U, x, step); }
 
 /* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return __hiloint2double(__double2hiint(x) & 0x7E000000, 0); }

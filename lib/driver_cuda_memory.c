@@ -106,10 +106,14 @@ int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes)
 /* Of a size alone libcuda may say that it is no valid value. */
 static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
 
-/* On the device if `pinned` is 0. */
-static int take(struct sap_mem *m, int pinned)
+/* Whose memory: the host's, pinned; or the device's, which n others may see too. */
+struct place {
+    int pinned, n;
+    struct sap_dev *const *others;
+};
+
+static int take_pinned(struct sap_mem *m)
 {
-    if (!pinned) return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
     int status =
         sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
     if (status != SAP_DRIVER_OK) return of_allocation(status);
@@ -118,7 +122,14 @@ static int take(struct sap_mem *m, int pinned)
     return status;
 }
 
-static int allocate_either(struct sap_dev *dev, size_t bytes, int pinned, struct sap_mem **mem)
+static int take(struct sap_mem *m, const struct place *where)
+{
+    if (where->pinned) return take_pinned(m);
+    if (where->others) return map_for_all(m, where->others, where->n);
+    return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
+}
+
+static int allocate_at(struct sap_dev *dev, size_t bytes, const struct place *where, struct sap_mem **mem)
 {
     *mem = NULL;
     struct sap_mem *m = sap_cuda_room(sizeof *m);
@@ -126,7 +137,7 @@ static int allocate_either(struct sap_dev *dev, size_t bytes, int pinned, struct
     m->dev = dev;
     m->bytes = bytes ? bytes : 1;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = take(m, pinned);
+    if (status == SAP_DRIVER_OK) status = take(m, where);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *mem = m;
@@ -137,12 +148,12 @@ static int allocate_either(struct sap_dev *dev, size_t bytes, int pinned, struct
 
 int sap_cuda_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
 {
-    return allocate_either(dev, bytes, 0, mem);
+    return allocate_at(dev, bytes, &(struct place){0}, mem);
 }
 
 int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
 {
-    const int status = allocate_either(dev, bytes, 1, mem);
+    const int status = allocate_at(dev, bytes, &(struct place){.pinned = 1}, mem);
     *host = status == SAP_DRIVER_OK ? (*mem)->host : NULL;
     return status;
 }
@@ -150,19 +161,7 @@ int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem *
 int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
                              struct sap_mem **mem)
 {
-    *mem = NULL;
-    struct sap_mem *m = sap_cuda_room(sizeof *m);
-    if (!m) return SAP_DRIVER_MEMORY;
-    m->dev = dev;
-    m->bytes = bytes ? bytes : 1;
-    int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = map_for_all(m, others, n);
-    status = sap_cuda_end(dev, status);
-    if (status == SAP_DRIVER_OK)
-        *mem = m;
-    else
-        free(m);
-    return status;
+    return allocate_at(dev, bytes, &(struct place){.others = others, .n = n}, mem);
 }
 
 /* Of a broken context nothing can be given back: its memory goes with it. */

@@ -5,7 +5,6 @@
 #include "gpu_launch.h"
 
 enum {
-    SUPER = SAP_GPU_SUPERPACKET,
     SUMS = SAP_GPU_OUT_SUMS,
     EARLY = 512 /* i-particles whose copying takes as long as a prediction */
 };

@@ -11,17 +11,12 @@
 #include <string.h>
 
 #include "finite.h"
+#include "structs.h"
 #include "threads.h"
 
 enum { BLOCK = 64 }; /* rows that are looked at one by one if any of them is unusual */
 
 /* ---------------------------------------------------------------------- in */
-
-static const char *at(const sapporo_column *column, int k, size_t size)
-{
-    const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
-    return (const char *)column->base + k * stride;
-}
 
 static void copy_column(char *to, const sapporo_column *from, int first, int n, size_t size)
 {
@@ -29,9 +24,9 @@ static void copy_column(char *to, const sapporo_column *from, int first, int n, 
     if (!from->base)
         memset(to, 0, (size_t)n * size);
     else if (!from->stride || from->stride == (ptrdiff_t)size)
-        memcpy(to, at(from, first, size), (size_t)n * size);
+        memcpy(to, sap_column_at(from, first, size), (size_t)n * size);
     else
-        for (int k = 0; k < n; k++) memcpy(to + (size_t)k * size, at(from, first + k, size), size);
+        for (int k = 0; k < n; k++) memcpy(to + (size_t)k * size, sap_column_at(from, first + k, size), size);
 }
 
 /* Rows that each of some threads takes, in whole blocks. */
