@@ -71,8 +71,8 @@ SAP_INLINE F f_rsqrt(F x)
 
 /* ---- double ---- */
 typedef double D;
+typedef double2 wide; /* 16 bytes */
 typedef bool DM;
-#define D_HUGE 1.7976931348623157e308
 SAP_INLINE D d_set1(double x) { return x; }
 SAP_INLINE D d_add(D a, D b) { return a + b; }
 SAP_INLINE D d_sub(D a, D b) { return a - b; }

@@ -2,7 +2,8 @@
  * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), as CUDA has it.
  *
  * W is a word; V, what a thread computes with, is one, too, and VI is an
- * integer.  VM is what comparisons give, VD what packet sums are added up in.
+ * integer.  VM is what comparisons give.  Packet sums are added up in a w_total
+ * (of a word) or a v_total, which is a double, or as good as one.
  */
 #ifndef SAP_WORDS_H
 #define SAP_WORDS_H
@@ -12,7 +13,7 @@
 enum { LANES = 1 };
 typedef int VI;
 typedef bool VM, truth; /* truth: of one lane */
-typedef D VD;
+typedef D w_total, v_total;
 
 SAP_INLINE VM vm_set1(int x) { return x != 0; }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
@@ -22,11 +23,8 @@ SAP_INLINE VM vi_differ(VI a, VI b) { return a != b; }
 SAP_INLINE VI vi_set1(int x) { return x; }
 SAP_INLINE VI vi_or(VI a, VI b) { return a | b; }
 SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
-#define vd_set1     d_set1
-#define vd_add      d_add
 #define v_get(p)    (*(p))
 #define v_put(x, p) (*(p) = (x))
-#define vd_put      v_put
 #define vi_get      v_get
 #define vi_put      v_put
 #define vm_put      v_put
@@ -84,6 +82,12 @@ SAP_INLINE int index_of_word(W w) { return __float_as_int(w); }
 
 SAP_INLINE VM v_less(V a, V b) { return a < b; }
 #define v_select(m, a, b) ((m) ? (a) : (b))
-SAP_INLINE VD v_to_d(V x) { return d_of_w(x); }
+
+SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
+SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
+SAP_INLINE D d_of_w_total(w_total t) { return t; }
+#define v_total_zero w_total_zero
+#define v_total_add  w_total_add
+#define v_total_put  v_put /* of each lane, as D */
 
 #endif

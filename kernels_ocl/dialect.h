@@ -59,8 +59,8 @@ SAP_INLINE int lowest_bit(unsigned bits) { return 31 - (int)clz(bits & -bits); }
 
 /* ---- double ---- */
 typedef double D;
+typedef double2 wide;
 typedef int DM;
-#define D_HUGE             1.7976931348623157e308
 #define make_double2(x, y) ((double2)(x, y))
 SAP_INLINE D d_set1(double x) { return x; }
 SAP_INLINE D d_add(D a, D b) { return a + b; }

@@ -28,7 +28,7 @@ typedef double W;
 #define word_of_index(i) as_double((long)(i))
 #define index_of_word(w) ((int)as_long(w))
 #if SAP_VECTORS
-typedef double8 V, VD;
+typedef double8 V, v_total;
 typedef long8 VI;
 enum { LANES = 8 };
 #define v_get(p)      vload8(0, p)
@@ -39,9 +39,9 @@ enum { LANES = 8 };
 #define as_V          as_double8
 #define indices_of(v) as_long8(v)
 #else
-typedef double V, VD;
+typedef double V, v_total;
 #endif
-#define v_to_d(x) (x)
+#define v_widened(x) (x)
 #else
 typedef float W;
 #define W_HUGE           3.402823466e38F
@@ -49,21 +49,21 @@ typedef float W;
 #define index_of_word(w) as_int(w)
 #if SAP_VECTORS
 typedef float16 V;
-typedef double16 VD;
+typedef double16 v_total;
 typedef int16 VI;
 enum { LANES = 16 };
 #define v_get(p)      vload16(0, p)
 #define v_put(x, p)   vstore16(x, 0, p)
 #define vi_get(p)     vload16(0, p)
 #define vi_put(x, p)  vstore16(x, 0, p)
-#define v_to_d        convert_double16
+#define v_widened     convert_double16
 #define as_VI         as_int16
 #define as_V          as_float16
 #define indices_of(v) as_int16(v)
 #else
 typedef float V;
-typedef D VD;
-#define v_to_d(x) d_of_w(x)
+typedef D v_total;
+#define v_widened(x) d_of_w(x)
 #endif
 #endif
 #if SAP_VECTORS
@@ -84,18 +84,24 @@ typedef float4 part;
 #endif
 typedef VI VM;
 typedef int truth;
-#define vd_put     v_put
 #define vm_put     vi_put
 #define W_INFINITY INFINITY
 
 SAP_INLINE W w_of_d(D x) { return (W)x; }
 SAP_INLINE D d_of_w(W x) { return (D)x; }
 
-#define v_set1(x)    ((V)(W)(x))
-#define v_word(x)    ((V)(x))
-#define vi_set1(x)   ((VI)(x))
-#define vd_set1(x)   ((VD)(x))
-#define vd_add(a, b) ((a) + (b))
+/* ---- what packet sums are added up in ---- */
+typedef D w_total;
+SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
+SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
+SAP_INLINE D d_of_w_total(w_total t) { return t; }
+SAP_INLINE v_total v_total_zero(void) { return (v_total)(SAP_ZERO); }
+SAP_INLINE v_total v_total_add(v_total t, V x) { return t + v_widened(x); }
+#define v_total_put v_put
+
+#define v_set1(x)  ((V)(W)(x))
+#define v_word(x)  ((V)(x))
+#define vi_set1(x) ((VI)(x))
 SAP_INLINE V v_add(V a, V b) { return a + b; }
 SAP_INLINE V v_sub(V a, V b) { return a - b; }
 SAP_INLINE V v_mul(V a, V b) { return a * b; }

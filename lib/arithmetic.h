@@ -18,6 +18,8 @@
 #ifndef SAP_ARITHMETIC_H
 #define SAP_ARITHMETIC_H
 
+#include "physics/numbers.h"
+
 enum {
     SAP_ARITH_VERSION = 2,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
@@ -25,9 +27,6 @@ enum {
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* the tile of the CPU engine */
     SAP_LIMBS = 4                                         /* 32-bit limbs of an accumulator */
 };
-
-/* Where an address that holds no particle lies in predicted form: far from everybody, but not beyond SAP_FAR. */
-#define SAP_EMPTY_X 1e15
 
 /* Squared distances below this count as zero distance where eps2 does (single precision's smallest normal). */
 #define SAP_TINY_R2 0x1p-126

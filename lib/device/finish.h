@@ -10,13 +10,13 @@ enum { SUMS_ITEMS = 128, ACCUMULATOR = SAP_LIMBS + 2 }; /* an accumulator: unit,
 SAP_INLINE void clear(D *a)
 {
     a[0] = d_set1(SAP_UNIT_MIN);
-    for (int k = 1; k < ACCUMULATOR; k++) a[k] = d_set1(0.0);
+    for (int k = 1; k < ACCUMULATOR; k++) a[k] = d_set1(SAP_ZERO);
 }
 
 SAP_INLINE void merge(D *a, D *b) { sap_merge(&a[0], &a[1], &a[SAP_LIMBS + 1], &b[0], &b[1], &b[SAP_LIMBS + 1]); }
 
 /* One sum of a row: column q of rounded sums in true sign, or columns 6 q to 6 q + 5 of accumulators. */
-SAP_INLINE void store_sum(GLOBAL double *out, const struct sap_gpu_force *f, int q, int row, const D *a)
+SAP_INLINE void store_sum(GLOBAL D *out, const struct sap_gpu_force *f, int q, int row, const D *a)
 {
     const size_t at = (size_t)f->first_i + row, room = f->out_rows;
     if (f->accumulate) {
@@ -29,7 +29,7 @@ SAP_INLINE void store_sum(GLOBAL double *out, const struct sap_gpu_force *f, int
 
 /* Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row. */
 KERNEL(SUMS_ITEMS)
-finish_sums(const GLOBAL D *record, GLOBAL double *out, const struct sap_gpu_force f, const int parts)
+finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts)
 {
     LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
     const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
@@ -50,14 +50,14 @@ finish_sums(const GLOBAL D *record, GLOBAL double *out, const struct sap_gpu_for
  * Group number 1 is the quantity.
  */
 KERNEL(SUMS_ITEMS)
-finish_merge(const GLOBAL double *gathered, GLOBAL double *out, const struct sap_gpu_force f, const int devices)
+finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force f, const int devices)
 {
     const int row = global_id(), q = group_id(1);
     D a[ACCUMULATOR], b[ACCUMULATOR];
     if (row >= f.ni) return;
     clear(a);
     for (int d = 0; d < devices; d++) {
-        const GLOBAL double *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * ACCUMULATOR * f.ni + row;
+        const GLOBAL D *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * ACCUMULATOR * f.ni + row;
         for (int k = 0; k < ACCUMULATOR; k++) b[k] = from[(size_t)k * f.ni];
         merge(a, b);
     }
@@ -85,7 +85,7 @@ enum { NEAR_ROWS = 32, NEAR_TEAMS = NEAR_ITEMS / 32 }; /* of a group; 32 threads
 /* Neighbouring threads read neighbouring rows; each team takes its share of the superpackets. */
 SAP_INLINE struct near_row gather_near(const GLOBAL D *near, const struct sap_gpu_force *f, int row, int team)
 {
-    struct near_row n = {D_HUGE, D_HUGE, -1};
+    struct near_row n = {SAP_LARGEST, SAP_LARGEST, -1};
     for (int sp = team; sp < f->superpackets && row < f->ni; sp += NEAR_TEAMS) {
         const GLOBAL D *at = near + (size_t)sp * 3 * f->room_i + row;
         const int packet = int_of_d(at[2 * (size_t)f->room_i]);
@@ -110,7 +110,7 @@ SAP_INLINE void consider(struct search *s, D r2, int place, int at)
 }
 
 /* Considers a local address, if a particle is there that can be a neighbour. */
-SAP_INLINE void consider_local(struct search *s, const GLOBAL double *store, const struct sap_gpu_force *f,
+SAP_INLINE void consider_local(struct search *s, const GLOBAL D *store, const struct sap_gpu_force *f,
                                const struct sap_gpu_i *i, int at)
 {
     const int sp = at / SAP_GPU_SUPERPACKET, a = at % SAP_GPU_SUPERPACKET;
@@ -138,20 +138,20 @@ SAP_INLINE void join_search(struct search *s, LOCAL struct search *room)
 }
 
 /* The largest softened squared distance that a kernel may report for a true squared distance of r2. */
-SAP_INLINE D outer(const struct sap_gpu_force *f, const double *x, D r2)
+SAP_INLINE D outer(const struct sap_gpu_force *f, const D *x, D r2)
 {
-    const D one = d_set1(1.0), size = d_max(d_abs(x[0]), d_max(d_abs(x[1]), d_abs(x[2])));
+    const D one = d_set1(SAP_ONE), size = d_max(d_abs(x[0]), d_max(d_abs(x[1]), d_abs(x[2])));
     const D r = d_sqrt(r2), widen = d_add(one, f->r2_error);
     const D far = d_add(d_mul(r, widen), d_mul(f->x_error, d_add(size, r)));
     return d_mul(d_add(d_mul(far, far), f->eps2), widen);
 }
 
 /* Decides who is nearest to a row out of what the kernel reported; a team does. */
-SAP_INLINE struct search decide(const GLOBAL double *store, const struct sap_gpu_force *f, const struct sap_gpu_i *i,
+SAP_INLINE struct search decide(const GLOBAL D *store, const struct sap_gpu_force *f, const struct sap_gpu_i *i,
                                 const struct near_row *n, LOCAL struct search *room)
 {
     const int lane = local_id() % 32;
-    struct search s = {D_HUGE, 0, 0};
+    struct search s = {SAP_LARGEST, 0, 0};
     if (n->packet >= 0) {
         const int sp = n->packet / SAP_GPU_PACKETS, a = lane * SAP_GPU_PACKETS + n->packet % SAP_GPU_PACKETS;
         consider_local(&s, store, f, i, sp * SAP_GPU_SUPERPACKET + a);
@@ -168,8 +168,8 @@ SAP_INLINE struct search decide(const GLOBAL double *store, const struct sap_gpu
 
 /* 32 rows a group.  out: column 0 squared distance, column 1 address + 1 (0: nobody) and index as two int. */
 KERNEL(NEAR_ITEMS)
-finish_nearest(const GLOBAL double *store, const GLOBAL D *near, const GLOBAL struct sap_gpu_i *i_all,
-               GLOBAL double *out, const struct sap_gpu_force f)
+finish_nearest(const GLOBAL D *store, const GLOBAL D *near, const GLOBAL struct sap_gpu_i *i_all, GLOBAL D *out,
+               const struct sap_gpu_force f)
 {
     SHARED struct near_row found[NEAR_ITEMS];
     SHARED struct search answer[NEAR_ROWS];

@@ -46,7 +46,7 @@ struct many_row {
     struct i_words i;
     struct packet_state s;
     struct near_state near;
-    VD total[SAP_SUMS4];
+    v_total total[SAP_SUMS4];
     VM coincident;
 };
 
@@ -56,7 +56,7 @@ SAP_INLINE void start_row(const struct force_memory *m, const struct sap_gpu_for
     start_near(&r->near);
     r->coincident = vm_set1(0);
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = vd_set1(0.0);
+    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = v_total_zero();
 }
 
 /* A packet has been walked. */
@@ -64,7 +64,7 @@ SAP_INLINE void close_packet(int near, const struct force_memory *m, const struc
                              int row, struct many_row *r)
 {
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = vd_add(r->total[q], v_to_d(r->s.sum[q]));
+    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = v_total_add(r->total[q], r->s.sum[q]);
     if (near & 1) note_near(&r->near, r->s.low, v_set1(W_HUGE), vi_set1(packet));
     if (!(near & 2)) return;
     int mask[LANES];
@@ -83,7 +83,7 @@ SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, con
     truth coincident[LANES];
 #pragma unroll
     for (int q = 0; q < SAP_SUMS4; q++) {
-        vd_put(r->total[q], total);
+        v_total_put(r->total[q], total);
         for (int lane = 0; lane < LANES; lane++)
             if (row + lane < f->ni) store_total(m, f, sp, q, row + lane, total[lane]);
     }
@@ -105,7 +105,7 @@ SAP_INLINE void many(int near, int zero, int ipt, const struct force_memory *m, 
     enum { PITCH = STAGE_PACKETS * SAP_GPU_PACKET };
     const int sp = group_id(1), step = local_size() * LANES;
     const int row0 = group_id(0) * step * ipt + local_id() * LANES;
-    const V eps2 = v_set1(f->eps2);
+    const V eps2 = v_set1(w_of_d(f->eps2));
     const VM any = vm_set1(!f->skip_own);
     struct many_row r[2];
 #pragma unroll
@@ -221,10 +221,10 @@ SAP_INLINE void add_column(int near, const struct force_memory *m, const struct 
     const int n = k / FEW_COLUMNS, q = k % FEW_COLUMNS;
     if (row + n >= f->ni) return;
     if (q < SAP_SUMS4) {
-        D total = d_set1(0.0);
+        w_total total = w_total_zero();
 #pragma unroll 8
-        for (int l = 0; l < SAP_GPU_PACKETS; l++) total = d_add(total, d_of_w(room[k * FEW_PITCH + l]));
-        store_total(m, f, sp, q, row + n, total);
+        for (int l = 0; l < SAP_GPU_PACKETS; l++) total = w_total_add(total, room[k * FEW_PITCH + l]);
+        store_total(m, f, sp, q, row + n, d_of_w_total(total));
     }
 #if !SAP_SHUFFLE
     if (q == SAP_SUMS4 && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);
@@ -273,7 +273,7 @@ SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory 
                          few_pointer tile, sums_pointer room, int row)
 {
     const int sp = group_id(0), mine = local_id() % FEW_LANES;
-    const V eps2 = v_set1(f->eps2);
+    const V eps2 = v_set1(w_of_d(f->eps2));
     const VM any = vm_set1(!f->skip_own);
     struct i_words i[4];
     struct packet_state s[4];
@@ -324,7 +324,7 @@ SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, c
 /* --------------------------------------------------------------- instances */
 
 #define SAP_FORCE_ARGUMENTS                                                                                            \
-    const GLOBAL double *store, const GLOBAL part *predicted, const GLOBAL struct sap_gpu_i *i, GLOBAL D *record,      \
+    const GLOBAL D *store, const GLOBAL part *predicted, const GLOBAL struct sap_gpu_i *i, GLOBAL D *record,           \
         GLOBAL D *near, GLOBAL struct sap_gpu_hit *hit, GLOBAL int *hit_count,                                         \
         GLOBAL struct sap_gpu_counters *counters, const struct sap_gpu_force f, const int rows_per_group
 #define SAP_FORCE_MEMORY                                                                                               \
@@ -350,7 +350,7 @@ SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, c
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)
 
-KERNEL(256) NAMED(predict)(const GLOBAL double *store, GLOBAL part *predicted, const struct sap_gpu_force f)
+KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const struct sap_gpu_force f)
 {
     const int a = global_id(), sp = a / SAP_GPU_SUPERPACKET;
     part p[PARTS];

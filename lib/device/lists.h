@@ -40,7 +40,7 @@ list_offsets(GLOBAL int *count, GLOBAL int *offset, GLOBAL int *cursor, GLOBAL s
 
 /* A thread takes a candidate's mask; lists for which there is no room are left out. */
 KERNEL(FILL_ITEMS)
-list_fill(const GLOBAL double *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL struct sap_gpu_hit *hit,
+list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL struct sap_gpu_hit *hit,
           const GLOBAL int *offset, GLOBAL int *cursor, GLOBAL int *entry,
           const GLOBAL struct sap_gpu_counters *counters, const int entry_room, const struct sap_gpu_force f)
 {

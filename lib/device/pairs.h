@@ -74,7 +74,7 @@ SAP_INLINE void note_near(struct near_state *n, V best, V second, VI packet)
 
 /* Where the force kernels read and write. */
 struct force_memory {
-    const GLOBAL double *store;   /* j-store, for the few-i kernels that predict */
+    const GLOBAL D *store;        /* j-store, for the few-i kernels that predict */
     const GLOBAL part *predicted; /* [superpacket][part][1024] */
     const GLOBAL struct sap_gpu_i *i;
     GLOBAL D *record; /* [superpacket][7][room], or results: [7][out_rows] */

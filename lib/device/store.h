@@ -13,20 +13,20 @@
 #include "physics/gpu_layout.h"
 #include "physics/predictor.h"
 
-SAP_INLINE const GLOBAL double *store_at(const GLOBAL double *store, int sp, int a)
+SAP_INLINE const GLOBAL D *store_at(const GLOBAL D *store, int sp, int a)
 {
     return store + (size_t)sp * (SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET) + a;
 }
 
 /* which: 0 index, 1 address + 1 or 0 where nobody is */
-SAP_INLINE int tag_at(const GLOBAL double *store, int sp, int which, int a)
+SAP_INLINE int tag_at(const GLOBAL D *store, int sp, int which, int a)
 {
     const GLOBAL int *tags = (const GLOBAL int *)(store_at(store, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
     return tags[which * SAP_GPU_SUPERPACKET + a];
 }
 
 /* Whether a particle is there that takes part. */
-SAP_INLINE int takes_part(const GLOBAL double *store, const struct sap_gpu_force *f, int sp, int a)
+SAP_INLINE int takes_part(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a)
 {
     const int place = tag_at(store, sp, 1, a);
     return place > 0 && place <= f->nj;
@@ -41,7 +41,7 @@ SAP_INLINE struct sap_gpu_i i_particle(const GLOBAL struct sap_gpu_i *all, const
     return row == 2 ? f->inline_i[2] : f->inline_i[3];
 }
 
-SAP_INLINE void predict_terms(int terms, const GLOBAL double *at, D dt, D *x, D *v)
+SAP_INLINE void predict_terms(int terms, const GLOBAL D *at, D dt, D *x, D *v)
 {
 #pragma unroll
     for (int axis = 0; axis < 3; axis++) {
@@ -53,9 +53,9 @@ SAP_INLINE void predict_terms(int terms, const GLOBAL double *at, D dt, D *x, D 
 }
 
 /* Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine. */
-SAP_INLINE void predict_position(const GLOBAL double *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v)
+SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v)
 {
-    const GLOBAL double *at = store_at(store, sp, a);
+    const GLOBAL D *at = store_at(store, sp, a);
     const D dt = d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
     switch (f->terms) {
     case 1:
@@ -73,9 +73,9 @@ SAP_INLINE void predict_position(const GLOBAL double *store, const struct sap_gp
 }
 
 /* Squared distance of a stored particle from a place: canonical (lib/canonical.h). */
-SAP_INLINE D canonical_r2(const GLOBAL double *store, const struct sap_gpu_force *f, int sp, int a, const double *from)
+SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from)
 {
-    D x[3], v[3], r2 = d_set1(0.0);
+    D x[3], v[3], r2 = d_set1(SAP_ZERO);
     predict_position(store, f, sp, a, x, v);
 #pragma unroll
     for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(d_sub(x[k], from[k]), d_sub(x[k], from[k])));
@@ -83,7 +83,7 @@ SAP_INLINE D canonical_r2(const GLOBAL double *store, const struct sap_gpu_force
 }
 
 /* Whether a particle can be a neighbour of i. */
-SAP_INLINE int eligible(const GLOBAL double *store, const struct sap_gpu_force *f, int sp, int a, int own)
+SAP_INLINE int eligible(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, int own)
 {
     return takes_part(store, f, sp, a) && (!f->skip_own || tag_at(store, sp, 0, a) != own);
 }

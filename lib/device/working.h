@@ -144,12 +144,12 @@ SAP_LOAD_J(load_lanes_j, few_pointer)
 #endif
 
 /* The working form of local address a of superpacket sp; an empty slot where nobody takes part. */
-SAP_INLINE void predict_one(const GLOBAL double *store, const struct sap_gpu_force *f, int sp, int a, part *p)
+SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
-    D x[3], v[3], mass = d_set1(0.0);
+    D x[3], v[3], mass = d_set1(SAP_ZERO);
     int index = 0;
 #pragma unroll
-    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X), v[k] = d_set1(0.0);
+    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X), v[k] = d_set1(SAP_ZERO);
     if (takes_part(store, f, sp, a)) {
         predict_position(store, f, sp, a, x, v);
         mass = store_at(store, sp, a)[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];

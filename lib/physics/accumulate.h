@@ -23,10 +23,6 @@
 
 #include "arithmetic.h"
 
-#define SAP_UNIT_MIN  0x1p-863 /* grid: biased exponents that are multiples of 32 */
-#define SAP_UNIT_END  0x1p993  /* units are below */
-#define SAP_UNIT_STEP 0x1p32
-
 #ifdef SAP_HAVE_OPERATIONS
 
 #ifndef SAP_FUNCTION
@@ -36,10 +32,10 @@
 /* Moves limbs down until unit >= u; u are grid units, *x loses what goes to `special`. */
 SAP_FUNCTION void sap_raise(D *unit, D *limb, D *special, D *x, D u)
 {
-    const D zero = d_set1(0.0);
+    const D zero = d_set1(SAP_ZERO);
     const DM big = d_ge(u, d_set1(SAP_UNIT_END));
     if (dm_any(big)) { /* infinite, NaN, or beyond the range */
-        *special = d_add(*special, d_select(big, d_mul(*x, d_set1(0x1p64)), zero));
+        *special = d_add(*special, d_select(big, d_mul(*x, d_set1(SAP_OVERFLOWER)), zero));
         *x = d_select(big, zero, *x);
         u = d_select(big, zero, u);
     }
@@ -57,19 +53,19 @@ SAP_INLINE void sap_deposit(D *unit, D *limb, D *special, D x)
 {
     const D u = d_grid(x);
     if (dm_any(d_gt(u, *unit))) sap_raise(unit, limb, special, &x, u);
-    D magic = d_mul(*unit, d_set1(0x1.8p52)); /* (x + magic) - magic rounds x to a multiple of unit */
+    D magic = d_mul(*unit, d_set1(SAP_MAGIC)); /* (x + magic) - magic rounds x to a multiple of unit */
     for (int k = 0; k < SAP_LIMBS; k++) {
         const D piece = d_sub(d_add(x, magic), magic);
         limb[k] = d_add(limb[k], piece);
         x = d_sub(x, piece);
-        magic = d_mul(magic, d_set1(1.0 / SAP_UNIT_STEP));
+        magic = d_mul(magic, d_set1(SAP_UNIT_BACK));
     }
 }
 
 /* Adds another accumulator, which is raised to the same unit. */
 SAP_INLINE void sap_merge(D *unit, D *limb, D *special, D *unit2, D *limb2, D *special2)
 {
-    D nothing = d_set1(0.0);
+    D nothing = d_set1(SAP_ZERO);
     sap_raise(unit, limb, special, &nothing, *unit2);
     sap_raise(unit2, limb2, special2, &nothing, *unit);
     for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_add(limb[k], limb2[k]);
@@ -81,9 +77,9 @@ SAP_INLINE void sap_carry(D unit, D *limb)
 {
     D above[SAP_LIMBS]; /* above[k] is the unit of limb k - 1 */
     above[1] = unit;
-    for (int k = 2; k < SAP_LIMBS; k++) above[k] = d_mul(above[k - 1], d_set1(1.0 / SAP_UNIT_STEP));
+    for (int k = 2; k < SAP_LIMBS; k++) above[k] = d_mul(above[k - 1], d_set1(SAP_UNIT_BACK));
     for (int k = SAP_LIMBS - 1; k > 0; k--) {
-        const D magic = d_mul(above[k], d_set1(0x1.8p52));
+        const D magic = d_mul(above[k], d_set1(SAP_MAGIC));
         D carry = d_sub(d_add(limb[k], magic), magic);
         carry = d_select(d_gt(carry, limb[k]), d_sub(carry, above[k]), carry); /* round down */
         limb[k] = d_sub(limb[k], carry);
@@ -94,7 +90,7 @@ SAP_INLINE void sap_carry(D unit, D *limb)
 /* The total as one double, off by less than one unit in its last place. */
 SAP_INLINE D sap_total(D unit, const D *raw, D special)
 {
-    const D zero = d_set1(0.0);
+    const D zero = d_set1(SAP_ZERO);
     D limb[SAP_LIMBS];
     for (int k = 0; k < SAP_LIMBS; k++) limb[k] = raw[k];
     sap_carry(unit, limb);
@@ -113,14 +109,14 @@ SAP_INLINE D sap_total(D unit, const D *raw, D special)
  */
 SAP_INLINE D sap_total_of_one(D x)
 {
-    const D small = d_set1(0x1p-900), zero = d_set1(0.0);
+    const D small = d_set1(SAP_KEPT_WHOLE), zero = d_set1(SAP_ZERO);
     /* the last two pieces of a deposit; those before are zeros */
-    const D above = d_set1(0x1.8p52 * SAP_UNIT_MIN / SAP_UNIT_STEP / SAP_UNIT_STEP);
-    const D last = d_set1(0x1.8p52 * SAP_UNIT_MIN / SAP_UNIT_STEP / SAP_UNIT_STEP / SAP_UNIT_STEP);
+    const D above = d_set1(SAP_MAGIC_3);
+    const D last = d_set1(SAP_MAGIC_4);
     const D high = d_sub(d_add(x, above), above), rest = d_sub(x, high);
     const D cut = d_add(high, d_sub(d_add(rest, last), last));
     const D kept = d_select(d_gt(small, x), d_select(d_gt(x, d_sub(zero, small)), cut, x), x);
-    return d_select(d_ge(d_grid(x), d_set1(SAP_UNIT_END)), d_mul(x, d_set1(0x1p64)), kept);
+    return d_select(d_ge(d_grid(x), d_set1(SAP_UNIT_END)), d_mul(x, d_set1(SAP_OVERFLOWER)), kept);
 }
 
 #endif

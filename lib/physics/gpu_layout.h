@@ -14,6 +14,10 @@
 #ifndef SAP_PHYSICS_GPU_LAYOUT_H
 #define SAP_PHYSICS_GPU_LAYOUT_H
 
+#ifndef SAP_GPU_REAL
+#define SAP_GPU_REAL double /* what 8 bytes of a number are called; kernels may know no double */
+#endif
+
 enum {
     SAP_GPU_PACKETS = 32,                                   /* packets of a superpacket */
     SAP_GPU_PACKET = 32,                                    /* elements of a packet */
@@ -37,16 +41,16 @@ enum {
 
 /* An i-particle as the host writes it: 64 bytes. */
 struct sap_gpu_i {
-    double x[3], v[3];
-    double h2;   /* squared radius of the neighbour list, 0: none */
-    int index;   /* skipped where `skip_own` */
-    float reach; /* squared radius, in the working type rounded up, within which the kernel notes candidates */
+    SAP_GPU_REAL x[3], v[3];
+    SAP_GPU_REAL h2; /* squared radius of the neighbour list, 0: none */
+    int index;       /* skipped where `skip_own` */
+    float reach;     /* squared radius, in the working type rounded up, within which the kernel notes candidates */
 };
 
 /* A j-particle on its way to a device: 152 bytes. */
 struct sap_gpu_update {
-    double derivative[5][3];
-    double mass, time;
+    SAP_GPU_REAL derivative[5][3];
+    SAP_GPU_REAL mass, time;
     int index, place; /* address + 1 */
     int at;           /* local address */
     int unused;
@@ -61,11 +65,12 @@ enum {
 
 /* What a force is, for all kernels that take part; by value. */
 struct sap_gpu_force {
-    double time, eps2;
-    double r2_error, x_error; /* of squared distances in the working type: relative, and relative to coordinates */
-    int nj;                   /* global addresses below take part */
-    int superpackets;         /* slots that may hold any of them, from the first on */
-    int terms;                /* highest derivative that any particle has: 1 to 4 */
+    SAP_GPU_REAL time, eps2;
+    SAP_GPU_REAL r2_error,
+        x_error;      /* of squared distances in the working type: relative, and relative to coordinates */
+    int nj;           /* global addresses below take part */
+    int superpackets; /* slots that may hold any of them, from the first on */
+    int terms;        /* highest derivative that any particle has: 1 to 4 */
     int skip_own;
     int ni;         /* i-particles of this slab */
     int first_i;    /* the first of them in the i array */

@@ -15,6 +15,8 @@
 #ifndef SAP_PHYSICS_PREDICTOR_H
 #define SAP_PHYSICS_PREDICTOR_H
 
+#include "physics/numbers.h"
+
 #ifdef SAP_HAVE_OPERATIONS
 
 /*
@@ -25,14 +27,14 @@ SAP_INLINE void sap_predict(int terms, const D *c, D dt, D *x, D *v)
 {
     D xs, vs; /* the series from the acceleration on, divided by dt^2 and dt */
     if (terms >= 4) {
-        xs = d_add(d_mul(c[4], d_mul(dt, d_set1(0.75))), c[3]);
+        xs = d_add(d_mul(c[4], d_mul(dt, d_set1(SAP_THREE_QUARTERS))), c[3]);
         vs = d_add(d_mul(c[4], dt), c[3]);
     } else if (terms == 3) {
         xs = vs = c[3];
     }
     if (terms >= 3) {
         xs = d_add(d_mul(xs, dt), c[2]);
-        vs = d_add(d_mul(vs, d_mul(dt, d_set1(3.0))), d_add(c[2], c[2]));
+        vs = d_add(d_mul(vs, d_mul(dt, d_set1(SAP_THREE))), d_add(c[2], c[2]));
     } else if (terms == 2) {
         xs = c[2];
         vs = d_add(c[2], c[2]);

@@ -1,0 +1,36 @@
+/*
+ * numbers.h - the doubles that formulas need, each as a number and as its bits.
+ *
+ * On accelerators without double precision a double is 64 bits that integer
+ * arithmetic works on (SAP_BITS): their compilers never see the number.
+ */
+#ifndef SAP_PHYSICS_NUMBERS_H
+#define SAP_PHYSICS_NUMBERS_H
+
+#ifdef SAP_BITS
+#define SAP_NUMBER(value, bits) bits
+#else
+#define SAP_NUMBER(value, bits) value
+#endif
+
+#define SAP_ZERO           SAP_NUMBER(0.0, 0x0000000000000000UL)
+#define SAP_THREE_QUARTERS SAP_NUMBER(0.75, 0x3FE8000000000000UL)
+#define SAP_ONE            SAP_NUMBER(1.0, 0x3FF0000000000000UL)
+#define SAP_THREE          SAP_NUMBER(3.0, 0x4008000000000000UL)
+#define SAP_LARGEST        SAP_NUMBER(1.7976931348623157e308, 0x7FEFFFFFFFFFFFFFUL)
+
+/* Where an address that holds no particle lies in predicted form: far from everybody, but not beyond SAP_FAR. */
+#define SAP_EMPTY_X SAP_NUMBER(1e15, 0x430C6BF526340000UL)
+
+/* Accumulators (accumulate.h). */
+#define SAP_UNIT_MIN   SAP_NUMBER(0x1p-863, 0x0A00000000000000UL) /* grid: biased exponents that are multiples of 32 */
+#define SAP_UNIT_END   SAP_NUMBER(0x1p993, 0x7E00000000000000UL)  /* units are below */
+#define SAP_UNIT_STEP  SAP_NUMBER(0x1p32, 0x41F0000000000000UL)
+#define SAP_UNIT_BACK  SAP_NUMBER(0x1p-32, 0x3DF0000000000000UL)    /* 1 / SAP_UNIT_STEP */
+#define SAP_MAGIC      SAP_NUMBER(0x1.8p52, 0x4338000000000000UL)   /* (x + magic) - magic rounds x to an integer */
+#define SAP_MAGIC_3    SAP_NUMBER(0x1.8p-875, 0x0948000000000000UL) /* of the last limbs of a new accumulator */
+#define SAP_MAGIC_4    SAP_NUMBER(0x1.8p-907, 0x0748000000000000UL)
+#define SAP_OVERFLOWER SAP_NUMBER(0x1p64, 0x43F0000000000000UL)   /* makes units from SAP_UNIT_END on infinite */
+#define SAP_KEPT_WHOLE SAP_NUMBER(0x1p-900, 0x07B0000000000000UL) /* all bits from here on are above the last unit */
+
+#endif
