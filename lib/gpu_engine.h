@@ -4,7 +4,8 @@
  * One flow over lib/driver.h, for every vendor: engine_gpu.c has the tables,
  * gpu_devices.c devices and kernels, gpu_store.c the j side, gpu_force.c
  * forces, gpu_input.c their i-particles, gpu_gather.c sums of several devices,
- * gpu_lists.c neighbour lists, gpu_shape.c launch shapes.
+ * gpu_lists.c neighbour lists, gpu_joined.c those of several devices,
+ * gpu_shape.c launch shapes.
  */
 #ifndef SAP_GPU_ENGINE_H
 #define SAP_GPU_ENGINE_H
@@ -195,6 +196,26 @@ struct sap_gpu_part {
     int hit_room, entry_room, list_room, slab_rows;
 };
 
+/* Some entries of a neighbour list. */
+struct sap_gpu_run {
+    const int32_t *at;
+    int n;
+};
+
+struct sap_gpu_joined_row {
+    size_t first;
+    int n;
+};
+
+/* Neighbour lists of a force in which several devices have a part. */
+struct sap_gpu_joined {
+    int ready; /* they have been joined */
+    int rows;  /* for which there is room */
+    size_t room;
+    struct sap_gpu_joined_row *row; /* [rows] */
+    int32_t *entry;                 /* [room] */
+};
+
 struct sap_force {
     struct sap_device_set *set;
     struct sap_store *store;
@@ -215,8 +236,7 @@ struct sap_force {
     struct sap_accum (*accum)[SAP_GPU_OUT_SUMS];
     int32_t *nearest;
     double *nearest_r2;
-    int32_t *merged; /* a list that several devices had a part in */
-    int merged_room;
+    struct sap_gpu_joined joined;
     int coincident;
     struct sap_gpu_part part[];
 };
@@ -376,6 +396,14 @@ void sap_gpu_lists_review(struct sap_force *f);
 
 /* Waits until a force's lists are there. */
 void sap_gpu_lists_settle(struct sap_force *f);
+
+/* What a device found for i-particle i, sorted. */
+struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i);
+
+/* Joins the lists of several devices, all that a force has; a sapporo_status. */
+int sap_gpu_join_lists(struct sap_force *f);
+struct sap_gpu_run sap_gpu_joined_list(const struct sap_force *f, int i);
+void sap_gpu_joined_free(struct sap_force *f);
 
 /* The same for all forces of a store: before its particles change. */
 void sap_gpu_lists_settle_all(struct sap_store *store);

@@ -8,8 +8,6 @@
  * room enough, for these lists alone.
  */
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gpu_launch.h"
 
@@ -131,6 +129,7 @@ void sap_gpu_lists_forget(struct sap_force *f)
 void sap_gpu_lists_expect(struct sap_force *f)
 {
     f->no_lists = SAPPORO_OK;
+    f->joined.ready = 0;
     if (f->listing) return;
     f->listing = 1;
     f->next_listing = f->store->listing;
@@ -194,26 +193,6 @@ void sap_gpu_lists_settle_all(struct sap_store *store)
 
 /* ---------------------------------------------------------------- delivery */
 
-/* Adds a sorted list to a sorted list, each index once. */
-static int merge_into(struct sap_force *f, int have, const int32_t *more, int n)
-{
-    if (have + n > f->merged_room) {
-        int32_t *larger = realloc(f->merged, (size_t)(have + n) * 2 * sizeof *larger);
-        if (!larger) return -1;
-        f->merged = larger;
-        f->merged_room = 2 * (have + n);
-    }
-    int32_t *const to = f->merged;
-    memmove(to + n, to, (size_t)have * sizeof *to);
-    const int32_t *old = to + n;
-    int a = 0, b = 0, kept = 0;
-    while (a < have || b < n) {
-        const int32_t next = b >= n || (a < have && old[a] <= more[b]) ? old[a++] : more[b++];
-        if (kept == 0 || to[kept - 1] != next) to[kept++] = next;
-    }
-    return kept;
-}
-
 /* Lists are read one after the other, out of memory that the device has written. */
 static void fetch_later(const struct sap_gpu_part *p, int later)
 {
@@ -222,30 +201,34 @@ static void fetch_later(const struct sap_gpu_part *p, int later)
     for (int line = 0; line < 4; line++) __builtin_prefetch(at + line * 64);
 }
 
+/* The list of i where all devices' lists are there. */
+static int deliver(struct sap_force *f, int i, struct sap_gpu_run *list)
+{
+    const struct sap_gpu_part *p = &f->part[0];
+    if (f->set->n > 1) {
+        const int status = sap_gpu_join_lists(f);
+        if (!status) *list = sap_gpu_joined_list(f, i);
+        return status;
+    }
+    if (f->superpackets[0] == 0) return SAPPORO_OK;
+    if (i + AHEAD < f->request.ni) fetch_later(p, i + AHEAD);
+    *list = sap_gpu_list_of(p, i);
+    return SAPPORO_OK;
+}
+
 int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
 {
-    *entries = NULL;
-    *n = 0;
+    struct sap_gpu_run list = {NULL, 0};
     f->store->words[0] = '\0';
     if (f->listing) sap_gpu_lists_settle(f);
+    int status = SAPPORO_OK;
     if (f->failed || f->no_lists)
-        return sap_gpu_refuse(f->store, f->failed ? f->failed : f->no_lists, "the force has failed before");
-    if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
-    for (int k = 0; k < f->set->n; k++) {
-        const struct sap_gpu_part *p = &f->part[k];
-        if (f->superpackets[k] == 0) continue;
-        if (i + AHEAD < f->request.ni) fetch_later(p, i + AHEAD);
-        const struct sap_gpu_list_row row = ((const struct sap_gpu_list_row *)p->list_rows.host)[i];
-        if (row.count == 0) continue;
-        const int32_t *const mine = (const int32_t *)p->list_entries.host + (size_t)row.first * SAP_GPU_LIST_UNIT;
-        if (f->set->n == 1) {
-            *entries = mine;
-            *n = row.count;
-            return SAPPORO_OK;
-        }
-        *n = merge_into(f, *n, mine, row.count);
-        if (*n < 0) return SAPPORO_ERR_MEMORY;
-    }
-    *entries = f->merged;
-    return SAPPORO_OK;
+        status = sap_gpu_refuse(f->store, f->failed ? f->failed : f->no_lists, "the force has failed before");
+    else if (!(f->have & SAP_EXTRA_LISTS))
+        status = SAPPORO_ERR_GONE;
+    else
+        status = deliver(f, i, &list);
+    *entries = list.at;
+    *n = list.n;
+    return status;
 }

@@ -186,6 +186,6 @@ void sap_gpu_drop(struct sap_force *f)
     free(f->accum);
     free(f->nearest);
     free(f->nearest_r2);
-    free(f->merged);
+    sap_gpu_joined_free(f);
     free(f);
 }

@@ -70,7 +70,17 @@ static void batch_test(const struct engine *e, const struct problem *p, const st
 
 static void threads_and_batches(void **state) { run(state, batch_test); }
 
-/* Accelerators cut a force of so many pairs into slabs. */
+/* How many devices there are, from the first on, that give the same bits. */
+static int devices_of_a_kind(sapporo_backend backend)
+{
+    sapporo_device first = {.size = sizeof first}, other = {.size = sizeof other};
+    int n = 1;
+    if (backend == SAPPORO_BACKEND_CPU || sapporo_device_describe(backend, 0, &first) != SAPPORO_OK) return 0;
+    while (sapporo_device_describe(backend, n, &other) == SAPPORO_OK && strcmp(first.name, other.name) == 0) n++;
+    return n;
+}
+
+/* Accelerators cut a force of so many pairs into slabs; several devices' lists of so many are joined by threads. */
 static void slab_test(const struct engine *e, const struct problem *p, const struct answer *standard)
 {
     enum { BOTH = OUT_NEAREST | OUT_LISTS };
@@ -88,6 +98,10 @@ static void slab_test(const struct engine *e, const struct problem *p, const str
     large.eps2 = p->eps2;
     struct answer *all = solve_with(e, 1, &large, &once);
     expect("slabs", e, &large, solve_with(e, 1, &large, &parts), all, BOTH);
+    if (devices_of_a_kind(e->backend) > 1) {
+        static const int two[] = {1, 0};
+        expect("slabs on two devices", e, &large, solve_and_close(engine_open_on(e, two, 2), &large, &once), all, BOTH);
+    }
     answers_free(all, large.ntargets);
     problem_free(&large);
 }
@@ -204,16 +218,6 @@ static void on_devices(const struct engine *e, int n, const struct problem *p, c
             expect(what, e, &part, a, standard, asks[k].outputs);
         }
     }
-}
-
-/* How many devices there are, from the first on, that give the same bits. */
-static int devices_of_a_kind(sapporo_backend backend)
-{
-    sapporo_device first = {.size = sizeof first}, other = {.size = sizeof other};
-    int n = 1;
-    if (backend == SAPPORO_BACKEND_CPU || sapporo_device_describe(backend, 0, &first) != SAPPORO_OK) return 0;
-    while (sapporo_device_describe(backend, n, &other) == SAPPORO_OK && strcmp(first.name, other.name) == 0) n++;
-    return n;
 }
 
 static void devices_test(const struct engine *e, const struct problem *p, const struct answer *standard)
