@@ -56,7 +56,8 @@ done
 
 # ---- what is here ------------------------------------------------------------------------
 
-cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+export JOBS="${JOBS:-1}" # tests that share a GPU would wait for each other
 gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader | wc -l)
 [ "$gpus" -gt 0 ] || give_up "nvidia-smi finds no GPU"
 chips=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sort -u | sed 's/\([0-9]*\)\.\([0-9]*\).*/sm_\1\2/')

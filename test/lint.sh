@@ -9,6 +9,7 @@
 version=14
 make=${MAKE:-make}
 failures=0
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
@@ -68,7 +69,7 @@ if [ -n "$tidy" ]; then
     "$make" --no-print-directory compile_commands.json >"$work/log" 2>&1 &&
         sed 's/ -fno-tree-slp-vectorize//' build/compile_commands.json >"$work/compile_commands.json" &&
         sed -n 's/.*"file": "\([^"]*\)".*/\1/p' "$work/compile_commands.json" |
-        xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$tidy" --quiet -p "$work" >"$work/log" 2>&1
+        xargs -P "$cores" -n 1 "$tidy" --quiet -p "$work" >"$work/log" 2>&1
     status=$?
     if grep -E '(error|warning): ' "$work/log" >"$work/shown"; then sort -u "$work/shown" >"$work/log"; fi
     verdict $status "clang-tidy"
@@ -83,7 +84,7 @@ if command -v cppcheck >/dev/null 2>&1; then
         --suppress=missingInclude --suppress=unmatchedSuppression \
         --suppress='invalidPointerCast:cpu_sse/*' --library=posix --max-configs=4 \
         -Iinclude -Ilib -Icpu_sse -Iexamples/common -Itest/support -DSAP_NPIPES=16384 -DSAP_HAVE_SSE2=1 \
-        -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$(getconf _NPROCESSORS_ONLN)" \
+        -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$cores" \
         $(for folder in lib cpu_sse examples test; do sources $folder | grep -q '\.c$' && echo $folder; done) >"$work/log" 2>&1
     verdict $? "cppcheck"
 else

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs tests, prints a line for each, ends with `N passed, N failed, N skipped`.
+# Runs tests, several at a time, prints a line for each in their order, ends with `N passed, N failed, N skipped`.
 #
 #   run.sh BUILD NAME...    BUILD/test/test_NAME (CMocka), test/test_NAME.sh, test/NAME.sh
 #
@@ -8,6 +8,7 @@
 # print any.  A script that exits with 77 was skipped; its last line says why.
 # A CMocka test that calls skip() says why with a line `skip: why` before it.
 #
+#   JOBS        how many run at a time, default 2, on one core 1: most tests have threads of their own
 #   TIMEOUT     seconds a program may take, default 600
 #   NO_CMOCKA   why CMocka programs could not be built
 #   NOT_BUILT   Fortran programs that could not be built
@@ -24,6 +25,16 @@ mkdir -p "$logs" || exit 2
 results=$logs/results
 : >"$results"
 export BUILD="$build"
+
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+[ "$cores" -lt 2 ] || cores=2
+jobs=${JOBS:-$cores}
+case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a time?" >&2; exit 2 ;; esac
+
+# Started first, since they would be the last to end; the report keeps the order.
+long="lint.sh test_faults test_opencl_groups.sh"
+# Started last, when nothing else runs: its `make install` works in the tree that other tests run from.
+alone="test_install.sh"
 
 limit=
 command -v timeout >/dev/null 2>&1 && limit="timeout -k 10 ${TIMEOUT:-600}"
@@ -45,6 +56,9 @@ esac
 # OpenCL's compilers take seconds: what they made is kept beside the builds.
 export SAPPORO_CACHE="${SAPPORO_CACHE:-$PWD/build/opencl-cache}"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$PWD/build/pocl-cache}"
+
+# Threads that wait leave the core to the test beside them, instead of watching for work.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 
 now() { date +%s.%N | sed 's/N$/0/'; }
 
@@ -91,22 +105,25 @@ count() {
     }' "$3"
 }
 
-# run NAME COMMAND...
-run() {
-    name=$1
-    shift
-    log=$logs/$name.log
-    start=$(now)
-    # shellcheck disable=SC2086 # a command and its arguments
-    CMOCKA_MESSAGE_OUTPUT=TAP $limit "$@" >"$log" 2>&1 </dev/null
-    status=$?
-    count "$name" $status "$log" "$(echo "$(now) $start" | awk '{ print $1 - $2 }')"
+# ---- what is to run: N.name, N.command, or N.done where there is nothing to run ------------------
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+planned=0
+pool=
+
+# plan NAME COMMAND
+plan() {
+    planned=$((planned + 1))
+    echo "$1" >"$work/$planned.name"
+    echo "$2" >"$work/$planned.command"
 }
 
 # told NAME STATUS TEXT: a result without a run
 told() {
     echo "$3" >"$logs/$1.log"
-    count "$1" "$2" "$logs/$1.log" 0
+    plan "$1" :
+    echo "$2 0" >"$work/$planned.done"
 }
 
 for test in "$@"; do
@@ -118,17 +135,113 @@ for test in "$@"; do
         elif [ ! -x "$build/test/test_$test" ]; then
             told "test_$test" 1 "does not compile or link"
         else
-            run "test_$test" "$build/test/test_$test"
+            plan "test_$test" "$build/test/test_$test"
         fi
     fi
     for script in "test/test_$test.sh" "test/$test.sh"; do
         [ -f "$script" ] || continue
         found=1
-        if [ -x "$script" ]; then run "$(basename "$script")" "./$script"; else run "$(basename "$script")" sh "$script"; fi
+        if [ -x "$script" ]; then plan "$(basename "$script")" "./$script"; else plan "$(basename "$script")" "sh $script"; fi
     done
     [ -n "$found" ] || told "$test" 1 "there is no such test"
 done
 for program in ${NOT_BUILT:-}; do told "$(basename "$program")" 77 "${FC:-gfortran} is missing"; done
+
+# ---- running them -----------------------------------------------------------------------------------
+
+# numbers KIND: of the tests that are long, alone or usual
+numbers() {
+    n=0
+    while [ $n -lt $planned ]; do
+        n=$((n + 1))
+        name=$(cat "$work/$n.name")
+        kind=usual
+        case " $long " in *" $name "*) kind=long ;; esac
+        case " $alone " in *" $name "*) kind=alone ;; esac
+        [ $kind != "$1" ] || echo $n
+    done
+}
+
+# run N: what has the name and the command; then says that it has ended
+run() {
+    log=$logs/$(cat "$work/$1.name").log
+    start=$(now)
+    # shellcheck disable=SC2046,SC2086 # commands and their arguments
+    CMOCKA_MESSAGE_OUTPUT=TAP $limit $(cat "$work/$1.command") >"$log" 2>&1 </dev/null &
+    program=$!
+    wait $program
+    status=$?
+    program=
+    echo "$status $(echo "$(now) $start" | awk '{ print $1 - $2 }')" >"$work/$1.part"
+    mv -f "$work/$1.part" "$work/$1.done"
+    echo "$1"
+}
+
+# worker N...: runs those that no other worker has taken.  `timeout` hands a signal on to all that its program started.
+worker() {
+    program=
+    trap '[ -z "$program" ] || { kill -TERM $program; wait $program; } 2>/dev/null; exit 1' TERM
+    for n in "$@"; do
+        [ -e "$work/$n.done" ] || ! mkdir "$work/$n" 2>/dev/null || run "$n"
+    done
+}
+
+# workers JOBS N...
+workers() {
+    count=$1
+    shift
+    pids=
+    while [ "$count" -gt 0 ]; do
+        worker "$@" &
+        pids="$pids $!"
+        count=$((count - 1))
+    done
+    # shellcheck disable=SC2086 # a list of numbers
+    wait $pids
+}
+
+run_all() {
+    pids=
+    # shellcheck disable=SC2086 # a list of numbers
+    trap '[ -z "$pids" ] || { kill -TERM $pids; wait $pids; } 2>/dev/null; exit 1' TERM
+    # shellcheck disable=SC2046 # lists of numbers
+    workers "$jobs" $(numbers long) $(numbers usual)
+    # shellcheck disable=SC2046 # a list of numbers
+    workers 1 $(numbers alone)
+}
+
+# report: prints what is known of each test, in their order, as soon as all before it are known
+report() {
+    next=1
+    while :; do
+        while [ $next -le $planned ] && [ -e "$work/$next.done" ]; do
+            name=$(cat "$work/$next.name")
+            read -r status seconds <"$work/$next.done"
+            count "$name" "$status" "$logs/$name.log" "$seconds"
+            next=$((next + 1))
+        done
+        [ $next -le $planned ] || break
+        read -r n && continue
+        echo "nobody ran it" >"$logs/$(cat "$work/$next.name").log" # a worker was killed
+        echo "1 0" >"$work/$next.done"
+    done
+    cat >/dev/null # what was reported before it was read
+}
+
+stop() {
+    trap '' HUP INT TERM
+    [ -z "$pool" ] || { kill -TERM "$reporter" "$pool"; wait "$pool"; } 2>/dev/null
+    echo "interrupted" >&2
+    exit 130
+}
+trap stop HUP INT TERM
+
+mkfifo "$work/ended" || exit 2
+run_all >"$work/ended" &
+pool=$!
+report <"$work/ended" &
+reporter=$!
+wait $reporter
 
 awk '
 { passed += $1; failed += $2; skipped += $3; if ($2) names = names " " $4 }

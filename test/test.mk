@@ -15,7 +15,7 @@ TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter $(CHOSEN:%=test/test_%.c),$(TEST
 # Reported as skipped.
 NOT_BUILT     := $(patsubst %.f90,%_f90,$(filter-out $(FORTRAN),$(wildcard examples/*.f90)))
 
-CPUS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+CPUS := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 parallel = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CPUS))
 
 $(B)/test/libsupport.a: $(TEST_SUPPORT)
