@@ -113,7 +113,8 @@ struct sap_store_ops {
 };
 
 struct sap_force_ops {
-    unsigned softening; /* sap_soft that it can do */
+    /* sap_soft that it can do; NULL: none. */
+    unsigned (*softening)(const struct sap_device_set *devices);
     /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
     /*

@@ -196,7 +196,13 @@ static int list(struct sap_force *f, int i, const int32_t **entries, int *n)
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .memory = store_memory};
 
-static const struct sap_force_ops force_ops = {.softening = SAP_SOFT_I | SAP_SOFT_J,
+static unsigned softening(const struct sap_device_set *devices)
+{
+    (void)devices;
+    return SAP_SOFT_I | SAP_SOFT_J;
+}
+
+static const struct sap_force_ops force_ops = {.softening = softening,
                                                .begin = begin,
                                                .extra = extra,
                                                .have = have,

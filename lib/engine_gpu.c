@@ -99,6 +99,8 @@ static const char *words(const struct sap_store *store) { return store->words; }
 
 /* ------------------------------------------------------------------- forces */
 
+static unsigned softening(const struct sap_device_set *set) { return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : 0; }
+
 static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
 {
     GUARDED(int, sap_gpu_begin(store, request, force));
@@ -134,8 +136,14 @@ static void drop(struct sap_force *force)
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
 
-static const struct sap_force_ops force_ops = {
-    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
+static const struct sap_force_ops force_ops = {.softening = softening,
+                                               .begin = begin,
+                                               .extra = extra,
+                                               .have = have,
+                                               .done = done,
+                                               .end = end,
+                                               .list = list,
+                                               .drop = drop};
 
 /* --------------------------------------------------------------------- CUDA */
 

@@ -8,9 +8,10 @@
 
 #include "gpu_engine.h"
 #include "lock.h"
+#include "physics/interaction.h"
 #include "process.h"
 
-const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2}, sap_gpu_few_ipt[SAP_GPU_SHAPES] = {1, 4};
+const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4}, sap_gpu_few_ipt[SAP_GPU_SHAPES] = {1, 4, 0};
 
 int sap_gpu_status(int status)
 {
@@ -26,44 +27,6 @@ int sap_gpu_status(int status)
     }
 }
 
-/* ----------------------------------------------------------------- memory */
-
-void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b)
-{
-    if (b->mem) driver->release(b->mem);
-    memset(b, 0, sizeof *b);
-}
-
-static size_t rounded(size_t bytes)
-{
-    const size_t page = 65536;
-    return (bytes + bytes / 8 + page - 1) / page * page;
-}
-
-int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes)
-{
-    if (bytes <= b->bytes) return SAP_DRIVER_OK;
-    sap_gpu_free(driver, b);
-    const int status = driver->allocate(dev, rounded(bytes), &b->mem);
-    if (status)
-        b->mem = NULL;
-    else
-        b->bytes = rounded(bytes);
-    return status;
-}
-
-int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes)
-{
-    if (bytes <= b->bytes) return SAP_DRIVER_OK;
-    sap_gpu_free(driver, b);
-    const int status = driver->allocate_pinned(dev, rounded(bytes), &b->mem, &b->host);
-    if (status)
-        b->mem = NULL, b->host = NULL;
-    else
-        b->bytes = rounded(bytes);
-    return status;
-}
-
 /* ---------------------------------------------------------------- kernels */
 
 /*
@@ -76,7 +39,7 @@ enum { KEPT = 2 }; /* pinned buffers of a device and precision */
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
     const struct sap_driver *driver;
-    int number, precision, users, lost, checked;
+    int number, precision, order, users, lost, checked;
     struct sap_dev *dev;
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
@@ -120,37 +83,44 @@ size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu
     return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
 }
 
-static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
+static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set, int shape, int mode, const char *kind)
 {
-    const char *const p = sap_precision_names[l->precision];
     struct sap_gpu_kernels *k = &l->kernels;
     const struct sap_gpu_geometry *g = &k->geometry;
-    int status = get_function(l, 0, &k->predict, "predict_%s", p);
-    for (int shape = 0; shape < g->shapes; shape++)
-        for (int near = 0; near < SAP_GPU_NEAR; near++)
-            for (int zero = 0; zero < 2 && !status; zero++) {
-                status = get_function(l, 0, &k->many[shape][near][zero], "many%d_n%d_z%d_%s", sap_gpu_many_ipt[shape],
-                                      near, zero, p);
-                if (!status)
-                    status = get_function(l, 0, &k->few[shape][near][zero], "few%d_n%d_z%d_%s", sap_gpu_few_ipt[shape],
-                                          near, zero, p);
-                if (!status && l->driver->occupancy(k->many[shape][near][zero], (unsigned)g->many_threads, 0,
-                                                    &k->many_groups[shape]))
-                    k->many_groups[shape] = 0;
-                if (!status && l->driver->occupancy(k->few[shape][near][zero], (unsigned)g->few_threads,
-                                                    sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
-                    k->few_groups[shape] = 0;
-            }
+    const char *const name = sap_gpu_mode_name(set->order, mode);
+    struct sap_function **const many = &k->many[shape][mode], **const few = &k->few[shape][mode];
+    int status = SAP_DRIVER_OK;
+    if (sap_gpu_has_many(set, shape, mode)) {
+        status = get_function(l, 0, many, "many%d_%s_%s", sap_gpu_many_ipt[shape], name, kind);
+        if (!status && l->driver->occupancy(*many, (unsigned)g->many_threads, 0, &k->many_groups[shape]))
+            k->many_groups[shape] = 0;
+    }
+    if (status || sap_gpu_few_ipt[shape] == 0) return status;
+    status = get_function(l, 0, few, "few%d_%s_%s", sap_gpu_few_ipt[shape], name, kind);
+    if (!status &&
+        l->driver->occupancy(*few, (unsigned)g->few_threads, sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
+        k->few_groups[shape] = 0;
+    return status;
+}
+
+static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
+{
+    char kind[24];
+    (void)snprintf(kind, sizeof kind, "%s%s", set->order == 2 ? "order2_" : "", sap_precision_names[l->precision]);
+    int status = get_function(l, 0, &l->kernels.predict, "predict_%s", kind);
+    for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
+        for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
+            status = get_shape(l, set, shape, mode, kind);
     return status;
 }
 
 static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_device_set *set,
                                            const struct sap_device_properties *p)
 {
-    static const struct sap_gpu_geometry
-        cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS, 0, 1, 304, 512, 1024},
-        text = {SAP_GPU_SHAPES, 128, 1, 256, 8, SAP_GPU_OUT_SUMS + 1, 1, 0, 256, 128, 256},
-        floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256}, doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
+    const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 304, 512, 1024},
+                                  text = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums + 1, 1, 0, 256, 128, 256};
+    static const struct sap_gpu_geometry floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256},
+                                         doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
     if (strcmp(e->archs, "text") != 0) return cuda;
     return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
 }
@@ -161,7 +131,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
 {
     char force[16];
     struct sap_gpu_kernels *k = &l->kernels;
-    (void)snprintf(force, sizeof force, "force_%s", sap_precision_names[l->precision]);
+    (void)snprintf(force, sizeof force, "force%s_%s", l->order == 2 ? "2" : "", sap_precision_names[l->precision]);
     const char *const names[4] = {force, "store", "finish", "lists"};
     k->geometry = geometry_of(e, set, p);
     int status = l->driver->open(l->number, &l->dev);
@@ -183,17 +153,20 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     return status;
 }
 
-/* Finds or makes the entry of a device and precision; the registry is locked. */
+/* Finds or makes the entry of a device, precision and order; the registry is locked. */
 static struct sap_gpu_loaded *entry(const struct sap_device_set *set, int number)
 {
     struct sap_gpu_loaded *l = sap_process.gpu_loaded;
-    while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision)) l = l->next;
+    while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
+                  l->order == set->order))
+        l = l->next;
     if (l) return l;
     l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->driver = set->driver;
     l->number = number;
     l->precision = set->precision;
+    l->order = set->order;
     l->next = sap_process.gpu_loaded;
     sap_process.gpu_loaded = l;
     return l;
@@ -361,17 +334,19 @@ static int choose(const struct sap_driver *driver, const struct sap_settings *s,
 /* ------------------------------------------------------------------ opening */
 
 /* Errors of squared distances in the working type, relative and relative to coordinates: roundings of r2, with room. */
-static void set_precision(struct sap_device_set *set, int precision)
+static void set_kind(struct sap_device_set *set, int precision, int order)
 {
     static const struct {
-        size_t working, word;
+        size_t word;
         double r2_error, x_error;
-    } of[] = {[SAPPORO_SP] = {32, 4, 8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
-              [SAPPORO_DS] = {48, 4, 8 * (double)FLT_EPSILON, 0x1p-45},
-              [SAPPORO_DP] = {64, 8, 16 * DBL_EPSILON, 4 * DBL_EPSILON}};
+    } of[] = {[SAPPORO_SP] = {4, 8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
+              [SAPPORO_DS] = {4, 8 * (double)FLT_EPSILON, 0x1p-45},
+              [SAPPORO_DP] = {8, 16 * DBL_EPSILON, 4 * DBL_EPSILON}};
     set->precision = precision;
-    set->working = of[precision].working;
+    set->order = order;
+    set->sums = order == 2 ? SAP_SUMS2 : SAP_SUMS4;
     set->word = of[precision].word;
+    set->working = set->word * (size_t)SAP_GPU_WORDS(order, precision == SAPPORO_DS, set->word);
     set->r2_error = of[precision].r2_error;
     set->x_error = of[precision].x_error;
 }
@@ -440,8 +415,8 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     int count = sap_gpu_count(driver, kernels);
     if (most > 0 && most < count) count = most;
     *out = NULL;
-    if (s->order != 4) {
-        (void)snprintf(why, room, "order %d is not in this version of the %s engine (order 4 is)", s->order,
+    if (s->order != 2 && s->order != 4) {
+        (void)snprintf(why, room, "order %d is not in this version of the %s engine (2 and 4 are)", s->order,
                        driver->name);
         return SAPPORO_ERR_UNSUPPORTED;
     }
@@ -456,7 +431,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         return SAPPORO_ERR_MEMORY;
     }
     set->driver = driver;
-    set_precision(set, (int)s->precision);
+    set_kind(set, (int)s->precision, s->order);
     announce(driver, list, n);
     for (int k = 0; k < n; k++) {
         char words[256];

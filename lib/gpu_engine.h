@@ -16,19 +16,19 @@
 
 enum {
     SAP_GPU_DEVICES = 64,
-    SAP_GPU_SHAPES = 2,
-    SAP_GPU_NEAR = 4,   /* neither, nearest, lists, both: SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS */
+    SAP_GPU_SHAPES = 3,
+    SAP_GPU_MODES = 8,  /* what a kernel does with pairs: sap_gpu_mode */
     SAP_GPU_CHOSEN = 4, /* shapes that are remembered */
     SAP_GPU_PARTS = 8,  /* in which rows of a long force come back at most */
     SAP_GPU_SIZES = 31  /* of forces, by the logarithm of ni */
 };
 
-/* i-particles that a thread (many) or a warp (few) holds, by shape. */
+/* i-particles that a thread (many) or a warp (few) holds, by shape; 0: no such shape. */
 extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES], sap_gpu_few_ipt[SAP_GPU_SHAPES];
 
 /* How kernels are cut into groups: CUDA's, OpenCL's on GPUs, OpenCL's on CPUs (properties.vectors). */
 struct sap_gpu_geometry {
-    int shapes;                    /* of force kernels that there are, of those above */
+    int shapes;                    /* of force kernels that there may be, of those above */
     int many_threads, lanes;       /* of a group; i-particles side by side in a thread */
     int few_threads, few_warps;    /* of a group; threads that hold i-particles of their own, or warps */
     int few_columns;               /* of packet sums that an i-particle needs in shared memory; 0: it needs no memory */
@@ -41,7 +41,7 @@ struct sap_gpu_geometry {
 struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
     struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
-    struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_NEAR][2], *few[SAP_GPU_SHAPES][SAP_GPU_NEAR][2];
+    struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: not there */
     int many_groups[SAP_GPU_SHAPES];
     int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
 };
@@ -61,6 +61,7 @@ struct sap_gpu_tuning {
     double few1_cost;    /* the same, 1 i-particle a warp */
     double fill_cost;    /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
     double many1_cost;   /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
+    double many4_cost;   /* the same with 4, where there is one */
     double full_warps;   /* warps of a unit that keep it busy */
     double cpu_below_nj; /* j-particles below which the CPU engine is faster */
 };
@@ -68,6 +69,7 @@ struct sap_gpu_tuning {
 struct sap_device_set {
     const struct sap_driver *driver;
     int precision, n;
+    int order, sums; /* sums: of an i-particle */
     struct sap_gpu_tuning tuning;
     size_t working; /* bytes of a predicted j */
     size_t word;    /* bytes of the working type */
@@ -90,6 +92,15 @@ struct sap_gpu_staging {
     int under_way;
 };
 
+/* Names of modes in those of kernels by order; NULL: no more. */
+const char *sap_gpu_mode_name(int order, int mode);
+
+/* The mode in which kernels serve a request. */
+int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *request, int near);
+
+/* Whether there are many-kernels of that shape: not all modes have those that hold 4 i-particles a thread (force.h). */
+int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode);
+
 /* How a force is cut into blocks. */
 struct sap_gpu_shape {
     int many;  /* else few */
@@ -100,7 +111,7 @@ struct sap_gpu_shape {
 
 /* A shape that was chosen, and for what. */
 struct sap_gpu_chosen {
-    int ni, superpackets, predicted;
+    int ni, superpackets, predicted, mode;
     struct sap_gpu_shape shape;
 };
 
@@ -112,8 +123,10 @@ struct sap_gpu_slab {
     struct sap_mem *i; /* where the i-particles lie */
     struct sap_gpu_shape shape;
     struct sap_gpu_force f; /* kernel's argument */
-    int near, zero;
-    int again; /* 1: only for its lists, the rest is there */
+    int near;               /* SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS: what is launched brings these */
+    int tells;              /* pairs at zero distance are reported */
+    int mode;               /* of pairs, which chooses kernels */
+    int again;              /* 1: only for its lists, the rest is there */
 };
 
 /* What the lists of a force needed, for the next one like it. */
@@ -323,8 +336,8 @@ int sap_gpu_refuse(struct sap_store *store, int status, const char *words);
 /* Fills set->tuning: what was measured on one card, overlaid by the tuning file's numbers for the first device. */
 void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings);
 
-struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
-                                          int superpackets, int predicted);
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                                          int mode, int ni, int superpackets, int predicted);
 
 /* The shape of a launch for so many i-particles; clients tend to ask for the same again. */
 struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni);

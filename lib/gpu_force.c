@@ -4,10 +4,13 @@
 
 #include "gpu_launch.h"
 
-enum {
-    SUMS = SAP_GPU_OUT_SUMS,
-    EARLY = 512 /* i-particles whose copying takes as long as a prediction */
-};
+enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
+
+/* Columns of doubles that results have. */
+static int columns_of(const struct sap_device_set *set, int accumulate)
+{
+    return accumulate ? 6 * set->sums : set->sums;
+}
 
 /* ------------------------------------------------------------------ launch */
 
@@ -24,13 +27,12 @@ static int launch_force(struct sap_gpu_slab *s)
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->near][s->zero], groups,
+        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->mode], groups,
                               (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
     }
     const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->near][s->zero], groups,
-                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(set, &k->geometry, shape->which), a,
-                          COUNT(a));
+    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->mode], groups, (unsigned)k->geometry.few_threads,
+                          sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
 }
 
 /* Lanes that share a row when its records are added up. */
@@ -38,7 +40,7 @@ static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_for
 {
     const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 2048);
     int parts = 1;
-    while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * SUMS * parts * 2 <= threads) parts *= 2;
+    while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * f->sums * parts * 2 <= threads) parts *= 2;
     return parts;
 }
 
@@ -46,7 +48,7 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
 {
     const int parts = sharing_lanes(s->share, f);
     const struct sap_argument a[] = {MEM(s->share->record), {out, 0}, VALUE(*f), VALUE(parts)};
-    const unsigned groups[2] = {(unsigned)(((long long)f->ni * parts + 127) / 128), SUMS};
+    const unsigned groups[2] = {(unsigned)(((long long)f->ni * parts + 127) / 128), (unsigned)f->sums};
     return sap_gpu_launch(s->share, s->store->set->driver, s->share->device->kernels->sums, groups, 128, 0, a,
                           COUNT(a));
 }
@@ -86,7 +88,7 @@ static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
 {
     const int sums = s->share == s->store->share || !sap_gpu_gathers(s->store);
     if (!s->store->set->driver->pinned_to_host) return SAP_DRIVER_OK;
-    if (sums) TRY(columns_to_host(s, &s->part->out, s->f.accumulate ? 6 * SUMS : SUMS));
+    if (sums) TRY(columns_to_host(s, &s->part->out, columns_of(s->store->set, s->f.accumulate)));
     return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
 }
 
@@ -96,8 +98,8 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
     struct sap_gpu_share *h = s->share;
     struct sap_dev *dev = h->device->dev;
     const size_t records = (size_t)s->f.superpackets * (size_t)rows * sizeof(double);
-    TRY(sap_gpu_reserve(d, dev, &h->record, records * SUMS + 1));
-    TRY(sap_gpu_reserve(d, dev, &h->near, s->near & 1 ? records * 3 : 1));
+    TRY(sap_gpu_reserve(d, dev, &h->record, records * (size_t)s->f.sums + 1));
+    TRY(sap_gpu_reserve(d, dev, &h->near, s->near ? records * 3 : 1));
     TRY(sap_gpu_reserve(d, dev, &h->predicted, 1));
     return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
@@ -165,7 +167,7 @@ static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
     if (!s->again) s->part->parts = 0;
-    if (s->zero || lists(s))
+    if (s->tells || lists(s))
         TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
                                            sizeof no_counts));
     return lists(s) ? sap_gpu_lists_open(s, ni) : (int)SAP_DRIVER_OK;
@@ -175,7 +177,7 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
     if (lists(s)) TRY(sap_gpu_lists_close(s, ni));
-    if (s->zero || lists(s))
+    if (s->tells || lists(s))
         TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
     return d->event_record(s->part->done, s->share->stream);
 }
@@ -187,14 +189,24 @@ static struct sap_gpu_force kernel_force(const struct sap_store *store, const st
     const struct sap_force_request *r = &force->request;
     return (struct sap_gpu_force){.time = r->time,
                                   .eps2 = r->eps2,
+                                  .near_eps2 = store->set->order == 2 ? 0 : r->eps2,
                                   .r2_error = store->set->r2_error,
                                   .x_error = store->set->x_error,
                                   .nj = force->nj,
                                   .superpackets = force->superpackets[device],
-                                  .terms = store->terms,
+                                  .terms = store->set->order == 2 ? 0 : store->terms,
                                   .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
                                   .out_rows = r->ni,
-                                  .accumulate = force->accumulate};
+                                  .accumulate = force->accumulate,
+                                  .sums = store->set->sums};
+}
+
+/* What is wanted of a slab, and which kernels serve it. */
+static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_request *r, int near)
+{
+    s->near = near;
+    s->mode = sap_gpu_mode(s->store->set, r, near);
+    s->tells = s->store->set->order != 2 && r->eps2 < SAP_TINY_R2;
 }
 
 /* Room for i-particles and results of a device. */
@@ -204,7 +216,7 @@ static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
     struct sap_dev *dev = store->share[k].device->dev;
     struct sap_gpu_part *p = &force->part[k];
     const size_t n = (size_t)force->request.ni;
-    const int columns = k >= force->from ? 0 : force->accumulate ? 6 * SUMS : SUMS;
+    const int columns = k >= force->from ? 0 : columns_of(store->set, force->accumulate);
     if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * sizeof(struct sap_gpu_i)));
     if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->lists, n * 2 * sizeof(double)));
@@ -233,8 +245,7 @@ static int prepare(struct sap_store *store, struct sap_force *force, int k, unsi
     *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
     force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
     s->f = kernel_force(store, force, k);
-    s->near = (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS));
-    s->zero = force->request.eps2 < SAP_TINY_R2;
+    choose_kernels(s, &force->request, (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS)));
     return force->request.ni >= EARLY ? predict_early(s, force->request.ni) : (int)SAP_DRIVER_OK;
 }
 
@@ -259,8 +270,7 @@ int sap_gpu_launch_again(struct sap_force *force, int k)
     struct sap_store *const store = force->store;
     struct sap_gpu_slab s = {.store = store, .share = &store->share[k], .part = &force->part[k], .again = 1};
     s.f = kernel_force(store, force, k);
-    s.near = SAP_EXTRA_LISTS;
-    s.zero = force->request.eps2 < SAP_TINY_R2;
+    choose_kernels(&s, &force->request, SAP_EXTRA_LISTS);
     const int status = launch_again(&s, force, k);
     stop_work(store);
     return status;
@@ -391,7 +401,7 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
-    for (int q = 0; q < SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
+    for (int q = 0; q < SAP_GPU_OUT_SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
     int status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
     if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;

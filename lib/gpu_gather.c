@@ -7,7 +7,8 @@
  */
 #include "gpu_launch.h"
 
-enum { SUMS = SAP_GPU_OUT_SUMS, COLUMNS = 6 * SUMS /* of doubles: unit, limbs, special of each sum */ };
+/* Of doubles: unit, limbs, special of each sum. */
+static int columns_of(const struct sap_store *store) { return 6 * store->set->sums; }
 
 int sap_gpu_gathers(struct sap_store *store)
 {
@@ -76,7 +77,8 @@ int sap_gpu_gather_reserve(struct sap_store *store, int rows)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_gather *g = &store->gather;
-    const size_t block = (size_t)rows * COLUMNS * sizeof(double), bytes = block * (size_t)store->set->n;
+    const size_t block = (size_t)rows * (size_t)columns_of(store) * sizeof(double),
+                 bytes = block * (size_t)store->set->n;
     TRY(create_events(store));
     if (g->all[0].bytes < bytes) {
         free_places(store);
@@ -100,7 +102,7 @@ static int send(const struct sap_gpu_slab *s, int k, int place)
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_gather *g = &s->store->gather;
     const struct sap_gpu_buffer *all = &g->all[place];
-    const int copy = g->mode == SAP_GPU_GATHER_COPY && k > 0, block = COLUMNS * s->f.ni;
+    const int copy = g->mode == SAP_GPU_GATHER_COPY && k > 0, block = columns_of(s->store) * s->f.ni;
     struct sap_gpu_force f = s->f;
     f.accumulate = 1;
     f.out_rows = f.ni;
@@ -121,7 +123,7 @@ static int merge(const struct sap_gpu_slab *s, int place)
     const int n = store->set->n;
     for (int k = 1; k < n; k++) TRY(d->stream_wait(s->share->stream, store->share[k].sent[place]));
     const struct sap_argument a[] = {MEM(store->gather.all[place]), MEM(s->part->out), VALUE(s->f), VALUE(n)};
-    const unsigned groups[2] = {(unsigned)(s->f.ni + 127) / 128, SUMS};
+    const unsigned groups[2] = {(unsigned)(s->f.ni + 127) / 128, (unsigned)store->set->sums};
     TRY(sap_gpu_launch(s->share, d, s->share->device->kernels->merge, groups, 128, 0, a, COUNT(a)));
     TRY(d->event_record(store->gather.merged[place], s->share->stream));
     store->gather.used[place] = 1;

@@ -15,7 +15,8 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
     const double size = fmax(fabs(r->x[i][0]), fmax(fabs(r->x[i][1]), fabs(r->x[i][2])));
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
-    const double reach = (far * far + r->eps2) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
+    const double softened = set->order == 2 ? 0 : r->eps2; /* distances that kernels compare are, or are not */
+    const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
 
@@ -23,7 +24,10 @@ static inline void fill_row(const struct sap_device_set *set, const struct sap_f
                             struct sap_gpu_i *to)
 {
     memcpy(to->x, r->x[i], sizeof to->x);
-    memcpy(to->v, r->v[i], sizeof to->v);
+    if (set->order == 2)
+        to->v[SAP_GPU_I_EPS2] = r->eps2_i ? r->eps2_i[i] : r->eps2;
+    else
+        memcpy(to->v, r->v[i], sizeof to->v);
     to->h2 = lists && r->h2 ? r->h2[i] : 0;
     to->index = r->index ? r->index[i] : 0;
     to->reach = lists ? reach_of(set, r, i) : 0;

@@ -15,7 +15,7 @@ enum {
 };
 
 /* A superpacket in the layout of the device. */
-static void copy_superpacket(const struct sap_jstore *host, int first, double *to)
+static void copy_superpacket(const struct sap_jstore *host, int order, int first, double *to)
 {
     const struct sap_segment *s = sap_jstore_segment(host, first);
     const unsigned in = (unsigned)first % SAP_SEGMENT;
@@ -30,7 +30,11 @@ static void copy_superpacket(const struct sap_jstore *host, int first, double *t
             for (int a = 0; a < SUPER; a += LANES, from += 3 * LANES) memcpy(column + a, from, LANES * sizeof *column);
         }
     memcpy(to + (ptrdiff_t)SAP_GPU_MASS * SUPER, s->mass + in, SUPER * sizeof *to);
-    memcpy(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, s->time + in, SUPER * sizeof *to);
+    const double *const last = order == 2 ? s->eps2 : s->time;
+    if (last)
+        memcpy(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, last + in, SUPER * sizeof *to);
+    else
+        memset(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, 0, SUPER * sizeof *to);
     int32_t *tags = (int32_t *)(void *)(to + (ptrdiff_t)SAP_GPU_TAGS * SUPER);
     memcpy(tags, s->index + in, SUPER * sizeof *tags);
     for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
@@ -56,7 +60,7 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, con
     TRY(reserve_images(store, share, s));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < n; k++)
-        copy_superpacket(store->host, share->number[slot[k]] * SUPER,
+        copy_superpacket(store->host, store->set->order, share->number[slot[k]] * SUPER,
                          (double *)(void *)((char *)s->buffer.host + (size_t)k * bytes));
     (void)threads;
     for (int k = 0, run; k < n; k += run) { /* neighbouring slots in one go */

@@ -8,7 +8,7 @@
 #include "gpu_engine.h"
 #include "threads.h"
 
-enum { SUMS = SAP_GPU_OUT_SUMS };
+enum { SUMS = SAP_GPU_OUT_SUMS }; /* of a row of the arrays here, whatever the order has */
 
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 {
@@ -24,7 +24,7 @@ static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 static void join_sums(struct sap_force *f, int i)
 {
     const size_t ni = (size_t)f->request.ni;
-    for (int q = 0; q < SUMS; q++) {
+    for (int q = 0; q < f->set->sums; q++) {
         struct sap_accum a = accum_at(f->part[0].out.host, ni, q, i);
         for (int k = 1; k < f->from; k++) {
             const struct sap_accum b = accum_at(f->part[k].out.host, ni, q, i);
@@ -117,7 +117,7 @@ static int wait_rows(struct sap_force *f, int from, int *rows)
 static void find_coincident(struct sap_force *f)
 {
     f->coincident = -1;
-    for (int k = 0; k < f->set->n && f->request.eps2 < SAP_TINY_R2; k++) {
+    for (int k = 0; k < f->set->n && f->set->order != 2 && f->request.eps2 < SAP_TINY_R2; k++) {
         const struct sap_gpu_counters *c = f->part[k].counters.host;
         if (c->coincident != INT_MAX && (f->coincident < 0 || c->coincident < f->coincident))
             f->coincident = c->coincident;

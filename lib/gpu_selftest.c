@@ -69,13 +69,13 @@ static void reference(const struct bodies *b, double eps2, int i, double *sum, d
 }
 
 /* Largest error of the sums of the first ni particles. */
-static double worst(const struct sap_force_output *out, const struct bodies *b, double eps2, int ni)
+static double worst(const struct sap_force_output *out, const struct bodies *b, double eps2, int ni, int sums)
 {
     double most = 0;
     for (int i = 0; i < ni; i++) {
         double sum[SUMS], size[SUMS];
         reference(b, eps2, i, sum, size);
-        for (int q = 0; q < SUMS; q++) {
+        for (int q = 0; q < sums; q++) {
             const double error = fabs(out->sum[i * out->sum_row + q * out->sum_column] - sum[q]) / size[q];
             if (!(error <= most)) most = isfinite(error) ? error : INFINITY;
         }
@@ -84,7 +84,8 @@ static double worst(const struct sap_force_output *out, const struct bodies *b, 
 }
 
 /* Forces on a few and on many particles: kernels of both shapes. */
-static int run(struct sap_store *store, const struct sap_force_ops *ops, const struct bodies *b, double *error)
+static int run(struct sap_store *store, const struct sap_force_ops *ops, const struct bodies *b, int sums,
+               double *error)
 {
     const double eps2 = 0x1p-24;
     *error = 0;
@@ -100,7 +101,7 @@ static int run(struct sap_store *store, const struct sap_force_ops *ops, const s
                                                   .rule = SAP_PAIRS_SKIP_OWN};
         int status = ops->begin(store, &request, &force);
         while (!status && out.rows < request.ni) status = ops->end(force, out.rows, &out);
-        if (!status) *error = fmax(*error, worst(&out, b, eps2, request.ni));
+        if (!status) *error = fmax(*error, worst(&out, b, eps2, request.ni, sums));
         ops->drop(force);
         if (status) return status;
     }
@@ -115,7 +116,7 @@ static int test_set(struct sap_device_set *set, const struct sap_store_ops *stor
     struct bodies *b = malloc(sizeof *b);
     int status = b ? make(b, &host) : SAPPORO_ERR_MEMORY;
     if (!status) status = store_ops->create(set, &host, &store);
-    if (!status) status = run(store, force_ops, b, error);
+    if (!status) status = run(store, force_ops, b, set->sums, error);
     if (store) store_ops->destroy(store);
     sap_jstore_free(&host);
     free(b);

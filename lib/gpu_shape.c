@@ -20,21 +20,24 @@ enum {
 };
 
 /* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
-static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 16, 0},
-                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 16, 0},
-                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 16, 0}};
+static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0},
+                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0},
+                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0}};
 
 /* A thread of a CPU that computes with vectors. */
-static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 0};
+static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0};
 
 void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings)
 {
     struct sap_gpu_tuning *const t = &set->tuning;
     const struct sap_device_properties *const p = &set->device[0].properties;
-    const struct sap_tune_number numbers[] = {
-        {"few_cost", &t->few_cost, 1e-3, 1e6},   {"few1_cost", &t->few1_cost, 1e-3, 1e6},
-        {"fill_cost", &t->fill_cost, 0, 1e6},    {"many1_cost", &t->many1_cost, 1e-3, 1e6},
-        {"full_warps", &t->full_warps, 1, 1024}, {"cpu_below_nj", &t->cpu_below_nj, 0, SAP_ADDRESSES}};
+    const struct sap_tune_number numbers[] = {{"few_cost", &t->few_cost, 1e-3, 1e6},
+                                              {"few1_cost", &t->few1_cost, 1e-3, 1e6},
+                                              {"fill_cost", &t->fill_cost, 0, 1e6},
+                                              {"many1_cost", &t->many1_cost, 1e-3, 1e6},
+                                              {"many4_cost", &t->many4_cost, 1e-3, 1e6},
+                                              {"full_warps", &t->full_warps, 1, 1024},
+                                              {"cpu_below_nj", &t->cpu_below_nj, 0, SAP_ADDRESSES}};
     const int n = (int)(sizeof numbers / sizeof numbers[0]);
     char device[200], text[200] = "";
     (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);
@@ -48,6 +51,34 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
     sap_log(SAPPORO_LOG_INFO, "tuning of [%s]:%s; %s %.150s", device, text, found ? "from" : "not in",
             settings->tune[0] ? settings->tune : "any file");
 }
+
+/* ------------------------------------------------------------------- modes */
+
+/* Order 4: by what is asked for and whether pairs at zero distance must be skipped.  Order 2: force.h tells. */
+enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2 };
+
+const char *sap_gpu_mode_name(int order, int mode)
+{
+    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1", "n2_z0", "n2_z1", "n3_z0", "n3_z1"},
+                             *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near"};
+    if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
+    return mode < SAP_GPU_MODES ? of4[mode] : NULL;
+}
+
+int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *r, int near)
+{
+    const int zero = r->eps2 < SAP_TINY_R2;
+    if (set->order != 2) return near * 2 + zero;
+    if (near) return NEAR;
+    return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
+}
+
+int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode)
+{
+    return sap_gpu_many_ipt[shape] < 4 || (set->order == 2 && set->precision != SAPPORO_DP && mode <= ZERO);
+}
+
+/* ------------------------------------------------------------------ shapes */
 
 static int blocks(int n, int of) { return (n + of - 1) / of; }
 
@@ -72,8 +103,9 @@ static void keep_better(struct candidate *best, const struct candidate *c)
 static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
                                  int ni, int superpackets)
 {
-    const int rows = g->many_threads * g->lanes * sap_gpu_many_ipt[which];
-    const double pairs = (double)rows * SAP_GPU_SUPERPACKET * (sap_gpu_many_ipt[which] == 1 ? t->many1_cost : 1);
+    const int ipt = sap_gpu_many_ipt[which], rows = g->many_threads * g->lanes * ipt;
+    const double cost = ipt == 1 ? t->many1_cost : ipt == 4 ? t->many4_cost : 1;
+    const double pairs = (double)rows * SAP_GPU_SUPERPACKET * cost;
     struct candidate c = {.shape = {.many = 1, .which = which, .rows_per_group = rows}};
     c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, pairs, (g->many_threads + 31) / 32);
     return c;
@@ -91,20 +123,21 @@ static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap
     return c;
 }
 
-struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device, int ni,
-                                          int superpackets, int predicted)
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                                          int mode, int ni, int superpackets, int predicted)
 {
     const struct sap_gpu_geometry *g = &device->kernels->geometry;
     const struct sap_gpu_tuning *t = &set->tuning;
     const int units = device->properties.units > 0 ? device->properties.units : 1;
     struct candidate best = try_many(t, g, units, 0, ni, superpackets), c;
     for (int which = 1; which < g->shapes; which++) {
+        if (!device->kernels->many[which][mode]) continue;
         c = try_many(t, g, units, which, ni, superpackets);
         keep_better(&best, &c);
     }
     for (int which = 0; which < g->shapes; which++) {
+        if (!device->kernels->few[which][mode] || device->kernels->few_groups[which] == 0) continue;
         const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt[which]);
-        if (device->kernels->few_groups[which] == 0) continue;
         for (int chunks = 1; chunks <= turns && chunks <= 256; chunks += chunks < 32 ? 1 : chunks / 16) {
             c = try_few(t, g, units, which, ni, superpackets, chunks);
             keep_better(&best, &c);
@@ -122,13 +155,15 @@ struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
     const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
     for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
         const struct sap_gpu_chosen *c = &h->chosen[k];
-        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted) return c->shape;
+        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted && c->mode == s->mode)
+            return c->shape;
     }
     struct sap_gpu_chosen *c = &h->chosen[h->next_chosen++ % SAP_GPU_CHOSEN];
     c->ni = ni;
     c->superpackets = s->f.superpackets;
     c->predicted = predicted;
-    c->shape = sap_gpu_choose_shape(s->store->set, h->device, ni, s->f.superpackets, predicted);
+    c->mode = s->mode;
+    c->shape = sap_gpu_choose_shape(s->store->set, h->device, s->mode, ni, s->f.superpackets, predicted);
     return c->shape;
 }
 
@@ -146,9 +181,8 @@ static int waves_of(const struct sap_gpu_slab *s, int rows)
 int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
 {
     struct sap_gpu_share *h = s->share;
-    const size_t records = (size_t)s->f.superpackets * SAP_GPU_OUT_SUMS * sizeof(double);
-    const size_t gathered =
-        sap_gpu_gathers(s->store) ? 2 * 6 * SAP_GPU_OUT_SUMS * sizeof(double) * (size_t)s->store->set->n : 0;
+    const size_t sums = (size_t)s->store->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
+    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * sums * sizeof(double) * (size_t)s->store->set->n : 0;
     const size_t row = records > gathered ? records : gathered;
     const size_t fit = row > 0 ? RECORDS / row / ROWS : (size_t)ni;
     const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;

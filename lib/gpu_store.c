@@ -268,6 +268,7 @@ static int stage_one(struct sap_store *store, int address)
     TRY(place_update(store, address, &u));
     sap_jstore_get(store->host, address, u->derivative, &u->mass, &u->time, &index);
     u->index = index;
+    if (store->set->order == 2) u->time = sap_jstore_eps2(store->host, address);
     return SAP_DRIVER_OK;
 }
 
@@ -296,6 +297,7 @@ static int put(struct sap_store *store, const struct sap_staged *p, int n)
         }
         TRY(place_update(store, p[k].address, &u));
         copy_numbers(u, &p[k]);
+        if (store->set->order == 2) u->time = p[k].eps2;
         u->index = p[k].index;
     }
     return SAP_DRIVER_OK;

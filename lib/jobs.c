@@ -151,7 +151,7 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
     const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0);
-    if (need & ~c->engine->force->softening)
+    if (need && (!c->engine->force->softening || need & ~c->engine->force->softening(c->devices)))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
                         "softening of each particle is not in this version of the %s engine", c->engine->name);
     return SAPPORO_OK;

@@ -14,11 +14,6 @@ cd "$(dirname "$0")/.." || exit 2
 # Not yet, because their libraries come later: 58-61.
 landed="1-57,acc-,rep-"
 
-# Accelerators have no order 2 yet, hence no GRAPE-5 calls: not 26d, 40-48, 51, 51b and 52e.  26 is selected by its
-# title, since the number would also select 26d; so are 52 and 52b.
-[ "${CONFORMANCE_BACKENDS:-cpu}" = cpu ] ||
-    landed="1-25,close and reopen,26b,26c,27-39,49-50,names exported by lib,52c,52d,53-57,acc-,rep-"
-
 for suite in shared/conformance ../shared/conformance; do
     [ -f "$suite/run.sh" ] && exec sh "$suite/run.sh" lib "${1:-$landed}"
 done

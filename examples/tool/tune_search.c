@@ -18,7 +18,7 @@ static double first_step(const char *key)
     static const struct {
         const char *key;
         double step;
-    } STEPS[] = {{"fill_cost", 1.6}, {"full_warps", 1.5}, {"many1_cost", 1.06}};
+    } STEPS[] = {{"fill_cost", 1.6}, {"full_warps", 1.5}, {"many1_cost", 1.06}, {"many4_cost", 1.06}};
     for (size_t k = 0; k < sizeof STEPS / sizeof STEPS[0]; k++)
         if (strcmp(STEPS[k].key, key) == 0) return STEPS[k].step;
     return 1.2;

@@ -37,7 +37,7 @@ finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f,
     clear(a);
     if (row < f.ni)
         for (int sp = part; sp < f.superpackets; sp += parts)
-            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], record[((size_t)sp * SAP_GPU_OUT_SUMS + q) * f.room_i + row]);
+            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], record[((size_t)sp * f.sums + q) * f.room_i + row]);
     for (int step = 1; step < parts; step *= 2) { /* the first of them has the whole in the end */
         lanes_down(a, b, ACCUMULATOR, step, room, SUMS_ITEMS);
         merge(a, b);
@@ -57,7 +57,7 @@ finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force
     if (row >= f.ni) return;
     clear(a);
     for (int d = 0; d < devices; d++) {
-        const GLOBAL D *from = gathered + ((size_t)d * SAP_GPU_OUT_SUMS + q) * ACCUMULATOR * f.ni + row;
+        const GLOBAL D *from = gathered + ((size_t)d * f.sums + q) * ACCUMULATOR * f.ni + row;
         for (int k = 0; k < ACCUMULATOR; k++) b[k] = from[(size_t)k * f.ni];
         merge(a, b);
     }
@@ -143,7 +143,7 @@ SAP_INLINE D outer(const struct sap_gpu_force *f, const D *x, D r2)
     const D one = d_set1(SAP_ONE), size = d_max(d_abs(x[0]), d_max(d_abs(x[1]), d_abs(x[2])));
     const D r = d_sqrt(r2), widen = d_add(one, f->r2_error);
     const D far = d_add(d_mul(r, widen), d_mul(f->x_error, d_add(size, r)));
-    return d_mul(d_add(d_mul(far, far), f->eps2), widen);
+    return d_mul(d_add(d_mul(far, far), f->near_eps2), widen);
 }
 
 /* Decides who is nearest to a row out of what the kernel reported; a team does. */

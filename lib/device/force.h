@@ -1,5 +1,5 @@
 /*
- * force.h - the force kernels of order 4, one text for every precision, shape and kind of device.
+ * force.h - the force kernels, one text for every order, precision, shape and kind of device.
  *
  * Each group takes one superpacket of j-particles and some i-particles, and
  * leaves one record of double sums for each; finish.h turns records into
@@ -17,8 +17,8 @@
 #if SAP_VECTORS
 enum { STAGE_PACKETS = SAP_GPU_PACKETS };
 #define MANY_ROOM
-#define MANY_TILE                         NULL
-#define stage_packets(tile, m, sp, first) ((m)->predicted + (size_t)(sp) * (PARTS * SAP_GPU_SUPERPACKET))
+#define MANY_TILE                                NULL
+#define stage_packets(parts, tile, m, sp, first) ((m)->predicted + (size_t)(sp) * (PARTS * SAP_GPU_SUPERPACKET))
 typedef const GLOBAL part *room_pointer;
 #else
 enum { STAGE_PACKETS = 8 /* that `many` holds in memory of the group at a time; cannot change a bit */ };
@@ -26,13 +26,13 @@ enum { STAGE_PACKETS = 8 /* that `many` holds in memory of the group at a time; 
 #define MANY_TILE tile
 typedef LOCAL part *room_pointer;
 
-/* Copies STAGE_PACKETS packets from `first` on into memory of the group: [part][element][packet]. */
-SAP_INLINE tile_pointer stage_packets(room_pointer tile, const struct force_memory *m, int sp, int first)
+/* Copies STAGE_PACKETS packets from `first` on into memory of the group, so many parts: [part][element][packet]. */
+SAP_INLINE tile_pointer stage_packets(int parts, room_pointer tile, const struct force_memory *m, int sp, int first)
 {
     const GLOBAL part *from = m->predicted + (size_t)sp * (PARTS * SAP_GPU_SUPERPACKET) + first;
     enum { N = STAGE_PACKETS * SAP_GPU_PACKET };
     group_barrier();
-    for (int k = local_id(); k < N * PARTS; k += local_size()) {
+    for (int k = local_id(); k < N * parts; k += local_size()) {
         const int p = k / N, at = k % N;
         tile[k] = from[p * SAP_GPU_SUPERPACKET + at / STAGE_PACKETS * SAP_GPU_PACKETS + at % STAGE_PACKETS];
     }
@@ -46,7 +46,7 @@ struct many_row {
     struct i_words i;
     struct packet_state s;
     struct near_state near;
-    v_total total[SAP_SUMS4];
+    v_total total[SUMS];
     VM coincident;
 };
 
@@ -56,7 +56,7 @@ SAP_INLINE void start_row(const struct force_memory *m, const struct sap_gpu_for
     start_near(&r->near);
     r->coincident = vm_set1(0);
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = v_total_zero();
+    for (int q = 0; q < SUMS; q++) r->total[q] = v_total_zero();
 }
 
 /* A packet has been walked. */
@@ -64,7 +64,7 @@ SAP_INLINE void close_packet(int near, const struct force_memory *m, const struc
                              int row, struct many_row *r)
 {
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) r->total[q] = v_total_add(r->total[q], r->s.sum[q]);
+    for (int q = 0; q < SUMS; q++) r->total[q] = v_total_add(r->total[q], r->s.sum[q]);
     if (near & 1) note_near(&r->near, r->s.low, v_set1(W_HUGE), vi_set1(packet));
     if (!(near & 2)) return;
     int mask[LANES];
@@ -74,7 +74,7 @@ SAP_INLINE void close_packet(int near, const struct force_memory *m, const struc
             note_hits(m, f, row + lane, sp * SAP_GPU_PACKETS + packet, (unsigned)mask[lane]);
 }
 
-SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
+SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
                            int row, const struct many_row *r)
 {
     D total[LANES];
@@ -82,7 +82,7 @@ SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, con
     int packet[LANES];
     truth coincident[LANES];
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) {
+    for (int q = 0; q < SUMS; q++) {
         v_total_put(r->total[q], total);
         for (int lane = 0; lane < LANES; lane++)
             if (row + lane < f->ni) store_total(m, f, sp, q, row + lane, total[lane]);
@@ -93,13 +93,14 @@ SAP_INLINE void store_rows(int near, int zero, const struct force_memory *m, con
     vm_put(r->coincident, coincident);
     for (int lane = 0; lane < LANES; lane++) {
         if (row + lane >= f->ni) continue;
-        if (near & 1) store_near(m, f, sp, row + lane, best[lane], second[lane], packet[lane]);
-        if (zero && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row + lane);
+        if (mode.near & 1) store_near(m, f, sp, row + lane, best[lane], second[lane], packet[lane]);
+        if (mode.zero && TELLS_ZERO && coincident[lane])
+            (void)atomic_min(&m->counters->coincident, f->first_i + row + lane);
     }
 }
 
-/* near, zero and ipt (1 or 2: i-particles of a lane) are constants. */
-SAP_INLINE void many(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+/* ipt, a constant: i-particles of a lane. */
+SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                      room_pointer room)
 {
     enum { PITCH = STAGE_PACKETS * SAP_GPU_PACKET };
@@ -107,35 +108,34 @@ SAP_INLINE void many(int near, int zero, int ipt, const struct force_memory *m, 
     const int row0 = group_id(0) * step * ipt + local_id() * LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
     const VM any = vm_set1(!f->skip_own);
-    struct many_row r[2];
+    struct many_row r[4];
 #pragma unroll
     for (int n = 0; n < ipt; n++) start_row(m, f, row0 + n * step, &r[n]);
     for (int first = 0; first < SAP_GPU_PACKETS; first += STAGE_PACKETS) {
-        tile_pointer tile = stage_packets(room, m, sp, first);
+        tile_pointer tile = stage_packets(parts_for(mode), room, m, sp, first);
         for (int l = 0; l < STAGE_PACKETS; l++) {
 #pragma unroll
             for (int n = 0; n < ipt; n++) start_packet(&r[n].s);
 #pragma unroll 8
             for (int e = 0; e < SAP_GPU_PACKET; e++) {
                 struct j_words j;
-                load_j(tile + l, PITCH, e * STAGE_PACKETS, &j);
+                load_j(parts_for(mode), tile + l, PITCH, e * STAGE_PACKETS, &j);
 #pragma unroll
-                for (int n = 0; n < ipt; n++)
-                    add_pair(near, zero, &r[n].s, &r[n].i, &j, eps2, any, e, &r[n].coincident);
+                for (int n = 0; n < ipt; n++) add_pair(mode, &r[n].s, &r[n].i, &j, eps2, any, e, &r[n].coincident);
             }
 #pragma unroll
-            for (int n = 0; n < ipt; n++) close_packet(near, m, f, sp, first + l, row0 + n * step, &r[n]);
+            for (int n = 0; n < ipt; n++) close_packet(mode.near, m, f, sp, first + l, row0 + n * step, &r[n]);
         }
     }
 #pragma unroll
-    for (int n = 0; n < ipt; n++) store_rows(near, zero, m, f, sp, row0 + n * step, &r[n]);
+    for (int n = 0; n < ipt; n++) store_rows(mode, m, f, sp, row0 + n * step, &r[n]);
 }
 
 /* -------------------------------------------------------------------- few */
 
 enum {
-    FEW_COLUMNS = SAP_SUMS4 + !SAP_SHUFFLE, /* packet sums of an i-particle; smallest distances, to exchange them */
-    FEW_PITCH = SAP_GPU_PACKETS + 1         /* of them in memory of the group: no bank twice */
+    FEW_COLUMNS = SUMS + !SAP_SHUFFLE, /* packet sums of an i-particle; smallest distances, to exchange them */
+    FEW_PITCH = SAP_GPU_PACKETS + 1    /* of them in memory of the group: no bank twice */
 };
 
 /* Whose packet sums are in memory of the group at a time: of ipt i-particles. */
@@ -143,29 +143,30 @@ enum {
 
 #if SAP_VECTORS
 typedef W *sums_pointer;
-#define FEW_ROOM(ipt)                                                                                                  \
+#define FEW_ROOM(ipt, parts)                                                                                           \
     W room[(ipt)*FEW_COLUMNS * FEW_PITCH];                                                                             \
     few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 1 };
 #elif !SAP_FEW_STAGED
 /* Little memory: j-particles come from where they lie, and each is read but once or twice. */
 typedef LOCAL W *sums_pointer;
-#define FEW_ROOM(ipt)                                                                                                  \
+#define FEW_ROOM(ipt, parts)                                                                                           \
     GROUP_MEMORY(W, all_room)                                                                                          \
     sums_pointer room = all_room + local_id() / 32 * (FEW_AT_ONCE(ipt) * FEW_COLUMNS * FEW_PITCH);                     \
     few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 32 }; /* threads that share i-particles */
 #else
 typedef LOCAL W *sums_pointer;
-#define FEW_ROOM(ipt)                                                                                                  \
+#define FEW_ROOM(ipt, parts)                                                                                           \
     GROUP_MEMORY(part, tile)                                                                                           \
     sums_pointer room =                                                                                                \
         (sums_pointer)(tile + PARTS * SAP_GPU_SUPERPACKET) + local_id() / 32 * ((ipt)*FEW_COLUMNS * FEW_PITCH);        \
-    stage_superpacket(tile, &m, &f);
+    stage_superpacket(parts, tile, &m, &f);
 enum { FEW_LANES = 32 }; /* threads that share i-particles */
 
-/* A superpacket in memory of the group, [part][1024]: predicted here, or as it was predicted before. */
-SAP_INLINE void stage_superpacket(room_pointer tile, const struct force_memory *m, const struct sap_gpu_force *f)
+/* A superpacket in memory of the group, [part][1024], so many parts: predicted here, or as it was predicted before. */
+SAP_INLINE void stage_superpacket(int parts, room_pointer tile, const struct force_memory *m,
+                                  const struct sap_gpu_force *f)
 {
     const int sp = group_id(0);
     for (int a = local_id(); a < SAP_GPU_SUPERPACKET; a += local_size()) {
@@ -174,10 +175,10 @@ SAP_INLINE void stage_superpacket(room_pointer tile, const struct force_memory *
             predict_one(m->store, f, sp, a, p);
         } else {
 #pragma unroll
-            for (int w = 0; w < PARTS; w++) p[w] = m->predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a];
+            for (int w = 0; w < parts; w++) p[w] = m->predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a];
         }
 #pragma unroll
-        for (int w = 0; w < PARTS; w++) tile[w * SAP_GPU_SUPERPACKET + a] = p[w];
+        for (int w = 0; w < parts; w++) tile[w * SAP_GPU_SUPERPACKET + a] = p[w];
     }
     group_barrier();
 }
@@ -220,19 +221,19 @@ SAP_INLINE void add_column(int near, const struct force_memory *m, const struct 
 {
     const int n = k / FEW_COLUMNS, q = k % FEW_COLUMNS;
     if (row + n >= f->ni) return;
-    if (q < SAP_SUMS4) {
+    if (q < SUMS) {
         w_total total = w_total_zero();
 #pragma unroll 8
         for (int l = 0; l < SAP_GPU_PACKETS; l++) total = w_total_add(total, room[k * FEW_PITCH + l]);
         store_total(m, f, sp, q, row + n, d_of_w_total(total));
     }
 #if !SAP_SHUFFLE
-    if (q == SAP_SUMS4 && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);
+    if (q == SUMS && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);
 #endif
 }
 
 /* What a lane found beside its sums. */
-SAP_INLINE void note_lanes(int near, int zero, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
+SAP_INLINE void note_lanes(struct pair_mode mode, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
                            int row, int packet, const struct packet_state *s, VM met)
 {
     int mask[LANES];
@@ -241,11 +242,12 @@ SAP_INLINE void note_lanes(int near, int zero, const struct force_memory *m, con
     vi_put(s->mask, mask);
     vm_put(met, coincident);
     for (int lane = 0; lane < LANES; lane++) {
-        if ((near & 2) && mask[lane]) note_hits(m, f, row, sp * SAP_GPU_PACKETS + packet + lane, (unsigned)mask[lane]);
-        if (zero && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row);
+        if ((mode.near & 2) && mask[lane])
+            note_hits(m, f, row, sp * SAP_GPU_PACKETS + packet + lane, (unsigned)mask[lane]);
+        if (mode.zero && TELLS_ZERO && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row);
     }
 #if SAP_SHUFFLE
-    if (near & 1) join_near(m, f, sp, row, s->low);
+    if (mode.near & 1) join_near(m, f, sp, row, s->low);
 #endif
 }
 
@@ -255,8 +257,8 @@ SAP_INLINE void put_packets(int near, int n, const struct packet_state *s, sums_
 #pragma unroll
     for (int k = 0; k < n; k++, to += FEW_COLUMNS * FEW_PITCH) {
 #pragma unroll
-        for (int q = 0; q < SAP_SUMS4; q++) v_put(s[k].sum[q], to + q * FEW_PITCH);
-        if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[k].low, to + SAP_SUMS4 * FEW_PITCH);
+        for (int q = 0; q < SUMS; q++) v_put(s[k].sum[q], to + q * FEW_PITCH);
+        if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[k].low, to + SUMS * FEW_PITCH);
     }
 }
 
@@ -269,7 +271,7 @@ SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const
 }
 
 /* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1 or 4. */
-SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                          few_pointer tile, sums_pointer room, int row)
 {
     const int sp = group_id(0), mine = local_id() % FEW_LANES;
@@ -288,23 +290,23 @@ SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory 
 #pragma unroll 4
         for (int e = 0; e < SAP_GPU_PACKET; e++) {
             struct j_words j;
-            load_lanes_j(tile, SAP_GPU_SUPERPACKET, e * SAP_GPU_PACKETS + packet, &j);
+            load_lanes_j(parts_for(mode), tile, SAP_GPU_SUPERPACKET, e * SAP_GPU_PACKETS + packet, &j);
 #pragma unroll
-            for (int n = 0; n < ipt; n++) add_pair(near, zero, &s[n], &i[n], &j, eps2, any, e, &met[n]);
+            for (int n = 0; n < ipt; n++) add_pair(mode, &s[n], &i[n], &j, eps2, any, e, &met[n]);
         }
-        put_packets(near, FEW_AT_ONCE(ipt), s, room + packet);
+        put_packets(mode.near, FEW_AT_ONCE(ipt), s, room + packet);
 #pragma unroll
-        for (int n = 0; n < ipt; n++) note_lanes(near, zero, m, f, sp, row + n, packet, &s[n], met[n]);
+        for (int n = 0; n < ipt; n++) note_lanes(mode, m, f, sp, row + n, packet, &s[n], met[n]);
         packet += FEW_LANES * LANES;
     } while (FEW_LANES * LANES < SAP_GPU_PACKETS && packet < SAP_GPU_PACKETS);
 #pragma unroll
     for (int n = 0; n < ipt; n += FEW_AT_ONCE(ipt)) {
         if (n > 0) {
             lanes_barrier();
-            put_packets(near, FEW_AT_ONCE(ipt), &s[n], room + mine);
+            put_packets(mode.near, FEW_AT_ONCE(ipt), &s[n], room + mine);
         }
         lanes_barrier();
-        add_columns(near, FEW_AT_ONCE(ipt), m, f, sp, row + n, mine, room);
+        add_columns(mode.near, FEW_AT_ONCE(ipt), m, f, sp, row + n, mine, room);
     }
 }
 
@@ -312,13 +314,13 @@ SAP_INLINE void few_rows(int near, int zero, int ipt, const struct force_memory 
  * Group number 1 takes rows_per_group rows, a multiple of those that it takes at a time: barriers are met by all.
  * Where 32 threads need nobody else, those that have no row are done.
  */
-SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
+SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                     int rows_per_group, few_pointer tile, sums_pointer room)
 {
     const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
     const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;
     for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn)
-        few_rows(near, zero, ipt, m, f, tile, room, row);
+        few_rows(mode, ipt, m, f, tile, room, row);
 }
 
 /* --------------------------------------------------------------- instances */
@@ -332,23 +334,32 @@ SAP_INLINE void few(int near, int zero, int ipt, const struct force_memory *m, c
         store, predicted, i, record, near, hit, hit_count, counters                                                    \
     }
 
-#define SAP_MANY(NEAR, ZERO, IPT)                                                                                      \
-    KERNEL(128) NAMED(many##IPT##_n##NEAR##_z##ZERO)(SAP_FORCE_ARGUMENTS)                                              \
+#define SAP_MANY(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                     \
+    KERNEL(128) NAMED(many##IPT##_##NAME)(SAP_FORCE_ARGUMENTS)                                                         \
     {                                                                                                                  \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
+        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
         MANY_ROOM                                                                                                      \
-        many(NEAR, ZERO, IPT, &m, &f, MANY_TILE);                                                                      \
+        many(mode, IPT, &m, &f, MANY_TILE);                                                                            \
     }
-#define SAP_FEW(NEAR, ZERO, IPT)                                                                                       \
-    KERNEL(256) NAMED(few##IPT##_n##NEAR##_z##ZERO)(SAP_FORCE_ARGUMENTS GROUP_ARGUMENT)                                \
+#define SAP_FEW(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                      \
+    KERNEL(256) NAMED(few##IPT##_##NAME)(SAP_FORCE_ARGUMENTS GROUP_ARGUMENT)                                           \
     {                                                                                                                  \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
-        FEW_ROOM(IPT)                                                                                                  \
-        few(NEAR, ZERO, IPT, &m, &f, rows_per_group, tile, room);                                                      \
+        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
+        FEW_ROOM(IPT, parts_for(mode))                                                                                 \
+        few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
-#define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(NEAR, 0, IPT) SHAPE(NEAR, 1, IPT)
+#if SAP_KERNEL_ORDER == 2
+/* What most forces ask for has kernels of its own; `soft` serves all others without neighbours, `near` all. */
+#define SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, plain, 0, 0, 0, 0) SHAPE(IPT, zero, 0, 1, 0, 0)
+#define SAP_ALL(SHAPE, IPT)                                                                                            \
+    SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, own, 0, 1, 1, 0) SHAPE(IPT, soft, 0, 1, 1, 1) SHAPE(IPT, near, 3, 1, 1, 1)
+#else
+#define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, 0) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)
+#endif
 
 KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const struct sap_gpu_force f)
 {
@@ -366,4 +377,8 @@ SAP_ALL(SAP_FEW, 1)
 #if !SAP_VECTORS /* one i-particle a lane fills the registers of a CPU */
 SAP_ALL(SAP_MANY, 2)
 SAP_ALL(SAP_FEW, 4)
+#if SAP_KERNEL_ORDER == 2 && !defined(SAP_KERNEL_DP) /* there is room in the registers, and reading j takes its part   \
+                                                      */
+SAP_PLAIN(SAP_MANY, 4)
+#endif
 #endif

@@ -6,50 +6,90 @@
 
 #include "physics/accumulate.h"
 
+/* By order: sums of an i-particle, and whether pairs at zero distance are told (one of order 2 may well meet itself).
+ */
+#if SAP_KERNEL_ORDER == 2
+enum { SUMS = SAP_SUMS2, TELLS_ZERO = 0 };
+#else
+enum { SUMS = SAP_SUMS4, TELLS_ZERO = 1 };
+#endif
+
+/* What a kernel does with pairs: constants where they are inlined. */
+struct pair_mode {
+    int near; /* 1 nearest neighbour, 2 list candidates, 3 both, 0 neither */
+    int zero; /* pairs at zero distance are skipped */
+    int own;  /* pairs of the same index are, unless `any` says that all count */
+    int soft; /* each i and each j have softening of their own; else eps2 is common */
+};
+
+/* Parts of a predicted j that it needs, from the first on. */
+SAP_INLINE int parts_for(struct pair_mode mode)
+{
+    return mode.soft ? PARTS : mode.own ? PARTS_INDEX > PARTS_PLAIN ? PARTS_INDEX : PARTS_PLAIN : PARTS_PLAIN;
+}
+
 /* Sums of an i-particle over one packet (LANES i-particles, or packets), and who came near. */
 struct packet_state {
-    V sum[SAP_SUMS4];
-    V low;   /* smallest softened squared distance */
+    V sum[SUMS];
+    V low;   /* smallest squared distance: softened, in order 2 not */
     VI mask; /* elements within reach */
 };
 
 SAP_INLINE void start_packet(struct packet_state *s)
 {
 #pragma unroll
-    for (int q = 0; q < SAP_SUMS4; q++) s->sum[q] = v_set1(0.0);
+    for (int q = 0; q < SUMS; q++) s->sum[q] = v_set1(0.0);
     s->low = v_set1(W_HUGE);
     s->mask = vi_set1(0);
 }
 
-/*
- * near: 1 nearest neighbour, 2 list candidates, 3 both, 0 neither.  zero: pairs at zero distance are skipped.
- * Both are constants where it is inlined.  any: whether pairs of the same index count too.
- */
-SAP_INLINE void add_pair(int near, int zero, struct packet_state *s, const struct i_words *i, const struct j_words *j,
-                         V eps2, VM any, int element, VM *coincident)
+/* What a pair is apart by. */
+struct separation {
+    V x[3], v[3];
+};
+
+SAP_INLINE void separate(const struct i_words *i, const struct j_words *j, struct separation *d)
 {
-    V d[3], dv[3];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        d[k] = v_sub(j->x[k], i->x[k]);
-        if (LOW) d[k] = v_add(d[k], v_sub(j->low[k], i->low[k]));
-        dv[k] = v_sub(j->v[k], i->v[k]);
+        d->x[k] = v_sub(j->x[k], i->x[k]);
+        if (LOW) d->x[k] = v_add(d->x[k], v_sub(j->low[k], i->low[k]));
+        if (MOVES) d->v[k] = v_sub(j->v[k], i->v[k]);
     }
-    const V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], eps2)));
-    VM keep = vm_or(vi_differ(j->index, i->index), any);
-    const V near2 = v_select(keep, r2, v_set1(W_INFINITY));
-    if (near & 1) s->low = v_min(s->low, near2);
-    if (near & 2)
+}
+
+/* Adds the terms of a pair, of which u is 1/R. */
+SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
+{
+#if SAP_KERNEL_ORDER == 2
+    sap_pair2(sum, d->x[0], d->x[1], d->x[2], mass, u);
+#else
+    sap_pair4(sum, d->x[0], d->x[1], d->x[2], d->v[0], d->v[1], d->v[2], mass, u);
+#endif
+}
+
+/* any: whether pairs of the same index count too. */
+SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
+                         const struct j_words *j, V eps2, VM any, int element, VM *coincident)
+{
+    struct separation d;
+    separate(i, j, &d);
+    const V soft = mode.soft ? v_add(i->eps2, j->eps2) : eps2;
+    const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
+    VM keep = mode.own ? vm_or(vi_differ(j->index, i->index), any) : vm_set1(1);
+    const V near2 = v_select(keep, MOVES ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
+    if (mode.near & 1) s->low = v_min(s->low, near2);
+    if (mode.near & 2)
         s->mask = vi_or(s->mask, vi_select(v_less(near2, i->reach), vi_set1((int)(1U << element)), vi_set1(0)));
-    if (zero) {
+    if (mode.zero) {
         const VM met = v_less(r2, v_set1(SAP_COINCIDENT));
-        *coincident = vm_or(*coincident, vm_and(met, keep));
+        if (TELLS_ZERO) *coincident = vm_or(*coincident, vm_and(met, keep));
         keep = vm_and_not(keep, met);
     }
     /* the root of infinity is +0: the pair adds nothing */
-    const V seen = zero ? v_select(keep, r2, v_set1(W_INFINITY)) : near2;
+    const V seen = mode.zero || !MOVES ? v_select(keep, r2, v_set1(W_INFINITY)) : near2;
     const V u = ROOT_OF_INFINITY ? v_root(seen) : v_select(keep, v_root(r2), v_set1(0.0));
-    sap_pair4(s->sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->mass, u);
+    add_terms(s->sum, &d, j->mass, u);
 }
 
 /* The smallest distance of all packets so far, the smallest in the other packets, and its packet. */
@@ -77,7 +117,7 @@ struct force_memory {
     const GLOBAL D *store;        /* j-store, for the few-i kernels that predict */
     const GLOBAL part *predicted; /* [superpacket][part][1024] */
     const GLOBAL struct sap_gpu_i *i;
-    GLOBAL D *record; /* [superpacket][7][room], or results: [7][out_rows] */
+    GLOBAL D *record; /* [superpacket][SUMS][room], or results: [SUMS][out_rows] */
     GLOBAL D *near;   /* [superpacket][3][room] */
     GLOBAL struct sap_gpu_hit *hit;
     GLOBAL int *hit_count; /* by row: candidates */
@@ -110,7 +150,7 @@ SAP_INLINE void store_total(const struct force_memory *m, const struct sap_gpu_f
         const D result = sap_total_of_one(total);
         m->record[(size_t)q * f->out_rows + f->first_i + row] = q == SAP_POT ? d_neg(result) : result;
     } else {
-        m->record[record_at(sp, SAP_SUMS4, q, f->room_i, row)] = total;
+        m->record[record_at(sp, SUMS, q, f->room_i, row)] = total;
     }
 }
 

@@ -52,12 +52,25 @@ SAP_INLINE void predict_terms(int terms, const GLOBAL D *at, D dt, D *x, D *v)
     }
 }
 
-/* Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine. */
+/* Where a particle was put. */
+SAP_INLINE void stored_position(const GLOBAL D *at, D *x)
+{
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) x[axis] = at[axis * SAP_GPU_SUPERPACKET];
+}
+
+/*
+ * Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine.  In
+ * order 2 (no terms) particles stay where they are, and v is not set.
+ */
 SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v)
 {
     const GLOBAL D *at = store_at(store, sp, a);
     const D dt = d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
     switch (f->terms) {
+    case 0:
+        stored_position(at, x);
+        return;
     case 1:
         predict_terms(1, at, dt, x, v);
         return;

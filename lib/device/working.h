@@ -1,5 +1,6 @@
 /*
- * working.h - particles in the working type of one precision: SAP_KERNEL_SP, _DS or _DP.
+ * working.h - particles in the working type of one precision: SAP_KERNEL_SP, _DS or _DP; and of one order:
+ * SAP_KERNEL_ORDER, 4 where nothing is said.
  *
  * words.h of the dialect has the type: V is a word, or a vector of LANES words
  * (SAP_VECTORS).  A predicted j-particle is PARTS parts; those of a superpacket
@@ -12,20 +13,59 @@
 #include "device/store.h"
 #include "words.h"
 
+#ifndef SAP_KERNEL_ORDER
+#define SAP_KERNEL_ORDER 4
+#endif
+
 #if defined(SAP_KERNEL_DP)
-enum { LOW = 0, WORDS = 8 };
-#define NAMED(name)    name##_dp
+enum { LOW = 0 };
 #define SAP_COINCIDENT 0x1p-1022
 #elif defined(SAP_KERNEL_DS)
-enum { LOW = 1, WORDS = SAP_GPU_WORDS_DS };
-#define NAMED(name)    name##_ds
+enum { LOW = 1 };
 #define SAP_COINCIDENT 0x1p-126F
 #else
-enum { LOW = 0, WORDS = SAP_GPU_WORDS_SP };
-#define NAMED(name)    name##_sp
+enum { LOW = 0 };
 #define SAP_COINCIDENT 0x1p-126F
 #endif
-enum { PARTS = WORDS * sizeof(W) / sizeof(part) };
+
+/* Names of kernels end with the precision, those of other orders than 4 with the order too. */
+#define SAP_JOIN(a, b)      a##b
+#define SAP_JOINED(a, b)    SAP_JOIN(a, b)
+#define SAP_NAME_OF_ORDER_2 _order2
+#define SAP_NAME_OF_ORDER_4
+#define SAP_ORDER_NAME SAP_JOINED(SAP_NAME_OF_ORDER_, SAP_KERNEL_ORDER)
+#if defined(SAP_KERNEL_DP)
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _dp)
+#elif defined(SAP_KERNEL_DS)
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _ds)
+#else
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _sp)
+#endif
+
+/*
+ * Where the words of a predicted j-particle are: position and mass first; in order 2, which has no velocities, what
+ * every pair needs comes before what only some do.  AT_ of what is not there is 0.
+ */
+#if SAP_KERNEL_ORDER == 2
+enum {
+    MOVES = 0, /* there are velocities */
+    AT_MASS = 3,
+    AT_LOW = LOW ? 4 : 0,
+    AT_V = 0,
+    AT_INDEX = 4 + 3 * LOW,
+    AT_EPS2, /* squared softening of its own */
+    WORDS_PLAIN = 4 + 3 * LOW
+};
+#else
+enum { MOVES = 1, AT_MASS = 3, AT_V = 4, AT_INDEX = 7, AT_LOW = LOW ? 8 : 0, AT_EPS2 = 0, WORDS_PLAIN = 8 + 3 * LOW };
+#endif
+enum {
+    IN_PART = sizeof(part) / sizeof(W),
+    WORDS = SAP_GPU_WORDS(SAP_KERNEL_ORDER, LOW, sizeof(W)),
+    PARTS = WORDS / IN_PART,
+    PARTS_PLAIN = (WORDS_PLAIN + IN_PART - 1) / IN_PART, /* that hold what every pair needs */
+    PARTS_INDEX = (AT_INDEX + 1 + IN_PART - 1) / IN_PART /* and the index */
+};
 
 #define SAP_ROOT_SCALE 1.0
 
@@ -33,106 +73,99 @@ enum { PARTS = WORDS * sizeof(W) / sizeof(part) };
 
 /* A predicted j-particle, or LANES of them, in registers. */
 struct j_words {
-    V x[3], v[3], mass, low[3];
+    V x[3], v[3], mass, low[3], eps2;
     VI index;
 };
 
 /* LANES i-particles in registers. */
 struct i_words {
-    V x[3], v[3], low[3], reach;
+    V x[3], v[3], low[3], reach, eps2;
     VI index;
 };
 
 /* ------------------------------------------------------------ j-particles */
 
 #if SAP_VECTORS
+SAP_INLINE part part_of(const W *w) { return w[0]; }
+#elif defined(SAP_KERNEL_DP)
+SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
+SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
+#else
+SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
+SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
+#endif
+
+/* The working form of a particle; eps2: its own squared softening, of order 2 alone. */
+SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
+{
+    W w[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) w[k] = 0;
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        w[k] = w_of_d(x[k]);
+        if (MOVES) w[AT_V + k] = w_of_d(v[k]);
+        if (LOW) w[AT_LOW + k] = w_of_d(d_sub(x[k], d_of_w(w[k])));
+    }
+    w[AT_MASS] = w_of_d(mass);
+    w[AT_INDEX] = word_of_index(index);
+    if (AT_EPS2) w[AT_EPS2] = w_of_d(eps2);
+#pragma unroll
+    for (int k = 0; k < PARTS; k++) p[k] = part_of(w + k * IN_PART);
+}
+
+/* All but the index, of the words of so many parts. */
+SAP_INLINE void take_words(int parts, const V *w, struct j_words *j)
+{
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        j->x[k] = w[k];
+        if (MOVES) j->v[k] = w[AT_V + k];
+        if (LOW) j->low[k] = w[AT_LOW + k];
+    }
+    j->mass = w[AT_MASS];
+    if (AT_EPS2 && parts * IN_PART > AT_EPS2) j->eps2 = w[AT_EPS2];
+}
+
+/*
+ * load_j reads the first so many parts of the j-particle at `at`, into all lanes; load_lanes_j of those from `at` on,
+ * one a lane.  `parts`, a constant: the index is read where they hold it.
+ */
+#if SAP_VECTORS
 
 typedef const GLOBAL part *tile_pointer, *few_pointer;
 
-SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
+SAP_INLINE void load_j(int parts, tile_pointer p, int pitch, int at, struct j_words *j)
 {
+    V w[WORDS];
 #pragma unroll
-    for (int k = 0; k < 3; k++) {
-        p[k] = w_of_d(x[k]);
-        p[4 + k] = w_of_d(v[k]);
-        if (LOW) p[8 + k] = w_of_d(d_sub(x[k], d_of_w(p[k])));
-    }
-    p[3] = w_of_d(mass);
-    p[7] = word_of_index(index);
-    if (LOW) p[PARTS - 1] = 0;
+    for (int k = 0; k < parts; k++) w[k] = v_word(p[k * pitch + at]);
+    take_words(parts, w, j);
+    if (parts > AT_INDEX) j->index = vi_set1(index_of_word(p[AT_INDEX * pitch + at]));
 }
 
-/* The j-particle at `at`, in all lanes. */
-SAP_INLINE void load_j(tile_pointer p, int pitch, int at, struct j_words *j)
+SAP_INLINE void load_lanes_j(int parts, tile_pointer p, int pitch, int at, struct j_words *j)
 {
+    V w[WORDS];
 #pragma unroll
-    for (int k = 0; k < 3; k++) {
-        j->x[k] = v_word(p[k * pitch + at]);
-        j->v[k] = v_word(p[(4 + k) * pitch + at]);
-        if (LOW) j->low[k] = v_word(p[(8 + k) * pitch + at]);
-    }
-    j->mass = v_word(p[3 * pitch + at]);
-    j->index = vi_set1(index_of_word(p[7 * pitch + at]));
-}
-
-/* Those from `at` on, one a lane. */
-SAP_INLINE void load_lanes_j(tile_pointer p, int pitch, int at, struct j_words *j)
-{
-#pragma unroll
-    for (int k = 0; k < 3; k++) {
-        j->x[k] = v_get(&p[k * pitch + at]);
-        j->v[k] = v_get(&p[(4 + k) * pitch + at]);
-        if (LOW) j->low[k] = v_get(&p[(8 + k) * pitch + at]);
-    }
-    j->mass = v_get(&p[3 * pitch + at]);
-    j->index = indices_of(v_get(&p[7 * pitch + at]));
+    for (int k = 0; k < parts; k++) w[k] = v_get(&p[k * pitch + at]);
+    take_words(parts, w, j);
+    if (parts > AT_INDEX) j->index = indices_of(w[AT_INDEX]);
 }
 
 #else
 
 typedef const LOCAL part *tile_pointer;
 
-#if defined(SAP_KERNEL_DP)
-
-SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
-{
-    p[0] = make_double2(x[0], x[1]);
-    p[1] = make_double2(x[2], mass);
-    p[2] = make_double2(v[0], v[1]);
-    p[3] = make_double2(v[2], word_of_index(index));
-}
-
 #define SAP_LOAD_J(name, pointer)                                                                                      \
-    SAP_INLINE void name(pointer p, int pitch, int at, struct j_words *j)                                              \
+    SAP_INLINE void name(int parts, pointer p, int pitch, int at, struct j_words *j)                                   \
     {                                                                                                                  \
-        const part a = p[at], b = p[pitch + at], c = p[2 * pitch + at], d = p[3 * pitch + at];                         \
-        j->x[0] = a.x, j->x[1] = a.y, j->x[2] = b.x, j->mass = b.y;                                                    \
-        j->v[0] = c.x, j->v[1] = c.y, j->v[2] = d.x, j->index = index_of_word(d.y);                                    \
+        W w[WORDS];                                                                                                    \
+        for (int k = 0; k < parts; k++) words_of(p[k * pitch + at], w + k * IN_PART); /* unrolled, it is so short */   \
+        take_words(parts, w, j);                                                                                       \
+        if (parts >= PARTS_INDEX) j->index = index_of_word(w[AT_INDEX]);                                               \
     }
 
-#else
-
-SAP_INLINE void pack(const D *x, const D *v, D mass, int index, part *p)
-{
-    W h[3];
-    for (int k = 0; k < 3; k++) h[k] = w_of_d(x[k]);
-    p[0] = make_float4(h[0], h[1], h[2], w_of_d(mass));
-    p[1] = make_float4(w_of_d(v[0]), w_of_d(v[1]), w_of_d(v[2]), word_of_index(index));
-    if (LOW)
-        p[PARTS - 1] = make_float4(w_of_d(d_sub(x[0], d_of_w(h[0]))), w_of_d(d_sub(x[1], d_of_w(h[1]))),
-                                   w_of_d(d_sub(x[2], d_of_w(h[2]))), 0.0F);
-}
-
-#define SAP_LOAD_J(name, pointer)                                                                                      \
-    SAP_INLINE void name(pointer p, int pitch, int at, struct j_words *j)                                              \
-    {                                                                                                                  \
-        const part a = p[at], b = p[pitch + at], c = p[(PARTS - 1) * pitch + at];                                      \
-        j->x[0] = a.x, j->x[1] = a.y, j->x[2] = a.z, j->mass = a.w;                                                    \
-        j->v[0] = b.x, j->v[1] = b.y, j->v[2] = b.z, j->index = index_of_word(b.w);                                    \
-        if (LOW) j->low[0] = c.x, j->low[1] = c.y, j->low[2] = c.z;                                                    \
-    }
-
-#endif
 SAP_LOAD_J(load_j, tile_pointer)
 #if SAP_FEW_STAGED
 typedef tile_pointer few_pointer;
@@ -146,16 +179,21 @@ SAP_LOAD_J(load_lanes_j, few_pointer)
 /* The working form of local address a of superpacket sp; an empty slot where nobody takes part. */
 SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
-    D x[3], v[3], mass = d_set1(SAP_ZERO);
+    D x[3], v[3], mass = d_set1(SAP_ZERO), eps2 = d_set1(SAP_ZERO);
     int index = 0;
 #pragma unroll
     for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X), v[k] = d_set1(SAP_ZERO);
     if (takes_part(store, f, sp, a)) {
-        predict_position(store, f, sp, a, x, v);
-        mass = store_at(store, sp, a)[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
+        const GLOBAL D *at = store_at(store, sp, a);
+        if (MOVES)
+            predict_position(store, f, sp, a, x, v);
+        else
+            stored_position(at, x);
+        mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
+        if (AT_EPS2) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
         index = tag_at(store, sp, 0, a);
     }
-    pack(x, v, mass, index, p);
+    pack(x, v, mass, index, eps2, p);
 }
 
 /* ------------------------------------------------------------ i-particles */
@@ -167,7 +205,7 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
 SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row,
                        int step, struct i_words *i)
 {
-    W x[3][LANES], v[3][LANES], low[3][LANES], reach[LANES];
+    W x[3][LANES], v[3][LANES], low[3][LANES], reach[LANES], eps2[LANES];
     int index[LANES];
 #pragma unroll
     for (int lane = 0; lane < LANES; lane++) {
@@ -176,10 +214,11 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             x[k][lane] = w_of_d(from.x[k]);
-            v[k][lane] = w_of_d(from.v[k]);
+            v[k][lane] = MOVES ? w_of_d(from.v[k]) : 0;
             low[k][lane] = LOW ? w_of_d(d_sub(from.x[k], d_of_w(x[k][lane]))) : 0;
         }
         reach[lane] = from.reach;
+        eps2[lane] = MOVES ? 0 : w_of_d(from.v[SAP_GPU_I_EPS2]);
         index[lane] = from.index;
     }
 #pragma unroll
@@ -189,6 +228,7 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
         i->low[k] = v_get(low[k]);
     }
     i->reach = v_get(reach);
+    i->eps2 = v_get(eps2);
     i->index = vi_get(index);
 }
 

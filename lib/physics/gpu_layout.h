@@ -29,15 +29,19 @@ enum {
      */
     SAP_GPU_MASS = 15,
     SAP_GPU_TIME = 16,
+    SAP_GPU_EPS2 = 16, /* in order 2, which knows no time: squared softening of the particle */
     SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 place[1024]: address + 1 where a particle is, else 0 */
     SAP_GPU_COLUMNS = 18,
 
-    SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3] */
+    SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3]: as many as any order has; a force has `sums` of them */
     SAP_GPU_INLINE = 4,   /* so few i-particles can travel with a launch */
 
     SAP_GPU_LIST_UNIT = 8,             /* entries: lists begin at multiples of these, and room for them is so counted */
     SAP_GPU_LIST_UNITS = (1 << 30) - 1 /* that a device's part of a force may need: 32 GiB */
 };
+
+/* Order 2 has no velocities: in the place of one is the squared softening, common and the i-particle's own together. */
+enum { SAP_GPU_I_EPS2 = 0 };
 
 /* An i-particle as the host writes it: 64 bytes. */
 struct sap_gpu_i {
@@ -50,27 +54,28 @@ struct sap_gpu_i {
 /* A j-particle on its way to a device: 152 bytes. */
 struct sap_gpu_update {
     SAP_GPU_REAL derivative[5][3];
-    SAP_GPU_REAL mass, time;
-    int index, place; /* address + 1 */
-    int at;           /* local address */
+    SAP_GPU_REAL mass, time; /* order 2: eps2 in the place of time */
+    int index, place;        /* address + 1 */
+    int at;                  /* local address */
     int unused;
 };
 
-/* Words of a predicted j in the working type. */
-enum {
-    SAP_GPU_WORDS_SP = 8, /* x y z m | vx vy vz index (floats: 32 bytes) */
-    SAP_GPU_WORDS_DS = 12 /* x y z m | vx vy vz index | low x y z, unused (floats: 48 bytes) */
-    /* dp: x y z m | vx vy vz index (doubles: 64 bytes) */
-};
+/*
+ * Words of a predicted j in the working type; low: whether positions have a second word, size: bytes of a word.
+ *   order 2  x y z m | index eps2 ..                ds: x y z m | low x y z, index | eps2 ..
+ *   order 4  x y z m | vx vy vz index               ds: the same | low x y z, unused
+ */
+#define SAP_GPU_WORDS(order, low, size) ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low)) : 8 + 4 * (low))
 
 /* What a force is, for all kernels that take part; by value. */
 struct sap_gpu_force {
     SAP_GPU_REAL time, eps2;
+    SAP_GPU_REAL near_eps2; /* in squared distances that kernels report: eps2, in order 2 nothing */
     SAP_GPU_REAL r2_error,
         x_error;      /* of squared distances in the working type: relative, and relative to coordinates */
     int nj;           /* global addresses below take part */
     int superpackets; /* slots that may hold any of them, from the first on */
-    int terms;        /* highest derivative that any particle has: 1 to 4 */
+    int terms;        /* highest derivative that any particle has: 1 to 4; 0: order 2 */
     int skip_own;
     int ni;         /* i-particles of this slab */
     int first_i;    /* the first of them in the i array */
@@ -81,7 +86,7 @@ struct sap_gpu_force {
     int accumulate; /* 1: results are accumulators, 0: rounded sums */
     int inlined;    /* 1: the i-particles are these, not those of the array */
     int lone;       /* 1: of one superpacket there are no records: force kernels write rounded sums */
-    int unused;
+    int sums;       /* of an i-particle */
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 

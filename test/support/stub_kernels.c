@@ -9,13 +9,15 @@
 #include "physics/gpu_layout.h"
 #include "stub_driver.h"
 
-enum { SUMS = SAP_GPU_OUT_SUMS };
-
 static const unsigned char nothing[16] = {1};
 
-static const struct sap_image images[] = {{"force_sp", nothing, sizeof nothing}, {"force_ds", nothing, sizeof nothing},
-                                          {"force_dp", nothing, sizeof nothing}, {"store", nothing, sizeof nothing},
-                                          {"finish", nothing, sizeof nothing},   {"lists", nothing, sizeof nothing}};
+#define IMAGE(name)                                                                                                    \
+    {                                                                                                                  \
+        name, nothing, sizeof nothing                                                                                  \
+    }
+static const struct sap_image images[] = {IMAGE("force_sp"),  IMAGE("force_ds"),  IMAGE("force_dp"),
+                                          IMAGE("force2_sp"), IMAGE("force2_ds"), IMAGE("force2_dp"),
+                                          IMAGE("store"),     IMAGE("finish"),    IMAGE("lists")};
 
 const struct sap_embedded stub_kernels = {images, sizeof images / sizeof images[0], "sm_90", ""};
 
@@ -32,7 +34,7 @@ static void write_value(double *out, const struct sap_gpu_force *f, double sum)
     const size_t n = (size_t)f->out_rows, first = (size_t)f->first_i;
     sap_accum_clear(&a);
     sap_accum_add(&a, sum);
-    for (size_t q = 0; q < SUMS; q++)
+    for (size_t q = 0; q < (size_t)f->sums; q++)
         for (size_t i = first; i < first + (size_t)f->ni; i++) {
             if (!f->accumulate) {
                 out[q * n + i] = sum;
@@ -75,7 +77,7 @@ static void merge_sums(const struct sap_launch *l)
     memcpy(&devices, l->argument[3].value, sizeof devices);
     sap_accum_clear(&all);
     for (int d = 0; d < devices; d++) {
-        const double *const from = gathered + (size_t)d * SUMS * 6 * (size_t)f.ni;
+        const double *const from = gathered + (size_t)d * (size_t)f.sums * 6 * (size_t)f.ni;
         struct sap_accum one = {.unit = from[0], .special = from[5 * (size_t)f.ni]};
         for (size_t k = 0; k < SAP_LIMBS; k++) one.limb[k] = from[(k + 1) * (size_t)f.ni];
         sap_accum_merge(&all, &one);

@@ -1,0 +1,4 @@
+/* force2_sp.cu - kernels of order 2 in the precision sp. */
+#define SAP_KERNEL_ORDER 2
+#define SAP_KERNEL_SP
+#include "device/force.h"

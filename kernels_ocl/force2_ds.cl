@@ -1,0 +1,4 @@
+/* force2_ds.cl - kernels of order 2 in the precision ds. */
+#define SAP_KERNEL_ORDER 2
+#define SAP_KERNEL_DS
+#include "device/force.h"
