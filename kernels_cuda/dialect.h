@@ -46,7 +46,7 @@ enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: 
 #define atomic_add(at, x) atomicAdd(at, x)
 #define atomic_min(at, x) atomicMin(at, x)
 #define popcount(bits)    __popc(bits)
-SAP_INLINE int lowest_bit(unsigned bits) { return __ffs((int)bits) - 1; }
+SAP_INLINE int leading_zeros(unsigned bits) { return __clz((int)bits); }
 
 /* ---- float ---- */
 typedef float F;

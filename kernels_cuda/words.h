@@ -19,9 +19,8 @@ SAP_INLINE VM vm_set1(int x) { return x != 0; }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return a & !b; }
-SAP_INLINE VM vi_differ(VI a, VI b) { return a != b; }
+SAP_INLINE VM vi_differ(VI a, VI b, VI any) { return ((a ^ b) | any) != 0; }
 SAP_INLINE VI vi_set1(int x) { return x; }
-SAP_INLINE VI vi_or(VI a, VI b) { return a | b; }
 SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
 #define v_get(p)    (*(p))
 #define v_put(x, p) (*(p) = (x))
@@ -33,7 +32,6 @@ SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
 
 typedef D W, V;
 typedef double2 part;
-enum { ROOT_OF_INFINITY = 0 };
 #define W_HUGE     1.7976931348623157e308
 #define W_INFINITY __longlong_as_double(0x7FF0000000000000)
 SAP_INLINE V v_set1(double x) { return x; }
@@ -46,22 +44,25 @@ SAP_INLINE D d_of_w(W x) { return x; }
 #define v_fnma d_fnma
 #define v_min  d_min
 
-/* One third-order step from the seed: an error of the order of the seed's error cubed. */
-SAP_INLINE V v_root(V r2)
+/*
+ * 1/sqrt(r2), or +0 for a pair that does not count.  One third-order step from the seed: an error of the order of the
+ * seed's error cubed.  A seed of +0 stays +0; choosing it costs less than choosing the root, which makes a branch.
+ */
+SAP_INLINE V v_root_kept(VM keep, V r2)
 {
-    const V y = d_rsqrt_seed(r2);
+    const V y = keep ? d_rsqrt_seed(r2) : 0.0;
     const V e = d_fnma(d_mul(r2, y), y, 1.0);
     return d_fma(d_mul(y, e), d_fma(e, 0.375, 0.5), y);
 }
 
 SAP_INLINE W word_of_index(int index) { return __hiloint2double(0, index); }
 SAP_INLINE int index_of_word(W w) { return __double2loint(w); }
+SAP_INLINE unsigned sign_word(V x) { return (unsigned)__double2hiint(x); } /* its highest bit is the sign */
 
 #else
 
 typedef F W, V;
 typedef float4 part;
-enum { ROOT_OF_INFINITY = 1 }; /* it is +0 */
 #define W_HUGE     3.402823466e38F
 #define W_INFINITY __int_as_float(0x7F800000)
 SAP_INLINE V v_set1(double x) { return (F)x; }
@@ -73,14 +74,24 @@ SAP_INLINE D d_of_w(W x) { return (D)x; }
 #define v_fma      f_fma
 #define v_fnma     f_fnma
 #define v_min      f_min
-#define v_root     f_rsqrt
+
+/* 1/sqrt(r2), or +0, which is the root of infinity, for a pair that does not count. */
+SAP_INLINE V v_root_kept(VM keep, V r2) { return f_rsqrt(keep ? r2 : W_INFINITY); }
 
 SAP_INLINE W word_of_index(int index) { return __int_as_float(index); }
 SAP_INLINE int index_of_word(W w) { return __float_as_int(w); }
+SAP_INLINE unsigned sign_word(V x) { return __float_as_uint(x); }
 
 #endif
 
 SAP_INLINE VM v_less(V a, V b) { return a < b; }
+/* Notes of an element, the next one each time, whether a < b: the mask moves on by a bit. */
+SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
+{
+    (void)element;
+    return (int)__funnelshift_l(sign_word(v_sub(a, b)), (unsigned)mask, 1);
+}
+
 #define v_select(m, a, b) ((m) ? (a) : (b))
 
 SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }

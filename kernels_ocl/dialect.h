@@ -54,7 +54,7 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define LANES_ROOM(type, name, n) __local type name[n];
 
 /* ---- integers ---- */
-SAP_INLINE int lowest_bit(unsigned bits) { return 31 - (int)clz(bits & -bits); }
+#define leading_zeros   clz
 #define make_int2(x, y) ((int2)(x, y))
 
 /* ---- double ---- */

@@ -16,12 +16,6 @@
 #define SAP_NVIDIA 0
 #endif
 
-#if SAP_NVIDIA && !defined(SAP_KERNEL_DP)
-enum { ROOT_OF_INFINITY = 1 };
-#else
-enum { ROOT_OF_INFINITY = 0 }; /* it need not be +0 */
-#endif
-
 #if defined(SAP_KERNEL_DP)
 typedef double W;
 #define W_HUGE           1.7976931348623157e308
@@ -121,8 +115,19 @@ SAP_INLINE VM vm_set1(int x) { return (VM)(x ? -1 : 0); }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return b ? (VM)0 : a; }
-SAP_INLINE VM vi_differ(VI a, VI b) { return a != b; }
-SAP_INLINE VI vi_or(VI a, VI b) { return a | b; }
+SAP_INLINE VM vi_differ(VI a, VI b, VI any) { return ((a ^ b) | any) != 0; }
+
+/* Notes of an element whether a < b, in bit 31 - element: of scalars the mask moves on by a bit each time. */
+SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
+{
+#if SAP_VECTORS
+    return mask | ((a < b) ? (VI)(int)(0x80000000U >> element) : (VI)0);
+#elif defined(SAP_KERNEL_DP)
+    return mask << 1 | (a < b);
+#else
+    return (int)((uint)mask << 1 | as_uint(a - b) >> 31);
+#endif
+}
 
 /* 1/sqrt(r2) from y, good to some bits: one third-order step, error of order (y's error)^3. */
 SAP_INLINE V v_root_from(V r2, V y)
@@ -145,17 +150,19 @@ SAP_INLINE V v_root(V r2)
     return v_root_from(r2, v_root_from(r2, y));
 }
 #elif SAP_NVIDIA && defined(SAP_KERNEL_DP)
-SAP_INLINE V v_root(V r2)
+/* Choosing a seed of +0, which stays +0, costs less than choosing the root, which makes a branch. */
+SAP_INLINE V v_root_kept(VM keep, V r2)
 {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(r2));
-    return v_root_from(r2, y);
+    return v_root_from(r2, keep ? y : 0.0);
 }
 #elif SAP_NVIDIA
-SAP_INLINE V v_root(V r2)
+/* The root of infinity is +0. */
+SAP_INLINE V v_root_kept(VM keep, V r2)
 {
     float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(r2));
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(keep ? r2 : W_INFINITY));
     return y;
 }
 #elif defined(SAP_KERNEL_DP)
@@ -167,6 +174,11 @@ SAP_INLINE V v_root(V r2)
 }
 #else
 SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
+#endif
+
+#if !SAP_NVIDIA
+/* 1/sqrt(r2), or +0 for a pair that does not count. */
+SAP_INLINE V v_root_kept(VM keep, V r2) { return v_select(keep, v_root(r2), v_set1(0.0)); }
 #endif
 
 #endif

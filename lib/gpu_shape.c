@@ -111,16 +111,30 @@ static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sa
     return c;
 }
 
+/* turns: how often a block takes as many rows as it can at a time. */
 static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
-                                int ni, int superpackets, int chunks)
+                                int ni, int superpackets, int turns)
 {
-    const int turn = g->few_warps * sap_gpu_few_ipt[which]; /* rows that a block takes at a time */
-    const int turns = blocks(blocks(ni, turn), chunks);
+    const int turn = g->few_warps * sap_gpu_few_ipt[which];
     const double cost = sap_gpu_few_ipt[which] == 1 ? t->few1_cost : t->few_cost;
     const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
     struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
     c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, g->few_warps);
     return c;
+}
+
+/* Few blocks of many turns, and many blocks of few. */
+static void try_all_few(struct candidate *best, const struct sap_device_set *set, const struct sap_gpu_geometry *g,
+                        int units, int which, int ni, int superpackets)
+{
+    enum { MOST = 32 };
+    const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt[which]);
+    for (int k = 1; k <= MOST && k <= turns; k++) {
+        const struct candidate many = try_few(&set->tuning, g, units, which, ni, superpackets, k);
+        const struct candidate few = try_few(&set->tuning, g, units, which, ni, superpackets, blocks(turns, k));
+        keep_better(best, &few);
+        keep_better(best, &many);
+    }
 }
 
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
@@ -137,11 +151,7 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, cons
     }
     for (int which = 0; which < g->shapes; which++) {
         if (!device->kernels->few[which][mode] || device->kernels->few_groups[which] == 0) continue;
-        const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt[which]);
-        for (int chunks = 1; chunks <= turns && chunks <= 256; chunks += chunks < 32 ? 1 : chunks / 16) {
-            c = try_few(t, g, units, which, ni, superpackets, chunks);
-            keep_better(&best, &c);
-        }
+        try_all_few(&best, set, g, units, which, ni, superpackets);
     }
     best.shape.fused = !best.shape.many && g->staged && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
     return best.shape;

@@ -107,7 +107,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
     const int sp = group_id(1), step = local_size() * LANES;
     const int row0 = group_id(0) * step * ipt + local_id() * LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
-    const VM any = vm_set1(!f->skip_own);
+    const VI any = vi_set1(!f->skip_own);
     struct many_row r[4];
 #pragma unroll
     for (int n = 0; n < ipt; n++) start_row(m, f, row0 + n * step, &r[n]);
@@ -276,7 +276,7 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
 {
     const int sp = group_id(0), mine = local_id() % FEW_LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
-    const VM any = vm_set1(!f->skip_own);
+    const VI any = vi_set1(!f->skip_own);
     struct i_words i[4];
     struct packet_state s[4];
     int packet = mine;

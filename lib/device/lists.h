@@ -51,8 +51,9 @@ list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLO
         const int sp = h.packet / SAP_GPU_PACKETS, packet = h.packet % SAP_GPU_PACKETS;
         if (offset[h.row + 1] > entry_room) continue;
         GLOBAL int *to = entry + (size_t)offset[h.row] * SAP_GPU_LIST_UNIT;
-        for (unsigned bits = h.mask; bits; bits &= bits - 1) {
-            const int a = lowest_bit(bits) * SAP_GPU_PACKETS + packet;
+        for (unsigned bits = h.mask, element; bits; bits &= ~(0x80000000U >> element)) {
+            element = (unsigned)leading_zeros(bits);
+            const int a = (int)element * SAP_GPU_PACKETS + packet;
             if (!eligible(store, &f, sp, a, i.index) || !d_gt(i.h2, canonical_r2(store, &f, sp, a, i.x))) continue;
             to[atomic_add(&cursor[h.row], 1)] = tag_at(store, sp, 0, a);
         }

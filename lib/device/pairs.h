@@ -32,7 +32,7 @@ SAP_INLINE int parts_for(struct pair_mode mode)
 struct packet_state {
     V sum[SUMS];
     V low;   /* smallest squared distance: softened, in order 2 not */
-    VI mask; /* elements within reach */
+    VI mask; /* elements within reach, the first in the highest bit */
 };
 
 SAP_INLINE void start_packet(struct packet_state *s)
@@ -68,27 +68,27 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 #endif
 }
 
-/* any: whether pairs of the same index count too. */
+/*
+ * any: not 0 where pairs of the same index count too; an integer, since compilers make two loops of a truth, or a
+ * branch at each pair.
+ */
 SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
-                         const struct j_words *j, V eps2, VM any, int element, VM *coincident)
+                         const struct j_words *j, V eps2, VI any, int element, VM *coincident)
 {
     struct separation d;
     separate(i, j, &d);
     const V soft = mode.soft ? v_add(i->eps2, j->eps2) : eps2;
     const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
-    VM keep = mode.own ? vm_or(vi_differ(j->index, i->index), any) : vm_set1(1);
+    VM keep = mode.own ? vi_differ(j->index, i->index, any) : vm_set1(1);
     const V near2 = v_select(keep, MOVES ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
     if (mode.near & 1) s->low = v_min(s->low, near2);
-    if (mode.near & 2)
-        s->mask = vi_or(s->mask, vi_select(v_less(near2, i->reach), vi_set1((int)(1U << element)), vi_set1(0)));
+    if (mode.near & 2) s->mask = vi_note(s->mask, element, near2, i->reach);
     if (mode.zero) {
         const VM met = v_less(r2, v_set1(SAP_COINCIDENT));
         if (TELLS_ZERO) *coincident = vm_or(*coincident, vm_and(met, keep));
         keep = vm_and_not(keep, met);
     }
-    /* the root of infinity is +0: the pair adds nothing */
-    const V seen = mode.zero || !MOVES ? v_select(keep, r2, v_set1(W_INFINITY)) : near2;
-    const V u = ROOT_OF_INFINITY ? v_root(seen) : v_select(keep, v_root(r2), v_set1(0.0));
+    const V u = v_root_kept(keep, r2);
     add_terms(s->sum, &d, j->mass, u);
 }
 

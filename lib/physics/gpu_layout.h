@@ -90,7 +90,7 @@ struct sap_gpu_force {
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 
-/* A candidate: elements of one packet, bit e for element e, that may be neighbours of one i-particle. */
+/* A candidate: elements of one packet, bit 31 - e for element e, that may be neighbours of one i-particle. */
 struct sap_gpu_hit {
     int row;    /* of the slab */
     int packet; /* local superpacket * 32 + packet */
