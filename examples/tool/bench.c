@@ -191,7 +191,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
         {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory", 0,
          "what to measure (default force)"},
-        {"--api", OPTION_WORDS, &asked->api, "g6|native", 0, "interface (default g6)"},
+        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},

@@ -31,69 +31,75 @@ struct figure {
     model_derivatives derivatives;
     bench_kind kind;
     int shuffled;
+    int order; /* 2: through the GRAPE-5 calls; else GRAPE-6 */
 };
 
 static const struct figure CPU_FIGURES[] = {
-    {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest neighbour", 0, 4096, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest neighbour", 0, 16384, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest neighbour", 0, 65536, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, lists of 50", 0, 4096, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, lists of 50", 0, 16384, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, lists of 50", 0, 65536, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest and lists of 50", 0, 16384, SAPPORO_DS, NN | LISTS, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, dp", 0, 4096, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, dp", 0, 16384, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, dp", 0, 65536, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, sp", 0, 16384, SAPPORO_SP, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"ni = 1, all derivatives, time advanced", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"ni = 1, no snap, time advanced", 1, 65536, SAPPORO_DS, 0, 1, NULL, LESS, BENCH_FORCE, 0},
-    {"ni = 16, all derivatives, time advanced", 16, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, two cores", 0, 16384, SAPPORO_DS, 0, 2, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, two cores", 0, 65536, SAPPORO_DS, 0, 2, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, AVX2", 0, 4096, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, AVX2", 0, 16384, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, AVX2", 0, 65536, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0},
-    {"g6_set_j_particle in order", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_SETJ, 0},
-    {"g6_set_j_particle at random", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_SETJ, 1},
-    {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_OPEN, 0},
-    {"memory a star", 1, 1000000, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_MEMORY, 0},
+    {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest neighbour", 0, 4096, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest neighbour", 0, 16384, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest neighbour", 0, 65536, SAPPORO_DS, NN, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, lists of 50", 0, 4096, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, lists of 50", 0, 16384, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, lists of 50", 0, 65536, SAPPORO_DS, LISTS, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest and lists of 50", 0, 16384, SAPPORO_DS, NN | LISTS, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, dp", 0, 4096, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, dp", 0, 16384, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, dp", 0, 65536, SAPPORO_DP, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, sp", 0, 16384, SAPPORO_SP, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"GRAPE-5, all pairs, sp", 0, 16384, SAPPORO_SP, 0, 1, NULL, ALL, BENCH_FORCE, 0, 2},
+    {"ni = 1, all derivatives, time advanced", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"ni = 1, no snap, time advanced", 1, 65536, SAPPORO_DS, 0, 1, NULL, LESS, BENCH_FORCE, 0, 4},
+    {"ni = 16, all derivatives, time advanced", 16, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, two cores", 0, 16384, SAPPORO_DS, 0, 2, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, two cores", 0, 65536, SAPPORO_DS, 0, 2, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, AVX2", 0, 4096, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, AVX2", 0, 16384, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, AVX2", 0, 65536, SAPPORO_DS, 0, 1, "avx2", ALL, BENCH_FORCE, 0, 4},
+    {"g6_set_j_particle in order", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_SETJ, 0, 4},
+    {"g6_set_j_particle at random", 1, 65536, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_SETJ, 1, 4},
+    {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_OPEN, 0, 4},
+    {"memory a star", 1, 1000000, SAPPORO_DS, 0, 1, NULL, ALL, BENCH_MEMORY, 0, 4},
 };
 
 static const struct figure GPU_FIGURES[] = {
-    {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 65536, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest neighbour", 0, 262144, SAPPORO_DS, NN, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, lists of 60", 0, 262144, SAPPORO_DS, LISTS, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, nearest and lists of 60", 0, 262144, SAPPORO_DS, NN | LISTS, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, sp", 0, 262144, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"force on few, time advanced", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"force on few, time advanced", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"force on few, time advanced", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"force on few, time advanced", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"force on few, time advanced", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"block step with its j-particles", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
-    {"block step with its j-particles", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
-    {"block step with its j-particles", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
-    {"block step with its j-particles", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
-    {"block step with its j-particles", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0},
-    {"force on one among many, time advanced", 1, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"first load and first force", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_LOAD, 0},
-    {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_OPEN, 0},
+    {"all pairs, ds", 0, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 4096, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 16384, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 65536, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest neighbour", 0, 262144, SAPPORO_DS, NN, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, lists of 60", 0, 262144, SAPPORO_DS, LISTS, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, nearest and lists of 60", 0, 262144, SAPPORO_DS, NN | LISTS, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, sp", 0, 262144, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"force on few, time advanced", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"force on few, time advanced", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"force on few, time advanced", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"force on few, time advanced", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"force on few, time advanced", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"block step with its j-particles", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0, 4},
+    {"block step with its j-particles", 16, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0, 4},
+    {"block step with its j-particles", 64, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0, 4},
+    {"block step with its j-particles", 256, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0, 4},
+    {"block step with its j-particles", 1024, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_STEP, 0, 4},
+    {"force on one among many, time advanced", 1, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"first load and first force", 1, 131072, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_LOAD, 0, 4},
+    {"g6_open and g6_close", 1, 1024, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_OPEN, 0, 4},
+    {"GRAPE-5, all pairs, sp", 0, 16384, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2},
+    {"GRAPE-5, all pairs, sp", 0, 262144, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2},
+    {"GRAPE-5, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2},
+    {"GRAPE-5, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2},
 };
 
 /* Of 1, 2, 4, ... devices, where several are named. */
 static const struct figure DEVICES_FIGURES[] = {
-    {"all pairs, ds, several devices", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
-    {"all pairs, ds, several devices", 0, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0},
+    {"all pairs, ds, several devices", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
+    {"all pairs, ds, several devices", 0, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4},
 };
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -120,7 +126,7 @@ static void add_figure(suite *to, const struct figure *row, int ndevices)
     memset(what, 0, sizeof *what);
     snprintf(what->label, sizeof what->label, "%s", row->label);
     what->kind = row->kind;
-    what->type = &CLIENT_G6;
+    what->type = row->order == 2 ? &CLIENT_G5 : &CLIENT_G6;
     what->what.backend = on_gpu ? choice->backend : SAPPORO_BACKEND_CPU;
     what->what.precision = row->precision;
     what->what.isa = row->isa;
@@ -154,7 +160,7 @@ int bench_suite(bench_case *cases, int room, const suite_choice *choice)
 
 int bench_needs_child(const bench_case *what)
 {
-    if (what->type != &CLIENT_G6 || what->what.threads == 0) return 0;
+    if (what->type == &CLIENT_NATIVE || what->what.threads == 0) return 0;
     const char *set = getenv("OMP_NUM_THREADS");
     char threads[16];
     snprintf(threads, sizeof threads, "%d", what->what.threads);

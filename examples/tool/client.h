@@ -1,8 +1,8 @@
 /*
- * client.h - one way to ask the library for forces, over either of its interfaces.
+ * client.h - one way to ask the library for forces, over any of its interfaces.
  *
- * The self-test and the benchmark are written once on this; client_native.c calls sapporo.h and
- * client_g6.c calls the GRAPE-6 interface the way that GRAPE codes do.
+ * The self-test and the benchmark are written once on this; client_native.c calls sapporo.h,
+ * client_g6.c and client_g5.c call the GRAPE interfaces the way that GRAPE codes do.
  */
 #ifndef TOOL_CLIENT_H
 #define TOOL_CLIENT_H
@@ -16,7 +16,7 @@ typedef struct settings {
     sapporo_backend backend;
     sapporo_precision precision;
     const char *isa; /* NULL: automatic */
-    int threads;     /* ignored by the GRAPE-6 client: there OMP_NUM_THREADS at the start of the process decides */
+    int threads;     /* ignored by the GRAPE clients: there OMP_NUM_THREADS at the start of the process decides */
     int ndevices, device[DEVICES_ROOM]; /* numbers of the devices to be used together */
 } settings;
 
@@ -49,11 +49,12 @@ typedef struct client_type {
     int (*set_time)(client *self, double time);                            /* to which stars are predicted */
     int (*force)(client *self, int nj, const batch *what, double eps2, unsigned want, forces *out);
     const char *(*error)(const client *self);
+    int order; /* 2: no jerk, nothing is predicted; i-particles act on themselves, and potentials are positive */
 } client_type;
 
-extern const client_type CLIENT_NATIVE, CLIENT_G6;
+extern const client_type CLIENT_NATIVE, CLIENT_G6, CLIENT_G5;
 
-/* The type named "native" or "g6". */
+/* The type named "native", "g6" or "g5". */
 const client_type *client_type_from_name(const char *name);
 
 /* The native context of a native client. */
@@ -73,6 +74,12 @@ void settings_kind(const settings *what, char *kind, size_t kind_room, char *why
  * place at small forces, so that what is measured or checked is one engine.
  */
 sapporo_backend backend_in_use(sapporo_backend asked);
+
+/*
+ * Calls one of the GRAPE interfaces' functions that open, with what they read of the environment; that is put back
+ * afterwards, for contexts opened later.
+ */
+int open_in_environment(const settings *what, int (*open)(int id), int id);
 
 /* Sets or, for NULL and "", removes a variable of the environment that the library reads. */
 void set_environment(const char *name, const char *value);

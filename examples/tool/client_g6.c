@@ -1,8 +1,6 @@
 /*
  * client_g6.c - forces through the GRAPE-6 interface, called as GRAPE codes call it.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "client.h"
 #include "util.h"
 #include <sapporo_g6.h>
@@ -30,37 +28,12 @@ static int fail(client *self, const char *call, int status)
     return -1;
 }
 
-/* The environment is what g6_open reads; it is put back afterwards, for contexts opened later. */
-static int open_with(const settings *what, int id)
-{
-    enum { NAMES = 4 };
-    static const char *const names[NAMES] = {"SAPPORO_BACKEND", "SAPPORO_PRECISION", "SAPPORO_CPU_ISA",
-                                             "SAPPORO_DEVICES"};
-    char devices[8 * DEVICES_ROOM];
-    settings_devices(what, devices, sizeof devices);
-    const char *values[NAMES] = {what->backend != SAPPORO_BACKEND_AUTO ? backend_name(what->backend) : NULL,
-                                 what->precision != SAPPORO_PRECISION_DEFAULT ? precision_name(what->precision) : NULL,
-                                 what->isa, what->ndevices > 0 ? devices : NULL};
-    char *saved[NAMES];
-    for (int k = 0; k < NAMES; k++) {
-        const char *old = getenv(names[k]);
-        saved[k] = old != NULL ? strdup(old) : NULL;
-        if (values[k] != NULL) set_environment(names[k], values[k]);
-    }
-    const int status = g6_open(id);
-    for (int k = 0; k < NAMES; k++) {
-        set_environment(names[k], saved[k]);
-        free(saved[k]);
-    }
-    return status;
-}
-
 static client *grape_open(const settings *what)
 {
     static int next_id = 1000; /* a new one each time: what is open already would stay as it is */
     client *self = allocate(1, sizeof *self);
     self->id = next_id++;
-    const int status = open_with(what, self->id);
+    const int status = open_in_environment(what, g6_open, self->id);
     if (status != 0) fail(self, "g6_open", status);
     self->npipes = g6_npipes();
     if (self->npipes < 1) fail(self, "g6_npipes", self->npipes);
@@ -160,5 +133,5 @@ static int grape_force(client *self, int nj, const batch *what, double eps2, uns
     return 0;
 }
 
-const client_type CLIENT_G6 = {"g6",      grape_open,     grape_close, grape_load,
-                               grape_set, grape_set_time, grape_force, grape_error};
+const client_type CLIENT_G6 = {"g6",           grape_open,  grape_close, grape_load, grape_set,
+                               grape_set_time, grape_force, grape_error, 4};

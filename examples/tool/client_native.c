@@ -121,11 +121,12 @@ static int native_force(client *self, int nj, const batch *what, double eps2, un
     return 0;
 }
 
-const client_type CLIENT_NATIVE = {"native",   native_open,     native_close, native_load,
-                                   native_set, native_set_time, native_force, native_error};
+const client_type CLIENT_NATIVE = {
+    "native", native_open, native_close, native_load, native_set, native_set_time, native_force, native_error, 4};
 
 const client_type *client_type_from_name(const char *name)
 {
+    if (strcmp(name, CLIENT_G5.name) == 0) return &CLIENT_G5;
     return strcmp(name, CLIENT_NATIVE.name) == 0 ? &CLIENT_NATIVE : &CLIENT_G6;
 }
 
@@ -189,4 +190,28 @@ void set_environment(const char *name, const char *value)
         setenv(name, value, 1);
     else
         unsetenv(name);
+}
+
+int open_in_environment(const settings *what, int (*open)(int id), int id)
+{
+    enum { NAMES = 4 };
+    static const char *const names[NAMES] = {"SAPPORO_BACKEND", "SAPPORO_PRECISION", "SAPPORO_CPU_ISA",
+                                             "SAPPORO_DEVICES"};
+    char devices[8 * DEVICES_ROOM];
+    settings_devices(what, devices, sizeof devices);
+    const char *values[NAMES] = {what->backend != SAPPORO_BACKEND_AUTO ? backend_name(what->backend) : NULL,
+                                 what->precision != SAPPORO_PRECISION_DEFAULT ? precision_name(what->precision) : NULL,
+                                 what->isa, what->ndevices > 0 ? devices : NULL};
+    char *saved[NAMES];
+    for (int k = 0; k < NAMES; k++) {
+        const char *old = getenv(names[k]);
+        saved[k] = old != NULL ? strdup(old) : NULL;
+        if (values[k] != NULL) set_environment(names[k], values[k]);
+    }
+    const int status = open(id);
+    for (int k = 0; k < NAMES; k++) {
+        set_environment(names[k], saved[k]);
+        free(saved[k]);
+    }
+    return status;
 }

@@ -40,6 +40,7 @@ many=${many##*,}
 both --n "$(up_to '1024 4096 16384 65536 131072 262144')" --precision ds,dp
 both --n "$(up_to '16384 262144')" --neighbours nearest,lists --list-length 60
 both --ni 1,2,4,8,16,32,64,128,256,1024 --nj "${many:-$most}" --precision ds,dp
+both --api g5 --n "$(up_to '16384 262144')" --precision sp
 both --case step,load --ni 1,16,256 --nj "${many:-$most}"
 case ${DEVICES:-} in
 *,*)
@@ -61,16 +62,16 @@ function wanted(key, time, ni) {
 }
 {
     of = text("backend")
-    key = sprintf("%-6s %s %7d %8d  %-8s %s", text("case"), text("precision"), number("ni"), number("nj"), text("neighbours"), text("devices"))
+    key = sprintf("%-6s %-6s %s %7d %8d  %-8s %s", text("case"), text("api"), text("precision"), number("ni"), number("nj"), text("neighbours"), text("devices"))
     if (!(key in seen)) { seen[key] = 1; order[++n] = key; count[key] = number("ni") }
     if (text("failure") != "") print "no result: " of " " key ": " text("failure")
     else if (!((of, key) in time) || median() < time[of, key]) time[of, key] = median()
 }
 END {
-    printf "%-44s %12s %12s %8s  %s\n", "case, precision, ni, nj, neighbours, devices", theirs " us", ours " us", "share", "wanted"
+    printf "%-51s %12s %12s %8s  %s\n", "case, interface, precision, ni, nj, neighbours, devices", theirs " us", ours " us", "share", "wanted"
     for (k = 1; k <= n; k++) {
         key = order[k]; a = time[theirs, key]; b = time[ours, key]
-        if (a > 0 && b > 0) printf "%-44s %12.1f %12.1f %6.1f %%  %s\n", key, a, b, 100 * a / b, wanted(key, a, count[key])
+        if (a > 0 && b > 0) printf "%-51s %12.1f %12.1f %6.1f %%  %s\n", key, a, b, 100 * a / b, wanted(key, a, count[key])
     }
 }' "$work/$theirs" "$work/$ours"
 
