@@ -109,7 +109,7 @@ SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
     }
     w[AT_MASS] = w_of_d(mass);
     w[AT_INDEX] = word_of_index(index);
-    if (AT_EPS2) w[AT_EPS2] = w_of_d(eps2);
+    if (AT_EPS2 > 0) w[AT_EPS2] = w_of_d(eps2);
 #pragma unroll
     for (int k = 0; k < PARTS; k++) p[k] = part_of(w + k * IN_PART);
 }
@@ -124,7 +124,7 @@ SAP_INLINE void take_words(int parts, const V *w, struct j_words *j)
         if (LOW) j->low[k] = w[AT_LOW + k];
     }
     j->mass = w[AT_MASS];
-    if (AT_EPS2 && parts * IN_PART > AT_EPS2) j->eps2 = w[AT_EPS2];
+    if (AT_EPS2 > 0 && parts * IN_PART > AT_EPS2) j->eps2 = w[AT_EPS2];
 }
 
 /*
@@ -190,7 +190,7 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
         else
             stored_position(at, x);
         mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
-        if (AT_EPS2) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
+        if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
         index = tag_at(store, sp, 0, a);
     }
     pack(x, v, mass, index, eps2, p);
