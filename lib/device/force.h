@@ -94,7 +94,7 @@ SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, 
     for (int lane = 0; lane < LANES; lane++) {
         if (row + lane >= f->ni) continue;
         if (mode.near & 1) store_near(m, f, sp, row + lane, best[lane], second[lane], packet[lane]);
-        if (mode.zero && TELLS_ZERO != 0 && coincident[lane])
+        if (TELLS_ZERO > 0 && mode.zero && coincident[lane])
             (void)atomic_min(&m->counters->coincident, f->first_i + row + lane);
     }
 }
@@ -244,7 +244,8 @@ SAP_INLINE void note_lanes(struct pair_mode mode, const struct force_memory *m, 
     for (int lane = 0; lane < LANES; lane++) {
         if ((mode.near & 2) && mask[lane])
             note_hits(m, f, row, sp * SAP_GPU_PACKETS + packet + lane, (unsigned)mask[lane]);
-        if (mode.zero && TELLS_ZERO != 0 && coincident[lane]) (void)atomic_min(&m->counters->coincident, f->first_i + row);
+        if (TELLS_ZERO > 0 && mode.zero && coincident[lane])
+            (void)atomic_min(&m->counters->coincident, f->first_i + row);
     }
 #if SAP_SHUFFLE
     if (mode.near & 1) join_near(m, f, sp, row, s->low);
