@@ -1,8 +1,8 @@
 /*
  * force_kernel.h - the CPU kernels, one text for every order, path and precision.
  *
- * Included by force_PRECISION_PATH.c (order 4) and force2_PRECISION_PATH.c (order 2: SAP_ORDER
- * defined as 2) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
+ * Included by force_PRECISION_PATH.c (order 4) and force2_, force6_, force8_PRECISION_PATH.c (SAP_ORDER defined as 2, 6
+ * or 8) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
  * on how many i-particles there are or who shares the work: see lib/arithmetic.h.
  */
 #include <string.h>
@@ -31,18 +31,22 @@ enum { LOW = 0 };
 #endif
 
 /*
- * Words of a predicted j.  The first KEPT of them make a record of RECORD words; what few forces need lies beside the
+ * Words of a predicted j: x, then HIGHER derivatives from v on.  The first KEPT words make a record of RECORD words;
+ * what few forces need lies beside the
  * packets, by address.  Words of an i-particle are the same without mass and index.
  */
 #if SAP_ORDER == 2
-enum { SUMS = SAP_SUMS2, VELOCITY = 0 };
+enum { SUMS = SAP_SUMS2, HIGHER = 0 };
 enum { JX, JV = 0, JM = 3, JLOW = 4, KEPT = 4 + LOW, JID = KEPT, JE, JWORDS, RECORD = LOW ? 8 : 4 };
 enum { IX, IV = 0, ILOW = 3, IE = 3 + LOW, IWORDS };
 #else
-enum { SUMS = SAP_SUMS4, VELOCITY = 1 };
-enum { JX, JV = 3, JM = 6, JID = 7, JLOW = 8, KEPT = 8 + LOW, JE = KEPT, JWORDS, RECORD = LOW ? 12 : 8 };
-enum { IX, IV = 3, ILOW = 6, IE = 6 + LOW, IWORDS };
+enum { SUMS = 1 + 3 * SAP_ORDER / 2, HIGHER = SAP_ORDER / 2 - 1 };
+enum { JX, JV = 3, JM = 3 + 3 * HIGHER, JID, JLOW, KEPT = JLOW + LOW, JE = KEPT, JWORDS, RECORD = (KEPT + 3) / 4 * 4 };
+enum { IX, IV = 3, ILOW = 3 + 3 * HIGHER, IE = ILOW + LOW, IWORDS };
 #endif
+
+/* Sums in whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
+enum { PADDED = (SUMS + D_LANES - 1) / D_LANES * D_LANES, FULL_TERMS = SAP_ORDER == 6 ? 5 : 7 };
 
 /* Packets lie one line further apart than they are long, so that they do not share cache sets. */
 enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
@@ -72,17 +76,29 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 /* ------------------------------------------------------- the list of variants */
 
+enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
+
 /* The instance that serves a variant: rare ones share those that can do everything. */
+#if SAP_ORDER > 4
+/* Clients of these orders skip their own index, and ask for the nearest or for nothing. */
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
-    const int in_double = sizeof(W) == sizeof(double), wide = in_double && v.wide;
+    if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS)
+        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0};
+}
+#else
+SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
+{
+    const int wide = IN_DOUBLE && v.wide;
     const int plain = !v.near && (v.skip_own ? !v.soft : SAP_ORDER == 2 || (!v.zero && !v.soft));
     if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft};
     if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft};
-    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, in_double, v.soft};
+    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft};
     if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0};
     return (struct sap_variant){v.near, v.zero, 1, 0, 0};
 }
+#endif
 
 #define VARIANT_KEY(v) ((((v).near * 2 + (v).zero) * 2 + (v).skip_own) * 2 + (v).wide) * 3 + (v).soft
 
@@ -91,8 +107,14 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
         F(A, B, ((struct sap_variant){near, zero, own, wide, soft}));                                                  \
         return;
-#if SAP_ORDER == 2
+#if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
+    CASE(F, A, B, 1, 1, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 0, WIDE, 0)                                                                                    \
+    CASE(F, A, B, 3, 1, 1, WIDE, 0)
+#elif SAP_ORDER == 2
+#define ORDER_CASES(F, A, B)                                                                                           \
+    LOWER_CASES(F, A, B)                                                                                               \
     CASE(F, A, B, 0, 1, 0, 0, 0)                                                                                       \
     CASE(F, A, B, 0, 0, 0, 0, 1)                                                                                       \
     CASE(F, A, B, 0, 1, 0, 0, 1)                                                                                       \
@@ -100,19 +122,27 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
     CASE(F, A, B, 0, 1, 0, 0, 2)
 #else
 #define ORDER_CASES(F, A, B)                                                                                           \
+    LOWER_CASES(F, A, B)                                                                                               \
     CASE(F, A, B, 1, 0, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 1, 1, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 2, 0, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 2, 1, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 3, 0, 1, 0, 0)
 #endif
+#define LOWER_CASES(F, A, B)                                                                                           \
+    CASE(F, A, B, 0, 0, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 1, 0, 0)
 #if defined(SAP_KERNEL_DP)
 #define WIDE 1
+#else
+#define WIDE 0
+#endif
+#if defined(SAP_KERNEL_DP) && SAP_ORDER <= 4
 #define WIDE_CASES(F, A, B)                                                                                            \
     CASE(F, A, B, 3, 1, 0, 1, 0)                                                                                       \
     CASE(F, A, B, 3, 1, 1, 1, 0)
 #else
-#define WIDE 0
 #define WIDE_CASES(F, A, B)
 #endif
 #define DISPATCH(F, A, B, v)                                                                                           \
@@ -120,11 +150,8 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
     switch (VARIANT_KEY(of)) {                                                                                         \
         ORDER_CASES(F, A, B)                                                                                           \
         WIDE_CASES(F, A, B)                                                                                            \
-        CASE(F, A, B, 0, 0, 0, 0, 0)                                                                                   \
         CASE(F, A, B, 0, 0, 1, 0, 0)                                                                                   \
         CASE(F, A, B, 0, 1, 1, 0, 0)                                                                                   \
-        CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                   \
-        CASE(F, A, B, 3, 1, 1, 0, 0)                                                                                   \
         CASE(F, A, B, 3, 1, 0, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
@@ -162,10 +189,10 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
 
 /* ---------------------------------------------------------------- results */
 
-/* Sums carry powers of SAP_ROOT_SCALE (the jerk as the acceleration); the potential is negative. */
+/* Sums carry powers of SAP_ROOT_SCALE (all derivatives as the acceleration); the potential is negative. */
 SAP_INLINE double scale_of(int q) { return q == SAP_POT ? -SAP_SCALE_POT : SAP_SCALE_ACC; }
 
-static void finish_group(const struct sap_group *g, double (*out)[SAP_SUMS])
+static void finish_group(const struct sap_group *g, double *out)
 {
     for (int q = 0; q < SUMS; q++) {
         const struct sap_sum_lanes *s = &g->sum[q];
@@ -176,14 +203,14 @@ static void finish_group(const struct sap_group *g, double (*out)[SAP_SUMS])
             const D sum = sap_total(d_load(s->unit + h), limb, d_load(s->special + h));
             d_store(total + h, d_mul(sum, d_set1(scale_of(q))));
         }
-        for (int lane = 0; lane < g->n; lane++) out[lane][q] = total[lane];
+        for (int lane = 0; lane < g->n; lane++) out[lane * SUMS + q] = total[lane];
     }
 }
 
 static void finish_single(const struct sap_single *s, double *out)
 {
-    _Alignas(64) double total[SAP_SUMS_PADDED];
-    for (int h = 0; h < SAP_SUMS_PADDED; h += D_LANES) {
+    _Alignas(64) double total[PADDED];
+    for (int h = 0; h < PADDED; h += D_LANES) {
         D limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
         d_store(total + h, sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
@@ -235,7 +262,8 @@ static struct sap_near near_single(const struct sap_single *s)
 
 #define SAP_SCALES                                                                                                     \
     {                                                                                                                  \
-        -SAP_SCALE_POT, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC       \
+        -SAP_SCALE_POT, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC,      \
+            SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC                   \
     }
 
 /* The table of this path and precision. */

@@ -16,14 +16,18 @@
     extern const struct sap_kernel sap_kernel_sp_##isa, sap_kernel_ds_##isa, sap_kernel_dp_##isa;                      \
     extern const struct sap_kernel sap_kernel2_sp_##isa, sap_kernel2_ds_##isa, sap_kernel2_dp_##isa,                   \
         sap_kernel2_fast_##isa;                                                                                        \
+    extern const struct sap_kernel sap_kernel6_ds_##isa, sap_kernel6_dp_##isa, sap_kernel8_ds_##isa,                   \
+        sap_kernel8_dp_##isa;                                                                                          \
     static const struct sap_kernel *const table_##isa[] = {                                                            \
         [SAPPORO_SP] = &sap_kernel_sp_##isa,           [SAPPORO_DS] = &sap_kernel_ds_##isa,                            \
         [SAPPORO_DP] = &sap_kernel_dp_##isa,           [ORDER2] = &sap_kernel2_fast_##isa,                             \
         [ORDER2 + SAPPORO_SP] = &sap_kernel2_sp_##isa, [ORDER2 + SAPPORO_DS] = &sap_kernel2_ds_##isa,                  \
-        [ORDER2 + SAPPORO_DP] = &sap_kernel2_dp_##isa};
+        [ORDER2 + SAPPORO_DP] = &sap_kernel2_dp_##isa, [ORDER6 + SAPPORO_DS] = &sap_kernel6_ds_##isa,                  \
+        [ORDER6 + SAPPORO_DP] = &sap_kernel6_dp_##isa, [ORDER8 + SAPPORO_DS] = &sap_kernel8_ds_##isa,                  \
+        [ORDER8 + SAPPORO_DP] = &sap_kernel8_dp_##isa};
 
-/* Kernels of order 2 come behind those of order 4, the first of them that with fast roots. */
-enum { ORDER2 = SAPPORO_DP + 1 };
+/* Kernels of order 2 come behind those of order 4, the first of them that with fast roots; 6 and 8 have no sp. */
+enum { ORDER2 = SAPPORO_DP + 1, ORDER6 = 2 * ORDER2, ORDER8 = 3 * ORDER2 };
 
 /* One table a path that was compiled. */
 TABLE(scalar)
@@ -145,7 +149,8 @@ enum sap_isa sap_isa_best(void)
 const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precision, int fast)
 {
     if (!sap_isa_usable(isa)) return NULL;
-    if (order != 2) return paths[isa].kernels[precision];
+    if (order == 4) return paths[isa].kernels[precision];
+    if (order > 4) return paths[isa].kernels[(order == 6 ? ORDER6 : ORDER8) + precision];
     return paths[isa].kernels[fast && precision == SAPPORO_SP ? ORDER2 : ORDER2 + precision];
 }
 

@@ -20,8 +20,8 @@ int sap_isa_usable(enum sap_isa isa);
 enum sap_isa sap_isa_best(void);
 
 /*
- * The kernel of a path; NULL if it is not usable.  order is 2 or 4, precision a sapporo_precision (not DEFAULT); fast
- * roots are for order 2 in sp alone.
+ * The kernel of a path; NULL if it is not usable, or if there is none: orders 6 and 8 have no sp.  order is 2, 4, 6 or
+ * 8, precision a sapporo_precision (not DEFAULT); fast roots are for order 2 in sp alone.
  */
 const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precision, int fast);
 

@@ -16,18 +16,19 @@
 
 enum {
     SAP_GROUP_MAX = 32,                      /* most i-particles of a group */
-    SAP_SUMS = 7,                            /* pot, acc[3], jerk[3]: SAP_SUMS4, the most of any order */
-    SAP_SUMS_PADDED = 8,                     /* in whole vectors of any path */
+    SAP_SUMS = 13,                           /* pot, acc[3], ... crackle[3]: SAP_SUMS8, the most of any order */
+    SAP_SUMS_PADDED = 16,                    /* in whole vectors of any path */
     SAP_SORT_MAX = 256,                      /* entries that a kernel sorts faster than qsort */
-    SAP_TERMS = 4,                           /* highest derivative used by the predictor */
+    SAP_TERMS = 4,                           /* highest derivative used by the predictor of order 4 */
+    SAP_TERMS_MOST = 7,                      /* and of any order: 5 of order 6, 7 of order 8 */
     SAP_BLOCK = 16,                          /* elements of a packet among which the nearest is told */
     SAP_BLOCKS = SAP_CPU_PACKET / SAP_BLOCK, /* blocks of a packet */
-    SAP_IWORDS = 10                          /* words of an i-particle at most: x, v, low parts, eps2 */
+    SAP_IWORDS = 16                          /* words of an i-particle at most: x, v, a, jerk, low parts, eps2 */
 };
 
 /* The columns of 2,048 consecutive addresses.  derivative[k][(a / 16) * 48 + axis * 16 + a % 16]; NULL: zero. */
 struct sap_columns {
-    const double *derivative[SAP_TERMS + 1];
+    const double *derivative[SAP_TERMS_MOST + 1];
     const double *mass, *time;
     const int32_t *index;
     const double *eps2; /* squared softening; NULL: none */
@@ -133,12 +134,13 @@ struct sap_few_args {
 /* i-particles as the caller gave them. */
 struct sap_i {
     const double (*x)[3], (*v)[3];
-    const int32_t *index; /* NULL: no index */
-    const double *eps2;   /* common and own together; NULL: all is common */
+    const int32_t *index;             /* NULL: no index */
+    const double *eps2;               /* common and own together; NULL: all is common */
+    const double (*a)[3], (*jerk)[3]; /* from order 6, and of order 8 */
 };
 
 struct sap_kernel {
-    int sums;          /* pot, acc and, from order 4 on, jerk */
+    int sums;          /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
     int group;         /* i-particles that many_i takes at a time */
     size_t tile_bytes; /* of 2,048 predicted j in packet order */
     size_t soft_bytes; /* that follow where the tile has softening of its own */
@@ -158,8 +160,8 @@ struct sap_kernel {
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
     void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
 
-    /* Totals in true scale and sign: out[lane][SAP_SUMS]. */
-    void (*finish_group)(const struct sap_group *group, double (*out)[SAP_SUMS]);
+    /* Totals in true scale and sign: `sums` of them for each lane, side by side. */
+    void (*finish_group)(const struct sap_group *group, double *out);
     void (*finish_single)(const struct sap_single *single, double *out);
 
     /* What is known of the nearest neighbour of a lane, or of one i-particle over all packets. */

@@ -31,10 +31,10 @@ static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int cou
 /* Packet sums are added in order in double, as many_packet does, and deposited. */
 static void close_superpacket(struct sap_single *s, int packets)
 {
-    _Alignas(64) double total[SAP_SUMS_PADDED] = {0};
+    _Alignas(64) double total[PADDED] = {0};
     for (int l = 0; l < packets; l++)
         for (int q = 0; q < SUMS; q++) total[q] += (double)((const W *)s->packet[q])[l];
-    for (int h = 0; h < SAP_SUMS_PADDED; h += D_LANES) {
+    for (int h = 0; h < PADDED; h += D_LANES) {
         D unit = d_load(s->unit + h), special = d_load(s->special + h), limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
         sap_deposit(&unit, limb, &special, d_load(total + h));

@@ -74,10 +74,16 @@ SAP_INLINE void pair_sums(const struct j_words *j, const struct i_words *i, V u,
 #if SAP_ORDER == 2
     sap_pair2(sum, d[0], d[1], d[2], j->word[JM], u);
 #else
-    V dv[3];
+    V dv[3 * HIGHER];
     UNROLL
-    for (int k = 0; k < 3; k++) dv[k] = v_sub(j->word[JV + k], i->word[IV + k]);
+    for (int k = 0; k < 3 * HIGHER; k++) dv[k] = v_sub(j->word[JV + k], i->word[IV + k]);
+#if SAP_ORDER == 4
     sap_pair4(sum, d[0], d[1], d[2], dv[0], dv[1], dv[2], j->word[JM], u);
+#elif SAP_ORDER == 6
+    sap_pair6(sum, d, dv, dv + 3, j->word[JM], u);
+#else
+    sap_pair8(sum, d, dv, dv + 3, dv + 6, j->word[JM], u);
+#endif
 #endif
 }
 

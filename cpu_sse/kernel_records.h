@@ -39,22 +39,41 @@ SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
         memset(to, 0, LANES * sizeof *to);
 }
 
-/* Lanes d D_LANES ... of 16 consecutive addresses, along one axis, at `time`.  Order 2 predicts nothing. */
+/*
+ * Lanes d D_LANES ... of 16 consecutive addresses, along one axis, at `time`: to[0] is x, and so on up to to[HIGHER].
+ * Order 2 predicts nothing.
+ */
 SAP_INLINE void predict_lanes(const struct sap_columns *c, const int terms, double time, ptrdiff_t block, int axis,
-                              int d, D *x, D *v)
+                              int d, D *to)
 {
     const ptrdiff_t at = (block * 3 + axis) * LANES + d * D_LANES;
 #if SAP_ORDER == 2
     (void)terms;
     (void)time;
-    *x = *v = d_load(c->derivative[0] + at);
+    to[0] = d_load(c->derivative[0] + at);
 #else
     const D dt = d_sub(d_set1(time), d_load(c->time + block * LANES + d * D_LANES));
-    D series[SAP_TERMS + 1];
+    D series[SAP_TERMS_MOST + 1] = {d_set1(0.0)};
+    UNROLL
     for (int k = 0; k <= terms; k++) series[k] = d_load(c->derivative[k] + at);
-    sap_predict(terms, series, dt, x, v);
+#if SAP_ORDER == 4
+    sap_predict(terms, series, dt, &to[0], &to[1]);
+#else
+    sap_predict_full(terms, HIGHER + 1, series, dt, to);
+#endif
 #endif
 }
+
+#if !defined(SAP_KERNEL_DP)
+/* Derivative k, in halves, as one vector. */
+SAP_INLINE F narrow_halves(D (*p)[HIGHER + 1], int k)
+{
+    D word[V_HALVES];
+    UNROLL
+    for (int h = 0; h < V_HALVES; h++) word[h] = p[h][k];
+    return f_from_d(word);
+}
+#endif
 
 /* Predicts 16 consecutive addresses: out[word][lane], all words but index and softening. */
 SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
@@ -64,21 +83,21 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
     for (int axis = 0; axis < 3; axis++) {
         UNROLL
         for (int f = 0; f < VECTORS; f++) {
-            D x[V_HALVES], v[V_HALVES];
+            D p[V_HALVES][HIGHER + 1];
             UNROLL
-            for (int h = 0; h < V_HALVES; h++)
-                predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, &x[h], &v[h]);
+            for (int h = 0; h < V_HALVES; h++) predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, p[h]);
 #if defined(SAP_KERNEL_DP)
-            far = d_max(far, d_mul(x[0], x[0]));
-            d_store(&out[JX + axis][f * V_LANES], x[0]);
-            if (VELOCITY) d_store(&out[JV + axis][f * V_LANES], v[0]);
+            far = d_max(far, d_mul(p[0][0], p[0][0]));
+            UNROLL
+            for (int k = 0; k <= HIGHER; k++) d_store(&out[JX + 3 * k + axis][f * V_LANES], p[0][k]);
 #else
-            const F high = f_from_d(x);
+            const F high = narrow_halves(p, 0);
             f_store(&out[JX + axis][f * V_LANES], high);
-            if (VELOCITY) f_store(&out[JV + axis][f * V_LANES], f_from_d(v));
+            UNROLL
+            for (int k = 1; k <= HIGHER; k++) f_store(&out[JX + 3 * k + axis][f * V_LANES], narrow_halves(p, k));
 #if defined(SAP_KERNEL_DS)
             D low[V_HALVES];
-            for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(x[h], d_from_f(high, h));
+            for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(p[h][0], d_from_f(high, h));
             f_store(&out[JLOW + axis][f * V_LANES], f_from_d(low));
 #endif
 #endif
@@ -91,6 +110,8 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
 /* Returns F(terms, A, B, C, D) with a number of terms that the compiler sees as a constant. */
 #if SAP_ORDER == 2
 #define WITH_TERMS(terms, F, A, B, C, D) return F(0 * (terms), A, B, C, D);
+#elif SAP_ORDER > 4
+#define WITH_TERMS(terms, F, A, B, C, D) return F(FULL_TERMS + 0 * (terms), A, B, C, D);
 #else
 #define WITH_TERMS(terms, F, A, B, C, D)                                                                               \
     switch (terms) {                                                                                                   \
@@ -154,7 +175,9 @@ static void split_i(const struct sap_i *i, int k, W *words)
         const W high = (W)i->x[k][axis];
         words[IX + axis] = high;
         if (LOW) words[(ILOW + axis) % SAP_IWORDS] = (W)(i->x[k][axis] - (double)high);
-        if (VELOCITY) words[IV + axis] = (W)i->v[k][axis];
+        if (HIGHER >= 1) words[IV + axis] = (W)i->v[k][axis];
+        if (HIGHER >= 2) words[IV + 3 + axis] = (W)i->a[k][axis];
+        if (HIGHER >= 3) words[IV + 6 + axis] = (W)i->jerk[k][axis];
     }
     words[IE] = i->eps2 ? (W)i->eps2[k] : 0;
 }
@@ -195,7 +218,7 @@ static void start_single(struct sap_single *s, const struct sap_i *i, int from)
     split_i(i, from, words);
     memcpy(s->words, words, sizeof words);
     s->index = i->index ? i->index[from] : 0;
-    for (int q = 0; q < SAP_SUMS_PADDED; q++) s->unit[q] = SAP_UNIT_MIN, s->special[q] = 0.0;
+    for (int q = 0; q < PADDED; q++) s->unit[q] = SAP_UNIT_MIN, s->special[q] = 0.0;
     memset(s->limb, 0, sizeof s->limb);
     for (int v = 0; v < VECTORS; v++) {
         v_store((W *)s->near.best + v * V_LANES, v_set1(W_HUGE));

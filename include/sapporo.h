@@ -14,7 +14,10 @@
  * the stored derivatives (Makino & Aarseth 1992, PASJ 44, 141, eqs. 1 and 2,
  * with the acceleration's second derivative as a further term).  i-particles
  * are taken as given.  Contexts of order 2 give acceleration and potential from
- * positions and masses alone.
+ * positions and masses alone; those of order 6 give the second derivative of
+ * the acceleration (snap) too, those of order 8 the third (crackle), from the
+ * accelerations and jerks of both particles: Nitadori & Makino 2008, New
+ * Astronomy 13, 498.  All are full derivatives, without factors.
  *
  * Errors: functions return a sapporo_status; negative values are errors, the
  * library never ends the process.  After an error the outputs of the call are
@@ -92,8 +95,9 @@ typedef enum sapporo_backend {
 } sapporo_backend;
 
 typedef enum sapporo_precision {
-    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds */
-    SAPPORO_SP = 1,                /* positions and pair terms in single precision, sums as good as double */
+    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds; dp in orders 6 and 8 */
+    SAPPORO_SP = 1,                /* positions and pair terms in single precision, sums as good as double; not of
+                                      orders 6 and 8 */
     SAPPORO_DS = 2,                /* positions differenced to 2^-47, pair terms single, sums as good as double */
     SAPPORO_DP = 3                 /* double precision throughout */
 } sapporo_precision;
@@ -129,7 +133,7 @@ typedef struct sapporo sapporo; /* a context: its particles, time and forces und
 /* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
 typedef struct sapporo_options {
     size_t size;                 /* sizeof(sapporo_options) */
-    int order;                   /* of the integrator served: 4 (default), or 2: acceleration and potential only */
+    int order;                   /* of the integrator served: 4 (default), 6, 8, or 2: acceleration, potential only */
     sapporo_precision precision; /* before SAPPORO_PRECISION */
     sapporo_backend backend;     /* before SAPPORO_BACKEND */
     const int *devices;          /* ndevices device numbers of the backend; copied */
@@ -180,7 +184,8 @@ typedef struct sapporo_column {
 enum { SAPPORO_DERIVATIVES = 7 }; /* x, v, acceleration, jerk, snap, crackle, pop */
 
 /*
- * One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap.  Order 2 uses x, mass, eps2 and
+ * One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap, order 6 to crackle, order 8 all
+ * and the one after.  Order 2 uses x, mass, eps2 and
  * index, does not look at the rest and reads it back as 0: nothing is predicted, and the context's time plays no part.
  */
 typedef struct sapporo_particle {
@@ -189,6 +194,7 @@ typedef struct sapporo_particle {
     double time;                               /* time of the derivatives */
     int index;                                 /* the caller's label; any value */
     double eps2;                               /* squared softening as a source, >= 0, added to that of i; 0: none */
+    double seventh[3]; /* order 8 alone: the derivative after pop.  Other orders neither read nor write it. */
 } sapporo_particle;
 
 /* Columns of j-particles.  Absent columns are 0, but x must be there; an absent index is the address. */
@@ -199,6 +205,7 @@ typedef struct sapporo_particles {
     sapporo_column time;                            /* double */
     sapporo_column index;                           /* int */
     sapporo_column eps2;                            /* double */
+    sapporo_column seventh;                         /* double[3]: the derivative after pop */
 } sapporo_particles;
 
 /*
@@ -211,7 +218,8 @@ SAPPORO_API int sapporo_set_particle(sapporo *context, int address, const sappor
 SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles);
 
 /*
- * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time.
+ * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time: x and v, of
+ * order 6 the acceleration too, of order 8 the jerk too; what is not predicted is as given.
  * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1.
  */
 SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle);
@@ -247,6 +255,8 @@ typedef struct sapporo_request {
     double eps2;           /* square of the Plummer softening length, >= 0 */
     unsigned want;         /* sapporo_want: what will surely be asked for.  Only a hint: all can be asked for later. */
     sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
+    sapporo_column a;      /* double[3]: its acceleration, for orders 6 and 8; absent: 0 */
+    sapporo_column jerk;   /* double[3]: its jerk, for order 8; absent: 0 */
 } sapporo_request;
 
 /* Where results go; NULL members are not wanted.  ni rows each, overwritten. */
@@ -255,8 +265,10 @@ typedef struct sapporo_result {
     double (*acc)[3];
     double (*jerk)[3]; /* not of order 2: SAPPORO_ERR_UNSUPPORTED */
     double *pot;
-    int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
-    double *nearest_r2; /* its squared distance; none: +infinity */
+    int *nearest;         /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
+    double *nearest_r2;   /* its squared distance; none: +infinity */
+    double (*snap)[3];    /* orders 6 and 8; of others SAPPORO_ERR_UNSUPPORTED */
+    double (*crackle)[3]; /* order 8; of others SAPPORO_ERR_UNSUPPORTED */
 } sapporo_result;
 
 /*

@@ -13,6 +13,9 @@
 /* Predicts the particle at an address that holds one: x[3], v[3]; v may be NULL. */
 void sap_canonical_predict(const struct sap_jstore *store, int address, double time, double *x, double *v);
 
+/* The same where the store keeps full derivatives: x, v and so on, n of them. */
+void sap_canonical_predict_full(const struct sap_jstore *store, int address, double time, int n, double (*to)[3]);
+
 /* Squared distance of the predicted particle from x. */
 double sap_canonical_r2(const struct sap_jstore *store, int address, double time, const double *x);
 

@@ -104,6 +104,7 @@ static int open_parts(sapporo *c, const sapporo_options *options)
     int status = sap_settings_read(&c->settings, options, &c->notes);
     if (!status) status = choose_engine(c);
     if (status) return status;
+    c->host.full = c->settings.order == 6 ? 6 : c->settings.order == 8 ? SAP_DERIVATIVES_MOST : 0;
     status = c->engine->store->create(c->devices, &c->host, &c->store);
     if (status) return sap_engine_failed(c, status, "cannot make room for particles");
     note_engine(c);
@@ -155,6 +156,7 @@ static void free_parts(sapporo *c)
     if (c->multi) sap_engine_cpu.close(c->multi);
     sap_jstore_free(&c->host);
     free(c->staged);
+    free(c->staged_rest);
 }
 
 /*
@@ -310,7 +312,7 @@ size_t sapporo_memory_needed(const sapporo *c, int nj, size_t *device_bytes)
     if (device_bytes) *device_bytes = 0;
     if (!c || nj <= 0) return 0;
     const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
-    size_t bytes = segments * sap_jstore_segment_bytes(SAP_DERIVATIVES - 1);
+    size_t bytes = segments * sap_jstore_segment_bytes((c->host.full ? c->host.full : SAP_DERIVATIVES) - 1);
     lock(c);
     if (c->open) bytes += c->engine->store->memory(c->devices, nj, device_bytes);
     unlock(c);

@@ -24,7 +24,8 @@ struct sapporo {
     struct sap_store *store;
     struct sap_jstore host;
     double time;
-    struct sap_staged *staged; /* in order of arrival */
+    struct sap_staged *staged;                      /* in order of arrival */
+    double (*staged_rest)[SAP_DERIVATIVES_REST][3]; /* their further derivatives; NULL: the order has none */
     int nstaged, staged_room;
     int sends;          /* the engine takes particles as they are staged */
     int next_address;   /* that a client which sends in order sends next */
@@ -41,11 +42,12 @@ struct sapporo_job {
     sapporo_job *previous, *next;
     int ni, room;
     struct sap_force *force;
-    double (*x)[3], (*v)[3]; /* [room], like all below */
+    double (*x)[3], (*v)[3];    /* [room], like all below */
+    double (*a)[3], (*jerk)[3]; /* NULL: the order does not use them */
     int32_t *index;
     double *h2;
     double *eps2_i;     /* common and own together; NULL unless needed */
-    int velocities;     /* this is no force of order 2: v and jerk have a meaning */
+    int vectors;        /* as many of x, v, a, jerk have a meaning, and of acc, jerk, snap, crackle: half the order */
     unsigned char *bad; /* i-particles that are not finite */
     int nbad;
     unsigned useful; /* sap_extra that can be asked for: no lists without a radius */

@@ -47,13 +47,14 @@ struct sap_force {
     int failed;          /* status of a failure after `begin` that left no results */
     int coincident;      /* an i-particle that met another particle at zero distance, or -1 */
     int room;            /* rows that the arrays below can hold */
-    double (*sum)[SAP_SUMS];
+    int sums;            /* of a row */
+    double *sum;         /* [room][sums] */
     int32_t *nearest;
     double *nearest_r2;
     struct sap_list *list;
     int32_t **chunk; /* memory of the lists */
     int chunks, chunk_room;
-    struct sap_accum (*accum)[SAP_SUMS]; /* NULL unless asked for */
+    struct sap_accum *accum; /* [room][sums]; NULL unless asked for */
 };
 
 /* Columns of a tile; NULL if nobody is there. */

@@ -60,7 +60,7 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->force = f;
     p->kernel = store->devices->kernel;
     p->extra = extra;
-    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i};
+    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i, r->a, r->jerk};
     plan_softening(&p->variant, store, r);
     p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
@@ -269,7 +269,8 @@ static int reserve_extra(struct sap_force *f, unsigned extra)
         if (!f->nearest || !f->nearest_r2) return SAPPORO_ERR_MEMORY;
     }
     if (extra & SAP_EXTRA_LISTS && !f->list && !(f->list = malloc(n * sizeof *f->list))) return SAPPORO_ERR_MEMORY;
-    if (extra & SAP_EXTRA_ACCUM && !f->accum && !(f->accum = malloc(n * sizeof *f->accum))) return SAPPORO_ERR_MEMORY;
+    if (extra & SAP_EXTRA_ACCUM && !f->accum && !(f->accum = malloc(n * (size_t)f->sums * sizeof *f->accum)))
+        return SAPPORO_ERR_MEMORY;
     return SAPPORO_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "cpu_engine.h"
 #include "finite.h"
 #include "fpenv.h"
+#include "physics/interaction.h"
 #include "structs.h"
 #include "threads.h"
 
@@ -126,7 +127,7 @@ static int load_targets(struct worker *w, const sapporo_list *l, struct sap_vari
     return bad;
 }
 
-static void write_rows(const sapporo_list *l, const sapporo_result *r, int from, int n, double (*sum)[SAP_SUMS])
+static void write_rows(const sapporo_list *l, const sapporo_result *r, int from, int n, double (*sum)[SAP_SUMS2])
 {
     for (int i = from; i < from + n; i++) {
         double x[3];
@@ -149,9 +150,9 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
     for (int t = 0; t < tiles; t++) v.wide |= load_tile(w, l, t, &most_j);
     v.soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
     v.wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
-    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL};
+    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL};
     for (int from = 0; from < l->ni; from += size) {
-        double sum[SAP_GROUP_MAX][SAP_SUMS];
+        double sum[SAP_GROUP_MAX][SAP_SUMS2];
         w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size);
         for (int t = 0; t < tiles; t++) {
             const struct sap_many_args args = {.records = w->records + (size_t)t * w->tile_bytes,
@@ -161,7 +162,7 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
                                                .variant = v};
             w->kernel->many_i(&args, &w->group);
         }
-        w->kernel->finish_group(&w->group, sum);
+        w->kernel->finish_group(&w->group, sum[0]);
         write_rows(l, r, from, w->group.n, sum);
     }
     return bad ? SAPPORO_PARTIAL : SAPPORO_OK;

@@ -13,7 +13,7 @@ const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int til
     const int t = tile % SAP_SEGMENT_TILES;
     if (!s || !s->ready[t]) return NULL;
     const ptrdiff_t at = (ptrdiff_t)t * TILE;
-    for (int k = 0; k < SAP_DERIVATIVES; k++) c->derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
+    for (int k = 0; k <= SAP_TERMS_MOST; k++) c->derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
     c->mass = s->mass + at;
     c->time = s->time + at;
     c->index = s->index + at;

@@ -40,8 +40,9 @@ struct row {
 static void store_row(const struct sap_plan *p, int i, const struct row *row)
 {
     struct sap_force *f = p->force;
-    for (int q = 0; q < p->kernel->sums; q++) f->sum[i][q] = sap_accum_round(&row->sum[q]) * p->kernel->scale[q];
-    if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum[i], row->sum, sizeof row->sum);
+    const ptrdiff_t at = (ptrdiff_t)i * f->sums;
+    for (int q = 0; q < f->sums; q++) f->sum[at + q] = sap_accum_round(&row->sum[q]) * p->kernel->scale[q];
+    if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum + at, row->sum, (size_t)f->sums * sizeof *row->sum);
 }
 
 /* Rows of a group out of the states of all its ranges. */
@@ -178,7 +179,7 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
     struct sap_near near[SAP_GROUP_MAX];
     int ok = 1;
     if (p->ranges == 1 && !(p->extra & SAP_EXTRA_ACCUM)) {
-        p->kernel->finish_group(g[0], p->force->sum + from);
+        p->kernel->finish_group(g[0], p->force->sum + (ptrdiff_t)from * p->kernel->sums);
         if (p->variant.near & SAP_NEAREST)
             for (int lane = 0; lane < n; lane++) near[lane] = p->kernel->near_group(g[0], lane);
     } else {

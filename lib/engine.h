@@ -56,6 +56,8 @@ struct sap_force_request {
     double time;             /* to which j-particles are predicted; 0 in order 2, which does not predict */
     const double (*x)[3];    /* [ni] */
     const double (*v)[3];    /* [ni] */
+    const double (*a)[3];    /* [ni] of orders 6 and 8, else NULL */
+    const double (*jerk)[3]; /* [ni] of order 8, else NULL */
     const int32_t *index;    /* [ni], or NULL */
     const double *h2;        /* [ni] squared radii >= 0, or NULL: no lists */
     double eps2;             /* squared softening, common */
@@ -67,11 +69,12 @@ struct sap_force_request {
 
 /* Results, in arrays of the engine: valid until the force is begun anew or dropped.  NULL: not computed. */
 struct sap_force_output {
-    int rows;                           /* [ni] below means these: rows that are complete */
-    const double *sum;                  /* pot, acc[3], jerk[3] in true scale and sign: number q of row i is */
-    ptrdiff_t sum_row, sum_column;      /* sum[i * sum_row + q * sum_column] */
-    const struct sap_accum (*accum)[7]; /* [ni] the same as accumulators: round, then multiply by accum_scale */
-    double accum_scale[7];
+    int rows;                      /* [ni] below means these: rows that are complete */
+    const double *sum;             /* pot, acc[3], jerk[3], ... as the order has, in true scale and sign: number q of */
+    ptrdiff_t sum_row, sum_column; /* row i is sum[i * sum_row + q * sum_column] */
+    const struct sap_accum *accum; /* the same as accumulators: round that at i * accum_row + q, multiply by scale q */
+    ptrdiff_t accum_row;
+    double accum_scale[13];
     const int32_t *nearest;   /* [ni] index of the nearest, -1: none */
     const double *nearest_r2; /* [ni] its squared distance, infinity: none */
     int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */

@@ -35,8 +35,8 @@ static int describe(int number, sapporo_device *device)
 static int engine_open(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room)
 {
     *devices = NULL;
-    if (settings->order != 4 && settings->order != 2) {
-        (void)snprintf(why, room, "order %d is not in this version of the CPU engine (2 and 4 are)", settings->order);
+    if (settings->order > 4 && settings->precision == SAPPORO_SP) {
+        (void)snprintf(why, room, "order %d has no precision sp: use dp or ds", settings->order);
         return SAPPORO_ERR_UNSUPPORTED;
     }
     int isa = (int)sap_isa_best();
@@ -128,7 +128,7 @@ static int reserve(struct sap_force *f, int ni)
     free(f->accum);
     f->nearest = NULL, f->nearest_r2 = NULL, f->list = NULL, f->accum = NULL;
     f->room = 0;
-    f->sum = malloc((size_t)ni * sizeof *f->sum);
+    f->sum = malloc((size_t)ni * (size_t)f->sums * sizeof *f->sum);
     if (!f->sum) return SAPPORO_ERR_MEMORY;
     f->room = ni;
     return SAPPORO_OK;
@@ -145,6 +145,7 @@ static int begin(struct sap_store *store, const struct sap_force_request *reques
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
     f->scale = store->devices->kernel->scale;
+    f->sums = store->devices->kernel->sums;
     f->coincident = -1;
     f->failed = SAPPORO_OK;
     const int status = reserve(f, request->ni);
@@ -174,10 +175,10 @@ static int end(struct sap_force *f, int from, struct sap_force_output *out)
     if (f->failed) return f->failed;
     out->rows = f->request.ni;
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
-    out->sum = (const double *)f->sum; /* NULL without rows */
-    out->sum_row = SAP_SUMS;
+    out->sum = f->sum; /* NULL without rows */
+    out->sum_row = out->accum_row = f->sums;
     out->sum_column = 1;
-    out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SAP_SUMS])f->accum : NULL;
+    out->accum = f->have & SAP_EXTRA_ACCUM ? f->accum : NULL;
     memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
     out->nearest = near ? f->nearest : NULL;
     out->nearest_r2 = near ? f->nearest_r2 : NULL;

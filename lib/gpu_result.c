@@ -154,8 +154,9 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
     out->sum = f->accumulate ? &f->sum[0][0] : f->part[0].out.host;
     out->sum_row = f->accumulate ? SUMS : 1;
     out->sum_column = f->accumulate ? 1 : f->request.ni;
-    out->accum = f->have & SAP_EXTRA_ACCUM ? (const struct sap_accum(*)[SUMS])f->accum : NULL;
-    memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
+    out->accum = f->have & SAP_EXTRA_ACCUM ? &f->accum[0][0] : NULL;
+    out->accum_row = SUMS;
+    memcpy(out->accum_scale, f->scale, sizeof f->scale);
     out->nearest = near ? f->nearest : NULL;
     out->nearest_r2 = near ? f->nearest_r2 : NULL;
     out->coincident = f->complete ? f->coincident : -1;

@@ -47,10 +47,14 @@ static int any_carry(const double *x, size_t n, uint64_t add)
 
 static void judge_row(sapporo_job *j, int i, struct sap_rows_found *found)
 {
-    if (any_carry(j->x[i], 3, if_not_finite) || any_carry(j->v[i], 3, if_not_finite)) {
+    double(*const rest[])[3] = {j->v, j->a, j->jerk};
+    int bad = any_carry(j->x[i], 3, if_not_finite);
+    for (int k = 0; k < 3 && k + 1 < j->vectors; k++) bad |= any_carry(rest[k][i], 3, if_not_finite);
+    if (bad) {
         j->bad[i] = 1;
         found->bad++;
-        for (int k = 0; k < 3; k++) j->x[i][k] = SAP_EMPTY_X / 2, j->v[i][k] = 0;
+        for (int axis = 0; axis < 3; axis++) j->x[i][axis] = SAP_EMPTY_X / 2;
+        for (int k = 0; k < 3 && k + 1 < j->vectors; k++) memset(rest[k][i], 0, sizeof rest[k][i]);
         return;
     }
     if (!any_carry(j->x[i], 3, if_wide)) return;
@@ -71,16 +75,20 @@ static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
 static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int n, struct sap_rows_found *found)
 {
     copy_column((char *)j->x, &r->x, first, n, sizeof j->x[0]);
-    if (j->velocities) copy_column((char *)j->v, &r->v, first, n, sizeof j->v[0]);
+    double(*const rest[])[3] = {j->v, j->a, j->jerk};
+    const sapporo_column *const from[] = {&r->v, &r->a, &r->jerk};
+    int strange = 0;
+    for (int k = 0; k < 3 && k + 1 < j->vectors; k++) {
+        copy_column((char *)rest[k], from[k], first, n, sizeof rest[k][0]);
+        strange |= any_carry(rest[k][first], 3 * (size_t)n, if_not_finite);
+    }
     copy_column((char *)j->index, &r->index, first, n, sizeof j->index[0]);
     memset(j->bad + first, 0, (size_t)n);
     if (r->h2.base) {
         copy_column((char *)j->h2, &r->h2, first, n, sizeof j->h2[0]);
         judge_h2(j->h2 + first, n, found);
     }
-    if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) &&
-        !(j->velocities && any_carry(j->v[first], 3 * (size_t)n, if_not_finite)))
-        return;
+    if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !strange) return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }
 
@@ -131,6 +139,8 @@ static void write_bad_row(const sapporo_result *r, int i)
     for (int k = 0; k < 3; k++) {
         if (r->acc) r->acc[i][k] = NAN;
         if (r->jerk) r->jerk[i][k] = NAN;
+        if (r->snap) r->snap[i][k] = NAN;
+        if (r->crackle) r->crackle[i][k] = NAN;
     }
     if (r->pot) r->pot[i] = NAN;
     if (r->nearest) r->nearest[i] = -1;
@@ -195,8 +205,9 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     const ptrdiff_t row = out->sum_row, column = out->sum_column;
     const double *const from = out->sum + first * row;
     pair carry = write_pot(r->pot ? r->pot + first : NULL, from, row, n);
-    for (int q = 0; q < (j->velocities ? 2 : 1); q++) { /* acc, jerk */
-        double(*const to)[3] = q == 0 ? r->acc : r->jerk;
+    double(*const rows[])[3] = {r->acc, r->jerk, r->snap, r->crackle};
+    for (int q = 0; q < j->vectors; q++) {
+        double(*const to)[3] = rows[q];
         const double *const three = from + (1 + 3 * q) * column;
         carry |= to && row == 1 ? write_columns(to + first, three, column, n)
                                 : write_three(to ? to + first : NULL, three, row, column, n);
@@ -212,7 +223,7 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
 static int first_not_finite(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
 {
     for (int i = from; i < to; i++)
-        for (int q = 0; q < (j->velocities ? 7 : 4) && !j->bad[i]; q++)
+        for (int q = 0; q < 1 + 3 * j->vectors && !j->bad[i]; q++)
             if (any_carry(&out->sum[i * out->sum_row + q * out->sum_column], 1, if_not_finite)) return i;
     return -1;
 }

@@ -23,6 +23,8 @@ static void free_job(sapporo *c, sapporo_job *j)
     if (j->force) c->engine->force->drop(j->force);
     free(j->x);
     free(j->v);
+    free(j->a);
+    free(j->jerk);
     free(j->index);
     free(j->h2);
     free(j->eps2_i);
@@ -51,17 +53,22 @@ static int reserve(sapporo_job *j, int ni)
     if (j->room > 0 && ni <= j->room) return 0;
     free(j->x);
     free(j->v);
+    free(j->a);
+    free(j->jerk);
     free(j->index);
     free(j->h2);
     free(j->eps2_i);
     free(j->bad);
     j->eps2_i = NULL;
+    j->a = j->vectors > 2 ? malloc(n * sizeof *j->a) : NULL;
+    j->jerk = j->vectors > 3 ? malloc(n * sizeof *j->jerk) : NULL;
     j->x = malloc(n * sizeof *j->x);
     j->v = calloc(n, sizeof *j->v); /* order 2 never writes them */
     j->index = malloc(n * sizeof *j->index);
     j->h2 = malloc(n * sizeof *j->h2);
     j->bad = malloc(n);
-    j->room = j->x && j->v && j->index && j->h2 && j->bad ? (int)n : 0;
+    const int all = (j->a || j->vectors <= 2) && (j->jerk || j->vectors <= 3);
+    j->room = all && j->x && j->v && j->index && j->h2 && j->bad ? (int)n : 0;
     return j->room ? 0 : -1;
 }
 
@@ -81,7 +88,7 @@ static sapporo_job *new_job(sapporo *c, int ni)
     if (c->jobs) c->jobs->previous = j;
     c->jobs = j;
     j->ni = ni;
-    j->velocities = c->settings.order != 2;
+    j->vectors = c->settings.order / 2;
     j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
     return j;
 }
@@ -209,6 +216,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
                                               .time = time_of(c),
                                               .x = (const double(*)[3])j->x,
                                               .v = (const double(*)[3])j->v,
+                                              .a = (const double(*)[3])j->a,
+                                              .jerk = (const double(*)[3])j->jerk,
                                               .index = j->index,
                                               .h2 = j->h2,
                                               .eps2 = r->eps2,
@@ -356,8 +365,12 @@ int sapporo_force_end(sapporo_job *j, int ni, const sapporo_result *result)
     int status;
     if (ni < 0 || ni > j->ni) {
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
-    } else if (r.jerk && !j->velocities) {
-        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order 2 have no jerk");
+    } else if ((r.jerk && j->vectors < 2) || (r.snap && j->vectors < 3) || (r.crackle && j->vectors < 4)) {
+        status =
+            sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,
+                     r.jerk && j->vectors < 2 ? "jerk"
+                     : j->vectors < 3         ? "snap"
+                                              : "crackle");
         sap_rows_write_failed(ni, &r);
     } else
         status = deliver(c, j, ni, &r);

@@ -49,7 +49,7 @@ static void unmap_huge_page(void *page) { (void)page; }
 
 static void discard(struct sap_segment *s)
 {
-    for (int k = 0; k < SAP_DERIVATIVES && !s->whole; k++) {
+    for (int k = s->whole ? SAP_DERIVATIVES : 0; k < SAP_DERIVATIVES_MOST; k++) {
         free(s->derivative[k]);
         free(s->spare[k]);
     }
@@ -72,7 +72,10 @@ static void retire(struct sap_segment *s)
     free(s->eps2);
     s->eps2 = NULL;
     for (int k = 2; k <= s->terms; k++) {
-        s->spare[k] = s->derivative[k];
+        if (k < SAP_DERIVATIVES)
+            s->spare[k] = s->derivative[k];
+        else
+            free(s->derivative[k]); /* few stores have them */
         s->derivative[k] = NULL;
     }
     sap_lock(&sap_process.segments_lock);
@@ -107,8 +110,10 @@ void sap_jstore_trim(void)
 void sap_jstore_free(struct sap_jstore *store)
 {
     for (int k = 0; k < store->segments; k++) retire(store->segment[k]);
+    const int full = store->full;
     free(store->segment);
     memset(store, 0, sizeof *store);
+    store->full = full;
 }
 
 /* Memory for all derivatives and masses of a segment in one; without it, columns come one by one. */
@@ -228,7 +233,7 @@ static void clear_tile(struct sap_segment *s, int tile)
 static int follows(const struct sap_jstore *store, int at)
 {
     const struct sap_segment *before = at > 0 ? store->segment[at - 1] : NULL;
-    return before && before->ready[SAP_SEGMENT_TILES - 1] && before->terms == SAP_DERIVATIVES - 1;
+    return before && before->ready[SAP_SEGMENT_TILES - 1] && before->terms >= SAP_DERIVATIVES - 1;
 }
 
 /* The segment of an address, with columns up to derivative `terms`; NULL: memory is short. */
@@ -238,6 +243,7 @@ static struct sap_segment *segment_for(struct sap_jstore *store, int address, in
     if (reserve_table(store, at + 1)) return NULL;
     if (!store->segment[at]) store->segment[at] = new_segment(store, follows(store, at));
     struct sap_segment *s = store->segment[at];
+    if (store->full) terms = store->full - 1;
     return s && !reserve_terms(store, s, terms) ? s : NULL;
 }
 
@@ -307,6 +313,13 @@ void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *p)
     if (s->eps2) s->eps2[in] = p->eps2;
 }
 
+void sap_jstore_put_rest(struct sap_jstore *store, int address, const double (*rest)[3])
+{
+    const struct sap_segment *s = store->segment[(unsigned)address / SAP_SEGMENT];
+    const size_t to = sap_jstore_offset((unsigned)address % SAP_SEGMENT);
+    for (int k = SAP_DERIVATIVES; k < store->full; k++) put_column(s->derivative[k] + to, rest[k - SAP_DERIVATIVES]);
+}
+
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)
 {
     sap_jstore_replace(store, p);
@@ -339,7 +352,7 @@ void sap_jstore_get(const struct sap_jstore *store, int address, double (*deriva
     const struct sap_segment *s = sap_jstore_segment(store, address);
     const int in = address % SAP_SEGMENT;
     const ptrdiff_t at = (ptrdiff_t)(in / LANES) * 3 * LANES + in % LANES;
-    for (int k = 0; k < SAP_DERIVATIVES; k++)
+    for (int k = 0; k < (store->full ? store->full : SAP_DERIVATIVES); k++)
         for (int axis = 0; axis < 3; axis++)
             derivative[k][axis] = s->derivative[k] ? s->derivative[k][at + (ptrdiff_t)axis * LANES] : 0.0;
     *mass = s->mass[in];

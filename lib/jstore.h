@@ -7,7 +7,8 @@
  * by side for each axis: derivative[k][(a / 16) * 48 + axis * 16 + a % 16].
  *
  * Derivatives are kept as GRAPE-6 clients send them (x, v, acc/2, jerk/6,
- * snap/18), so that storing is copying.  Nothing here does floating-point
+ * snap/18), so that storing is copying.  Stores of orders 6 and 8 keep full
+ * derivatives, and all columns of their order.  Nothing here does floating-point
  * arithmetic: callers' rounding modes and traps do not matter.
  */
 #ifndef SAP_JSTORE_H
@@ -19,7 +20,9 @@
 #include "arithmetic.h"
 
 enum {
-    SAP_DERIVATIVES = 5, /* x to snap/18 */
+    SAP_DERIVATIVES = 5,      /* x to snap/18 */
+    SAP_DERIVATIVES_MOST = 8, /* of any order: x to its seventh derivative */
+    SAP_DERIVATIVES_REST = SAP_DERIVATIVES_MOST - SAP_DERIVATIVES,
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
     SAP_SEGMENTS_KEPT = 16, /* of stores that were freed, at most: 37 MB */
@@ -27,7 +30,7 @@ enum {
 };
 
 struct sap_segment {
-    double *derivative[SAP_DERIVATIVES]; /* NULL: zero for all addresses of the segment; no gaps below `terms` */
+    double *derivative[SAP_DERIVATIVES_MOST]; /* NULL: zero for all addresses of the segment; no gaps below `terms` */
     double *mass, *time;
     double *eps2; /* NULL: zero for all */
     int32_t *index;
@@ -37,9 +40,9 @@ struct sap_segment {
     unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
     uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
 
-    double *spare[SAP_DERIVATIVES]; /* columns that there is memory for already */
-    void *whole;                    /* memory of all derivatives and masses in one, or NULL */
-    struct sap_segment *next;       /* of those that are kept */
+    double *spare[SAP_DERIVATIVES_MOST]; /* columns that there is memory for already */
+    void *whole;                         /* memory of the first five derivatives and masses in one, or NULL */
+    struct sap_segment *next;            /* of those that are kept */
 };
 
 struct sap_jstore {
@@ -49,6 +52,7 @@ struct sap_jstore {
     int count;        /* addresses that hold a particle */
     int far;          /* 1: some coordinate was ever beyond SAP_FAR */
     int open;         /* tile (address / 2,048) + 1 whose empty places are not set yet; 0: none */
+    int full;         /* 6 or 8: columns of full derivatives that all segments have; 0: GRAPE-6's factors */
     double soft;      /* the largest eps2 that was ever stored; 0: there are no such columns */
     uint64_t version; /* rises with every change */
     uint64_t cleared; /* version when all particles were cleared last, 0: never */
@@ -57,12 +61,12 @@ struct sap_jstore {
 
 /* A particle on its way: pointers to double[3], NULL for zero. */
 struct sap_jparticle {
-    const double *derivative[SAP_DERIVATIVES];
+    const double *derivative[SAP_DERIVATIVES_MOST];
     double mass, time, eps2;
     int32_t index;
 };
 
-/* An empty store is all zeros.  Freeing it keeps the memory of a few segments for the next. */
+/* An empty store is all zeros but `full`.  Freeing it keeps the memory of a few segments for the next. */
 void sap_jstore_free(struct sap_jstore *store);
 
 /* Gives back the memory of segments that is kept. */
@@ -96,13 +100,18 @@ void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle)
 /* The same at an address that holds a particle, for engines that have the new one already: it is no change to them. */
 void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *particle);
 
+/* Further derivatives of a particle that has just been put, where the store keeps full ones: from number 5 on. */
+void sap_jstore_put_rest(struct sap_jstore *store, int address, const double (*rest)[3]);
+
 /* Asks the caches for the place of a particle that will be stored soon. */
 void sap_jstore_fetch(const struct sap_jstore *store, int address);
 
 /* 1 if the address holds a particle. */
 int sap_jstore_has(const struct sap_jstore *store, int address);
 
-/* Copies out what is stored: derivative[k][axis]; the address must hold a particle. */
+/*
+ * Copies out what is stored: derivative[k][axis], SAP_DERIVATIVES of them, or `full`; the address must hold a particle.
+ */
 void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
                     int32_t *index);
 
@@ -130,7 +139,7 @@ static inline int sap_jstore_ready(const struct sap_jstore *store, int address)
 {
     const unsigned at = (unsigned)address / SAP_SEGMENT, in = (unsigned)address % SAP_SEGMENT;
     const struct sap_segment *s = (int)at < store->segments ? store->segment[at] : NULL;
-    return s && s->terms == SAP_DERIVATIVES - 1 && s->ready[in / SAP_CPU_SUPERPACKET];
+    return s && s->terms >= SAP_DERIVATIVES - 1 && s->ready[in / SAP_CPU_SUPERPACKET];
 }
 
 /* Notes that an address now holds a (new) particle. */

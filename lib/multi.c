@@ -49,7 +49,8 @@ static int check_list(sapporo *c, int k, const sapporo_list *l, const sapporo_re
     if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
         return bad_list(c, k, "has a softening that is negative or not finite");
     if (!good_addresses(c, l)) return bad_list(c, k, "names an address that holds no particle");
-    if (r->jerk || r->nearest || r->nearest_r2)
+    const int long_one = r->size >= sizeof *r;
+    if (r->jerk || r->nearest || r->nearest_r2 || (long_one && (r->snap || r->crackle)))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
     return SAPPORO_OK;
 }
@@ -58,8 +59,8 @@ static int check(sapporo *c, const struct sap_multi *m)
 {
     const int n = m->nlists;
     if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: nlists is %d", n);
-    if (n > 0 &&
-        (!m->lists || !m->results || m->lists->size < sizeof *m->lists || m->results->size < sizeof *m->results))
+    if (n > 0 && (!m->lists || !m->results || m->lists->size < sizeof *m->lists ||
+                  m->results->size < offsetof(sapporo_result, snap)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: no lists or results, or their size is not set");
     if (c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi needs a context of order 2, this one has %d",

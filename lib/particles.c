@@ -16,8 +16,13 @@
 #include "fpenv.h"
 #include "particles.h"
 
-/* GRAPE-6 factors: what is stored times this is the full derivative. */
+/* GRAPE-6 factors: what is stored times this is the full derivative.  Orders 6 and 8 store that. */
 static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
+
+static double factor(const sapporo *c, int k) { return c->host.full ? 1 : full[k]; }
+
+/* Derivatives that are stored. */
+static int derivatives_of(const sapporo *c) { return c->host.full ? c->host.full : SAP_DERIVATIVES; }
 
 /* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
 static int staged_limit(const sapporo *c) { return c->host.count / 16 * 3 > 4096 ? c->host.count / 16 * 3 : 4096; }
@@ -42,7 +47,7 @@ static inline int goes_straight(const sapporo *c, int address)
 static int not_finite(const struct sap_jparticle *p)
 {
     pair c = carries(pair_of(p->mass, p->time), if_not_finite);
-    for (int k = 0; k < SAP_DERIVATIVES; k++)
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++)
         for (int axis = 0; axis < 3 && p->derivative[k]; axis++)
             c |= carries(pair_of(p->derivative[k][axis], 0), if_not_finite);
     return carried(c);
@@ -102,6 +107,15 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
     return carried(c);
 }
 
+/* The same for derivatives beyond those, which orders 6 and 8 have: to column[0] + at and so on. */
+static int copy_rest(double *const *column, size_t at, ptrdiff_t stride, int n, const struct sap_jparticle *p)
+{
+    pair c = {0, 0};
+    for (int k = SAP_DERIVATIVES; k < n && k < SAP_DERIVATIVES_MOST; k++)
+        c |= copy_three(column[k - SAP_DERIVATIVES] + at, stride, p->derivative[k], if_not_finite);
+    return carried(c);
+}
+
 /* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
 static void store_staged(sapporo *c, int sent)
 {
@@ -114,6 +128,7 @@ static void store_staged(sapporo *c, int sent)
             sap_jstore_replace(&c->host, &c->staged[k]);
         else
             sap_jstore_put(&c->host, &c->staged[k]);
+        if (c->host.full) sap_jstore_put_rest(&c->host, c->staged[k].address, (const double(*)[3])c->staged_rest[k]);
     }
     c->nstaged = 0;
 }
@@ -152,6 +167,11 @@ static int grow_staged(sapporo *c, int room)
     struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
     if (!more) return SAPPORO_ERR_MEMORY;
     c->staged = more;
+    if (c->host.full) {
+        double(*rest)[SAP_DERIVATIVES_REST][3] = realloc(c->staged_rest, (size_t)room * sizeof *rest);
+        if (!rest) return SAPPORO_ERR_MEMORY;
+        c->staged_rest = rest;
+    }
     c->staged_room = room;
     return SAPPORO_OK;
 }
@@ -185,7 +205,13 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
     s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
-    return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+    int strange = copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+    if (c->host.full) {
+        double(*const rest)[3] = c->staged_rest[c->nstaged - 1];
+        double *const more[SAP_DERIVATIVES_REST] = {rest[0], rest[1], rest[2]};
+        strange |= copy_rest(more, 0, 1, c->host.full, p);
+    }
+    return strange;
 }
 
 /* Straight into the store: what comes in order finds its place in the nearest cache. */
@@ -202,7 +228,9 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     s->index[in] = p->index;
     if (s->eps2) s->eps2[in] = p->eps2;
     sap_jstore_mark(&c->host, s, address);
-    return copy_particle(to, SAP_CPU_LANES, s->terms, p);
+    int strange = copy_particle(to, SAP_CPU_LANES, s->terms, p);
+    if (c->host.full) strange |= copy_rest(s->derivative + SAP_DERIVATIVES, at, SAP_CPU_LANES, c->host.full, p);
+    return strange;
 }
 
 /* Room in the store.  A tile that will be filled in order is not set to empty particles before. */
@@ -356,20 +384,20 @@ int sap_context_set_scaled(sapporo *c, int address, int index, double time, doub
 
 void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *from, struct sap_jparticle *p)
 {
-    const int used = c->settings.order == 2 ? 1 : SAP_DERIVATIVES;
+    const int used = c->settings.order == 2 ? 1 : derivatives_of(c);
     if (used == 1) p->time = 0;
-    for (int k = 0; k < SAP_DERIVATIVES; k++) {
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
         p->derivative[k] = NULL;
         if (k >= used || !from[k]) continue;
-        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / full[k];
+        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / factor(c, k);
         p->derivative[k] = to[k];
     }
 }
 
 int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *particle)
 {
-    double scaled[SAP_DERIVATIVES][3];
-    const double *from[SAP_DERIVATIVES];
+    double scaled[SAP_DERIVATIVES_MOST][3];
+    const double *from[SAP_DERIVATIVES_MOST] = {NULL};
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
     if (!particle) {
@@ -380,7 +408,8 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
     const sap_fpenv caller = sap_fp_enter();
     struct sap_jparticle p = {
         .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
-    for (int k = 0; k < SAP_DERIVATIVES; k++) from[k] = particle->derivative[k];
+    for (int k = 0; k < derivatives_of(c) && k < SAPPORO_DERIVATIVES; k++) from[k] = particle->derivative[k];
+    if (c->settings.order == 8) from[SAPPORO_DERIVATIVES] = particle->seventh;
     sap_particle_scale(c, scaled, from, &p);
     const int status = sap_particle_put(c, address, &p);
     sap_fp_leave(caller);
@@ -392,15 +421,20 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
 
 static void read_back(const sapporo *c, int address, int predicted, sapporo_particle *out)
 {
-    double kept[SAP_DERIVATIVES][3];
+    double kept[SAP_DERIVATIVES_MOST][3];
+    const int n = derivatives_of(c);
     int32_t index;
     sap_jstore_get(&c->host, address, kept, &out->mass, &out->time, &index);
     out->index = index;
     out->eps2 = sap_jstore_eps2(&c->host, address);
-    for (int k = 0; k < SAP_DERIVATIVES; k++)
-        for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * full[k];
+    for (int k = 0; k < n && k < SAPPORO_DERIVATIVES; k++)
+        for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * factor(c, k);
+    if (n > SAPPORO_DERIVATIVES) memcpy(out->seventh, kept[SAPPORO_DERIVATIVES], sizeof out->seventh);
     if (!predicted || c->settings.order == 2) return;
-    sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
+    if (c->host.full)
+        sap_canonical_predict_full(&c->host, address, c->time, c->settings.order / 2, out->derivative);
+    else
+        sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
     out->time = c->time;
 }
 
@@ -408,8 +442,9 @@ int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particl
 {
     if (!c) return SAPPORO_ERR_CLOSED;
     if (!particle) return SAPPORO_ERR_ARGUMENT;
-    memset(particle, 0, sizeof *particle);
     sap_lock(&c->busy);
+    /* programs that do not know order 8 have shorter ones */
+    memset(particle, 0, c->settings.order == 8 ? sizeof *particle : offsetof(sapporo_particle, seventh));
     const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     if (c->nstaged) sap_context_settle(c);
@@ -419,6 +454,7 @@ int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particl
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
         for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
             for (int axis = 0; axis < 3; axis++) particle->derivative[k][axis] = NAN;
+        for (int axis = 0; axis < 3 && c->settings.order == 8; axis++) particle->seventh[axis] = NAN;
         particle->mass = particle->time = particle->eps2 = NAN;
         particle->index = -1;
     }

@@ -21,12 +21,12 @@ static const void *at(const sapporo_column *column, int k, size_t size)
 
 static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
 {
-    double scaled[SAP_DERIVATIVES][3], copy[SAP_DERIVATIVES][3];
-    const double *from[SAP_DERIVATIVES];
+    double scaled[SAP_DERIVATIVES_MOST][3], copy[SAP_DERIVATIVES_MOST][3];
+    const double *from[SAP_DERIVATIVES_MOST];
     struct sap_jparticle p = {.index = first + k};
     const void *q;
-    for (int d = 0; d < SAP_DERIVATIVES; d++) { /* copied, as strides may leave values unaligned */
-        q = at(&all->derivative[d], k, sizeof copy[d]);
+    for (int d = 0; d < SAP_DERIVATIVES_MOST; d++) { /* copied, as strides may leave values unaligned */
+        q = at(d < SAPPORO_DERIVATIVES ? &all->derivative[d] : &all->seventh, k, sizeof copy[d]);
         from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
     }
     if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);

@@ -386,8 +386,8 @@ static void check_merge(const struct engine *e, int threads, struct problem *p, 
     assert_true(l.accum && h.accum && !w.accum);
     for (int i = 0; i < ni; i++)
         for (int q = 0; q < 7; q++) {
-            struct sap_accum sum = h.accum[i][q];
-            sap_accum_merge(&sum, &l.accum[i][q]);
+            struct sap_accum sum = h.accum[i * h.accum_row + q];
+            sap_accum_merge(&sum, &l.accum[i * l.accum_row + q]);
             const double merged = sap_accum_round(&sum) * l.accum_scale[q];
             if (!same_bits(merged, sum_at(&w, i, q)))
                 fail_msg("%s, %d threads, target %d of %d, sum %d: halves give %a, the whole %a", e->name, threads, i,
@@ -426,7 +426,7 @@ static void check_lone(const struct engine *e, const struct problem *p, int ni)
     assert_int_equal(table->force->end(summed.force, 0, &b), SAPPORO_OK);
     for (int i = 0; i < ni; i++)
         for (int q = 0; q < 7; q++) {
-            const double rounded = sap_accum_round(&b.accum[i][q]) * b.accum_scale[q];
+            const double rounded = sap_accum_round(&b.accum[i * b.accum_row + q]) * b.accum_scale[q];
             if (!same_bits(rounded, sum_at(&a, i, q)))
                 fail_msg("%s, target %d of %d, sum %d: %a alone, %a as an accumulator", e->name, i, ni, q,
                          sum_at(&a, i, q), rounded);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const quantity_names[QUANTITIES] = {"potential", "acceleration", "jerk"};
+static const char *const quantity_names[QUANTITIES] = {"potential", "acceleration", "jerk", "snap", "crackle"};
 
 /* ---------------------------------------------------------------- references */
 
@@ -31,8 +31,15 @@ struct solved {
     int n, every;
 };
 
-/* By order: 2, and all others. */
-static struct solved solved_cases[2][80], smooth[2], hard[2];
+/* By half the order. */
+enum { HALVES = 5 };
+static struct solved solved_cases[HALVES][80], smooth[HALVES], hard[HALVES];
+
+/* engine->order is 0 for 4. */
+static int half_order(const struct engine *e) { return e->order ? e->order / 2 : 2; }
+
+/* pot, and as many derivatives as the order has. */
+static int quantities_of(const struct engine *e) { return 1 + half_order(e); }
 
 static void solve(struct solved *s, const struct test_case *test, int order)
 {
@@ -57,11 +64,10 @@ static void forget(struct solved *s)
 static int forget_all(void **state)
 {
     (void)state;
-    for (int second = 0; second < 2; second++) {
-        for (size_t k = 0; k < sizeof solved_cases[0] / sizeof solved_cases[0][0]; k++)
-            forget(&solved_cases[second][k]);
-        forget(&smooth[second]);
-        forget(&hard[second]);
+    for (int half = 0; half < HALVES; half++) {
+        for (size_t k = 0; k < sizeof solved_cases[0] / sizeof solved_cases[0][0]; k++) forget(&solved_cases[half][k]);
+        forget(&smooth[half]);
+        forget(&hard[half]);
     }
     return 0;
 }
@@ -70,12 +76,16 @@ static int forget_all(void **state)
 
 static double length(real x, real y, real z) { return (double)sqrtl(x * x + y * y + z * z); }
 
+static double distance(const double *a, const real *b) { return length(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
+
 /* Sizes of the errors of an answer; NaN stays NaN. */
 static void errors_of(const struct answer *a, const struct exact *e, double *error)
 {
     error[POT] = (double)fabsl(a->pot - e->pot);
-    error[ACC] = length(a->acc[0] - e->acc[0], a->acc[1] - e->acc[1], a->acc[2] - e->acc[2]);
-    error[JERK] = length(a->jerk[0] - e->jerk[0], a->jerk[1] - e->jerk[1], a->jerk[2] - e->jerk[2]);
+    error[ACC] = distance(a->acc, e->acc);
+    error[JERK] = distance(a->jerk, e->jerk);
+    error[SNAP] = distance(a->snap, e->snap);
+    error[CRACKLE] = distance(a->crackle, e->crackle);
 }
 
 /*
@@ -92,7 +102,7 @@ static const char *judge_sums(const struct test_case *test, const struct engine 
                               const struct exact *e)
 {
     const sapporo_precision precision = engine->precision;
-    const int quantities = engine->order == 2 ? JERK : QUANTITIES;
+    const int quantities = quantities_of(engine);
     const double fast = engine->root == SAPPORO_ROOT_FAST ? fast_roots : 1;
     static char text[200];
     double error[QUANTITIES];
@@ -191,12 +201,12 @@ static int can_soften(const struct engine *engine, const struct solved *s)
 static void run_cases(void **state)
 {
     const struct engine *engine = *state;
-    const int second = engine->order == 2;
+    const int half = half_order(engine);
     int wrong = 0;
     if (!engine_usable(engine)) skip();
     most_taken = 0;
     for (int k = 0; cases[k].name; k++) {
-        struct solved *const s = &solved_cases[second][k];
+        struct solved *const s = &solved_cases[half][k];
         assert_true((size_t)k < sizeof solved_cases[0] / sizeof solved_cases[0][0]);
         solve(s, &cases[k], engine->order);
         if (can_soften(engine, s)) wrong += check_case(engine, &cases[k], s);
@@ -217,20 +227,32 @@ struct promise {
     struct spread of[SAPPORO_DP + 1][QUANTITIES];
 };
 
-/* pot, acc, jerk.  Those of ds on the smooth model are the project's goals; goals for acc in dp are 1e-14 and 1e-13. */
+/* pot, acc, jerk, snap, crackle.  Those of ds on the smooth model are the project's goals; goals for acc in dp are
+ * 1e-14 and 1e-13. */
 static const struct promise smooth_promise = {
     {[SAPPORO_SP] = {{3e-8, 1e-7, 2e-7}, {1e-7, 1.5e-6, 6e-6}, {1e-6, 8e-6, 2e-5}},
-     [SAPPORO_DS] = {{3e-8, 1e-7, 2e-7}, {4e-8, 3e-7, 2e-6}, {3e-7, 2e-6, 6e-6}},
-     [SAPPORO_DP] = {{1e-16, 4e-16, 1e-15}, {2e-16, 1e-15, 1e-14}, {1e-15, 5e-15, 2e-14}}}};
+     [SAPPORO_DS] =
+         {{3e-8, 1e-7, 2e-7}, {4e-8, 3e-7, 2e-6}, {3e-7, 2e-6, 6e-6}, {6e-7, 4e-6, 1.5e-5}, {8e-7, 6e-6, 3e-5}},
+     [SAPPORO_DP] = {{1e-16, 4e-16, 1e-15},
+                     {2e-16, 1e-15, 1e-14},
+                     {1e-15, 5e-15, 2e-14},
+                     {2e-15, 1e-14, 3e-14},
+                     {2e-15, 1.5e-14, 4e-14}}}};
 
 /* Reciprocal roots of accelerators may differ from those of CPUs: in dp the goals stand, tenfold for the jerk. */
-static const struct spread dp_goals[QUANTITIES] = {{1e-14, 1e-13, 1e-12}, {1e-14, 1e-13, 1e-12}, {1e-13, 1e-12, 1e-11}};
+static const struct spread dp_goals[QUANTITIES] = {
+    {1e-14, 1e-13, 1e-12}, {1e-14, 1e-13, 1e-12}, {1e-13, 1e-12, 1e-11}, {3e-14, 1e-12, 1e-11}, {1e-13, 1e-12, 1e-11}};
 
 /* In sp the members of the binary are too near each other: 1e-6 against coordinates of 6e-8. */
 static const struct promise hard_promise = {
     {[SAPPORO_SP] = {{4e-8, 2e-7, 0.1}, {2e-7, 6e-6, 0.2}, {3e-6, 2e-5, 0.3}},
-     [SAPPORO_DS] = {{3e-8, 1.5e-7, 1e-6}, {1e-7, 7e-7, 4e-6}, {3e-6, 2e-5, 6e-5}},
-     [SAPPORO_DP] = {{2e-16, 1e-15, 6e-15}, {4e-16, 1e-14, 6e-14}, {2e-15, 2.5e-14, 1e-13}}}};
+     [SAPPORO_DS] =
+         {{3e-8, 1.5e-7, 1e-6}, {1e-7, 7e-7, 4e-6}, {3e-6, 2e-5, 6e-5}, {6e-6, 4e-5, 4e-4}, {8e-6, 5e-5, 1.5e-4}},
+     [SAPPORO_DP] = {{2e-16, 1e-15, 6e-15},
+                     {4e-16, 1e-14, 6e-14},
+                     {2e-15, 2.5e-14, 1e-13},
+                     {4e-15, 4e-14, 1.5e-13},
+                     {5e-15, 6e-14, 2e-13}}}};
 
 /* Fast roots: no more than their maker allows, m/R and m/R^3. */
 static const struct spread fast_bounds[ACC + 1] = {{1.5 * 0x1p-12, 1.5 * 0x1p-12, 1.5 * 0x1p-12},
@@ -258,6 +280,8 @@ static void measure(const struct engine *engine, const struct solved *s, struct 
         off[POT] /= (double)fabsl(e->pot);
         off[ACC] /= length(e->acc[0], e->acc[1], e->acc[2]);
         off[JERK] /= length(e->jerk[0], e->jerk[1], e->jerk[2]);
+        off[SNAP] /= length(e->snap[0], e->snap[1], e->snap[2]);
+        off[CRACKLE] /= length(e->crackle[0], e->crackle[1], e->crackle[2]);
         for (int q = 0; q < QUANTITIES; q++) error[q][k] = isfinite(off[q]) ? off[q] : 1e300;
     }
     answers_free(a, s->problem.ntargets);
@@ -273,7 +297,7 @@ static void check_promise(const struct engine *engine, const char *model, const 
                           const struct promise *promise)
 {
     struct spread got[QUANTITIES];
-    const int quantities = engine->order == 2 ? JERK : QUANTITIES;
+    const int quantities = quantities_of(engine);
     int wrong = 0;
     measure(engine, s, got);
     print_message("# %-10s %-13s", model, engine->name);
@@ -294,13 +318,13 @@ static void check_promise(const struct engine *engine, const char *model, const 
 static void keep_promises(void **state)
 {
     const struct engine *engine = *state;
-    const int second = engine->order == 2;
+    const int half = half_order(engine);
     if (!engine_usable(engine)) skip();
-    solve(&smooth[second], &smooth_model, engine->order);
-    solve(&hard[second], &hard_model, engine->order);
-    check_promise(engine, "smooth", &smooth[second], &smooth_promise);
+    solve(&smooth[half], &smooth_model, engine->order);
+    solve(&hard[half], &hard_model, engine->order);
+    check_promise(engine, "smooth", &smooth[half], &smooth_promise);
     /* the binary of the hard model is beyond what fast roots can tell */
-    if (engine->root != SAPPORO_ROOT_FAST) check_promise(engine, "hard", &hard[second], &hard_promise);
+    if (engine->root != SAPPORO_ROOT_FAST) check_promise(engine, "hard", &hard[half], &hard_promise);
 }
 
 /* ------------------------------------------------------------------ near ties */
@@ -388,12 +412,12 @@ static void paths_are_found(void **state)
 
 /* ----------------------------------------------------------------------- groups */
 
-enum { ACCELERATED = 3 }; /* engines of a backend */
+enum { ACCELERATED = 3, ACCELERATED68 = 2 }; /* engines of a backend */
 
 /* Two tests of each of n engines: n for the cases, then n for the promises. */
 static void add_tests(struct CMUnitTest *tests, const struct engine *of, int n)
 {
-    static char names[2 * (ENGINES + ENGINES2)][40];
+    static char names[2 * (ENGINES + ENGINES2 + 2 * ENGINES68)][40];
     static int used;
     for (int k = 0; k < 2 * n; k++) {
         char *const name = names[used++];
@@ -410,17 +434,29 @@ static void no_accelerator(void **state)
 }
 
 /* Those of one backend, or one test that says why they are not run. */
-static int run_accelerated(const char *name, const struct engine *first)
+static int run_accelerated(const char *name, const struct engine *first, int n)
 {
     const struct CMUnitTest none[] = {{name, no_accelerator, NULL, NULL, (void *)(uintptr_t)first}};
     struct CMUnitTest tests[2 * ACCELERATED];
     if (sapporo_device_count(first->backend) == 0) return cmocka_run_group_tests_name(name, none, NULL, NULL);
-    add_tests(tests, first, ACCELERATED);
-    return cmocka_run_group_tests_name(name, tests, NULL, forget_all);
+    add_tests(tests, first, n);
+    return _cmocka_run_group_tests(name, tests, 2 * (size_t)n, NULL, forget_all);
+}
+
+/* Orders 6 and 8: of the CPU, then of accelerators. */
+static int run68(const char *const *names, const struct engine *all)
+{
+    struct CMUnitTest tests[2 * CPU_ENGINES68];
+    add_tests(tests, all, CPU_ENGINES68);
+    return cmocka_run_group_tests_name(names[0], tests, NULL, forget_all) +
+           run_accelerated(names[1], &all[CPU_ENGINES68], ACCELERATED68) +
+           run_accelerated(names[2], &all[CPU_ENGINES68 + ACCELERATED68], ACCELERATED68);
 }
 
 int main(void)
 {
+    static const char *const names6[] = {"accuracy of order 6", "order 6, cuda", "order 6, opencl"};
+    static const char *const names8[] = {"accuracy of order 8", "order 8, cuda", "order 8, opencl"};
     static int gentle = 1, harsh = 1000000;
     struct CMUnitTest tests[2 * CPU_ENGINES + 3] = {{"paths are found", paths_are_found, NULL, NULL, NULL},
                                                     {"near ties", same_near_ties, NULL, NULL, &gentle},
@@ -430,8 +466,9 @@ int main(void)
     add_tests(tests2, engines2, CPU_ENGINES2);
     return cmocka_run_group_tests_name("accuracy", tests, NULL, forget_all) +
            cmocka_run_group_tests_name("accuracy of order 2", tests2, NULL, forget_all) +
-           run_accelerated("accuracy, cuda", &engines[CPU_ENGINES]) +
-           run_accelerated("accuracy, opencl", &engines[CPU_ENGINES + ACCELERATED]) +
-           run_accelerated("accuracy of order 2, cuda", &engines2[CPU_ENGINES2]) +
-           run_accelerated("accuracy of order 2, opencl", &engines2[CPU_ENGINES2 + ACCELERATED]);
+           run_accelerated("accuracy, cuda", &engines[CPU_ENGINES], ACCELERATED) +
+           run_accelerated("accuracy, opencl", &engines[CPU_ENGINES + ACCELERATED], ACCELERATED) +
+           run_accelerated("accuracy of order 2, cuda", &engines2[CPU_ENGINES2], ACCELERATED) +
+           run_accelerated("accuracy of order 2, opencl", &engines2[CPU_ENGINES2 + ACCELERATED], ACCELERATED) +
+           run68(names6, engines6) + run68(names8, engines8);
 }

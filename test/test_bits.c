@@ -39,11 +39,11 @@ enum { ALL = OUT_NEAREST | OUT_LISTS };
 
 static const struct ask everything = {ALL, ALL, 0};
 
-/* A test's state is the order: "2", or NULL for 4. */
+/* A test's state is the order: "2", "6", "8", or NULL for 4. */
 static void run(void **state, engine_test *test)
 {
     if (*state)
-        on_all_engines2(test);
+        on_all_engines_of(*(const char *)*state - '0', test);
     else
         on_all_engines(test);
 }
@@ -124,7 +124,8 @@ static void put_columns(sapporo *c, const struct problem *p)
                                  .mass = {&b->mass, stride},
                                  .time = {&b->time, stride},
                                  .index = {&b->index, stride}};
-        for (int d = 0; d < TERMS; d++) all.derivative[d] = (sapporo_column){b->derivative[d], stride};
+        for (int d = 0; d < SAPPORO_DERIVATIVES; d++) all.derivative[d] = (sapporo_column){b->derivative[d], stride};
+        all.seventh = (sapporo_column){b->derivative[SAPPORO_DERIVATIVES], stride};
         const int n = p->nbodies - from < 1000 ? p->nbodies - from : 1000;
         assert_int_equal(sapporo_set_particles(c, b->address, n, &all), SAPPORO_OK);
     }
@@ -368,14 +369,13 @@ static void kinds_test(const struct engine *e, const struct problem *p, const st
     run_all_kinds(e, 3, p, standard);
 }
 
-#define ORDER2(test)                                                                                                   \
+#define OF_ORDER(order, test)                                                                                          \
     {                                                                                                                  \
-#test ", order 2", test, NULL, NULL, (void *)order2                                                            \
+#test ", order " order, test, NULL, NULL, (void *)(uintptr_t)order                                             \
     }
 
 int main(int argc, char **argv)
 {
-    static char order2[] = "2";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_batches),
         cmocka_unit_test(arrival),
@@ -386,11 +386,19 @@ int main(int argc, char **argv)
         cmocka_unit_test(after_fork),
         cmocka_unit_test(small_stack),
         cmocka_unit_test(slabs),
-        ORDER2(threads_and_batches),
-        ORDER2(arrival),
-        ORDER2(outputs),
-        ORDER2(parallel_regions),
-        ORDER2(small_stack),
+        OF_ORDER("2", threads_and_batches),
+        OF_ORDER("2", arrival),
+        OF_ORDER("2", outputs),
+        OF_ORDER("2", parallel_regions),
+        OF_ORDER("2", small_stack),
+        OF_ORDER("6", threads_and_batches),
+        OF_ORDER("6", arrival),
+        OF_ORDER("6", outputs),
+        OF_ORDER("6", small_stack),
+        OF_ORDER("8", threads_and_batches),
+        OF_ORDER("8", arrival),
+        OF_ORDER("8", outputs),
+        OF_ORDER("8", small_stack),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {
         setenv("SAPPORO_TEST_ENGINES", "cpu", 1); /* what drivers need of a stack nobody tells */

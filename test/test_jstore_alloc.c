@@ -120,13 +120,6 @@ struct scene {
 static struct problem problem;
 static struct answer *expected; /* of all targets, with neighbours */
 
-static sapporo_particle particle_of(const struct body *b)
-{
-    sapporo_particle p = {.mass = b->mass, .time = b->time, .index = b->index};
-    memcpy(p.derivative, b->derivative, sizeof b->derivative);
-    return p;
-}
-
 static void make_problem(const struct engine *e)
 {
     const struct ask ask = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};

@@ -122,7 +122,7 @@ static void fill(sapporo *c, int n, double shift)
 {
     for (int a = 0; a < n; a++) {
         sapporo_particle p = {.mass = 1.0 / n, .index = a};
-        for (int k = 0; k < TERMS; k++)
+        for (int k = 0; k <= highest_of(4); k++)
             for (int x = 0; x < 3; x++) p.derivative[k][x] = shift + (a * (double)(k + 1) + x) / n;
         if (sapporo_set_particle(c, a, &p)) _exit(3);
     }

@@ -74,8 +74,7 @@ static int load(sapporo *c, int from, int to)
     int wrong = 0;
     for (int k = from; k < to; k++) {
         const struct body *b = &problem.body[k];
-        sapporo_particle p = {.mass = b->mass, .index = b->index};
-        memcpy(p.derivative, b->derivative, sizeof b->derivative);
+        const sapporo_particle p = particle_of(b);
         wrong += sapporo_set_particle(c, b->address, &p) != SAPPORO_OK;
     }
     return wrong;

@@ -9,6 +9,9 @@
  * which is the Taylor series to the fourth derivative of x (GRAPE-6: Makino,
  * Fukushige, Koga & Namura 2003, PASJ 55, 1163, eqs. 5 and 6).
  *
+ * Orders 6 and 8 keep full derivatives, to crackle and to the seventh of x (Nitadori & Makino 2008, New Astronomy 13,
+ * 498, sections 2.2 and 2.3), and predict what their pairs need: the acceleration too, and the jerk.
+ *
  * Absent derivatives (terms < 4) give the same bits as derivatives of zero.  No operation
  * is fused, so predicted particles have the same bits on every engine.
  */
@@ -45,6 +48,19 @@ SAP_INLINE void sap_predict(int terms, const D *c, D dt, D *x, D *v)
     } else {
         *x = d_add(d_mul(c[1], dt), c[0]);
         *v = c[1];
+    }
+}
+
+/*
+ * Orders 6 and 8 keep full derivatives.  c[0..terms] are those of one coordinate; out[0..n-1] become x, v, a, ... at
+ * the end of the step.
+ */
+SAP_INLINE void sap_predict_full(int terms, int n, const D *c, D dt, D *out)
+{
+    for (int k = 0; k < n; k++) {
+        D sum = c[terms];
+        for (int m = terms - 1; m >= k; m--) sum = d_add(d_mul(sum, d_mul(dt, d_set1(1.0 / (m + 1 - k)))), c[m]);
+        out[k] = sum;
     }
 }
 

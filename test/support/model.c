@@ -121,7 +121,8 @@ static void derivatives_of(struct body *b, int highest)
         const double x = b->derivative[0][c], v = b->derivative[1][c];
         if (highest >= 2) b->derivative[2][c] = -field * x;
         if (highest >= 3) b->derivative[3][c] = -field * (v - 3 * rv / r2 * x);
-        if (highest >= 4) b->derivative[4][c] = field * field * x; /* its leading term */
+        if (highest >= 4) b->derivative[4][c] = field * field * x; /* its leading term, as of all that follow */
+        for (int k = 5; k <= highest; k++) b->derivative[k][c] = -field * b->derivative[k - 2][c];
     }
 }
 
@@ -193,6 +194,21 @@ const struct engine engines2[ENGINES2] = {PATH2("scalar"),
                                           PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
                                           PRECISIONS2("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
+#define PRECISIONS68(name, isa, backend, order)                                                                        \
+    {name " ds, order " #order, isa, SAPPORO_DS, backend, order, SAPPORO_ROOT_DEFAULT},                                \
+    {                                                                                                                  \
+        name " dp, order " #order, isa, SAPPORO_DP, backend, order, SAPPORO_ROOT_DEFAULT                               \
+    }
+#define PATH68(isa, order) PRECISIONS68(isa, isa, SAPPORO_BACKEND_CPU, order)
+#define ALL68(order)                                                                                                   \
+    {                                                                                                                  \
+        PATH68("scalar", order), PATH68("sse2", order), PATH68("avx2", order), PATH68("avx512", order),                \
+            PRECISIONS68("cuda", NULL, SAPPORO_BACKEND_CUDA, order),                                                   \
+            PRECISIONS68("opencl", NULL, SAPPORO_BACKEND_OPENCL, order)                                                \
+    }
+
+const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(8);
+
 /* The backend to which the environment restricts tests; "": none. */
 static const char *restriction(void)
 {
@@ -200,12 +216,12 @@ static const char *restriction(void)
     return only ? only : "";
 }
 
-/* Whether an accelerator has order 2. */
-static int has_order2(const struct engine *engine)
+/* Whether an accelerator has an order other than 4. */
+static int has_order(const struct engine *engine)
 {
     sapporo *c = NULL;
     const sapporo_options options = {
-        .size = sizeof options, .order = 2, .precision = engine->precision, .backend = engine->backend};
+        .size = sizeof options, .order = engine->order, .precision = engine->precision, .backend = engine->backend};
     const int status = sapporo_open(&options, &c);
     sapporo_close(c);
     if (status == SAPPORO_ERR_UNSUPPORTED) print_message("skip: %s: not there yet\n", engine->name);
@@ -221,7 +237,7 @@ int engine_usable(const struct engine *engine)
         return 0;
     }
     if (engine->backend != SAPPORO_BACKEND_CPU) {
-        if (sapporo_device_count(engine->backend) > 0) return engine->order != 2 || has_order2(engine);
+        if (sapporo_device_count(engine->backend) > 0) return engine->order == 0 || has_order(engine);
         print_message("skip: no %s device\n", backend);
         return 0;
     }
@@ -270,12 +286,21 @@ sapporo *engine_open_on(const struct engine *engine, const int *devices, int nde
 
 /* ------------------------------------------------------------------- forces */
 
+int highest_of(int order) { return order == 6 ? 5 : order == 8 ? TERMS - 1 : 4; }
+
+sapporo_particle particle_of(const struct body *b)
+{
+    sapporo_particle p = {.mass = b->mass, .time = b->time, .index = b->index};
+    memcpy(p.derivative, b->derivative, sizeof p.derivative);
+    memcpy(p.seventh, b->derivative[SAPPORO_DERIVATIVES], sizeof p.seventh);
+    return p;
+}
+
 void problem_load(sapporo *c, const struct problem *p)
 {
     for (int k = 0; k < p->nbodies; k++) {
         const struct body *b = &p->body[k];
-        sapporo_particle particle = {.mass = b->mass, .time = b->time, .index = b->index};
-        memcpy(particle.derivative, b->derivative, sizeof b->derivative);
+        sapporo_particle particle = particle_of(b);
         if (p->soft & SOFT_BODIES) particle.eps2 = b->eps2;
         const int status = sapporo_set_particle(c, b->address, &particle);
         if (status) fail_msg("address %d is refused: %s", b->address, sapporo_last_error(c));
@@ -292,6 +317,8 @@ sapporo_request problem_request(const struct problem *p, int from, int n)
                              .ni = n,
                              .x = {t->x, stride},
                              .v = {t->v, stride},
+                             .a = {t->a, stride},
+                             .jerk = {t->jerk, stride},
                              .index = {p->no_index ? NULL : &t->index, stride},
                              .h2 = {&t->h2, stride},
                              .eps2 = p->eps2,
@@ -313,14 +340,19 @@ void answer_take_list(struct answer *a, sapporo_job *job, int i)
 static void take_batch(sapporo_job *job, const struct problem *p, struct answer *a, int n, unsigned outputs)
 {
     double(*acc)[3] = zeroed((size_t)n, sizeof *acc), (*jerk)[3] = zeroed((size_t)n, sizeof *jerk);
+    double(*snap)[3] = zeroed((size_t)n, sizeof *snap), (*crackle)[3] = zeroed((size_t)n, sizeof *crackle);
     double *pot = zeroed((size_t)n, sizeof *pot), *r2 = zeroed((size_t)n, sizeof *r2);
     int *nearest = zeroed((size_t)n, sizeof *nearest);
     sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = p->order == 2 ? NULL : jerk, .pot = pot};
+    if (p->order >= 6) result.snap = snap;
+    if (p->order == 8) result.crackle = crackle;
     if (outputs & OUT_NEAREST) result.nearest = nearest, result.nearest_r2 = r2;
     assert_int_equal(sapporo_force_end(job, n, &result), SAPPORO_OK);
     for (int i = 0; i < n; i++) {
         memcpy(a[i].acc, acc[i], sizeof acc[i]);
         memcpy(a[i].jerk, jerk[i], sizeof jerk[i]);
+        memcpy(a[i].snap, snap[i], sizeof snap[i]);
+        memcpy(a[i].crackle, crackle[i], sizeof crackle[i]);
         a[i].pot = pot[i];
         a[i].nearest = nearest[i];
         a[i].nearest_r2 = r2[i];
@@ -328,6 +360,8 @@ static void take_batch(sapporo_job *job, const struct problem *p, struct answer 
     }
     free(acc);
     free(jerk);
+    free(snap);
+    free(crackle);
     free(pot);
     free(r2);
     free(nearest);
@@ -358,8 +392,9 @@ void answers_free(struct answer *a, int n)
 
 static int same_bits(const struct answer *a, const struct answer *b, unsigned outputs)
 {
-    int same =
-        same_doubles(a->acc, b->acc, 3) && same_doubles(a->jerk, b->jerk, 3) && same_doubles(&a->pot, &b->pot, 1);
+    int same = same_doubles(a->acc, b->acc, 3) && same_doubles(a->jerk, b->jerk, 3) &&
+               same_doubles(a->snap, b->snap, 3) && same_doubles(a->crackle, b->crackle, 3) &&
+               same_doubles(&a->pot, &b->pot, 1);
     if (outputs & OUT_NEAREST)
         same = same && a->nearest == b->nearest && same_doubles(&a->nearest_r2, &b->nearest_r2, 1);
     if (outputs & OUT_LISTS)
@@ -396,6 +431,8 @@ void standard_problem(struct problem *p, double eps2)
         const struct body *b = &p->body[(i * 23) % N];
         memcpy(t->x, b->derivative[0], sizeof t->x);
         memcpy(t->v, b->derivative[1], sizeof t->v);
+        memcpy(t->a, b->derivative[2], sizeof t->a);
+        memcpy(t->jerk, b->derivative[3], sizeof t->jerk);
         t->index = b->index;
         t->h2 = i % 3 ? 0.01 * (i % 7) : 0;
     }
@@ -441,6 +478,7 @@ static void on_engines(const struct engine *all, int n, engine_test *test)
         if (!engine_usable(e)) continue;
         standard_problem(&p, k % 2 ? 1.0 / 4096 : 0);
         p.order = e->order;
+        if (e->order > 4) model_derivatives(p.body, p.nbodies, highest_of(e->order));
         if (e->order == 2 && k % 2 == 0) soften(&p, SOFT_TARGETS | SOFT_BODIES);
         struct answer *standard = solve_with(e, 1, &p, &everything);
         test(e, &p, standard);
@@ -453,4 +491,10 @@ static void on_engines(const struct engine *all, int n, engine_test *test)
 
 void on_all_engines(engine_test *test) { on_engines(engines, ENGINES, test); }
 
-void on_all_engines2(engine_test *test) { on_engines(engines2, ENGINES2, test); }
+void on_all_engines_of(int order, engine_test *test)
+{
+    if (order == 2)
+        on_engines(engines2, ENGINES2, test);
+    else
+        on_engines(order == 6 ? engines6 : engines8, ENGINES68, test);
+}

@@ -12,7 +12,7 @@
 #include "rng.h"
 #include "sapporo.h"
 
-enum { TERMS = 5 }; /* x, v, acceleration, jerk, snap */
+enum { TERMS = 8 }; /* x, v, acceleration, jerk, snap; crackle of order 6; two more of order 8 */
 
 /* A j-particle; derivatives are full values at its own time. */
 struct body {
@@ -24,7 +24,7 @@ struct body {
 
 /* An i-particle. */
 struct target {
-    double x[3], v[3], h2;
+    double x[3], v[3], a[3], jerk[3], h2;
     int index;
     double eps2; /* squared softening of its own */
 };
@@ -35,7 +35,7 @@ struct problem {
     struct target *target;
     int nj, no_index; /* no_index: i-particles have none, every pair counts */
     double time, eps2;
-    int order; /* 2: bodies stay where they are, there is no jerk; 0 or 4: they are predicted */
+    int order; /* 2: bodies stay where they are, there is no jerk; 0 or 4: they are predicted; 6, 8: with more terms */
     int soft;  /* SOFT_: whose eps2 counts beside the common one */
 };
 
@@ -61,7 +61,7 @@ void problem_new(struct problem *p, int nbodies, int ntargets);
 /* A Plummer sphere of mass 1 in N-body units at time 0, address k at place k, indices in no order. */
 void model_plummer(struct body *body, int n, uint64_t seed);
 
-/* Gives bodies acceleration, jerk and snap as a Plummer sphere's field would, up to derivative `highest`. */
+/* Gives bodies acceleration, jerk and so on about as a Plummer sphere's field would, up to derivative `highest`. */
 void model_derivatives(struct body *body, int n, int highest);
 
 /* Sets the times of bodies anywhere within `spread` of `middle`. */
@@ -76,7 +76,7 @@ struct engine {
     const char *name, *isa; /* isa: NULL unless it is a path of the CPU engine */
     sapporo_precision precision;
     sapporo_backend backend;
-    int order;         /* 2, or 0 for 4 */
+    int order;         /* 2, 6, 8, or 0 for 4 */
     sapporo_root root; /* FAST: order 2, sp, CPU */
 };
 
@@ -89,6 +89,11 @@ extern const struct engine engines[ENGINES];
 enum { CPU_ENGINES2 = 4 * ISAS, ENGINES2 = CPU_ENGINES2 + 6 };
 
 extern const struct engine engines2[ENGINES2];
+
+/* The same for orders 6 and 8: ds and dp. */
+enum { CPU_ENGINES68 = 2 * ISAS, ENGINES68 = CPU_ENGINES68 + 4 };
+
+extern const struct engine engines6[ENGINES68], engines8[ENGINES68];
 
 /*
  * 1 if this machine and build have the engine, and SAPPORO_TEST_ENGINES (the name of a backend) does not leave it
@@ -117,7 +122,7 @@ struct ask {
 };
 
 struct answer {
-    double acc[3], jerk[3], pot, nearest_r2;
+    double acc[3], jerk[3], snap[3], crackle[3], pot, nearest_r2;
     int nearest, nlist;
     int *list;
 };
@@ -152,8 +157,14 @@ typedef void engine_test(const struct engine *e, const struct problem *p, const 
 /* Runs a test on every usable engine, with and without softening; skips it if there is none. */
 void on_all_engines(engine_test *test);
 
-/* The same on engines of order 2; without common softening each particle has its own, but for some. */
-void on_all_engines2(engine_test *test);
+/* The same on engines of an order; of order 2, without common softening each particle has its own, but for some. */
+void on_all_engines_of(int order, engine_test *test);
+
+/* The highest derivative that an order uses. */
+int highest_of(int order);
+
+/* A body as the library takes it. */
+sapporo_particle particle_of(const struct body *b);
 
 /* Checks answers against the standard, and frees them. */
 void expect(const char *what, const struct engine *e, const struct problem *p, struct answer *a,

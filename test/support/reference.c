@@ -6,8 +6,8 @@
 #include <string.h>
 
 struct predicted {
-    real x[3], v[3];
-    double x_size, v_size, mass, eps2;
+    real x[3], v[3], a[3], jerk[3];
+    double x_size, v_size, a_size, jerk_size, mass, eps2;
     int index, address;
 };
 
@@ -51,6 +51,12 @@ void reference_predict(const struct body *body, double time, real *x, real *v, d
     if (v_size) *v_size = v_sizes;
 }
 
+void reference_predict_one(const struct body *body, double time, int k, real *d, double *size)
+{
+    const double sizes = taylor(body, k, (real)time - body->time, d);
+    if (size) *size = sizes;
+}
+
 static int by_address(const void *a, const void *b)
 {
     const struct predicted *x = a, *y = b;
@@ -76,6 +82,8 @@ struct reference *reference_new(const struct problem *p)
         if (b->address >= p->nj || overwritten(p, k, last_at)) continue;
         struct predicted *j = &r->j[r->n++];
         reference_predict(b, p->order == 2 ? b->time : p->time, j->x, j->v, &j->x_size, &j->v_size);
+        if (p->order > 4) reference_predict_one(b, p->time, 2, j->a, &j->a_size);
+        if (p->order == 8) reference_predict_one(b, p->time, 3, j->jerk, &j->jerk_size);
         j->mass = b->mass;
         j->eps2 = p->soft & SOFT_BODIES ? b->eps2 : 0;
         j->index = b->index;
@@ -96,8 +104,8 @@ void reference_free(struct reference *r)
 
 /* Differences of one pair. */
 struct pair {
-    real r[3], v[3], r2, softened2;
-    double x_size, v_size;
+    real r[3], v[3], a[3], jerk[3], r2, softened2;
+    double x_size, v_size, a_size, jerk_size;
 };
 
 static void difference(const struct predicted *j, const struct target *i, real eps2, struct pair *p)
@@ -111,6 +119,12 @@ static void difference(const struct predicted *j, const struct target *i, real e
     p->softened2 = p->r2 + eps2;
     p->x_size = j->x_size + size_of(i->x);
     p->v_size = j->v_size + size_of(i->v);
+    for (int c = 0; c < 3; c++) {
+        p->a[c] = j->a[c] - i->a[c];
+        p->jerk[c] = j->jerk[c] - i->jerk[c];
+    }
+    p->a_size = j->a_size + size_of(i->a);
+    p->jerk_size = j->jerk_size + size_of(i->jerk);
 }
 
 static void add_terms(const struct pair *p, double m, struct exact *e)
@@ -139,8 +153,78 @@ static void add_sizes(const struct pair *p, double m, struct exact *e)
     e->by_x[POT] += size * p->x_size / (R * R);
     e->by_x[ACC] += 4 * size * p->x_size / (R * R * R);
     e->by_x[JERK] += 24 * size * v * p->x_size / (R * R * R * R);
-    e->by_v += 4 * size * p->v_size / (R * R * R);
+    e->by_v[JERK] += 4 * size * p->v_size / (R * R * R);
     if (p->x_size / R > e->worst) e->worst = p->x_size / R;
+}
+
+/* ------------------------------------------------------- orders 6 and 8: series */
+
+enum { SERIES = 4 }; /* powers of the time */
+
+/*
+ * R^-3 out of R^2 = p: with f = p^(-3/2), f' p = -3/2 p' f holds power by power.  sign 1; -1 with p the sizes of terms:
+ * then f are bounds of sizes, as all signs are plus.
+ */
+static void to_minus_three_halves(const real *p, int sign, real *f)
+{
+    f[0] = 1 / (p[0] * sqrtl(p[0]));
+    for (int n = 1; n < SERIES; n++) {
+        f[n] = 0;
+        for (int k = 1; k <= n; k++) f[n] += (sign * -1.5L * k - sign * (n - k)) * p[k] * f[n - k];
+        f[n] /= n * p[0];
+    }
+}
+
+static const real factorial[SERIES] = {1, 1, 2, 6};
+
+/* The derivatives of r/R^3. */
+static void derive(const struct pair *p, real (*d)[3])
+{
+    real r[SERIES][3], square[SERIES] = {p->softened2 - p->r2}, f[SERIES];
+    for (int c = 0; c < 3; c++) {
+        r[0][c] = p->r[c], r[1][c] = p->v[c], r[2][c] = p->a[c] / 2, r[3][c] = p->jerk[c] / 6;
+        for (int n = 0; n < SERIES; n++)
+            for (int k = 0; k <= n; k++) square[n] += r[k][c] * r[n - k][c];
+    }
+    to_minus_three_halves(square, 1, f);
+    for (int n = 0; n < SERIES; n++)
+        for (int c = 0; c < 3; c++) {
+            d[n][c] = 0;
+            for (int k = 0; k <= n; k++) d[n][c] += factorial[n] * f[k] * r[n - k][c];
+        }
+}
+
+/* Bounds of the sizes of their terms, from the sizes of the softened distance, v, a and jerk. */
+static void bound_derivatives(const real *size, real *bound)
+{
+    const real r[SERIES] = {size[0], size[1], size[2] / 2, size[3] / 6};
+    real square[SERIES] = {0}, f[SERIES];
+    for (int n = 0; n < SERIES; n++)
+        for (int k = 0; k <= n && n > 0; k++) square[n] += r[k] * r[n - k];
+    square[0] = r[0] * r[0];
+    to_minus_three_halves(square, -1, f);
+    for (int n = 0; n < SERIES; n++) {
+        bound[n] = 0;
+        for (int k = 0; k <= n; k++) bound[n] += factorial[n] * f[k] * r[n - k];
+    }
+}
+
+/* Snap and crackle with all sizes.  A term of derivative n has n + 1 factors r and 2 n + 3 of 1/R at most. */
+static void add_higher(const struct pair *p, double m, struct exact *e)
+{
+    const real h = 0x1p-24L, R = sqrtl(p->softened2);
+    const real size[SERIES] = {R, norm(p->v), norm(p->a), norm(p->jerk)};
+    const real more[SERIES] = {R, size[1] + h * p->v_size, size[2] + h * p->a_size, size[3] + h * p->jerk_size};
+    real d[SERIES][3], bound[SERIES], above[SERIES];
+    derive(p, d);
+    bound_derivatives(size, bound);
+    bound_derivatives(more, above);
+    for (int c = 0; c < 3; c++) e->snap[c] += m * d[2][c], e->crackle[c] += m * d[3][c];
+    for (int n = 2; n < SERIES; n++) {
+        e->size[ACC + n] += fabs(m) * (double)bound[n];
+        e->by_x[ACC + n] += fabs(m) * (4 + 3 * n) * (double)(bound[n] / R) * p->x_size;
+        e->by_v[ACC + n] += fabs(m) * (double)((above[n] - bound[n]) / h);
+    }
 }
 
 /* --------------------------------------------------------------- neighbours */
@@ -188,6 +272,7 @@ void reference_solve(const struct reference *r, int i, struct exact *e)
         if (!(pair.softened2 > 0)) continue; /* zero distance without softening: skipped */
         add_terms(&pair, r->j[k].mass, e);
         add_sizes(&pair, r->j[k].mass, e);
+        if (p->order > 4) add_higher(&pair, r->j[k].mass, e);
     }
     e->nearest_r2 = (double)best;
     sort_list(e);

@@ -3,7 +3,9 @@
  *
  * Nothing here comes from the library's sources: the formulas are those of
  * Makino & Aarseth 1992, PASJ 44, 141 (eqs. 1 to 4, the predictor with the snap
- * term), summed term by term.  Neighbours are found by looking at everybody.
+ * term), summed term by term.  The derivatives of orders 6 and 8 come from
+ * power series in time, not from recursions as in the library.  Neighbours are
+ * found by looking at everybody.
  */
 #ifndef TEST_REFERENCE_H
 #define TEST_REFERENCE_H
@@ -12,16 +14,16 @@
 
 typedef long double real;
 
-enum { POT, ACC, JERK, QUANTITIES };
+enum { POT, ACC, JERK, SNAP, CRACKLE, QUANTITIES };
 
 /* What one target should get. */
 struct exact {
-    real pot, acc[3], jerk[3];
+    real pot, acc[3], jerk[3], snap[3], crackle[3]; /* the last two of orders 6 and 8 */
 
     /* Sums over pairs that tell what errors may be: */
     double size[QUANTITIES]; /* of the terms' sizes: a relative error of each term counts by this */
     double by_x[QUANTITIES]; /* of derivatives times coordinates: counts relative errors of coordinates */
-    double by_v;             /* of derivatives of the jerk by v times velocities */
+    double by_v[QUANTITIES]; /* of derivatives by v, a, jerk times these: counts their relative errors */
     double worst;            /* largest (coordinates / distance) of any pair */
 
     int address;       /* of the nearest, lowest of equals; -1: none */
@@ -34,6 +36,9 @@ struct exact {
 
 /* Position and velocity at `time`; *x_size, *v_size are the sums of the terms' sizes.  v may be NULL. */
 void reference_predict(const struct body *body, double time, real *x, real *v, double *x_size, double *v_size);
+
+/* The same of derivative `k` alone: 0 is x. */
+void reference_predict_one(const struct body *body, double time, int k, real *d, double *size);
 
 /* The bodies of a problem, predicted. */
 struct reference;
