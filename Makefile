@@ -95,6 +95,7 @@ SO_NAME = lib$1.$(MAJOR).dylib
 SO_LINK = lib$1.dylib
 SHARED  = -dynamiclib -install_name @rpath/$(call SO_NAME,$1)
 RPATH  := -Wl,-rpath,@loader_path/../lib
+BESIDE := -Wl,-rpath,@loader_path
 else
 SO_FILE = lib$1.so.$(VERSION)
 SO_NAME = lib$1.so.$(MAJOR)
@@ -103,6 +104,7 @@ SO_LINK = lib$1.so
 SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/sapporo.map \
           $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack
 RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
+BESIDE := -Wl,-rpath,'$$$$ORIGIN'
 endif
 
 B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
@@ -118,7 +120,8 @@ FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort 
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-LIBRARIES   := sapporo g6
+DOORS       := sapporo6th yebisug6
+LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
 LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
@@ -159,6 +162,13 @@ include kernels_ocl/opencl.mk
 OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 
+# Front doors that are libraries of their own, on libsapporo, which lies beside them.
+OBJECTS_sapporo6th := $(call objects,lib/sixth/sixth.c lib/sixth/api_sixth.c)
+OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c)
+SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
+$(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
+$(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
+
 define library_rules
 $(B)/lib/lib$1.a: $$(OBJECTS_$1)
 	$$(call say,AR,lib/lib$1.a)
@@ -167,7 +177,7 @@ $(B)/lib/lib$1.a: $$(OBJECTS_$1)
 
 $(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/sapporo.map
 	$$(call say,LINK,lib/$(call SO_FILE,$1))
-	$$(Q)$$(CC) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(LIBS)
+	$$(Q)$$(CC) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(ON_$1) $$(LIBS)
 
 $(B)/lib/$(call SO_NAME,$1) $(B)/lib/$(call SO_LINK,$1): $(B)/lib/$(call SO_FILE,$1)
 	$$(Q)ln -sf $(call SO_FILE,$1) $$@
@@ -186,7 +196,6 @@ $(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS))
 	@mkdir -p $(@D) && rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
-SAPPORO_LINKED := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(LIBS)
 
 $(EXAMPLES:%.c=$(B)/%): %: %.o $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
@@ -222,7 +231,7 @@ bench: all
 	examples/sapporo bench
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
+DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}
 compile_commands.json:

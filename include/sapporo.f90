@@ -62,12 +62,12 @@ module sapporo
     type, bind(c) :: sapporo_particle
         real(c_double) :: derivative(3, SAPPORO_DERIVATIVES) = 0, mass = 0, time = 0
         integer(c_int) :: index = 0
-        real(c_double) :: eps2 = 0
+        real(c_double) :: eps2 = 0, seventh(3) = 0
     end type sapporo_particle
 
     type, bind(c) :: sapporo_particles
         integer(c_size_t) :: size = 0
-        type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, index, eps2
+        type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, index, eps2, seventh
     end type sapporo_particles
 
     type, bind(c) :: sapporo_request
@@ -76,13 +76,13 @@ module sapporo
         type(sapporo_column) :: x, v, index, h2
         real(c_double) :: eps2 = 0
         integer(c_int) :: want = 0
-        type(sapporo_column) :: eps2_i
+        type(sapporo_column) :: eps2_i, a, jerk
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
         integer(c_size_t) :: size = 0
         type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, pot = c_null_ptr, nearest = c_null_ptr, &
-            nearest_r2 = c_null_ptr
+            nearest_r2 = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr
     end type sapporo_result
 
     type, bind(c) :: sapporo_list

@@ -41,8 +41,8 @@ verdict $? "make install PREFIX="
 
 missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
-    lib/libg6.so lib/libpg5.so lib/libpg5.a include/sapporo.h include/sapporo_g6.h include/sapporo_g5.h \
-    include/sapporo.f90 lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
+    lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a include/sapporo.h include/sapporo_g6.h include/sapporo_g5.h \
+    include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done

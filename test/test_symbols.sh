@@ -79,6 +79,18 @@ for name in sapporo g6; do
     none "lib$name.so has no text relocations, run paths or executable stack"
 done
 
+# Front doors of their own: what their header declares, on libsapporo beside them.
+sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
+for name in sapporo6th yebisug6; do
+    so=lib/lib$name.so
+    nm -D --defined-only $so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/$name"
+    sort "$work/$name" "$work/sixth" "$work/sixth" | uniq -u >"$work/log"
+    [ "$(wc -l <"$work/$name")" -gt 6 ] || echo "few names" >>"$work/log"
+    none "lib$name.so exports only its interface"
+    readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libsapporo|libc|libm|libpthread)\.so' >"$work/log"
+    none "lib$name.so needs nothing but libsapporo and the C library"
+done
+
 # ---- static libraries
 
 for name in sapporo g6; do
