@@ -19,7 +19,6 @@ SAP_INLINE VM vm_set1(int x) { return x != 0; }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return a & !b; }
-SAP_INLINE VM vi_differ(VI a, VI b, VI any) { return ((a ^ b) | any) != 0; }
 SAP_INLINE VI vi_set1(int x) { return x; }
 SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
 #define v_get(p)    (*(p))
@@ -44,15 +43,21 @@ SAP_INLINE D d_of_w(W x) { return x; }
 #define v_fnma d_fnma
 #define v_min  d_min
 
+/* Whether a pair counts, `any` or not: in double the loops that compilers make of a truth are the faster ones. */
+typedef VM any_index;
+#define any_set vm_set1
+SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return (a != b) | any; }
+
 /*
  * 1/sqrt(r2), or +0 for a pair that does not count.  One third-order step from the seed: an error of the order of the
- * seed's error cubed.  A seed of +0 stays +0; choosing it costs less than choosing the root, which makes a branch.
+ * seed's error cubed.
  */
 SAP_INLINE V v_root_kept(VM keep, V r2)
 {
-    const V y = keep ? d_rsqrt_seed(r2) : 0.0;
+    const V y = d_rsqrt_seed(r2);
     const V e = d_fnma(d_mul(r2, y), y, 1.0);
-    return d_fma(d_mul(y, e), d_fma(e, 0.375, 0.5), y);
+    const V u = d_fma(d_mul(y, e), d_fma(e, 0.375, 0.5), y);
+    return keep ? u : 0.0;
 }
 
 SAP_INLINE W word_of_index(int index) { return __hiloint2double(0, index); }
@@ -74,6 +79,11 @@ SAP_INLINE D d_of_w(W x) { return (D)x; }
 #define v_fma      f_fma
 #define v_fnma     f_fnma
 #define v_min      f_min
+
+/* Whether a pair counts, `any` or not: one instruction, where a truth would make two loops or a branch at each pair. */
+typedef VI any_index;
+#define any_set    vi_set1
+SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return ((a ^ b) | any) != 0; }
 
 /* 1/sqrt(r2), or +0, which is the root of infinity, for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2) { return f_rsqrt(keep ? r2 : W_INFINITY); }

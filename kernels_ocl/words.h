@@ -115,7 +115,10 @@ SAP_INLINE VM vm_set1(int x) { return (VM)(x ? -1 : 0); }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return b ? (VM)0 : a; }
-SAP_INLINE VM vi_differ(VI a, VI b, VI any) { return ((a ^ b) | any) != 0; }
+/* Whether a pair counts, `any` or not. */
+typedef VI any_index;
+#define any_set vi_set1
+SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return ((a ^ b) | any) != 0; }
 
 /* Notes of an element whether a < b, in bit 31 - element: of scalars the mask moves on by a bit each time. */
 SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
@@ -150,12 +153,11 @@ SAP_INLINE V v_root(V r2)
     return v_root_from(r2, v_root_from(r2, y));
 }
 #elif SAP_NVIDIA && defined(SAP_KERNEL_DP)
-/* Choosing a seed of +0, which stays +0, costs less than choosing the root, which makes a branch. */
 SAP_INLINE V v_root_kept(VM keep, V r2)
 {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(r2));
-    return v_root_from(r2, keep ? y : 0.0);
+    return keep ? v_root_from(r2, y) : 0.0;
 }
 #elif SAP_NVIDIA
 /* The root of infinity is +0. */

@@ -194,8 +194,9 @@ struct sap_store {
 
 /* Results of one device, in pinned memory. */
 struct sap_gpu_part {
-    struct sap_gpu_buffer i_host;   /* i-particles on their way */
-    struct sap_gpu_buffer out;      /* columns of ni doubles: sums, or accumulators */
+    struct sap_gpu_buffer i_host; /* i-particles on their way */
+    struct sap_gpu_buffer out;    /* columns of ni doubles: sums, or accumulators; by_row: ni rows of sums */
+    int by_row;
     struct sap_gpu_buffer lists;    /* of the nearest: squared distances, then local addresses with indices */
     struct sap_gpu_buffer counters; /* two: what comes back, and what they are at first */
     struct sap_event *done;

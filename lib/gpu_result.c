@@ -152,8 +152,8 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
     out->rows = rows;
     out->sum = f->accumulate ? &f->sum[0][0] : f->part[0].out.host;
-    out->sum_row = f->accumulate ? SUMS : 1;
-    out->sum_column = f->accumulate ? 1 : f->request.ni;
+    out->sum_row = f->accumulate ? SUMS : f->part[0].by_row ? f->set->sums : 1;
+    out->sum_column = f->accumulate || f->part[0].by_row ? 1 : f->request.ni;
     out->accum = f->have & SAP_EXTRA_ACCUM ? &f->accum[0][0] : NULL;
     out->accum_row = SUMS;
     memcpy(out->accum_scale, f->scale, sizeof f->scale);

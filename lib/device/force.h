@@ -107,7 +107,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
     const int sp = group_id(1), step = local_size() * LANES;
     const int row0 = group_id(0) * step * ipt + local_id() * LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
-    const VI any = vi_set1(!f->skip_own);
+    const any_index any = any_set(!f->skip_own);
     struct many_row r[4];
 #pragma unroll
     for (int n = 0; n < ipt; n++) start_row(m, f, row0 + n * step, &r[n]);
@@ -143,31 +143,30 @@ enum {
 
 #if SAP_VECTORS
 typedef W *sums_pointer;
-#define FEW_ROOM(ipt, parts)                                                                                           \
+#define FEW_ROOM(ipt)                                                                                                  \
     W room[(ipt)*FEW_COLUMNS * FEW_PITCH];                                                                             \
     few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 1 };
 #elif !SAP_FEW_STAGED
 /* Little memory: j-particles come from where they lie, and each is read but once or twice. */
 typedef LOCAL W *sums_pointer;
-#define FEW_ROOM(ipt, parts)                                                                                           \
+#define FEW_ROOM(ipt)                                                                                                  \
     GROUP_MEMORY(W, all_room)                                                                                          \
     sums_pointer room = all_room + local_id() / 32 * (FEW_AT_ONCE(ipt) * FEW_COLUMNS * FEW_PITCH);                     \
     few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 32 }; /* threads that share i-particles */
 #else
 typedef LOCAL W *sums_pointer;
-#define FEW_ROOM(ipt, parts)                                                                                           \
+#define FEW_ROOM(ipt)                                                                                                  \
     GROUP_MEMORY(part, tile)                                                                                           \
     sums_pointer room =                                                                                                \
-        (sums_pointer)(tile + PARTS * SAP_GPU_SUPERPACKET) + local_id() / 32 * ((ipt)*FEW_COLUMNS * FEW_PITCH);        \
-    stage_superpacket(parts, tile, &m, &f);
+        (sums_pointer)(tile + PARTS * SAP_GPU_SUPERPACKET) + local_id() / 32 * ((ipt)*FEW_COLUMNS * FEW_PITCH);
 enum { FEW_LANES = 32 }; /* threads that share i-particles */
 
 /* A superpacket in memory of the group, [part][1024], so many parts: predicted here, or as it was predicted before. */
-SAP_INLINE void stage_superpacket(int parts, room_pointer tile, const struct force_memory *m,
-                                  const struct sap_gpu_force *f)
+SAP_INLINE void few_stage(int parts, few_pointer to, const struct force_memory *m, const struct sap_gpu_force *f)
 {
+    room_pointer tile = (room_pointer)to;
     const int sp = group_id(0);
     for (int a = local_id(); a < SAP_GPU_SUPERPACKET; a += local_size()) {
         part p[PARTS];
@@ -182,6 +181,10 @@ SAP_INLINE void stage_superpacket(int parts, room_pointer tile, const struct for
     }
     group_barrier();
 }
+#endif
+
+#if SAP_VECTORS || !SAP_FEW_STAGED
+#define few_stage(parts, tile, m, f) /* they come from where they lie */
 #endif
 
 #if SAP_SHUFFLE
@@ -271,18 +274,22 @@ SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const
     for (int k = 0; k < n * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
 }
 
+SAP_INLINE void load_rows(int ipt, const struct force_memory *m, const struct sap_gpu_force *f, int row,
+                          struct i_words *i)
+{
+#pragma unroll
+    for (int n = 0; n < ipt; n++) load_i(1, m->i, f, row + n, 0, &i[n]);
+}
+
 /* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1 or 4. */
 SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
-                         few_pointer tile, sums_pointer room, int row)
+                         few_pointer tile, sums_pointer room, int row, const struct i_words *i)
 {
     const int sp = group_id(0), mine = local_id() % FEW_LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
-    const VI any = vi_set1(!f->skip_own);
-    struct i_words i[4];
+    const any_index any = any_set(!f->skip_own);
     struct packet_state s[4];
     int packet = mine;
-#pragma unroll
-    for (int n = 0; n < ipt; n++) load_i(1, m->i, f, row + n, 0, &i[n]);
     lanes_barrier();
     do {
         VM met[4];
@@ -320,8 +327,13 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 {
     const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
     const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;
-    for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn)
-        few_rows(mode, ipt, m, f, tile, room, row);
+    struct i_words i[4];
+    load_rows(ipt, m, f, from + first, i); /* on their way, perhaps from the memory of the host, while j are staged */
+    few_stage(parts_for(mode), tile, m, f);
+    for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn) {
+        if (row > from + first) load_rows(ipt, m, f, row, i);
+        few_rows(mode, ipt, m, f, tile, room, row, i);
+    }
 }
 
 /* --------------------------------------------------------------- instances */
@@ -348,7 +360,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     {                                                                                                                  \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
-        FEW_ROOM(IPT, parts_for(mode))                                                                                 \
+        FEW_ROOM(IPT)                                                                                                  \
         few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
 #if SAP_KERNEL_ORDER == 2

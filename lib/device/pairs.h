@@ -68,12 +68,9 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 #endif
 }
 
-/*
- * any: not 0 where pairs of the same index count too; an integer, since compilers make two loops of a truth, or a
- * branch at each pair.
- */
+/* any: not 0 where pairs of the same index count too. */
 SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
-                         const struct j_words *j, V eps2, VI any, int element, VM *coincident)
+                         const struct j_words *j, V eps2, any_index any, int element, VM *coincident)
 {
     struct separation d;
     separate(i, j, &d);
@@ -148,7 +145,8 @@ SAP_INLINE void store_total(const struct force_memory *m, const struct sap_gpu_f
 {
     if (f->lone) {
         const D result = sap_total_of_one(total);
-        m->record[(size_t)q * f->out_rows + f->first_i + row] = q == SAP_POT ? d_neg(result) : result;
+        const size_t i = (size_t)f->first_i + row, at = (size_t)q * f->out_rows + i;
+        m->record[f->lone == SAP_GPU_BY_ROW ? i * SUMS + q : at] = q == SAP_POT ? d_neg(result) : result;
     } else {
         m->record[record_at(sp, SUMS, q, f->room_i, row)] = total;
     }

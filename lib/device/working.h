@@ -190,6 +190,9 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
         else
             stored_position(at, x);
         mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
+        /* the root of an infinite distance is +0, so that the potential would not show a place that is not finite */
+#pragma unroll
+        for (int k = 0; k < 3; k++) mass = d_add(mass, d_sub(x[k], x[k]));
         if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
         index = tag_at(store, sp, 0, a);
     }

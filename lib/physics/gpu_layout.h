@@ -67,6 +67,9 @@ struct sap_gpu_update {
  */
 #define SAP_GPU_WORDS(order, low, size) ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low)) : 8 + 4 * (low))
 
+/* Where the rounded sums of one superpacket go: columns of rows, or rows of sums, which few threads write faster. */
+enum { SAP_GPU_BY_COLUMN = 1, SAP_GPU_BY_ROW };
+
 /* What a force is, for all kernels that take part; by value. */
 struct sap_gpu_force {
     SAP_GPU_REAL time, eps2;
@@ -85,7 +88,7 @@ struct sap_gpu_force {
     int fused;      /* 1: few-i kernels predict for themselves, 0: they read predicted records */
     int accumulate; /* 1: results are accumulators, 0: rounded sums */
     int inlined;    /* 1: the i-particles are these, not those of the array */
-    int lone;       /* 1: of one superpacket there are no records: force kernels write rounded sums */
+    int lone;       /* of one superpacket there are no records: force kernels write rounded sums, SAP_GPU_BY_... */
     int sums;       /* of an i-particle */
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
