@@ -40,6 +40,7 @@ typedef struct settings {
     int64_t n, tick;
     double eta, eta_start;
     int64_t told_of_depth; /* 1: that steps have become as short as they can */
+    int64_t shared;        /* 1: all steps are dt_max */
     noise_watch noise;
 } settings;
 
@@ -196,6 +197,7 @@ static int correct(hermite *h, int place, int k)
     }
     p->tick = h->plan.tick;
     if (!isfinite(finite)) return -1;
+    if (h->set.shared) return 0;
     double step = aarseth_step(p->a, p->j, p->s, a3, h->set.eta);
     p->level = schedule_choose(&h->plan, p->level, step / h->job->plan.dt_max);
     h->plan.level[k] = p->level;
@@ -267,7 +269,7 @@ static void first_step(hermite *h, int k)
     star *p = &h->body[k];
     double jerk = length(p->j), step = h->set.eta_start * length(p->a) / jerk;
     if (jerk == 0) step = length(p->a) > 0 ? h->set.eta_start * h->job->plan.dt_max : (double)INFINITY;
-    p->level = schedule_first(step / h->job->plan.dt_max);
+    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
     h->plan.level[k] = p->level;
 }
 
@@ -373,12 +375,14 @@ static int integrate(hermite *h)
 int main(int argc, char **argv)
 {
     run job = {.program = "hermite4",
-               .layout = "hermite4 1",
+               .layout = "hermite4 2",
                .about = "a star cluster by the fourth-order Hermite scheme with block steps, on libsapporo"};
     hermite h = {.job = &job, .set = {.eta = 0.01, .eta_start = 0.0025}};
+    int shared = 0;
     option_rule own[] = {
         {OPTION_REAL, 'e', "eta", &h.set.eta, "ETA", "accuracy: dt^2 = eta (a a2 + j^2)/(j a3 + a2^2) (0.01)", 0, 0, 0},
         {OPTION_REAL, 0, "eta-start", &h.set.eta_start, "ETA", "first step: dt = eta-start a/j (1/400)", 0, 0, 0},
+        {OPTION_FLAG, 0, "shared", &shared, 0, "all steps are dt-max: for tests of convergence", 0, 0, 0},
     };
     int status;
     job.own = own;
@@ -388,6 +392,7 @@ int main(int argc, char **argv)
         run_warn(&job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
+    h.set.shared = shared;
     if (g6_open(CLUSTER)) {
         run_warn(&job, "the force library does not open");
         return RUN_FAILED;

@@ -62,7 +62,7 @@ enum { PIECE = 256 }; /* i-particles at a time, whose results lie here before th
 static void compute_piece(int n, const struct sapporo_yebisu_predictor *pred, struct sapporo_yebisu_force *force,
                           int nj)
 {
-    double acc[PIECE][3], jerk[PIECE][3], snap[PIECE][3], pot[PIECE], r2[PIECE];
+    double acc[PIECE][3], jerk[PIECE][3], snap[PIECE][3], pot[PIECE], r2[PIECE] = {0};
     int index[PIECE], nearest[PIECE];
     const ptrdiff_t stride = sizeof *pred;
     for (int i = 0; i < n; i++) index[i] = (int)pred[i].id;

@@ -1,0 +1,449 @@
+/*
+ * hermite.c - a star cluster integrated in order 6 or 8, with individual power-of-two ("block") time steps.
+ *
+ * The library gives the acceleration with its derivatives to the snap (order 6) or crackle (8).  One round of predict,
+ * evaluate, correct; between both ends of a step the force is the polynomial through all that is known there, and its
+ * further derivatives make the next prediction and choose the next step.
+ *
+ * Start-up: acceleration and jerk come first, then, with these sent, all derivatives that the library gives.  Those
+ * beyond are zero at first, and first steps are cautious.  With --shared they come from two trial steps ahead instead,
+ * so that the first step is as good as any.
+ */
+#include "hermite.h"
+
+#include "interpolate.h"
+#include "schedule.h"
+
+#include <math.h>
+#include <sapporo.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 8 }; /* derivatives of x that are kept, x itself among them */
+
+/* A particle at its own time.  The bytes of these are also those of the restart file. */
+typedef struct star {
+    double d[KEPT][3]; /* x, v, acceleration and its derivatives */
+    double mass;
+    int64_t tick; /* its time */
+    int32_t level, id;
+} star;
+
+/* The particles of a block, in order of the schedule: f[k] are derivatives of the acceleration. */
+typedef struct block {
+    int *index;
+    double (*x)[3], (*v)[3], (*a)[3], (*j)[3], (*f[INTERPOLATE_MOST])[3], *pot;
+} block;
+
+/* What the restart file keeps besides the plan and the stars. */
+typedef struct settings {
+    int64_t n, tick, order, averaged, shared;
+    double eta, eta_start;
+} settings;
+
+typedef struct hermite {
+    run *job;
+    settings set;
+    int given, kept; /* derivatives of the force that the library gives; of x that are sent */
+    sapporo *library;
+    star *body;
+    schedule plan;
+    block now;
+    bodies out; /* for snapshots */
+} hermite;
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+static int allocate(hermite *h, int n)
+{
+    const size_t room = (size_t)n;
+    block *now = &h->now;
+    h->set.n = n;
+    h->body = calloc(room, sizeof *h->body);
+    now->index = calloc(room, sizeof *now->index);
+    now->pot = calloc(room, sizeof *now->pot);
+    now->x = calloc(room, sizeof *now->x);
+    now->v = calloc(room, sizeof *now->v);
+    now->a = calloc(room, sizeof *now->a);
+    now->j = calloc(room, sizeof *now->j);
+    int there = h->body && now->index && now->pot && now->x && now->v && now->a && now->j;
+    for (int k = 0; k < INTERPOLATE_MOST; k++) {
+        now->f[k] = calloc(room, sizeof *now->f[k]);
+        there = there && now->f[k];
+    }
+    if (there && !schedule_create(&h->plan, n)) return 0;
+    run_warn(h->job, "out of memory for %d particles", n);
+    return -1;
+}
+
+static void release(hermite *h)
+{
+    free(h->body);
+    free(h->now.index);
+    free(h->now.x);
+    free(h->now.v);
+    free(h->now.a);
+    free(h->now.j);
+    for (int k = 0; k < INTERPOLATE_MOST; k++) free(h->now.f[k]);
+    free(h->now.pot);
+    schedule_free(&h->plan);
+    bodies_free(&h->out);
+}
+
+/* ---- time -------------------------------------------------------------------------------------------- */
+
+static double tick_length(const hermite *h) { return ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+
+static double time_of(const hermite *h, int64_t tick) { return h->job->plan.start + (double)tick * tick_length(h); }
+
+static int64_t next_output(const hermite *h)
+{
+    const run_plan *plan = &h->job->plan;
+    const int64_t steps = (int64_t)(plan->interval / plan->dt_max); /* a power of two, exactly */
+    return plan->done * steps * schedule_ticks(0);
+}
+
+/* ---- the library ------------------------------------------------------------------------------------- */
+
+static int open_library(hermite *h)
+{
+    const sapporo_options options = {.size = sizeof options, .order = (int)h->set.order};
+    if (sapporo_open(&options, &h->library) == SAPPORO_OK) return 0;
+    run_warn(h->job, "the force library does not open: %s", sapporo_last_error(NULL));
+    return -1;
+}
+
+static int send_star(hermite *h, int k)
+{
+    const star *p = &h->body[k];
+    sapporo_particle q = {.mass = p->mass, .time = time_of(h, p->tick), .index = k};
+    memcpy(q.derivative, p->d, sizeof q.derivative);
+    memcpy(q.seventh, p->d[KEPT - 1], sizeof q.seventh);
+    return sapporo_set_particle(h->library, k, &q) != SAPPORO_OK;
+}
+
+static int send_all(hermite *h)
+{
+    for (int k = 0; k < (int)h->set.n; k++)
+        if (send_star(h, k)) {
+            run_warn(h->job, "the force library does not take particle %d", h->body[k].id);
+            return -1;
+        }
+    return 0;
+}
+
+/* Forces at `time` on the first ni particles of the block. */
+static int forces(hermite *h, int ni, double time)
+{
+    block *now = &h->now;
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = (int)h->set.n,
+                                     .ni = ni,
+                                     .x = {now->x, 0},
+                                     .v = {now->v, 0},
+                                     .a = {now->a, 0},
+                                     .jerk = {now->j, 0},
+                                     .index = {now->index, 0},
+                                     .eps2 = h->job->plan.eps * h->job->plan.eps};
+    const sapporo_result result = {.size = sizeof result,
+                                   .acc = now->f[0],
+                                   .jerk = now->f[1],
+                                   .snap = now->f[2],
+                                   .crackle = h->given > 3 ? now->f[3] : NULL,
+                                   .pot = now->pot};
+    sapporo_job *job;
+    sapporo_set_time(h->library, time);
+    int status = sapporo_force_begin(h->library, &request, &job);
+    if (status >= 0) status = sapporo_force_end(job, ni, &result);
+    sapporo_force_free(job);
+    if (status == SAPPORO_OK) return 0;
+    run_warn(h->job, "the force library failed at time %.10g: %s", time, sapporo_last_error(h->library));
+    return -1;
+}
+
+/* ---- the scheme -------------------------------------------------------------------------------------- */
+
+static double square(const double *a) { return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]; }
+
+/* A^(k) of the generalised criterion, squared; f[k] are derivatives of the acceleration. */
+static double change(double (*f)[3], int k) { return sqrt(square(f[k - 1]) * square(f[k + 1])) + square(f[k]); }
+
+/*
+ * The next step.  Generalised Aarseth criterion (Nitadori & Makino 2008): eta (A1 / A(p-2))^(1 / (p-3)), which is eta
+ * times the geometric mean of the times A(k) / A(k+1).  Averaged: their arithmetic mean, which a derivative that is
+ * only noise cannot make small.
+ */
+static double choose_step(const hermite *h, double (*f)[3])
+{
+    const int last = 2 * h->given - 2;
+    double sum = 0;
+    if (!h->set.averaged) {
+        const double above = change(f, 1), below = change(f, last);
+        return above > 0 && below > 0 ? h->set.eta * pow(above / below, 0.5 / (last - 1)) : (double)INFINITY;
+    }
+    for (int k = 1; k < last; k++) {
+        const double above = change(f, k), below = change(f, k + 1);
+        if (!(above > 0 && below > 0)) return (double)INFINITY;
+        sum += sqrt(above / below);
+    }
+    return h->set.eta * sum / (last - 1);
+}
+
+/* Particle k at the time of the block, with the terms that the library gives the sources. */
+static void predict(hermite *h, int place, int k)
+{
+    const star *p = &h->body[k];
+    const double dt = (double)(h->plan.tick - p->tick) * tick_length(h);
+    double(*const to[])[3] = {h->now.x, h->now.v, h->now.a, h->now.j};
+    h->now.index[place] = k;
+    for (int d = 0; d < h->given; d++)
+        for (int c = 0; c < 3; c++) {
+            double sum = p->d[h->kept - 1][c];
+            for (int m = h->kept - 2; m >= d; m--) sum = p->d[m][c] + sum * (dt / (m + 1 - d));
+            to[d][place][c] = sum;
+        }
+}
+
+/* Corrects x and v of one coordinate, and finds all derivatives of the force at the end: f[0 .. 2 given - 1][c]. */
+static void correct_axis(const hermite *h, int place, star *p, double dt, int c, double (*f)[3])
+{
+    double f0[INTERPOLATE_MOST + 1] = {0}, f1[INTERPOLATE_MOST + 1] = {0}, higher[INTERPOLATE_MOST] = {0};
+    for (int k = 0; k < h->given; k++) {
+        f0[k + 1] = p->d[2 + k][c];
+        f1[k + 1] = h->now.f[k][place][c];
+    }
+    interpolate_derivatives(h->given, f1 + 1, f0 + 1, dt, higher);
+    f0[0] = p->d[1][c];
+    f1[0] = f0[0] + interpolate_integral(h->given, f0 + 1, f1 + 1, dt);
+    p->d[0][c] += interpolate_integral(h->given, f0, f1, dt);
+    p->d[1][c] = f1[0];
+    for (int k = 0; k < h->given; k++) f[k][c] = f1[k + 1], f[h->given + k][c] = higher[k];
+    for (int k = 2; k < h->kept; k++) p->d[k][c] = f[k - 2][c];
+}
+
+/* -1 if the orbit is not finite. */
+static int correct(hermite *h, int place, int k)
+{
+    star *p = &h->body[k];
+    const double dt = (double)(h->plan.tick - p->tick) * tick_length(h);
+    double f[2 * INTERPOLATE_MOST][3] = {{0}};
+    for (int c = 0; c < 3; c++) correct_axis(h, place, p, dt, c, f);
+    p->tick = h->plan.tick;
+    if (!isfinite(square(p->d[0]) + square(p->d[1]) + square(p->d[2]))) return -1;
+    if (h->set.shared) return 0;
+    p->level = schedule_choose(&h->plan, p->level, choose_step(h, f) / h->job->plan.dt_max);
+    h->plan.level[k] = p->level;
+    return 0;
+}
+
+static int block_step(hermite *h)
+{
+    const int64_t before = h->plan.tick;
+    const int active = schedule_advance(&h->plan);
+    for (int place = 0; place < active; place++) predict(h, place, h->plan.order[place]);
+    if (forces(h, active, time_of(h, h->plan.tick))) {
+        h->plan.tick = before; /* nothing has changed yet: the restart file will be good */
+        return -1;
+    }
+    for (int place = 0; place < active; place++) {
+        const int k = h->plan.order[place];
+        if (correct(h, place, k) || send_star(h, k)) {
+            run_warn(h->job, "the orbit of particle %d is not finite at time %.10g", h->body[k].id,
+                     time_of(h, h->plan.tick));
+            return -2;
+        }
+    }
+    schedule_settle(&h->plan, active);
+    h->job->plan.blocks++;
+    h->job->plan.steps += active;
+    return 0;
+}
+
+/* ---- beginning --------------------------------------------------------------------------------------- */
+
+/* All particles as they stand; only at times at which all of them are. */
+static int force_on_all(hermite *h)
+{
+    for (int k = 0; k < (int)h->set.n; k++) {
+        h->now.index[k] = k;
+        memcpy(h->now.x[k], h->body[k].d[0], sizeof h->now.x[k]);
+        memcpy(h->now.v[k], h->body[k].d[1], sizeof h->now.v[k]);
+        memcpy(h->now.a[k], h->body[k].d[2], sizeof h->now.a[k]);
+        memcpy(h->now.j[k], h->body[k].d[3], sizeof h->now.j[k]);
+    }
+    return forces(h, (int)h->set.n, time_of(h, h->plan.tick));
+}
+
+/* Takes the first n derivatives of the force, for what is sent. */
+static void take_forces(hermite *h, int n)
+{
+    for (int k = 0; k < (int)h->set.n; k++)
+        for (int d = 0; d < n; d++) memcpy(h->body[k].d[2 + d], h->now.f[d][k], sizeof h->body[k].d[0]);
+}
+
+/* The force one step ahead tells higher derivatives at the beginning. */
+static int trial_step(hermite *h)
+{
+    const double dt = h->job->plan.dt_max;
+    const int n = (int)h->set.n;
+    h->plan.tick = schedule_ticks(0);
+    for (int k = 0; k < n; k++) predict(h, k, k);
+    const int failed = forces(h, n, time_of(h, h->plan.tick));
+    h->plan.tick = 0;
+    if (failed) return -1;
+    for (int k = 0; k < n; k++)
+        for (int c = 0; c < 3; c++) {
+            double here[INTERPOLATE_MOST], there[INTERPOLATE_MOST], higher[INTERPOLATE_MOST];
+            for (int d = 0; d < h->given; d++) here[d] = h->body[k].d[2 + d][c], there[d] = h->now.f[d][k][c];
+            interpolate_derivatives(h->given, here, there, -dt, higher);
+            for (int d = 2 + h->given; d < h->kept; d++) h->body[k].d[d][c] = higher[d - 2 - h->given];
+        }
+    return send_all(h);
+}
+
+/* The first step: a cautious multiple of the ratio of acceleration and jerk. */
+static void first_step(hermite *h, int k)
+{
+    star *p = &h->body[k];
+    const double acc = sqrt(square(p->d[2])), jerk = sqrt(square(p->d[3]));
+    double step = h->set.eta_start * acc / jerk;
+    if (jerk == 0) step = acc > 0 ? h->set.eta_start * h->job->plan.dt_max : (double)INFINITY;
+    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
+    h->plan.level[k] = p->level;
+}
+
+static int start_up(hermite *h)
+{
+    if (send_all(h) || force_on_all(h)) return -1;
+    take_forces(h, 2);
+    if (send_all(h) || force_on_all(h)) return -1;
+    take_forces(h, h->given);
+    if (send_all(h)) return -1;
+    for (int k = 0; k < 2 && h->set.shared; k++)
+        if (trial_step(h)) return -1;
+    for (int k = 0; k < (int)h->set.n; k++) first_step(h, k);
+    schedule_rebuild(&h->plan);
+    return 0;
+}
+
+static int begin(hermite *h)
+{
+    const int status = run_begin(h->job, &h->out);
+    if (status) return status;
+    if (allocate(h, h->out.n)) return RUN_FAILED;
+    for (int k = 0; k < h->out.n; k++) {
+        star *p = &h->body[k];
+        p->mass = h->out.mass[k];
+        p->id = h->out.id[k];
+        memcpy(p->d[0], h->out.x[k], sizeof p->d[0]);
+        memcpy(p->d[1], h->out.v[k], sizeof p->d[1]);
+    }
+    return start_up(h) ? RUN_FAILED : RUN_OK;
+}
+
+/* ---- outputs and restart files -------------------------------------------------------------------------- */
+
+static int save(hermite *h, int always)
+{
+    h->set.tick = h->plan.tick;
+    const restart_piece piece[] = {{"hermite", &h->set, sizeof h->set},
+                                   {"stars", h->body, (size_t)h->set.n * sizeof *h->body}};
+    return run_save(h->job, piece, 2, always);
+}
+
+static int output(hermite *h)
+{
+    if (force_on_all(h)) return -1;
+    h->out.time = time_of(h, h->plan.tick);
+    for (int k = 0; k < (int)h->set.n; k++) {
+        memcpy(h->out.x[k], h->body[k].d[0], sizeof h->out.x[k]);
+        memcpy(h->out.v[k], h->body[k].d[1], sizeof h->out.v[k]);
+    }
+    if (run_output(h->job, &h->out, h->now.pot)) return -1;
+    return save(h, 0);
+}
+
+static int read_stars(hermite *h, const restart_file *file, message *why)
+{
+    if (restart_get(file, "hermite", &h->set, sizeof h->set, why)) return -1;
+    const int n = (int)h->set.n;
+    if (n < 1) return complain(why, "%s: there are no stars in it", h->job->restart);
+    if (bodies_allocate(&h->out, n) || allocate(h, n)) return complain(why, "out of memory for %d particles", n);
+    if (restart_get(file, "stars", h->body, (size_t)n * sizeof *h->body, why)) return -1;
+    h->plan.tick = h->set.tick;
+    for (int k = 0; k < n; k++) {
+        h->out.id[k] = h->body[k].id;
+        h->out.mass[k] = h->body[k].mass;
+        h->plan.level[k] = h->body[k].level;
+    }
+    schedule_rebuild(&h->plan);
+    return 0;
+}
+
+static int go_on(hermite *h)
+{
+    restart_file file;
+    message why = {""};
+    const int status = run_reopen(h->job, &file);
+    if (status) return status;
+    const int bad = read_stars(h, &file, &why);
+    restart_free(&file);
+    if (bad) {
+        run_warn(h->job, "%s", why.text);
+        return RUN_USAGE;
+    }
+    run_go_on(h->job, time_of(h, h->plan.tick));
+    return send_all(h) ? RUN_FAILED : RUN_OK;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static int integrate(hermite *h)
+{
+    run *job = h->job;
+    for (;;) {
+        if (h->plan.tick == next_output(h) && output(h)) return RUN_FAILED;
+        if (job->plan.done > job->plan.outputs) {
+            run_finish(job);
+            return RUN_OK;
+        }
+        if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, time_of(h, h->plan.tick));
+        const int bad = block_step(h);
+        if (bad == -1) save(h, 1);
+        if (bad) return RUN_FAILED;
+        progress_show(&job->bar, time_of(h, h->plan.tick));
+    }
+}
+
+int hermite_main(run *job, int order, int argc, char **argv)
+{
+    enum { AUTO, AARSETH, AVERAGED };
+    static const char *const criteria[] = {"auto", "aarseth", "averaged", NULL};
+    hermite h = {.job = job, .set = {.order = order, .eta = order == 6 ? 0.4 : 0.6, .eta_start = 0.01}};
+    int criterion = AUTO, shared = 0, status;
+    option_rule own[] = {
+        {OPTION_REAL, 'e', "eta", &h.set.eta, "ETA", "accuracy: steps are eta times the time of the criterion", 0, 0,
+         0},
+        {OPTION_CHOICE, 0, "criterion", &criterion, "NAME",
+         "aarseth (generalised), averaged, or as the precision needs", criteria, 0, 0},
+        {OPTION_REAL, 0, "eta-start", &h.set.eta_start, "ETA", "first step: dt = eta-start a/j (1/100)", 0, 0, 0},
+        {OPTION_FLAG, 0, "shared", &shared, 0, "all steps are dt-max: for tests of convergence", 0, 0, 0},
+    };
+    job->own = own;
+    job->own_n = (int)(sizeof own / sizeof *own);
+    if (run_parse(job, argc, argv, &status)) return status;
+    if (!(h.set.eta > 0) || !(h.set.eta_start > 0)) {
+        run_warn(job, "--eta and --eta-start must be positive");
+        return RUN_USAGE;
+    }
+    h.set.shared = shared;
+    h.given = order / 2;
+    h.kept = order == 6 ? 6 : KEPT;
+    if (open_library(&h)) return RUN_FAILED;
+    h.set.averaged = criterion == AUTO ? sapporo_get_precision(h.library) != SAPPORO_DP : criterion == AVERAGED;
+    status = job->restart ? go_on(&h) : begin(&h);
+    if (!status) status = integrate(&h);
+    sapporo_close(h.library);
+    release(&h);
+    return status;
+}
