@@ -2,3 +2,4 @@
 #define SAP_KERNEL_ORDER 2
 #define SAP_KERNEL_DP
 #include "device/force.h"
+#include "device/multi.h"

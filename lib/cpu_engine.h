@@ -74,7 +74,8 @@ int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
 int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned extra);
 
 /* Many small forces (cpu_multi.c). */
-int sap_cpu_multi(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_multi *multi);
+int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_multi *multi);
 
 /* ---- neighbours (cpu_near.c) ---- */
 

@@ -195,8 +195,10 @@ static void free_worker(struct worker *w)
     free(w);
 }
 
-int sap_cpu_multi(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_multi *m)
+int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_multi *m)
 {
+    (void)store; /* which is the host's copy */
     double pairs = 0;
     int failed = 0, partial = 0;
     for (int k = 0; k < m->nlists; k++) pairs += (double)sap_multi_list(m, k)->ni * sap_multi_list(m, k)->nj;

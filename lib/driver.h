@@ -49,6 +49,7 @@ struct sap_device_properties {
     size_t l2; /* bytes of second-level cache, 0: unknown */
     int warp;  /* lanes */
     int has_fp64;
+    int in_turn; /* 1: streams of it gain nothing by working at the same time: a CPU.  (PoCL 3.1 ends the process.) */
     int vectors; /* 1: a CPU, on which one thread is best a group of its own that computes with vectors */
 };
 

@@ -108,6 +108,7 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
     p->warp = 32;
     p->has_fp64 = sap_opencl_has_fp64(seen->device);
     p->vectors = seen->vectors;
+    p->in_turn = seen->is_cpu;
     return SAP_DRIVER_OK;
 }
 

@@ -159,10 +159,12 @@ struct sap_engine {
     const struct sap_store_ops *store;
     const struct sap_force_ops *force;
     /*
-     * Many small forces of order 2; sources by address come from `host`, which is complete.  SAPPORO_PARTIAL: some
-     * i-particles are not finite.  NULL: unsupported.
+     * Many small forces of order 2; sources by address come from `host`, which is complete, or from `store`, which may
+     * be NULL for engines that work on the host's copy.  SAPPORO_PARTIAL: some i-particles are not finite.  NULL:
+     * unsupported.
      */
-    int (*multi)(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_multi *multi);
+    int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                 const struct sap_multi *multi);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* NULL: none */
 };

@@ -133,6 +133,13 @@ static void drop(struct sap_force *force)
     sap_fp_release(caller);
 }
 
+static int multi(struct sap_device_set *set, struct sap_store *store, const struct sap_jstore *host,
+                 const struct sap_multi *lists)
+{
+    (void)set;
+    GUARDED(int, sap_gpu_multi(store, host, lists));
+}
+
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
 
@@ -179,7 +186,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .threads = threads,
                                            .cpu_below = cpu_below,
                                            .store = &store_ops,
-                                           .force = &force_ops};
+                                           .force = &force_ops,
+                                           .multi = multi};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -249,4 +257,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .threads = threads,
                                              .cpu_below = cpu_below,
                                              .store = &store_ops,
-                                             .force = &force_ops};
+                                             .force = &force_ops,
+                                             .multi = multi};

@@ -111,6 +111,8 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
             status = get_shape(l, set, shape, mode, kind);
+    for (int k = 0; k < 3 && set->order == 2 && !status; k++)
+        status = get_function(l, 0, &l->kernels.multi[k], "multi_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
     return status;
 }
 
@@ -146,6 +148,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     if (!status) status = get_function(l, 1, &k->stage, "store_stage");
     if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
     if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
+    if (!status) status = get_function(l, 2, &k->longs, "finish_long");
     if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
     if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
     if (!status) status = get_function(l, 3, &k->fill, "list_fill");

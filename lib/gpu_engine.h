@@ -42,6 +42,7 @@ struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
     struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: not there */
+    struct sap_function *multi[3], *longs; /* of order 2: plain, zero, soft (device/multi.h); sums of long lists */
     int many_groups[SAP_GPU_SHAPES];
     int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
 };
@@ -187,8 +188,9 @@ struct sap_store {
     int at;                 /* the device that is worked on */
     int entered;            /* that device + 1 while its context is current, else 0 */
     struct sap_gpu_gather gather;
-    struct sap_force *listing; /* forces whose lists are under way: their room may not suffice */
-    char words[200];           /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_places *places; /* of sapporo_force_multi, or NULL */
+    struct sap_force *listing;     /* forces whose lists are under way: their room may not suffice */
+    char words[200];               /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
@@ -353,6 +355,12 @@ int sap_gpu_done(struct sap_force *force);
 int sap_gpu_end(struct sap_force *force, int from, struct sap_force_output *output);
 int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n);
 void sap_gpu_drop(struct sap_force *force);
+
+/* ---- many small forces (gpu_multi.c) ---- */
+
+/* As the entry of struct sap_engine. */
+int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *multi);
+void sap_gpu_multi_free(struct sap_store *store);
 
 /* ---- parts of a force; driver statuses ---- */
 

@@ -446,6 +446,7 @@ static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
 void sap_gpu_store_free(struct sap_store *store)
 {
     if (!store) return;
+    sap_gpu_multi_free(store);
     sap_gpu_gather_free(store);
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);

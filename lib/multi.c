@@ -76,7 +76,10 @@ static int check(sapporo *c, const struct sap_multi *m)
 static int run(sapporo *c, const struct sap_multi *m)
 {
     char why[200] = "";
-    if (c->engine->multi) return c->engine->multi(c->devices, &c->host, m);
+    if (c->engine->multi) {
+        const int status = c->engine->multi(c->devices, c->store, &c->host, m);
+        return status < 0 ? sap_engine_failed(c, status, "%d lists", m->nlists) : status;
+    }
     if (c->settings.backend_given)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi is not in this version of the %s engine",
                         c->engine->name);
@@ -86,7 +89,7 @@ static int run(sapporo *c, const struct sap_multi *m)
         sap_log(SAPPORO_LOG_INFO, "sapporo_force_multi is computed on the cpu: the %s engine does not have it",
                 c->engine->name);
     }
-    return sap_engine_cpu.multi(c->multi, &c->host, m);
+    return sap_engine_cpu.multi(c->multi, NULL, &c->host, m);
 }
 
 int sapporo_force_multi(sapporo *c, int nlists, const sapporo_list *lists, const sapporo_result *results)
@@ -100,7 +103,6 @@ int sapporo_force_multi(sapporo *c, int nlists, const sapporo_list *lists, const
     int status = check(c, &m);
     const int checked = status == SAPPORO_OK;
     if (checked && nlists > 0) status = run(c, &m);
-    if (status == SAPPORO_ERR_MEMORY) sap_fail(c, status, "out of memory for %d lists", nlists);
     if (checked && status < 0) write_failed(&m);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

@@ -64,6 +64,23 @@ finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force
     store_sum(out, &f, q, row, a);
 }
 
+/* Sums of lists with several superpackets: a group takes some targets of one. */
+KERNEL(SUMS_ITEMS)
+finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, const struct sap_gpu_multi lists)
+{
+    const struct sap_gpu_long l = ((const GLOBAL struct sap_gpu_long *)(input + (size_t)lists.longs * 16))[group_id(0)];
+    for (int k = local_id(); k < l.n * SAP_GPU_LONG_SUMS; k += local_size()) {
+        const int q = k / l.n, row = k % l.n;
+        D a[ACCUMULATOR];
+        clear(a);
+        for (int sp = 0; sp < l.superpackets; sp++)
+            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
+                        record[(size_t)l.record + ((size_t)sp * SAP_GPU_LONG_SUMS + q) * l.pitch + row]);
+        const D total = sap_total(a[0], &a[1], a[SAP_LIMBS + 1]);
+        out[(size_t)q * lists.out_rows + l.row + row] = q == 0 ? d_neg(total) : total;
+    }
+}
+
 /* ---------------------------------------------------------------- nearest */
 
 /* The smallest distance that the kernel reported, the smallest in other packets, and its packet. */

@@ -53,7 +53,7 @@ enum {
     AT_LOW = LOW ? 4 : 0,
     AT_V = 0,
     AT_INDEX = 4 + 3 * LOW,
-    AT_EPS2, /* squared softening of its own */
+    AT_EPS2 = SAP_GPU_AT_EPS2(LOW), /* squared softening of its own */
     WORDS_PLAIN = 4 + 3 * LOW
 };
 #else

@@ -70,6 +70,9 @@ struct sap_gpu_update {
 /* Where the rounded sums of one superpacket go: columns of rows, or rows of sums, which few threads write faster. */
 enum { SAP_GPU_BY_COLUMN = 1, SAP_GPU_BY_ROW };
 
+/* Order 2: the word of a predicted j-particle that holds its squared softening; its index is before that. */
+#define SAP_GPU_AT_EPS2(low) (5 + 3 * (low))
+
 /* What a force is, for all kernels that take part; by value. */
 struct sap_gpu_force {
     SAP_GPU_REAL time, eps2;
@@ -118,6 +121,43 @@ struct sap_gpu_counters {
 /* The list of an i-particle: `count` entries from unit `first` on. */
 struct sap_gpu_list_row {
     int first, count;
+};
+
+/*
+ * Many small forces (order 2): some targets of a list and up to a superpacket of its sources, a group of threads.
+ * Sources lie in the input as predicted j-particles do, one after the other, or are local addresses of the j-store.
+ * Their place in the list is what their address is for a force: it makes packets.
+ */
+struct sap_gpu_item {
+    int i, n;    /* targets, those of the slab counted together */
+    int j, nj;   /* sources: first of those in the input, or of the addresses there */
+    int indexed; /* 1: addresses */
+    int lone;    /* 1: the list has no other superpacket: sums are results, else records */
+    int row;     /* of the results; or of records: where potentials begin, then 3 columns of acceleration */
+    int pitch;   /* of records: from column to column */
+};
+
+/* Targets of a long list, whose superpackets have left records. */
+struct sap_gpu_long {
+    int record, pitch; /* those of the first target; rows of the list */
+    int superpackets;
+    int row, n; /* of the results */
+    int unused[3];
+};
+
+/* The input of a slab of lists: items first, then, so many times 16 bytes from its beginning: */
+struct sap_gpu_multi {
+    int longs, i, j, index;
+    int out_rows; /* distance of the columns of results */
+    int unused[3];
+};
+
+/* Words of a target: x y z eps2, and with a second word of positions | low x y z, unused. */
+#define SAP_GPU_TARGET_WORDS(low) (4 + 4 * (low))
+
+enum {
+    SAP_GPU_TARGETS = 2,  /* of a thread; with vectors one vector */
+    SAP_GPU_LONG_SUMS = 4 /* of a target */
 };
 
 #endif
