@@ -97,7 +97,8 @@ static inline void put_source(const struct work *w, char *to, const double *x, d
 {
     const size_t at = (size_t)SAP_GPU_AT_EPS2(w->low) * w->store->set->word;
     const float narrow = (float)eps2;
-    put_words(w, to, x, mass);
+    /* of a place that is not finite NaN is made, as predict_one() of lib/device/working.h does */
+    put_words(w, to, x, ((mass + (x[0] - x[0])) + (x[1] - x[1])) + (x[2] - x[2]));
     if (!w->soft) return;
     memset(to + at - w->store->set->word, 0, w->source_bytes - at + w->store->set->word);
     if (w->store->set->word == sizeof(double))

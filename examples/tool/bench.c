@@ -17,8 +17,8 @@ enum { MOST_CASES = 4096 };
 /* The command line. */
 typedef struct request {
     count_list n, ni, nj, threads, devices;
-    word_list cases, api, backend, precision, isa, neighbours, derivatives, order;
-    int list_length, advance, repeat, json, no_head, suite, most_stars;
+    word_list cases, api, backend, precision, isa, neighbours, derivatives, order, sources;
+    int nlists, list_length, advance, repeat, json, no_head, suite, most_stars;
     double min_time;
     const char *label, *only;
 } request;
@@ -72,6 +72,11 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
                 what.shuffled = strcmp(asked->order.word[k], "random") == 0;
                 add_case(list, &what);
             }
+        } else if (what.kind == BENCH_MULTI) {
+            for (int k = 0; k < asked->sources.n; k++) {
+                what.own_sources = strcmp(asked->sources.word[k], "own") == 0;
+                add_case(list, &what);
+            }
         } else {
             add_case(list, &what);
         }
@@ -97,6 +102,12 @@ static void add_usual_sizes(case_list *list, const request *asked, bench_case wh
 {
     static const int usual[] = {1024, 4096, 16384};
     what.ni = 1;
+    if (what.kind == BENCH_MULTI) {
+        what.ni = 64;
+        what.nj = 1000;
+        add_engines(list, asked, what);
+        return;
+    }
     what.nj = what.kind == BENCH_MEMORY ? 1000000 : what.kind == BENCH_OPEN ? 1024 : 65536;
     if (what.kind != BENCH_FORCE) {
         add_engines(list, asked, what);
@@ -133,6 +144,7 @@ static void add_cases(case_list *list, const request *asked)
     what.what.ndevices = asked->devices.n;
     memcpy(what.what.device, asked->devices.value, sizeof what.what.device);
     what.list_length = asked->list_length;
+    what.nlists = asked->nlists;
     what.advance = asked->advance;
     what.derivatives = derivatives_from_name(asked->derivatives.word[0]);
     for (int k = 0; k < asked->cases.n; k++) {
@@ -189,7 +201,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--n", OPTION_COUNTS, &asked->n, "LIST", 2, "all pairs: ni = nj = N (default 1024,4096,16384)"},
         {"--ni", OPTION_COUNTS, &asked->ni, "LIST", 1, "i-particles a call (default 1 where --nj is given)"},
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
-        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory", 0,
+        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|multi", 0,
          "what to measure (default force)"},
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
@@ -205,6 +217,9 @@ static int read_request(request *asked, int argc, char **argv)
         {"--derivatives", OPTION_WORD, &asked->derivatives, "all|nosnap|none", 0,
          "which j-particles have (default all)"},
         {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
+        {"--lists", OPTION_COUNT, &asked->nlists, "L", 1,
+         "of --case multi, each of nj sources on ni targets (default 10000)"},
+        {"--sources", OPTION_WORDS, &asked->sources, "address|own", 0, "of --case multi (default both)"},
         {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
         {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
         {"--suite", OPTION_ON, &asked->suite, NULL, 0,
@@ -232,6 +247,8 @@ int bench_main(int argc, char **argv)
                      .neighbours = {1, {"none"}},
                      .derivatives = {1, {"all"}},
                      .order = {2, {"address", "random"}},
+                     .sources = {2, {"address", "own"}},
+                     .nlists = 10000,
                      .list_length = 50,
                      .advance = 1,
                      .repeat = 9,

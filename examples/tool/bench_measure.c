@@ -12,7 +12,7 @@ enum { MOST_SAMPLES = 100000, CHECKED = 8, IN_CACHE = 64, FEWEST_SAMPLES = 3 };
 
 static const double LONG_ENOUGH = 10.0; /* seconds of samples after which a few are enough */
 
-static const double EPS2 = 1.0 / 65536.0;
+const double BENCH_EPS2 = 1.0 / 65536.0;
 
 /* What a case works on. */
 typedef struct session {
@@ -27,6 +27,7 @@ typedef struct session {
     int first, computed; /* the i-particles of the last call */
     double time;         /* of the last call */
     double untimed;      /* seconds of the last call that do not count */
+    multi_case *many;    /* BENCH_MULTI */
 } session;
 
 static int give_up(session *on)
@@ -54,7 +55,7 @@ static int call_force(session *on)
     if (what->advance && what->type->order != 2 && advance(on) != 0) return give_up(on);
     on->calls++;
     on->computed = what->ni;
-    return what->type->force(on->self, what->nj, &part, EPS2, what->want, &on->out) == 0 ? 0 : give_up(on);
+    return what->type->force(on->self, what->nj, &part, BENCH_EPS2, what->want, &on->out) == 0 ? 0 : give_up(on);
 }
 
 /*
@@ -173,7 +174,7 @@ static plain plain_force(const targets *predicted, const model *cluster, const t
             sum.nearest = predicted->index[j];
         }
         sum.length += r2 < stars->h2[i];
-        const double R2 = r2 + EPS2, R = sqrt(R2), m3 = cluster->particle[j].mass / (R2 * R);
+        const double R2 = r2 + BENCH_EPS2, R = sqrt(R2), m3 = cluster->particle[j].mass / (R2 * R);
         for (int c = 0; c < 3; c++) {
             sum.acc[c] += m3 * r[c];
             sum.jerk[c] += m3 * (v[c] - 3.0 * rv / R2 * r[c]);
@@ -304,6 +305,43 @@ static int measure_memory(session *on)
     return check_numbers(on);
 }
 
+static int call_multi(session *on)
+{
+    const int status = multi_compute(on->many);
+    if (status != SAPPORO_OK)
+        snprintf(on->result->failure, sizeof on->result->failure, "sapporo_force_multi: %s",
+                 sapporo_status_text(status));
+    return status == SAPPORO_OK ? 0 : -1;
+}
+
+/* A context of order 2, which the clients of this tool do not have natively. */
+static int measure_multi(session *on)
+{
+    const settings *what = &on->what->what;
+    const sapporo_options options = {.size = sizeof options,
+                                     .order = 2,
+                                     .precision = what->precision,
+                                     .backend = what->backend,
+                                     .cpu_isa = what->isa,
+                                     .threads = what->threads,
+                                     .devices = what->device,
+                                     .ndevices = what->ndevices};
+    sapporo *context = NULL;
+    int status = sapporo_open(&options, &context) < 0 ? -1 : 0;
+    if (status != 0) snprintf(on->result->failure, sizeof on->result->failure, "%s", sapporo_last_error(NULL));
+    on->many = multi_new(on->what, context);
+    if (status == 0) status = multi_load(on->many) == SAPPORO_OK ? take_samples(on, call_multi, 1e6) : -1;
+    if (status == 0) {
+        on->result->rate = (double)on->what->nlists * on->what->ni * on->what->nj / (1e-6 * on->result->median);
+        on->result->acc_error = multi_error(on->many);
+        if (!(on->result->acc_error <= error_limit(what->precision)))
+            status = complain(on, "acceleration", 0, on->result->acc_error, 0.0);
+    }
+    multi_free(on->many);
+    sapporo_close(context);
+    return status;
+}
+
 static int run_case(session *on)
 {
     switch (on->what->kind) {
@@ -319,6 +357,8 @@ static int run_case(session *on)
         return measure_step(on);
     case BENCH_LOAD:
         return measure_load(on);
+    case BENCH_MULTI:
+        return measure_multi(on);
     case BENCH_KINDS:
         break;
     }
@@ -336,7 +376,7 @@ static void prepare(session *on)
     if ((what->want & SAPPORO_WANT_LISTS) != 0)
         model_list_radii(&on->stars, what->nj, what->list_length);
     else
-        for (int i = 0; i < stars; i++) on->stars.h2[i] = EPS2; /* a dummy, as GRAPE codes send */
+        for (int i = 0; i < stars; i++) on->stars.h2[i] = BENCH_EPS2; /* a dummy, as GRAPE codes send */
     on->out = forces_new(what->ni, what->nj);
 }
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const BENCH_NAMES[BENCH_KINDS] = {"force", "setj", "open", "memory", "step", "load"};
-const char *const BENCH_UNITS[BENCH_KINDS] = {"us", "ns", "us", "B", "us", "ns"};
+const char *const BENCH_NAMES[BENCH_KINDS] = {"force", "setj", "open", "memory", "step", "load", "multi"};
+const char *const BENCH_UNITS[BENCH_KINDS] = {"us", "ns", "us", "B", "us", "ns", "us"};
 
 const char *bench_want_name(unsigned want)
 {
@@ -36,6 +36,8 @@ static void describe(const bench_case *what, char *text, size_t room)
         static const char *const order[] = {", no derivatives", ", no snap", ""};
         snprintf(text, room, "%s force%s%s%s", api, asked[what->want], what->advance ? "" : ", time stays",
                  order[what->derivatives]);
+    } else if (what->kind == BENCH_MULTI) {
+        snprintf(text, room, "multi, %d lists, %s", what->nlists, what->own_sources ? "own sources" : "addresses");
     } else {
         snprintf(text, room, "%s %s", api, BENCH_NAMES[what->kind]);
     }
@@ -66,7 +68,8 @@ static void threads_text(int threads, char text[16])
 static void print_line(const bench_case *what, const bench_result *result)
 {
     char text[64 + 10 * DEVICES_ROOM], threads[16];
-    static const char *const units[BENCH_KINDS] = {"us/call", "ns/star", "us", "B/star", "us/step", "ns/star"};
+    static const char *const units[BENCH_KINDS] = {"us/call", "ns/star", "us",     "B/star",
+                                                   "us/step", "ns/star", "us/call"};
     describe(what, text, sizeof text);
     add_devices(what, text, sizeof text);
     threads_text(what->what.threads, threads);
@@ -103,6 +106,10 @@ static void json_case(const bench_case *what)
     json_text("neighbours", bench_want_name(what->want));
     json_truth("advance", what->advance);
     json_text("derivatives", bench_derivatives_name(what->derivatives));
+    if (what->kind == BENCH_MULTI) {
+        json_integer("lists", what->nlists);
+        json_text("sources", what->own_sources ? "own" : "address");
+    }
     json_text("order", what->shuffled ? "random" : "address");
 }
 

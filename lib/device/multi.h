@@ -118,7 +118,7 @@ SAP_INLINE void walk_packet(struct pair_mode mode, const struct sources *s, mult
             load_j(parts_for(mode), tile + packet % TILE_PACKETS, TILE, (first + e) * TILE_PACKETS, &j);
 #endif
 #pragma unroll
-            for (int n = 0; n < TARGETS; n++) add_pair(mode, &t[n].s, &t[n].i, &j, t[n].i.eps2, vi_set1(0), e, &met);
+            for (int n = 0; n < TARGETS; n++) add_pair(mode, &t[n].s, &t[n].i, &j, t[n].i.eps2, any_set(0), e, &met);
         }
     }
 #pragma unroll
