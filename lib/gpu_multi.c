@@ -59,6 +59,7 @@ struct work {
     int rows;     /* of an item */
     int soft;     /* some source has softening of its own */
     int resident; /* sources by address are read from the device's store */
+    int in_order; /* there every superpacket is where its number says */
     int low;      /* positions have a second word */
     size_t target_bytes, source_bytes;
     int list, from; /* what comes next */
@@ -218,6 +219,10 @@ static void fill_sources(const struct work *w, const sapporo_list *l, char *to)
 static void fill_addresses(const struct work *w, const sapporo_list *l, int *to)
 {
     const int *const slot_of = w->store->share[0].slot_of;
+    if (w->in_order) { /* as after a first load: each superpacket has its own place */
+        memcpy(to, l->address, (size_t)l->nj * sizeof *to);
+        return;
+    }
     for (int k = 0; k < l->nj; k++) {
         const unsigned a = (unsigned)l->address[k];
         to[k] = slot_of[a / SUPER] * SUPER + (int)(a % SUPER);
@@ -392,11 +397,19 @@ static int bring_particles(struct work *w)
     return d->event_record(store->places->ready, h->stream);
 }
 
+static int slots_in_order(const struct sap_gpu_share *h)
+{
+    for (int k = 0; k < h->slots; k++)
+        if (h->number[k] != k) return 0;
+    return 1;
+}
+
 static int run(struct work *w)
 {
     struct sap_gpu_places *all = w->store->places;
     int k = 0;
     if (w->resident) TRY(bring_particles(w));
+    w->in_order = w->resident && slots_in_order(&w->store->share[0]);
     for (; w->list < w->m->nlists; k = (k + 1) % all->n) {
         TRY(finish_slab(w, &all->place[k]));
         TRY(next_slab(w, &all->place[k]));

@@ -5,6 +5,7 @@
 #include "context_private.h"
 #include "fpenv.h"
 #include "structs.h"
+#include "threads.h"
 
 static void write_failed(const struct sap_multi *m)
 {
@@ -15,11 +16,6 @@ static void write_failed(const struct sap_multi *m)
             if (r->pot) r->pot[i] = NAN;
         }
     }
-}
-
-static int bad_list(sapporo *c, int k, const char *what)
-{
-    return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: list %d %s", k, what);
 }
 
 /* Whether a column of squared softening has n values that may be. */
@@ -35,41 +31,66 @@ static int good_softening(const sapporo_column *column, int n)
 
 static int good_addresses(const sapporo *c, const sapporo_list *l)
 {
-    for (int k = 0; k < l->nj && l->address; k++)
+    unsigned most = 0;
+    if (!l->address) return 1;
+    for (int k = 0; k < l->nj; k++) most = (unsigned)l->address[k] > most ? (unsigned)l->address[k] : most;
+    if (l->nj > 0 && most >= (unsigned)c->host.upper) return 0;
+    if (c->host.count == c->host.upper) return 1; /* no gaps below */
+    for (int k = 0; k < l->nj; k++)
         if (!sap_jstore_has(&c->host, l->address[k])) return 0;
     return 1;
 }
 
-static int check_list(sapporo *c, int k, const sapporo_list *l, const sapporo_result *r)
+/* What is wrong with a list; NULL: nothing. */
+static const char *fault_of(const sapporo *c, const sapporo_list *l)
 {
-    if (l->ni < 0 || l->nj < 0) return bad_list(c, k, "has negative numbers of particles");
-    if (l->ni > 0 && !l->x.base) return bad_list(c, k, "has no positions of i-particles");
-    if (l->nj > 0 && !l->address && !l->x_j.base) return bad_list(c, k, "has neither sources nor addresses");
-    if (!(l->eps2 >= 0 && isfinite(l->eps2))) return bad_list(c, k, "has an eps2 that is negative or not finite");
+    if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
+    if (l->ni > 0 && !l->x.base) return "has no positions of i-particles";
+    if (l->nj > 0 && !l->address && !l->x_j.base) return "has neither sources nor addresses";
+    if (!(l->eps2 >= 0 && isfinite(l->eps2))) return "has an eps2 that is negative or not finite";
     if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
-        return bad_list(c, k, "has a softening that is negative or not finite");
-    if (!good_addresses(c, l)) return bad_list(c, k, "names an address that holds no particle");
-    const int long_one = r->size >= sizeof *r;
-    if (r->jerk || r->nearest || r->nearest_r2 || (long_one && (r->snap || r->crackle)))
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
-    return SAPPORO_OK;
+        return "has a softening that is negative or not finite";
+    return good_addresses(c, l) ? NULL : "names an address that holds no particle";
+}
+
+static int wants_too_much(const sapporo_result *r) { return r->jerk || r->nearest || r->nearest_r2; }
+
+/* The first list that is not as it must be, or nlists; threads look at them where that is worth it. */
+static int first_bad(const sapporo *c, const struct sap_multi *m)
+{
+    enum { LISTS_A_THREAD = 128, AT_MOST = 16 };
+    const int wanted = m->nlists / LISTS_A_THREAD < AT_MOST ? m->nlists / LISTS_A_THREAD : AT_MOST;
+    const int threads = sap_threads_now(wanted < 1                       ? 1
+                                        : wanted < sap_threads_default() ? wanted
+                                                                         : sap_threads_default());
+    int first = m->nlists;
+    (void)threads; /* without OpenMP */
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(min : first)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int k = 0; k < m->nlists; k++)
+            if (k < first && (wants_too_much(sap_multi_result(m, k)) || fault_of(c, sap_multi_list(m, k)))) first = k;
+        sap_fp_leave(caller);
+    }
+    return first;
 }
 
 static int check(sapporo *c, const struct sap_multi *m)
 {
     const int n = m->nlists;
     if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: nlists is %d", n);
-    if (n > 0 && (!m->lists || !m->results || m->lists->size < sizeof *m->lists ||
-                  m->results->size < offsetof(sapporo_result, snap)))
+    if (n > 0 &&
+        (!m->lists || !m->results || m->lists->size < sizeof *m->lists || m->results->size < sizeof *m->results))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: no lists or results, or their size is not set");
     if (c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi needs a context of order 2, this one has %d",
                         c->settings.order);
-    for (int k = 0; k < n; k++) {
-        const int status = check_list(c, k, sap_multi_list(m, k), sap_multi_result(m, k));
-        if (status) return status;
-    }
-    return SAPPORO_OK;
+    const int k = first_bad(c, m);
+    if (k == n) return SAPPORO_OK;
+    const char *const fault = fault_of(c, sap_multi_list(m, k));
+    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: list %d %s", k, fault);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
 }
 
 /* On the context's engine; on the CPU instead if it cannot, and nobody named it. */
