@@ -175,7 +175,7 @@ static void many_lists(void **state)
     struct many *m = new_many();
     sapporo_list *const list = zeroed(MANY, sizeof *list);
     sapporo_result *const result = zeroed(MANY, sizeof *result);
-    double(*const pot)[NI] = zeroed(MANY, sizeof *pot);
+    double *const pot = zeroed((size_t)MANY * NI, sizeof *pot);
     (void)state;
     for (int k = 0; k < MANY; k++) { /* the same sources by address and as they are */
         list[k] = (sapporo_list){.size = sizeof *list, .ni = NI, .nj = NJ, .x.base = m->x[k % 10], .eps2 = 1e-4};
@@ -183,7 +183,7 @@ static void many_lists(void **state)
             list[k].x_j.base = m->x, list[k].mass_j.base = m->mass;
         else
             list[k].address = m->address; /* which will be 0, 1, ... */
-        result[k] = (sapporo_result){.size = sizeof *result, .pot = pot[k]};
+        result[k] = (sapporo_result){.size = sizeof *result, .pot = pot + (size_t)k * NI};
     }
     for (int k = 0; k < N; k++) m->address[k] = k;
     for (int e = 0; e < ENGINES2; e++) {
@@ -193,7 +193,8 @@ static void many_lists(void **state)
         for (int turn = 0; turn < 2; turn++) {
             assert_int_equal(sapporo_force_multi(c, MANY, list, result), SAPPORO_OK);
             for (int k = 20; k < MANY; k++)
-                if (!same_doubles(pot[k], pot[k % 10], NI)) fail_msg("%s: list %d", engines2[e].name, k);
+                if (!same_doubles(pot + (size_t)k * NI, pot + k % 10 * NI, NI))
+                    fail_msg("%s: list %d", engines2[e].name, k);
             m->mass[7] *= 3;
             store_all(c, m);
         }

@@ -28,9 +28,9 @@ multi_case *multi_new(const bench_case *what, sapporo *context)
     const size_t n = (size_t)what->nlists, rows = n * (size_t)what->ni;
     on->what = what;
     on->context = context;
-    on->cluster = model_plummer(STARS > what->nj ? STARS : what->nj);
+    const int stars = STARS > what->nj ? STARS : what->nj, most = stars + what->nj;
+    on->cluster = model_plummer(stars);
     on->stars = model_targets(&on->cluster, 1, 0.0);
-    const int stars = on->cluster.n, most = stars + what->nj;
     on->mass = allocate((size_t)stars, sizeof *on->mass);
     on->address = allocate((size_t)most, sizeof *on->address);
     on->list = allocate(n, sizeof *on->list);

@@ -53,6 +53,8 @@ void scenes_free(scene scenes[NSCENES]);
 
 /* Accuracy of acc, jerk and pot on all scenes, and of the predictor. */
 void check_accuracy(report *to, const settings *what, const scene scenes[NSCENES]);
+/* Order 2 on a scene without individual times, within these bounds; many small forces with the same bits. */
+void check_order2(report *to, const settings *what, const scene *on, bound acc, bound pot);
 /* Nearest neighbours and lists, which must be exact. */
 void check_neighbours(report *to, const settings *what, const scene scenes[NSCENES]);
 /* The same bits however the force is asked for. */
