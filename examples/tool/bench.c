@@ -16,7 +16,7 @@ enum { MOST_CASES = 4096 };
 
 /* The command line. */
 typedef struct request {
-    count_list n, ni, nj, threads, devices;
+    count_list n, ni, nj, threads, devices, hermite;
     word_list cases, api, backend, precision, isa, neighbours, derivatives, order, sources;
     int nlists, list_length, advance, repeat, json, no_head, suite, most_stars;
     double min_time;
@@ -83,6 +83,14 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
     }
 }
 
+static void add_orders(case_list *list, const request *asked, bench_case what)
+{
+    for (int k = 0; k < asked->hermite.n; k++) {
+        what.what.order = asked->hermite.value[k];
+        add_variants(list, asked, what);
+    }
+}
+
 static void add_engines(case_list *list, const request *asked, bench_case what)
 {
     for (int a = 0; a < asked->api.n; a++) {
@@ -91,7 +99,7 @@ static void add_engines(case_list *list, const request *asked, bench_case what)
             what.what.precision = precision_from_name(asked->precision.word[p]);
             for (int k = 0; k < asked->isa.n; k++) {
                 what.what.isa = asked->isa.word[k][0] != '\0' ? asked->isa.word[k] : NULL;
-                add_variants(list, asked, what);
+                add_orders(list, asked, what);
             }
         }
     }
@@ -216,6 +224,8 @@ static int read_request(request *asked, int argc, char **argv)
         {"--no-advance", OPTION_OFF, &asked->advance, NULL, 0, "the time stays"},
         {"--derivatives", OPTION_WORD, &asked->derivatives, "all|nosnap|none", 0,
          "which j-particles have (default all)"},
+        {"--hermite", OPTION_COUNTS, &asked->hermite, "LIST", 4,
+         "order of the integrator: 4, 6, 8 (default 4); others than 4 by --api native"},
         {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
         {"--lists", OPTION_COUNT, &asked->nlists, "L", 1,
          "of --case multi, each of nj sources on ni targets (default 10000)"},
@@ -239,6 +249,7 @@ static int read_request(request *asked, int argc, char **argv)
 int bench_main(int argc, char **argv)
 {
     request asked = {.threads = {1, {0}},
+                     .hermite = {1, {4}},
                      .cases = {1, {"force"}},
                      .api = {1, {"g6"}},
                      .backend = {1, {"auto"}},
@@ -259,6 +270,11 @@ int bench_main(int argc, char **argv)
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     complete_sizes(&asked);
+    for (int k = 0; k < asked.hermite.n; k++)
+        if (asked.hermite.value[k] != 4 && (asked.api.n != 1 || strcmp(asked.api.word[0], "native") != 0)) {
+            fprintf(stderr, "sapporo bench: --hermite %d needs --api native\n", asked.hermite.value[k]);
+            return STATUS_USAGE;
+        }
     case_list list = {0, allocate(MOST_CASES, sizeof *list.each)};
     if (asked.suite)
         add_suite(&list, &asked);

@@ -34,8 +34,9 @@ static void describe(const bench_case *what, char *text, size_t room)
     } else if (what->kind == BENCH_FORCE) {
         static const char *const asked[] = {"", " + nearest", " + lists", " + nearest, lists"};
         static const char *const order[] = {", no derivatives", ", no snap", ""};
-        snprintf(text, room, "%s force%s%s%s", api, asked[what->want], what->advance ? "" : ", time stays",
-                 order[what->derivatives]);
+        static const char *const hermite[] = {"", ", order 6", ", order 8"};
+        snprintf(text, room, "%s force%s%s%s%s", api, hermite[what->what.order > 4 ? what->what.order / 2 - 2 : 0],
+                 asked[what->want], what->advance ? "" : ", time stays", order[what->derivatives]);
     } else if (what->kind == BENCH_MULTI) {
         snprintf(text, room, "multi, %d lists, %s", what->nlists, what->own_sources ? "own sources" : "addresses");
     } else {
@@ -111,6 +112,7 @@ static void json_case(const bench_case *what)
         json_text("sources", what->own_sources ? "own" : "address");
     }
     json_text("order", what->shuffled ? "random" : "address");
+    json_integer("hermite", what->what.order ? what->what.order : 4);
 }
 
 static void json_line(const bench_case *what, const bench_result *result)

@@ -18,6 +18,7 @@ typedef struct settings {
     const char *isa; /* NULL: automatic */
     int threads;     /* ignored by the GRAPE clients: there OMP_NUM_THREADS at the start of the process decides */
     int ndevices, device[DEVICES_ROOM]; /* numbers of the devices to be used together */
+    int order;                          /* of the integrator served, native only; 0: 4 */
 } settings;
 
 /* Room for the results of a force; only as much is asked of the library as `want` says. */

@@ -16,7 +16,7 @@ struct client {
 
 static sapporo_options options_of(const settings *what)
 {
-    sapporo_options options = {.size = sizeof options, .order = 4};
+    sapporo_options options = {.size = sizeof options, .order = what->order};
     options.precision = what->precision;
     options.backend = what->backend;
     options.cpu_isa = what->isa;
