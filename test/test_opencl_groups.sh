@@ -8,12 +8,12 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 device= # there is one: what follows the tests of engines asks for it
 
-for name in accuracy bits g5_input; do
+for name in accuracy bits g5_input multi; do
     program=$build/test/test_$name
     if [ ! -x "$program" ]; then
         echo "ok - test_$name # SKIP it is not built"
         continue
-    elif [ "$name" = g5_input ] && [ -z "$device" ]; then
+    elif [ -z "$device" ] && [ "$name" != accuracy ] && [ "$name" != bits ]; then
         echo "ok - test_$name # SKIP no OpenCL device"
         continue
     fi
