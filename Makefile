@@ -23,7 +23,7 @@ ifeq ($(origin FC),default)
 FC := gfortran
 endif
 ifeq ($(origin CFLAGS),undefined)
-CFLAGS := $(if $(SANITIZE),-O1 -g,-O2)
+CFLAGS := $(if $(SANITIZE),-O1 -g1,-O2)
 KERNEL_OPTIMISE := $(if $(SANITIZE),,-O3)
 endif
 FFLAGS   ?= -O2
@@ -63,8 +63,10 @@ WARNINGS := -Wall -Wextra $(if $(OPENMP_FLAGS),,-Wno-unknown-pragmas)
 ifeq ($(WERROR),1)
 WARNINGS += -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 endif
+# Kernels take long to compile: `object-size` asks once more what the checks of addresses ask, and -g1 names lines.
 ifneq ($(SANITIZE),)
-SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_FLAGS := -fsanitize=$(SANITIZE) $(if $(findstring address,$(SANITIZE)),-fno-sanitize=object-size) \
+                  -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
 # The bits of results depend on these; -fno-tree-slp-vectorize avoids a miscompilation by gcc (docs/building.md).
