@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "model.h"
+#include "sanitized.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,15 +25,6 @@
 
 #if defined(_OPENMP)
 #include <omp.h>
-#endif
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
 #endif
 
 enum { ALL = OUT_NEAREST | OUT_LISTS };
@@ -341,7 +333,7 @@ static void *on_small_stack(void *argument)
     return NULL;
 }
 
-#if defined(SANITIZED)
+#if SANITIZED
 enum { STACK = 1 << 20 }; /* frames are larger */
 #else
 enum { STACK = 64 << 10 };

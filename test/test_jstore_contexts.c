@@ -10,6 +10,7 @@
 #include "context_private.h"
 #include "process.h"
 #include "reference.h"
+#include "sanitized.h"
 
 #include <limits.h>
 #if defined(__GLIBC__)
@@ -194,7 +195,7 @@ static void check_memory(sapporo_precision precision, int n)
 static void memory_a_particle(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SANITIZED
     print_message("skip: sanitizers take memory of their own\n");
     skip();
 #endif
