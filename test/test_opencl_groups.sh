@@ -8,6 +8,9 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 device= # there is one: what follows the tests of engines asks for it
 
+# To give the binary that would be kept PoCL compiles each kernel once more, for groups of any size, which nobody runs.
+export SAPPORO_CACHE=off
+
 for name in accuracy bits g5_input multi; do
     program=$build/test/test_$name
     if [ ! -x "$program" ]; then
@@ -25,7 +28,7 @@ for name in accuracy bits g5_input multi; do
         failures=$((failures + 1))
     elif grep '^ok' "$work/log" | grep -qv '# SKIP'; then
         echo "ok - test_$name"
-        device=1
+        if grep '^ok.*opencl' "$work/log" | grep -qv '# SKIP'; then device=1; fi
     else
         echo "ok - test_$name # SKIP no OpenCL device"
     fi
