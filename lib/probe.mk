@@ -4,10 +4,13 @@
 #   NO_SLP         gcc only: the vectoriser that miscompiles hi/lo splits is off
 #   OPENMP_FLAGS   -fopenmp, if it compiles and links; LIB_DL: -ldl, if there is such a library
 #   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
+#
+# Threads share the same data whatever the path: to look for races, scalar and AVX2 are enough.
 
 CC_ID := $(shell $(CC) --version 2>/dev/null | head -n 1; $(CC) -dumpmachine 2>/dev/null)
 PROBE := build/probe-$(call hash,$(CC) $(CC_ID) $(CFLAGS) $(LDFLAGS) $(OPENMP) $(SANITIZE)).mk
 
+PATHS_FEW     := $(findstring thread,$(SANITIZE))
 WANTED_AVX2   := -mavx2 -mfma
 WANTED_AVX512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl $(WANTED_AVX2) -mprefer-vector-width=512
 
@@ -24,13 +27,13 @@ $(PROBE): lib/probe.mk
 	[ '$(OPENMP)' = 1 ] && try -fopenmp '#include <omp.h>@int main(void) { return omp_get_max_threads() < 1; }' && \
 	    echo 'OPENMP_FLAGS := -fopenmp'; \
 	if try '' 'int main(void) { return __x86_64__ - 1; }'; then \
-	    echo 'PATHS_DEFINED := -DSAP_HAVE_SSE2=1'; \
+	    $(if $(PATHS_FEW),echo 'ISA_MISSING := %_sse2.c',echo 'PATHS_DEFINED := -DSAP_HAVE_SSE2=1'); \
 	    x='#include <immintrin.h>@__m256d f(__m256d a) { return _mm256_fmadd_pd(a, a, a); } int main(void) { return 0; }'; \
 	    if try '$(WANTED_AVX2)' "$$x"; then \
 	        echo 'AVX2_FLAGS := $(WANTED_AVX2)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX2=1'; \
 	    else echo 'ISA_MISSING += %_avx2.c'; fi; \
 	    x='#include <immintrin.h>@__m512d f(__m512d a) { return _mm512_and_pd(a, a); } int main(void) { return 0; }'; \
-	    if try '$(WANTED_AVX512)' "$$x"; then \
+	    if $(if $(PATHS_FEW),false,try '$(WANTED_AVX512)' "$$x"); then \
 	        echo 'AVX512_FLAGS := $(WANTED_AVX512)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX512=1'; \
 	    else echo 'ISA_MISSING += %_avx512.c'; fi; \
 	else echo 'ISA_MISSING := %_sse2.c %_avx2.c %_avx512.c'; fi; \
