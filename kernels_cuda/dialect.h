@@ -9,10 +9,11 @@
 #define SAP_DIALECT_H
 
 /* ---- where functions and memory are ---- */
-#define SAP_HAVE_OPERATIONS 1
-#define SAP_INLINE          static __device__ __forceinline__
-#define SAP_FUNCTION        static __device__ __forceinline__
-#define KERNEL(threads)     extern "C" __global__ void __launch_bounds__(threads)
+#define SAP_HAVE_OPERATIONS           1
+#define SAP_INLINE                    static __device__ __forceinline__
+#define SAP_FUNCTION                  static __device__ __forceinline__
+#define KERNEL(threads)               extern "C" __global__ void __launch_bounds__(threads)
+#define KERNEL_DENSE(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define GLOBAL
 #define LOCAL             /* what a pointer to memory of a group says */
 #define SHARED __shared__ /* what its declaration says */

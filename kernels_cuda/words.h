@@ -111,4 +111,15 @@ SAP_INLINE D d_of_w_total(w_total t) { return t; }
 #define v_total_add  w_total_add
 #define v_total_put  v_put /* of each lane, as D */
 
+/*
+ * Groups of a many-kernel for which a multiprocessor shall have room, 0: as the compiler thinks.  In double it takes
+ * more warps than that to hide how long operations take.
+ */
+#if defined(SAP_KERNEL_DP)
+#define MANY_GROUPS(ipt, near) ((ipt) == 1 && (near) == 0 ? 7 : 0)
+#else
+#define MANY_GROUPS(ipt, near) 0
+#endif
+#define MANY_KERNEL(ipt, near) KERNEL_DENSE(128, MANY_GROUPS(ipt, near))
+
 #endif

@@ -183,4 +183,6 @@ SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
 SAP_INLINE V v_root_kept(VM keep, V r2) { return v_select(keep, v_root(r2), v_set1(0.0)); }
 #endif
 
+#define MANY_KERNEL(ipt, near) KERNEL(128)
+
 #endif

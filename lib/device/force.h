@@ -348,7 +348,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     }
 
 #define SAP_MANY(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                     \
-    KERNEL(128) NAMED(many##IPT##_##NAME)(SAP_FORCE_ARGUMENTS)                                                         \
+    MANY_KERNEL(IPT, NEAR) NAMED(many##IPT##_##NAME)(SAP_FORCE_ARGUMENTS)                                              \
     {                                                                                                                  \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
