@@ -96,6 +96,10 @@ SAP_INLINE int int_of_d(D x) { return (int)x; }
 /* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return __hiloint2double(__double2hiint(x) & 0x7E000000, 0); }
 
+/* What a force kernel leaves of the sums of a superpacket: record_of of words.h. */
+enum { RECORDS_ARE_D = 1 };
+SAP_INLINE D d_of_record(D record) { return record; }
+
 /* A seed of 1/sqrt(x), x > 0 of any size, good to 20 bits. */
 SAP_INLINE D d_rsqrt_seed(D x)
 {

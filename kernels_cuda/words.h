@@ -106,10 +106,10 @@ SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
 
 SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
 SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
-SAP_INLINE D d_of_w_total(w_total t) { return t; }
+SAP_INLINE D record_of(w_total t) { return t; }
 #define v_total_zero w_total_zero
 #define v_total_add  w_total_add
-#define v_total_put  v_put /* of each lane, as D */
+#define v_total_put  v_put /* of each lane, as a record */
 
 /*
  * Groups of a many-kernel for which a multiprocessor shall have room, 0: as the compiler thinks.  In double it takes

@@ -9,9 +9,12 @@
 #ifndef SAP_DIALECT_H
 #define SAP_DIALECT_H
 
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
+/* The driver of the library says 1 for devices without double precision: then none is named below. */
+#ifndef SAP_NO_FP64
+#define SAP_NO_FP64 0
+#endif
 #ifndef SAP_VECTORS
 #define SAP_VECTORS 0 /* the driver of the library says 1 for CPUs */
 #endif
@@ -19,11 +22,17 @@
 /* ---- where functions and memory are ---- */
 #define SAP_HAVE_OPERATIONS 1
 #define SAP_INLINE          static inline __attribute__((always_inline))
-#define SAP_FUNCTION        static inline __attribute__((always_inline))
-#define KERNEL(threads)     __kernel void
-#define GLOBAL              __global
-#define LOCAL               __local
-#define SHARED              __local
+#if SAP_NO_FP64 && SAP_VECTORS
+#define SAP_FUNCTION static __attribute__((noinline)) /* compiling dozens of copies takes minutes */
+#elif SAP_NO_FP64
+#define SAP_FUNCTION static
+#else
+#define SAP_FUNCTION static inline __attribute__((always_inline))
+#endif
+#define KERNEL(threads) __kernel void
+#define GLOBAL          __global
+#define LOCAL           __local
+#define SHARED          __local
 
 #if SAP_VECTORS
 #define GROUP_ARGUMENT
@@ -58,6 +67,21 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define make_int2(x, y) ((int2)(x, y))
 
 /* ---- double ---- */
+#if SAP_NO_FP64
+#define SAP_BITS     1
+#define SAP_GPU_REAL D
+#include "soft_double.h"
+typedef ulong2 wide;
+enum { RECORDS_ARE_D = 0 };
+
+/* The bits of two floats, as words.h adds them: the second has no meaning where the first is not finite. */
+SAP_INLINE D d_of_record(D record)
+{
+    const float high = as_float((uint)(record >> 32)), low = as_float((uint)record);
+    return isfinite(high) ? d_add(d_of_float(high), d_of_float(low)) : d_of_float(high);
+}
+#else
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double D;
 typedef double2 wide;
 typedef int DM;
@@ -81,6 +105,10 @@ SAP_INLINE int int_of_d(D x) { return (int)x; }
 
 /* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return as_double(as_long(x) & 0x7E00000000000000L); }
+
+enum { RECORDS_ARE_D = 1 };
+SAP_INLINE D d_of_record(D record) { return record; }
+#endif
 
 /* Not shuffled: by way of memory of the group, and all of it does. */
 SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, __local D *room, int items)

@@ -43,21 +43,17 @@ typedef float W;
 #define index_of_word(w) as_int(w)
 #if SAP_VECTORS
 typedef float16 V;
-typedef double16 v_total;
 typedef int16 VI;
 enum { LANES = 16 };
 #define v_get(p)      vload16(0, p)
 #define v_put(x, p)   vstore16(x, 0, p)
 #define vi_get(p)     vload16(0, p)
 #define vi_put(x, p)  vstore16(x, 0, p)
-#define v_widened     convert_double16
 #define as_VI         as_int16
 #define as_V          as_float16
 #define indices_of(v) as_int16(v)
 #else
 typedef float V;
-typedef D v_total;
-#define v_widened(x) d_of_w(x)
 #endif
 #endif
 #if SAP_VECTORS
@@ -81,17 +77,73 @@ typedef int truth;
 #define vm_put     vi_put
 #define W_INFINITY INFINITY
 
+/* ---- what packet sums are added up in ---- */
+#if SAP_NO_FP64
+#define w_of_d float_of_d
+#define d_of_w d_of_float
+
+/*
+ * Two floats, of which the second holds what was rounded off the first: 48 bits (Knuth 1969 and Dekker 1971, sums
+ * without errors).  From infinities on the second has no meaning.
+ */
+#define SAP_TOTAL(name, T)                                                                                             \
+    typedef struct {                                                                                                   \
+        T high, low;                                                                                                   \
+    } name;                                                                                                            \
+    SAP_INLINE name name##_zero(void)                                                                                  \
+    {                                                                                                                  \
+        const name t = {(T)(0.0F), (T)(0.0F)};                                                                         \
+        return t;                                                                                                      \
+    }                                                                                                                  \
+    SAP_INLINE name name##_add(name t, T x)                                                                            \
+    {                                                                                                                  \
+        const T sum = t.high + x, more = sum - t.high;                                                                 \
+        const T lost = ((t.high - (sum - more)) + (x - more)) + t.low;                                                 \
+        const T low = isfinite(sum) ? lost : (T)(0.0F);                                                                \
+        name next;                                                                                                     \
+        next.high = sum + low;                                                                                         \
+        next.low = low - (next.high - sum);                                                                            \
+        return next;                                                                                                   \
+    }
+SAP_TOTAL(w_total, W)
+SAP_INLINE D record_of(w_total t) { return (D)as_uint(t.high) << 32 | as_uint(t.low); }
+#if SAP_VECTORS
+SAP_TOTAL(v_total, V)
+SAP_INLINE void v_total_put(v_total t, D *to)
+{
+    W high[LANES], low[LANES];
+    v_put(t.high, high);
+    v_put(t.low, low);
+    for (int lane = 0; lane < LANES; lane++) {
+        const w_total one = {high[lane], low[lane]};
+        to[lane] = record_of(one);
+    }
+}
+#else
+typedef w_total v_total;
+#define v_total_zero       w_total_zero
+#define v_total_add        w_total_add
+#define v_total_put(t, to) (*(to) = record_of(t))
+#endif
+#else
 SAP_INLINE W w_of_d(D x) { return (W)x; }
 SAP_INLINE D d_of_w(W x) { return (D)x; }
-
-/* ---- what packet sums are added up in ---- */
 typedef D w_total;
 SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
 SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
-SAP_INLINE D d_of_w_total(w_total t) { return t; }
+SAP_INLINE D record_of(w_total t) { return t; }
+#if defined(SAP_KERNEL_DP) /* as it is named above */
+#elif SAP_VECTORS
+typedef double16 v_total;
+#define v_widened convert_double16
+#else
+typedef D v_total;
+#define v_widened d_of_w
+#endif
 SAP_INLINE v_total v_total_zero(void) { return (v_total)(SAP_ZERO); }
 SAP_INLINE v_total v_total_add(v_total t, V x) { return t + v_widened(x); }
 #define v_total_put v_put
+#endif
 
 #define v_set1(x)  ((V)(W)(x))
 #define v_word(x)  ((V)(x))

@@ -63,9 +63,6 @@ void sap_opencl_leave(struct sap_dev *dev);
 int sap_opencl_unite(const int *numbers, int n);
 int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b);
 
-/* 1 if it has double precision. */
-int sap_opencl_has_fp64(sap_cl_device device);
-
 /* A queue of the device's; *queue is NULL if it fails. */
 int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue);
 

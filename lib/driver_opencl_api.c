@@ -61,11 +61,20 @@ int sap_opencl_check(int result, const char *call)
 
 /* ---------------------------------------------------------------- devices */
 
-int sap_opencl_has_fp64(sap_cl_device device)
+/* Whether the environment does not say 0. */
+static int wanted(const char *variable)
+{
+    const char *text = getenv(variable);
+    return !text || strcmp(text, "0") != 0;
+}
+
+/* SAPPORO_OPENCL_FP64: with 0 no device has double precision. */
+static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
 {
     enum { DOUBLE_FP_CONFIG = 0x1032 };
     uint64_t what = 0;
-    return sap_process.opencl.api.device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 && what != 0;
+    return wanted("SAPPORO_OPENCL_FP64") && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
+           what != 0;
 }
 
 /* In order of preference: GPUs and accelerators, those without double precision, CPUs. */
@@ -79,14 +88,7 @@ static int of_kind(const struct sap_opencl_api *cl, sap_cl_device device, enum k
     (void)cl->device_info(device, SAP_CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
     if (!available) return 0;
     if (kind == CPU) return (type & SAP_CL_DEVICE_CPU) != 0;
-    return (type & (SAP_CL_DEVICE_GPU | SAP_CL_DEVICE_ACCELERATOR)) && sap_opencl_has_fp64(device) == (kind == GOOD);
-}
-
-/* SAPPORO_OPENCL_VECTORS: 0 gives CPUs the kernels of GPUs. */
-static int wants_vectors(void)
-{
-    const char *text = getenv("SAPPORO_OPENCL_VECTORS");
-    return !text || strcmp(text, "0") != 0;
+    return (type & (SAP_CL_DEVICE_GPU | SAP_CL_DEVICE_ACCELERATOR)) && has_fp64(cl, device) == (kind == GOOD);
 }
 
 static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device device, enum kind kind)
@@ -96,8 +98,9 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->platform = platform;
     seen->device = device;
     seen->is_cpu = kind == CPU;
-    seen->vectors = seen->is_cpu && wants_vectors();
-    if (kind == GOOD) o->automatic = o->devices;
+    seen->has_fp64 = has_fp64(&o->api, device);
+    seen->vectors = seen->is_cpu && wanted("SAPPORO_OPENCL_VECTORS"); /* 0 gives CPUs the kernels of GPUs */
+    if (kind != CPU) o->automatic = o->devices;
 }
 
 /* SAPPORO_OPENCL_SPLIT: parts into which each CPU is divided, each a device of its own. */

@@ -125,6 +125,7 @@ struct sap_cl_seen {
     sap_cl_platform platform;
     sap_cl_device device;
     int is_cpu;
+    int has_fp64;               /* unless the user wants the kernels of devices that have none */
     int vectors;                /* kernels that compute with vectors: CPUs, unless the user wants those of GPUs */
     struct sap_cl_group *group; /* NULL: it is not open, and nobody has announced it */
     int opens;

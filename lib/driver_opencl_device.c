@@ -106,7 +106,7 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
     p->shared_per_group = p->shared_per_unit = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
     p->l2 = (size_t)number_of(seen, GLOBAL_MEM_CACHE_SIZE, 8);
     p->warp = 32;
-    p->has_fp64 = sap_opencl_has_fp64(seen->device);
+    p->has_fp64 = seen->has_fp64;
     p->vectors = seen->vectors;
     p->in_turn = seen->is_cpu;
     return SAP_DRIVER_OK;
@@ -192,9 +192,6 @@ int sap_opencl_open(int number, struct sap_dev **dev)
     *dev = NULL;
     int status = find_device(number, &seen);
     if (status != SAP_DRIVER_OK || !seen) return status;
-    if (!sap_opencl_has_fp64(seen->device))
-        return sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED,
-                                 "it has no double precision (cl_khr_fp64), which this version needs");
     struct sap_dev *d = sap_opencl_room(sizeof *d);
     if (!d) return SAP_DRIVER_MEMORY;
     d->seen = seen;

@@ -38,10 +38,16 @@ static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; 
 
 /* ---------------------------------------------------------------- building */
 
-/* Nothing here may change the value of an expression. */
+/* Nothing here may change the value of an expression; where there is no double precision, no constant has it. */
 static const char *options_of(const struct sap_dev *dev)
 {
-    return dev->seen->vectors ? "-cl-std=CL1.2 -DSAP_VECTORS=1" : "-cl-std=CL1.2";
+#define SINGLE "-DSAP_NO_FP64=1 -cl-single-precision-constant"
+    static const char *const options[2][2] = {
+        {"-cl-std=CL1.2 " SINGLE, "-cl-std=CL1.2 -DSAP_VECTORS=1 " SINGLE},
+        {"-cl-std=CL1.2", "-cl-std=CL1.2 -DSAP_VECTORS=1"},
+    };
+#undef SINGLE
+    return options[dev->seen->has_fp64][dev->seen->vectors];
 }
 
 /* What decides about a binary: device, driver, options, text. */

@@ -40,8 +40,9 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
 
 static void kind(const struct sap_device_set *set, char *text, size_t room)
 {
-    (void)snprintf(text, room, "%s %s %s", set->driver->name, set->device[0].properties.architecture,
-                   sap_precision_names[set->precision]);
+    const struct sap_device_properties *p = &set->device[0].properties;
+    (void)snprintf(text, room, "%s %s %s%s", set->driver->name, p->architecture, sap_precision_names[set->precision],
+                   p->has_fp64 ? "" : " twofloat");
 }
 
 static void close_set(struct sap_device_set *set)
@@ -198,8 +199,7 @@ static int opencl_automatic(void) { GUARDED(int, sap_process.opencl_driver ? ope
 
 static const char *opencl_absent(void)
 {
-    return opencl_count() > 0 ? "OpenCL's only devices are CPUs, or without double precision"
-                              : sap_driver_for_opencl()->describe();
+    return opencl_count() > 0 ? "OpenCL's only devices are CPUs" : sap_driver_for_opencl()->describe();
 }
 
 static int opencl_describe(int number, sapporo_device *device)

@@ -368,12 +368,18 @@ static int open_device(struct sap_device_set *set, const struct sap_embedded *e,
         return status;
     }
     status = driver->properties(number, &d->properties);
+    if (!status && !d->properties.has_fp64 && set->precision == SAPPORO_DP) {
+        (void)snprintf(why, room, "%s has no double precision, which dp needs: sp and ds do without",
+                       d->properties.name);
+        return SAP_DRIVER_UNSUPPORTED;
+    }
     if (!status) status = driver->open(number, &d->dev);
     if (status)
         (void)snprintf(why, room, "%s", driver->error_text());
     else
         status = take_kernels(set, e, d, why, room);
     if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
+    set->has_fp64 &= d->properties.has_fp64;
     if (!status)
         set->n++;
     else if (d->dev)
@@ -434,6 +440,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         return SAPPORO_ERR_MEMORY;
     }
     set->driver = driver;
+    set->has_fp64 = 1;
     set_kind(set, (int)s->precision, s->order);
     announce(driver, list, n);
     for (int k = 0; k < n; k++) {

@@ -71,6 +71,7 @@ struct sap_device_set {
     const struct sap_driver *driver;
     int precision, n;
     int order, sums; /* sums: of an i-particle */
+    int has_fp64;    /* all devices: kernels know doubles, and write what is alone themselves */
     struct sap_gpu_tuning tuning;
     size_t working; /* bytes of a predicted j */
     size_t word;    /* bytes of the working type */

@@ -144,7 +144,8 @@ static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
-    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !sap_gpu_gathers(s->store);
+    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && s->store->set->has_fp64 &&
+                !sap_gpu_gathers(s->store);
     if (s->f.lone && !s->shape.many && s->f.ni == s->f.out_rows) s->f.lone = SAP_GPU_BY_ROW;
     if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;

@@ -20,14 +20,28 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
 
+/* As kernels without double precision want it. */
+static void split_row(const double *x, const double *v, struct sap_gpu_i *to)
+{
+    struct sap_gpu_split s;
+    _Static_assert(sizeof s == sizeof to->v, "in its place");
+    for (int k = 0; k < 3; k++) {
+        s.v[k] = (float)v[k];
+        s.low[k] = (float)(x[k] - (double)(float)x[k]);
+    }
+    memcpy(to->v, &s, sizeof s);
+}
+
 static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
                             struct sap_gpu_i *to)
 {
     memcpy(to->x, r->x[i], sizeof to->x);
-    if (set->order == 2)
-        to->v[SAP_GPU_I_EPS2] = r->eps2_i ? r->eps2_i[i] : r->eps2;
+    const double eps2[3] = {[SAP_GPU_I_EPS2] = r->eps2_i ? r->eps2_i[i] : r->eps2};
+    const double *const v = set->order == 2 ? eps2 : r->v[i];
+    if (set->has_fp64)
+        memcpy(to->v, v, sizeof to->v);
     else
-        memcpy(to->v, r->v[i], sizeof to->v);
+        split_row(r->x[i], v, to);
     to->h2 = lists && r->h2 ? r->h2[i] : 0;
     to->index = r->index ? r->index[i] : 0;
     to->reach = lists ? reach_of(set, r, i) : 0;

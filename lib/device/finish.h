@@ -37,7 +37,8 @@ finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f,
     clear(a);
     if (row < f.ni)
         for (int sp = part; sp < f.superpackets; sp += parts)
-            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], record[((size_t)sp * f.sums + q) * f.room_i + row]);
+            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
+                        d_of_record(record[((size_t)sp * f.sums + q) * f.room_i + row]));
     for (int step = 1; step < parts; step *= 2) { /* the first of them has the whole in the end */
         lanes_down(a, b, ACCUMULATOR, step, room, SUMS_ITEMS);
         merge(a, b);
@@ -75,7 +76,7 @@ finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, con
         clear(a);
         for (int sp = 0; sp < l.superpackets; sp++)
             sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
-                        record[(size_t)l.record + ((size_t)sp * SAP_GPU_LONG_SUMS + q) * l.pitch + row]);
+                        d_of_record(record[(size_t)l.record + ((size_t)sp * SAP_GPU_LONG_SUMS + q) * l.pitch + row]));
         const D total = sap_total(a[0], &a[1], a[SAP_LIMBS + 1]);
         out[(size_t)q * lists.out_rows + l.row + row] = q == 0 ? d_neg(total) : total;
     }

@@ -228,7 +228,7 @@ SAP_INLINE void add_column(int near, const struct force_memory *m, const struct 
         w_total total = w_total_zero();
 #pragma unroll 8
         for (int l = 0; l < SAP_GPU_PACKETS; l++) total = w_total_add(total, room[k * FEW_PITCH + l]);
-        store_total(m, f, sp, q, row + n, d_of_w_total(total));
+        store_total(m, f, sp, q, row + n, record_of(total));
     }
 #if !SAP_SHUFFLE
     if (q == SUMS && (near & 1)) walk_near(m, f, sp, row + n, room + k * FEW_PITCH);

@@ -137,7 +137,7 @@ SAP_INLINE void store_target(const struct sap_gpu_item *item, int row, const str
         for (int lane = 0; lane < LANES; lane++) {
             if (row + lane >= item->n) continue;
             if (item->lone) {
-                const D result = sap_total_of_one(total[lane]);
+                const D result = sap_total_of_one(d_of_record(total[lane]));
                 out[(size_t)q * out_rows + item->row + row + lane] = q == SAP_POT ? d_neg(result) : result;
             } else {
                 record[(size_t)item->row + (size_t)q * item->pitch + row + lane] = total[lane];

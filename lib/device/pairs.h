@@ -143,7 +143,7 @@ SAP_INLINE size_t record_at(int sp, int columns, int c, int room, int row)
 SAP_INLINE void store_total(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int q, int row,
                             D total)
 {
-    if (f->lone) {
+    if (RECORDS_ARE_D && f->lone) {
         const D result = sap_total_of_one(total);
         const size_t i = (size_t)f->first_i + row, at = (size_t)q * f->out_rows + i;
         m->record[f->lone == SAP_GPU_BY_ROW ? i * SUMS + q : at] = q == SAP_POT ? d_neg(result) : result;

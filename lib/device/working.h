@@ -201,6 +201,15 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
 
 /* ------------------------------------------------------------ i-particles */
 
+/* A word of the velocity, or of what order 2 has in its place; and what the first word leaves of a coordinate. */
+#ifdef SAP_BITS
+SAP_INLINE W v_of_i(const struct sap_gpu_i *i, int k) { return i->split.v[k]; }
+SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return i->split.low[k]; }
+#else
+SAP_INLINE W v_of_i(const struct sap_gpu_i *i, int k) { return w_of_d(i->v[k]); }
+SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return w_of_d(d_sub(i->x[k], d_of_w(high))); }
+#endif
+
 /*
  * i-particles row, row + step, ...: one a lane.  Rows beyond the last are the last.  inlined, a constant: whether they
  * may have travelled with the launch.
@@ -217,11 +226,11 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             x[k][lane] = w_of_d(from.x[k]);
-            v[k][lane] = MOVES ? w_of_d(from.v[k]) : 0;
-            low[k][lane] = LOW ? w_of_d(d_sub(from.x[k], d_of_w(x[k][lane]))) : 0;
+            v[k][lane] = MOVES ? v_of_i(&from, k) : 0;
+            low[k][lane] = LOW ? low_of_i(&from, k, x[k][lane]) : 0;
         }
         reach[lane] = from.reach;
-        eps2[lane] = MOVES ? 0 : w_of_d(from.v[SAP_GPU_I_EPS2]);
+        eps2[lane] = MOVES ? 0 : v_of_i(&from, SAP_GPU_I_EPS2);
         index[lane] = from.index;
     }
 #pragma unroll

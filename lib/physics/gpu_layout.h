@@ -43,9 +43,20 @@ enum {
 /* Order 2 has no velocities: in the place of one is the squared softening, common and the i-particle's own together. */
 enum { SAP_GPU_I_EPS2 = 0 };
 
+/* Words of an i-particle that kernels without double precision are given: of v (or order 2's eps2), and what (float)x
+ * leaves of x. */
+struct sap_gpu_split {
+    float v[3], low[3];
+};
+
 /* An i-particle as the host writes it: 64 bytes. */
 struct sap_gpu_i {
-    SAP_GPU_REAL x[3], v[3];
+    SAP_GPU_REAL x[3];
+#ifdef SAP_BITS
+    struct sap_gpu_split split; /* in the place of v */
+#else
+    double v[3];
+#endif
     SAP_GPU_REAL h2; /* squared radius of the neighbour list, 0: none */
     int index;       /* skipped where `skip_own` */
     float reach;     /* squared radius, in the working type rounded up, within which the kernel notes candidates */

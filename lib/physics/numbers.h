@@ -3,6 +3,7 @@
  *
  * On accelerators without double precision a double is 64 bits that integer
  * arithmetic works on (SAP_BITS): their compilers never see the number.
+ * test/test_soft_double.c compares the two.
  */
 #ifndef SAP_PHYSICS_NUMBERS_H
 #define SAP_PHYSICS_NUMBERS_H
@@ -17,7 +18,23 @@
 #define SAP_THREE_QUARTERS SAP_NUMBER(0.75, 0x3FE8000000000000UL)
 #define SAP_ONE            SAP_NUMBER(1.0, 0x3FF0000000000000UL)
 #define SAP_THREE          SAP_NUMBER(3.0, 0x4008000000000000UL)
+#define SAP_HALF           SAP_NUMBER(0.5, 0x3FE0000000000000UL)
+#define SAP_THIRD          SAP_NUMBER(0x1.5555555555555p-2, 0x3FD5555555555555UL)
+#define SAP_FOURTH         SAP_NUMBER(0.25, 0x3FD0000000000000UL)
+#define SAP_FIFTH          SAP_NUMBER(0x1.999999999999Ap-3, 0x3FC999999999999AUL)
+#define SAP_SIXTH          SAP_NUMBER(0x1.5555555555555p-3, 0x3FC5555555555555UL)
+#define SAP_SEVENTH        SAP_NUMBER(0x1.2492492492492p-3, 0x3FC2492492492492UL)
 #define SAP_LARGEST        SAP_NUMBER(1.7976931348623157e308, 0x7FEFFFFFFFFFFFFFUL)
+
+/* 1/n, n from 1 to 7. */
+#define SAP_RECIPROCAL(n)                                                                                              \
+    ((n) == 1   ? SAP_ONE                                                                                              \
+     : (n) == 2 ? SAP_HALF                                                                                             \
+     : (n) == 3 ? SAP_THIRD                                                                                            \
+     : (n) == 4 ? SAP_FOURTH                                                                                           \
+     : (n) == 5 ? SAP_FIFTH                                                                                            \
+     : (n) == 6 ? SAP_SIXTH                                                                                            \
+                : SAP_SEVENTH)
 
 /* Where an address that holds no particle lies in predicted form: far from everybody, but not beyond SAP_FAR. */
 #define SAP_EMPTY_X SAP_NUMBER(1e15, 0x430C6BF526340000UL)

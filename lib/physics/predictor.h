@@ -59,7 +59,8 @@ SAP_INLINE void sap_predict_full(int terms, int n, const D *c, D dt, D *out)
 {
     for (int k = 0; k < n; k++) {
         D sum = c[terms];
-        for (int m = terms - 1; m >= k; m--) sum = d_add(d_mul(sum, d_mul(dt, d_set1(1.0 / (m + 1 - k)))), c[m]);
+        for (int m = terms - 1; m >= k; m--)
+            sum = d_add(d_mul(sum, d_mul(dt, d_set1(SAP_RECIPROCAL(m + 1 - k)))), c[m]);
         out[k] = sum;
     }
 }
