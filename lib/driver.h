@@ -76,8 +76,8 @@ struct sap_driver {
     int (*properties)(int number, struct sap_device_properties *properties);
 
     /*
-     * Announces devices that will be opened next and used together; 1: they will be `together`, 0: not, as some are
-     * open already, or are of two kinds.  NULL: nothing need be announced.
+     * Announces devices that will be opened next and used together; 0: they will not be `together`, as some are open
+     * already, or are of two kinds; 1: they will, or are better off apart.  NULL: nothing need be announced.
      */
     int (*unite)(const int *numbers, int n);
     int (*open)(int number, struct sap_dev **dev);

@@ -14,6 +14,8 @@
 enum {
     MAX_WORK_GROUP_SIZE = 0x1004,
     MAX_MEM_ALLOC_SIZE = 0x1010,
+    VENDOR_ID = 0x1001,
+    NVIDIA = 0x10DE, /* such a vendor */
     GLOBAL_MEM_CACHE_SIZE = 0x101E,
     GLOBAL_MEM_SIZE = 0x101F,
     LOCAL_MEM_SIZE = 0x1023,
@@ -177,6 +179,8 @@ int sap_opencl_unite(const int *numbers, int n)
     if (n < 1 || n > SAP_CL_DEVICES) return 0;
     for (int k = 0; k < n; k++)
         if (find_device(numbers[k], &seen[k]) != SAP_DRIVER_OK || !seen[k]) return 0;
+    /* in a shared context its driver moves buffers from one to the other and back: four were slower than one */
+    if ((unsigned)number_of(seen[0], VENDOR_ID, 4) == NVIDIA) return 1;
     sap_lock(&sap_process.opencl.lock);
     if (all_closed(seen, n)) seen[0]->group = make_group(seen, n, &error);
     for (int k = 0; k < n; k++) same &= seen[k]->group && seen[k]->group == seen[0]->group;
