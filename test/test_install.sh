@@ -42,7 +42,7 @@ verdict $? "make install PREFIX="
 missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
     lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a include/sapporo.h include/sapporo_g6.h include/sapporo_g5.h \
-    include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
+    include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done
@@ -111,6 +111,7 @@ pc_client "client by pkg-config sapporo" --cflags --libs sapporo
 pc_client "client by pkg-config sapporo_light" --cflags --libs sapporo_light
 pc_client "client by pkg-config g6lib" --cflags --libs g6lib
 pc_client "client by pkg-config pg5" --cflags --libs pg5
+pc_client "client by pkg-config sapporo6th" --cflags --libs sapporo6th
 if command -v pkg-config >/dev/null 2>&1; then
     PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig try pkg-config --exact-version="$version" sapporo
     verdict $? "pkg-config knows the version"
@@ -136,7 +137,7 @@ if(sapporo_FOUND)
     message(FATAL_ERROR "version 99 was found")
 endif()
 find_package(sapporo REQUIRED)
-foreach(library sapporo sapporo_static g6 pg5)
+foreach(library sapporo sapporo_static g6 pg5 sapporo6th yebisug6)
     add_executable(with_${library} ../client.c)
     target_link_libraries(with_${library} sapporo::${library})
 endforeach()
@@ -145,7 +146,7 @@ END
     try cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/moved" -DWANTED="$version" \
         -DCMAKE_C_COMPILER="${cc%% *}" && try cmake --build "$work/project/build"
     status=$?
-    for l in sapporo sapporo_static g6 pg5; do
+    for l in sapporo sapporo_static g6 pg5 sapporo6th yebisug6; do
         [ $status -ne 0 ] || try timeout 20 "$work/project/build/with_$l" || status=$?
     done
     verdict $status "clients by CMake, from a moved prefix"
