@@ -123,7 +123,8 @@ static int end(struct sap_force *force, int from, struct sap_force_output *outpu
 
 static int list(struct sap_force *force, int i, const int32_t **entries, int *n)
 {
-    if (!force->listing) return sap_gpu_list(force, i, entries, n); /* which calls no driver then */
+    const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
+    if (there) return sap_gpu_list(force, i, entries, n); /* which calls no driver then, and no thread */
     GUARDED(int, sap_gpu_list(force, i, entries, n));
 }
 
