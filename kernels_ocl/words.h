@@ -205,11 +205,11 @@ SAP_INLINE V v_root(V r2)
     return v_root_from(r2, v_root_from(r2, y));
 }
 #elif SAP_NVIDIA && defined(SAP_KERNEL_DP)
-SAP_INLINE V v_root_kept(VM keep, V r2)
+SAP_INLINE V v_root(V r2)
 {
     double y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(r2));
-    return keep ? v_root_from(r2, y) : 0.0;
+    return v_root_from(r2, y);
 }
 #elif SAP_NVIDIA
 /* The root of infinity is +0. */
@@ -230,7 +230,7 @@ SAP_INLINE V v_root(V r2)
 SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
 #endif
 
-#if !SAP_NVIDIA
+#if !SAP_NVIDIA || defined(SAP_KERNEL_DP)
 /* 1/sqrt(r2), or +0 for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2) { return v_select(keep, v_root(r2), v_set1(0.0)); }
 #endif

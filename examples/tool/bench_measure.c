@@ -314,20 +314,11 @@ static int call_multi(session *on)
     return status == SAPPORO_OK ? 0 : -1;
 }
 
-/* A context of order 2, which the clients of this tool do not have natively. */
 static int measure_multi(session *on)
 {
     const settings *what = &on->what->what;
-    const sapporo_options options = {.size = sizeof options,
-                                     .order = 2,
-                                     .precision = what->precision,
-                                     .backend = what->backend,
-                                     .cpu_isa = what->isa,
-                                     .threads = what->threads,
-                                     .devices = what->device,
-                                     .ndevices = what->ndevices};
-    sapporo *context = NULL;
-    int status = sapporo_open(&options, &context) < 0 ? -1 : 0;
+    sapporo *context = open_order2(what);
+    int status = context == NULL ? -1 : 0;
     if (status != 0) snprintf(on->result->failure, sizeof on->result->failure, "%s", sapporo_last_error(NULL));
     on->many = multi_new(on->what, context);
     if (status == 0) status = multi_load(on->many) == SAPPORO_OK ? take_samples(on, call_multi, 1e6) : -1;

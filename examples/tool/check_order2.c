@@ -23,20 +23,6 @@ static void newton_free(newton *out)
     free(out->pot);
 }
 
-static sapporo *open_order2(const settings *what)
-{
-    const sapporo_options options = {.size = sizeof options,
-                                     .order = 2,
-                                     .precision = what->precision,
-                                     .backend = what->backend,
-                                     .cpu_isa = what->isa,
-                                     .threads = what->threads,
-                                     .devices = what->device,
-                                     .ndevices = what->ndevices};
-    sapporo *context = NULL;
-    return sapporo_open(&options, &context) < 0 ? NULL : context;
-}
-
 static int load(sapporo *context, const scene *on)
 {
     const sapporo_particle *p = on->cluster.particle;

@@ -76,6 +76,9 @@ void settings_kind(const settings *what, char *kind, size_t kind_room, char *why
  */
 sapporo_backend backend_in_use(sapporo_backend asked);
 
+/* A context of order 2, for what no client has; NULL: sapporo_last_error(NULL) tells why. */
+sapporo *open_order2(const settings *what);
+
 /*
  * Calls one of the GRAPE interfaces' functions that open, with what they read of the environment; that is put back
  * afterwards, for contexts opened later.

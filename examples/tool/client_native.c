@@ -34,6 +34,14 @@ static int fail(client *self, const char *call, int status)
     return -1;
 }
 
+sapporo *open_order2(const settings *what)
+{
+    sapporo_options options = options_of(what);
+    sapporo *context = NULL;
+    options.order = 2;
+    return sapporo_open(&options, &context) < 0 ? NULL : context;
+}
+
 static client *native_open(const settings *what)
 {
     client *self = allocate(1, sizeof *self);
