@@ -331,4 +331,6 @@ SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_
 }
 #endif
 
+#include "sapporo_tree.h"
+
 #endif

@@ -5,8 +5,8 @@
  * j-particles.  A context knows engines only through these tables; an entry
  * that is NULL is not supported, and the context answers for it.  The CPU
  * engine is lib/engine_cpu.c.  Accelerators will share one host flow over a
- * small driver interface; the tree and device-resident stepping bring tables
- * of their own beside `force`, and several devices or ranks meet in the
+ * small driver interface; the tree (lib/tree) and device-resident stepping have
+ * tables of their own beside `force`, and several devices or ranks meet in the
  * accumulators.
  *
  * All functions return a sapporo_status.  A context serialises the calls on
@@ -137,8 +137,58 @@ struct sap_force_ops {
     void (*drop)(struct sap_force *force);
 };
 
-/* Later: trees over the same store (build, refresh, walk, search), and steppers that integrate on the device. */
-struct sap_tree_ops;
+struct sap_tree; /* a tree with its particles: private to the engine */
+
+/* What a tree shall be; everything has a value, none is DEFAULT but ball, leaf_size and group_size (0: the engine's).
+ */
+struct sap_tree_settings {
+    sapporo_tree_mac mac;
+    double accuracy;
+    int order;
+    double eps2;
+    int leaf_size, group_size;
+    sapporo_precision precision; /* SP or DP */
+    sapporo_tree_ball ball;
+    sapporo_tree_walk walk;
+    sapporo_tree_curve curve;
+};
+
+/* Nodes of a tree as physics/tree_cell.h says, in host memory; arrays of the caller with room for `nodes`. */
+struct sap_tree_structure {
+    int nodes, n;
+    int *first, *count, *child, *children, *level;     /* [nodes] */
+    double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
+    double (*q)[6];                                    /* [nodes]; zeros of order 1 */
+    int *address;                                      /* [n] of the sorted particles */
+};
+
+/*
+ * Arguments have been checked as far as host memory tells: counts, addresses, finite numbers.  Of device memory the
+ * engine checks the numbers.  A failure leaves the tree as it was.
+ */
+struct sap_tree_ops {
+    /* Bytes that a tree of n particles takes; *device_bytes of them on a device in addition. */
+    size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes);
+    int (*create)(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                  struct sap_tree **tree);
+    void (*destroy)(struct sap_tree *tree);
+    /* Takes particles for the next build or refresh. */
+    int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
+    int (*build)(struct sap_tree *tree);
+    int (*refresh)(struct sap_tree *tree); /* of as many particles as the tree has */
+    int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list);
+    void (*statistics)(const struct sap_tree *tree, sapporo_tree_statistics *statistics);
+    /* With arrays NULL fills in the numbers alone. */
+    int (*structure)(const struct sap_tree *tree, struct sap_tree_structure *structure);
+    void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
+                 size_t room);
+    const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */
+};
+
+/* Later: steppers that integrate on the device. */
 struct sap_stepper_ops;
 
 struct sap_engine {

@@ -1,0 +1,198 @@
+/*
+ * sapporo_tree.h - the tree of libsapporo: part of the native interface, included by sapporo.h.
+ *
+ * An octree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles, beside
+ * contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after the
+ * particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
+ *
+ * The force of nearby particles is summed pair by pair, as in sapporo_request with R2 = |r|^2 + eps2; that of a cell
+ * that the acceptance criterion lets through comes from its mass at its centre of mass and, of order 2, its second
+ * moments (formulas and sources: lib/physics/tree_pair.h, tree_accept.h of the source).  A particle does not act on
+ * itself.
+ *
+ * Errors are as for contexts: after one, outputs of the call are NaN, and the particles and the tree are as before.
+ * Calls on one tree are serialised; different trees are independent.
+ */
+#ifndef SAPPORO_TREE_H
+#define SAPPORO_TREE_H
+
+#include "sapporo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sapporo_tree sapporo_tree;
+
+typedef enum sapporo_tree_kind {
+    SAPPORO_TREE_KIND_DEFAULT = 0, /* octree */
+    SAPPORO_TREE_OCTREE = 1,
+    SAPPORO_TREE_KDTREE = 2 /* not in this version: SAPPORO_ERR_UNSUPPORTED */
+} sapporo_tree_kind;
+
+/* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
+typedef enum sapporo_tree_mac {
+    SAPPORO_MAC_DEFAULT = 0,   /* opening angle */
+    SAPPORO_MAC_OPENING = 1,   /* size of the cell over its distance, with the centre of mass's offset (0.7) */
+    SAPPORO_MAC_MULTIPOLE = 2, /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius (1e-5) */
+    SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (1e-3) */
+} sapporo_tree_mac;
+
+/* Bounds of groups: the choice costs or saves interactions, and cannot make forces worse. */
+typedef enum sapporo_tree_ball {
+    SAPPORO_BALL_DEFAULT = 0, /* the best that was measured */
+    SAPPORO_BALL_BOX = 1,     /* about the middle of the box */
+    SAPPORO_BALL_MASS = 2,    /* about the centre of mass */
+    SAPPORO_BALL_SMALLER = 3, /* the smaller of these two */
+    SAPPORO_BALL_RITTER = 4   /* Ritter's */
+} sapporo_tree_ball;
+
+typedef enum sapporo_tree_walk {
+    SAPPORO_WALK_DEFAULT = 0,  /* groups */
+    SAPPORO_WALK_GROUPS = 1,   /* groups of particles share a list of interactions */
+    SAPPORO_WALK_STACKLESS = 2 /* each particle alone, by next and more: simple, slower, to check against */
+} sapporo_tree_walk;
+
+typedef enum sapporo_tree_curve {
+    SAPPORO_CURVE_DEFAULT = 0, /* Peano-Hilbert */
+    SAPPORO_CURVE_HILBERT = 1,
+    SAPPORO_CURVE_MORTON = 2
+} sapporo_tree_curve;
+
+/* How a tree shall be.  Zero everywhere but in size means the default. */
+typedef struct sapporo_tree_options {
+    size_t size; /* sizeof(sapporo_tree_options) */
+    sapporo_tree_kind kind;
+    sapporo_tree_mac mac;
+    double accuracy;             /* > 0; see sapporo_tree_mac */
+    int order;                   /* of multipoles: 1 masses alone, 2 (default) second moments too */
+    double eps2;                 /* square of the Plummer softening length, >= 0 */
+    int leaf_size;               /* most particles of a leaf, 1 to 1024 */
+    int group_size;              /* particles of a group, 1 to 256 */
+    sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
+                                    the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
+                                    in double */
+    sapporo_tree_ball ball;
+    sapporo_tree_walk walk;
+    sapporo_tree_curve curve;
+    sapporo_backend backend; /* this and what follows as in sapporo_options */
+    const int *devices;
+    int ndevices;
+    int preferred_device;
+    const char *cpu_isa;
+    int threads;
+} sapporo_tree_options;
+
+/* Makes room for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
+ * sapporo_last_error(NULL) says why, of too little memory with the bytes needed. */
+SAPPORO_API int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree **tree);
+
+/* Frees it.  NULL is allowed. */
+SAPPORO_API void sapporo_tree_destroy(sapporo_tree *tree);
+
+/* Text of the last error of a tree; "" if there was none.  Valid until the next call on the tree. */
+SAPPORO_API const char *sapporo_tree_last_error(const sapporo_tree *tree);
+
+/* On what the bits of its forces depend, beside particles and options: "cpu avx512 sp octree AuthenticAMD". */
+SAPPORO_API const char *sapporo_tree_kind_text(const sapporo_tree *tree);
+
+/* Where it is. */
+SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
+
+/*
+ * Bytes of host memory (and of device memory) that a tree of n particles takes at most, but for what its threads need
+ * while they walk; 0 if options make no sense or n <= 0.
+ */
+SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
+
+/* Where columns and arrays of a call lie. */
+typedef enum sapporo_memory {
+    SAPPORO_MEMORY_HOST = 0,
+    SAPPORO_MEMORY_DEVICE = 1 /* of the tree's device, without gaps; not of the CPU engine */
+} sapporo_memory;
+
+/* Particles for a tree. */
+typedef struct sapporo_tree_particles {
+    size_t size; /* sizeof(sapporo_tree_particles) */
+    int n;       /* addresses 0 .. n-1; at most as many as the tree was created for */
+    sapporo_memory memory;
+    sapporo_column x;    /* double[3]; beyond 1e100 counts as infinite */
+    sapporo_column mass; /* double, of any sign; absent: as before (then n must be, too), at first 0 */
+    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
+} sapporo_tree_particles;
+
+/*
+ * Takes all particles, by copy.  The tree stays as it is until the next build or refresh.  SAPPORO_ERR_NOT_FINITE names
+ * the first particle that is NaN or infinite; then nothing was taken.
+ */
+SAPPORO_API int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles);
+
+/* Makes a new tree of the particles set last. */
+SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
+
+/*
+ * Keeps the cells and who is in them, and makes moments and bounds anew from the particles set last, of the same
+ * number: cheaper, and good while particles have moved little.  SAPPORO_ERR_ARGUMENT: there is no tree of so many
+ * particles.
+ */
+SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
+
+/* Where forces are wanted. */
+typedef struct sapporo_tree_request {
+    size_t size; /* sizeof(sapporo_tree_request) */
+    sapporo_memory memory;
+    int ni;            /* number of rows >= 0 */
+    const int *active; /* [ni] addresses of particles of the tree, in any order, repeated at will; NULL: 0 .. ni-1 */
+    sapporo_column x;  /* double[3]: instead, any ni places, on which every particle acts that is not at R2 = 0 */
+} sapporo_tree_request;
+
+/*
+ * Acceleration and potential of the tree as it was built or refreshed last, from all its particles; ni rows each in the
+ * order of the request; NULL: not wanted.  By SAPPORO_MAC_ACCELERATION particles without an acceleration get one from a
+ * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, and their rows NaN.
+ */
+SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
+                                   double *pot);
+
+/*
+ * Neighbours of ni places (x: double[3]) within a radius of each (h: double, >= 0): addresses of all particles with
+ * |r|^2 < h^2 in double, ascending, those of place i in list[first[i]] ... list[first[i + 1] - 1]; first has ni + 1
+ * elements.  SAPPORO_TRUNCATED if they are more than `room`: then `first` is right and `list` as full as it goes.  In
+ * host memory.
+ */
+SAPPORO_API int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h,
+                                        long long *first, long long room, int *list);
+
+/* Phases of sapporo_tree_statistics. */
+enum sapporo_tree_phase {
+    SAPPORO_PHASE_SORT = 0,    /* keys, and sorting by them */
+    SAPPORO_PHASE_LINK = 1,    /* cells */
+    SAPPORO_PHASE_MOMENTS = 2, /* moments, boxes, groups */
+    SAPPORO_PHASE_WALK = 3,    /* the force: lists and pair terms */
+    SAPPORO_PHASES = 4
+};
+
+/* What a tree is and did. */
+typedef struct sapporo_tree_statistics {
+    size_t size; /* sizeof(sapporo_tree_statistics), set by the caller */
+    int n;       /* particles of the tree as built */
+    int cells, leaves, groups;
+    int largest_leaf;            /* particles of it */
+    int depth;                   /* level of the deepest cell; the root is 0 */
+    int wide_groups;             /* groups that take double whatever the precision */
+    sapporo_tree_walk walk;      /* of the last force */
+    long long rows;              /* of the last force */
+    long long particle_particle; /* interactions of them all */
+    long long particle_cell;
+    double seconds[SAPPORO_PHASES]; /* of the last build or refresh, and of the last force */
+    size_t host_bytes, device_bytes;
+} sapporo_tree_statistics;
+
+/* Fills *statistics up to its size. */
+SAPPORO_API int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

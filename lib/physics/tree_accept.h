@@ -1,0 +1,178 @@
+/*
+ * tree_accept.h - when a cell acts as a whole on a group of particles, written once.
+ *
+ * A group is a ball.  With d the distance of the cell's centre from the ball's, less the ball's radius, a cell is
+ * accepted if
+ *     d > guard   and   d > turn * strictness of the group,
+ * two numbers a cell and one a group, whatever the criterion:
+ *
+ * opening        d > l / theta + s, where l is the longest edge of the cell's box and s the distance of its centre of
+ *                mass from the middle of the box.  (Barnes & Hut 1986, Nature 324, 446, with the offset of Barnes 1994,
+ *                in: Computational Astrophysics.)
+ * multipole      d beyond the radius where the bound on the error of the cell's pull is the tolerance t (Warren &
+ * Salmon 1993, Supercomputing '93, 12; Salmon & Warren 1994, J. Comp. Phys. 111, 136): with b the largest distance of
+ * the box from the centre and B_n = sum |m| |x - centre|^n, monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 +
+ * sqrt(b^2/4 + sqrt(3 B_2 / t)) quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2 where t = accuracy * M /
+ * s^2 with M the mass of all (without signs) and s their root mean square distance from their centre. acceleration   M
+ * l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration of the group's
+ * particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
+ *
+ * sap_ball_* are bounds of groups: fixed runs of group_size sorted particles.  Miki & Umemura 2017, New Astronomy 52,
+ * 65, appendix B, compares them.  The middle of the box, the centre of mass, the smaller of both, or Ritter's 1990
+ * ball.
+ *
+ * Included after the named operations of a scalar D and, for sap_accept, of a working type V.
+ */
+#ifndef SAP_PHYSICS_TREE_ACCEPT_H
+#define SAP_PHYSICS_TREE_ACCEPT_H
+
+#include "physics/numbers.h"
+#include "physics/tree_cell.h"
+
+/* By sapporo_tree_mac and sapporo_tree_ball. */
+enum { SAP_MAC_OPENING = 1, SAP_MAC_MULTIPOLE = 2, SAP_MAC_ACCELERATION = 3 };
+enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTER = 4 };
+
+/* Guard of a cell that is never accepted; engines whose words end earlier cut it. */
+#define SAP_GUARD_NEVER SAP_NUMBER(0x1p400, 0x58F0000000000000UL)
+
+/* More than rounding makes of masses of one sign. */
+#define SAP_MIXED SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)
+
+#ifdef SAP_HAVE_OPERATIONS
+
+/* What the criterion says of a cell. */
+struct sap_reach {
+    D guard, turn;
+};
+
+/* What it needs of the settings: of OPENING 1 / theta, of MULTIPOLE t; order 1: monopoles, 2: quadrupoles. */
+struct sap_criterion {
+    int mac, order;
+    D value;
+};
+
+/* Longest edge of a box. */
+SAP_INLINE D sap_cell_edge(const struct sap_cell *c)
+{
+    return d_max(d_max(d_sub(c->high[0], c->low[0]), d_sub(c->high[1], c->low[1])), d_sub(c->high[2], c->low[2]));
+}
+
+/* Distance of the centre from the middle of the box. */
+SAP_INLINE D sap_cell_offset(const struct sap_cell *c)
+{
+    D s2 = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) {
+        const D halved = d_mul(d_set1(SAP_HALF), d_sub(c->high[k], c->low[k]));
+        const D d = d_sub(d_sub(c->centre[k], c->low[k]), halved);
+        s2 = d_add(s2, d_mul(d, d));
+    }
+    return d_sqrt(s2);
+}
+
+/* Largest distance of the box from the centre. */
+SAP_INLINE D sap_cell_far(const struct sap_cell *c)
+{
+    D b2 = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) {
+        const D d = d_max(d_sub(c->centre[k], c->low[k]), d_sub(c->high[k], c->centre[k]));
+        b2 = d_add(b2, d_mul(d, d));
+    }
+    return d_sqrt(b2);
+}
+
+/* d with d^3 (d - b)^2 = c from a first d > b, by Newton's method: convex, so all but the first step come from above.
+ */
+SAP_INLINE D sap_accept_root(D d, D b, D c)
+{
+    for (int k = 0; k < 8; k++) {
+        const D e = d_sub(d, b), d2 = d_mul(d, d), de = d_mul(d2, e);
+        const D value = d_sub(d_mul(de, d_mul(d, e)), c);
+        const D slope = d_mul(de, d_add(d_mul(d_set1(SAP_THREE), e), d_add(d, d)));
+        d = d_sub(d, d_div(value, slope));
+    }
+    return d;
+}
+
+SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D tolerance)
+{
+    const D b = sap_cell_far(c), halved = d_mul(d_set1(SAP_HALF), b);
+    const D b2 = sap_abs(d_add(d_add(c->q[SAP_XX], c->q[SAP_YY]), c->q[SAP_ZZ]));
+    const D ratio = d_div(b2, tolerance);
+    const D root = d_sqrt(d_mul(d_set1(SAP_THREE), ratio));
+    const D d = d_add(halved, d_sqrt(d_add(d_mul(halved, halved), root)));
+    if (order < 2 || !dm_any(d_gt(d, b))) return d;
+    const D four = d_add(ratio, ratio);
+    return sap_accept_root(d, b, d_mul(b, d_add(four, four)));
+}
+
+/* From where on a cell, whose moments are known, may act as a whole. */
+SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const struct sap_criterion *how)
+{
+    struct sap_reach reach;
+    const D edge = sap_cell_edge(c), offset = sap_cell_offset(c);
+    reach.turn = d_set1(SAP_ZERO);
+    if (how->mac == SAP_MAC_OPENING) {
+        reach.guard = d_add(d_mul(edge, how->value), offset);
+    } else if (how->mac == SAP_MAC_MULTIPOLE) {
+        reach.guard = sap_accept_multipole(c, how->order, how->value);
+    } else {
+        reach.guard = d_add(edge, offset);
+        reach.turn = d_sqrt(d_mul(edge, d_sqrt(c->weight)));
+    }
+    if (dm_any(d_gt(c->weight, d_mul(sap_abs(c->mass), d_set1(SAP_MIXED))))) reach.guard = d_set1(SAP_GUARD_NEVER);
+    return reach;
+}
+
+/* Strictness of a group by ACCELERATION, from accuracy times its smallest acceleration; 0 of other criteria. */
+SAP_INLINE D sap_accept_strictness(D accuracy_times_a)
+{
+    if (!dm_any(d_gt(accuracy_times_a, d_set1(SAP_ZERO)))) return d_set1(SAP_GUARD_NEVER);
+    return d_div(d_set1(SAP_ONE), d_sqrt(d_sqrt(accuracy_times_a)));
+}
+
+/* ---- bounds of groups: a centre first, then sap_ball_far of each particle; the largest is the radius squared ---- */
+
+SAP_INLINE D sap_ball_far(const D *centre, const D *x)
+{
+    D r2 = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(d_sub(x[k], centre[k]), d_sub(x[k], centre[k])));
+    return r2;
+}
+
+/*
+ * Ritter's ball: from the middle between two particles far from each other, with halved their distance as radius; then
+ * each particle outside widens the ball until it lies on its surface.
+ */
+SAP_INLINE void sap_ball_widen(D *centre, D *radius, const D *x)
+{
+    const D r2 = sap_ball_far(centre, x);
+    if (!dm_any(d_gt(r2, d_mul(*radius, *radius)))) return;
+    const D r = d_sqrt(r2), wide = d_mul(d_set1(SAP_HALF), d_add(r, *radius)), part = d_div(d_sub(wide, *radius), r);
+    for (int k = 0; k < 3; k++) centre[k] = d_add(centre[k], d_mul(part, d_sub(x[k], centre[k])));
+    *radius = wide;
+}
+
+/*
+ * Whether pair terms of a group need double precision whatever was asked for: differences of coordinates relative to
+ * its centre, which are off by 2^-24 of its radius, would be off by more than 2^-12 of `nearest2`, the smallest of
+ * |r|^2 + eps2 of particles that follow each other and are apart (there is none: SAP_LARGEST).
+ */
+SAP_INLINE int sap_group_wide(D radius, D nearest2)
+{
+    return dm_any(d_gt(d_mul(radius, radius), d_mul(nearest2, d_set1(SAP_NUMBER(0x1p24, 0x4170000000000000UL)))));
+}
+
+#ifdef SAP_TREE_VECTORS
+
+/* Whether cells are accepted: x, y, z from the ball's centre to theirs. */
+SAP_INLINE VM sap_accept(V x, V y, V z, V guard, V turn, V radius, V strictness)
+{
+    const V d2 = v_fma(x, x, v_fma(y, y, v_mul(z, z)));
+    const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
+    return v_lt(v_mul(reach, reach), d2);
+}
+
+#endif
+#endif
+#endif

@@ -1,0 +1,85 @@
+/*
+ * tree_key.h - keys by which particles of a tree are sorted, written once.
+ *
+ * A cube is cut into 2^21 cells an axis; the key of a cell has 63 bits, three a level, the coarsest first, so the cells
+ * of level L are the runs of equal 3 L highest bits.  Included after the named operations of a scalar D; keys are
+ * integers and the operations before them exact or rounded once, so every engine sorts alike.
+ *
+ * Peano-Hilbert keys: Skilling 2004, "Programming the Hilbert curve", AIP Conf. Proc. 707, 381.  Morton keys
+ * interleave.
+ */
+#ifndef SAP_PHYSICS_TREE_KEY_H
+#define SAP_PHYSICS_TREE_KEY_H
+
+#include "physics/numbers.h"
+
+#if defined(__OPENCL_VERSION__)
+typedef ulong sap_key;
+typedef uint sap_cell_number;
+#else
+typedef unsigned long long sap_key; /* 63 bits are used */
+typedef unsigned sap_cell_number;   /* 21 bits */
+#endif
+
+#define SAP_KEY_LEVELS 21                                          /* below the root */
+#define SAP_KEY_BITS   (3 * SAP_KEY_LEVELS)                        /* of a key */
+#define SAP_KEY_LAST   SAP_NUMBER(2097151.0, 0x413FFFFF00000000UL) /* of the cells of an axis */
+
+/* The key's digit (0 to 7) that tells the cell of level + 1 (1 to 21) within that of level. */
+#define SAP_KEY_DIGIT(key, level) ((int)((key) >> (3 * (SAP_KEY_LEVELS - 1 - (level)))) & 7)
+
+#ifdef SAP_HAVE_OPERATIONS
+
+/*
+ * The number of x's cell on an axis; what lies outside of the cube gets the cell at its border.  cells: 2^21 over the
+ * cube's edge, a power of two.
+ */
+SAP_INLINE sap_cell_number sap_key_cell(D x, D low, D cells)
+{
+    const D place = d_mul(d_sub(x, low), cells);
+    return (sap_cell_number)int_of_d(d_min(d_max(place, d_set1(SAP_ZERO)), d_set1(SAP_KEY_LAST)));
+}
+
+/* Bits 0, 1, 2 ... to places 0, 3, 6 ... */
+SAP_INLINE sap_key sap_key_spread(sap_cell_number x)
+{
+    sap_key k = x;
+    k = (k | k << 32) & 0x1F00000000FFFFUL;
+    k = (k | k << 16) & 0x1F0000FF0000FFUL;
+    k = (k | k << 8) & 0x100F00F00F00F00FUL;
+    k = (k | k << 4) & 0x10C30C30C30C30C3UL;
+    return (k | k << 2) & 0x1249249249249249UL;
+}
+
+SAP_INLINE sap_key sap_key_morton(sap_cell_number x, sap_cell_number y, sap_cell_number z)
+{
+    return sap_key_spread(x) << 2 | sap_key_spread(y) << 1 | sap_key_spread(z);
+}
+
+/* One axis of one bit of the inverse rotations: exchanges with the first axis, or turns it round. */
+#define SAP_KEY_TURN(first, axis, bit)                                                                                 \
+    if ((axis) & (bit)) {                                                                                              \
+        (first) ^= (bit)-1;                                                                                            \
+    } else {                                                                                                           \
+        const sap_cell_number t = ((first) ^ (axis)) & ((bit)-1);                                                      \
+        (first) ^= t;                                                                                                  \
+        (axis) ^= t;                                                                                                   \
+    }
+
+SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
+{
+    sap_cell_number turns = 0;
+    for (sap_cell_number bit = 1U << (SAP_KEY_LEVELS - 1); bit > 1; bit >>= 1) {
+        if (x & bit) x ^= bit - 1;
+        SAP_KEY_TURN(x, y, bit)
+        SAP_KEY_TURN(x, z, bit)
+    }
+    y ^= x; /* Gray code */
+    z ^= y;
+    for (sap_cell_number bit = 1U << (SAP_KEY_LEVELS - 1); bit > 1; bit >>= 1)
+        if (z & bit) turns ^= bit - 1;
+    return sap_key_morton(x ^ turns, y ^ turns, z ^ turns);
+}
+
+#endif
+#endif
