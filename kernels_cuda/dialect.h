@@ -24,6 +24,8 @@
     extern __shared__ double2 sap_shared[];                                                                            \
     type *name = (type *)sap_shared;
 
+#define UNROLL _Pragma("unroll")
+
 /* ---- who a thread is ---- */
 #define local_id()     (threadIdx.x)
 #define local_size()   (blockDim.x)
@@ -40,11 +42,14 @@ enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: 
 #define group_barrier()           __syncthreads()                /* memory of the group is as written */
 #define group_barrier_all()       __syncthreads()                /* and all other memory, among the group */
 #define lanes_barrier()           __syncwarp()                   /* of the 32 at least */
+#define near_barrier()            __syncwarp()                   /* the same where a thread is no group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
 #define LANES_ROOM(type, name, n) type *const name = 0; /* memory for exchanges: not needed */
 
 /* ---- integers ---- */
+typedef unsigned long long U64;
 #define atomic_add(at, x) atomicAdd(at, x)
+#define atomic_or(at, x)  atomicOr(at, x)
 #define atomic_min(at, x) atomicMin(at, x)
 #define popcount(bits)    __popc(bits)
 SAP_INLINE int leading_zeros(unsigned bits) { return __clz((int)bits); }

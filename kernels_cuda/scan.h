@@ -8,9 +8,11 @@
 
 /*
  * at: the sum of x over the threads before this one; total: over all.  All threads of a group, `items`, do it; they
- * have met once before anybody has its sum, and once more when it is done.
+ * have met once before anybody has its sum, and once more when it is done.  SCAN_ARGUMENT: a room as a function takes
+ * it.
  */
-#define SCAN_ROOM(name, items) __shared__ cub::BlockScan<int, items>::TempStorage name
+#define SCAN_ROOM(name, items)     __shared__ cub::BlockScan<int, items>::TempStorage name
+#define SCAN_ARGUMENT(name, items) cub::BlockScan<int, items>::TempStorage &name
 #define group_scan(name, items, x, at, total)                                                                          \
     do {                                                                                                               \
         cub::BlockScan<int, items>(name).ExclusiveSum(x, at, total);                                                   \

@@ -29,16 +29,24 @@
 #else
 #define SAP_FUNCTION static inline __attribute__((always_inline))
 #endif
-#define KERNEL(threads) __kernel void
-#define GLOBAL          __global
-#define LOCAL           __local
-#define SHARED          __local
+#define KERNEL(threads)               __kernel void
+#define KERNEL_DENSE(threads, blocks) __kernel void
+#define GLOBAL                        __global
+#define LOCAL                         __local
+#define SHARED                        __local
 
 #if SAP_VECTORS
 #define GROUP_ARGUMENT
 #else
 #define GROUP_ARGUMENT           , LOCAL float4 *sap_shared
 #define GROUP_MEMORY(type, name) LOCAL type *name = (LOCAL type *)sap_shared;
+#endif
+
+/* PoCL makes a function of each stretch between barriers: unrolled, there would be hundreds. */
+#if defined(__NV_CL_C_VERSION)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
 #endif
 
 /* ---- who a thread is ---- */
@@ -60,9 +68,15 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #else
 #define lanes_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
+#if defined(__NV_CL_C_VERSION)
+#define near_barrier() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
+#else
+#define near_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 #define LANES_ROOM(type, name, n) __local type name[n];
 
 /* ---- integers ---- */
+typedef ulong U64;
 #define leading_zeros   clz
 #define make_int2(x, y) ((int2)(x, y))
 

@@ -23,6 +23,7 @@ SAP_INLINE int scan_group(__local int *room, int items, int x, int *total)
 }
 
 #define SCAN_ROOM(name, items)                __local int name[items]
+#define SCAN_ARGUMENT(name, items)            __local int *name
 #define group_scan(name, items, x, at, total) at = scan_group(name, items, x, &(total))
 
 #endif
