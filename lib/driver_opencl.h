@@ -97,6 +97,7 @@ int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct
 
 /* ---- driver_opencl_cache.c: built programs on disk; whatever fails is as if there were none ---- */
 
+int sap_opencl_cache_wanted(void); /* 0: there is no place for it */
 /* `key` is all that decides about the binary, `n` bytes.  The binary is malloc's; NULL: not there. */
 unsigned char *sap_opencl_cache_get(const char *key, size_t n, size_t *size);
 void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size);

@@ -37,13 +37,13 @@ static uint64_t check_of(const char *key, size_t n, const unsigned char *binary,
     return hash(hash(0xCBF29CE484222325ULL, key, n), binary, size);
 }
 
-/* The folder: SAPPORO_CACHE, else that of the desktop's standard; 0: there shall be none. */
+/* The folder: SAPPORO_CACHE, else that of the desktop's standard; 0: there shall be none ("off" or nothing). */
 static int folder(char *path, size_t room)
 {
     const char *own = getenv("SAPPORO_CACHE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = 0;
-    if (own && strcmp(own, "off") == 0) return 0;
-    if (own && *own)
+    if (own && (!*own || strcmp(own, "off") == 0)) return 0;
+    if (own)
         n = snprintf(path, room, "%s", own);
     else if (cache && *cache == '/')
         n = snprintf(path, room, "%s/sapporo", cache);
@@ -68,6 +68,12 @@ static void append_name(char *path, size_t room, const char *key, size_t n)
     const size_t at = strlen(path);
     (void)snprintf(path + at, room - at, "/%016llx%016llx.bin", (unsigned long long)hash(0xCBF29CE484222325ULL, key, n),
                    (unsigned long long)hash(0x9E3779B97F4A7C15ULL, key, n));
+}
+
+int sap_opencl_cache_wanted(void)
+{
+    char path[PATH_MOST];
+    return folder(path, sizeof path);
 }
 
 /* ---------------------------------------------------------------- reading */

@@ -129,11 +129,13 @@ static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
     return *n == 1 ? 0 : -1;
 }
 
+/* Asks for the binary only if it will be kept: some drivers (PoCL) compile every kernel once more to give it. */
 static void keep_binary(const struct sap_dev *dev, const char *key, size_t n, sap_cl_program program)
 {
     size_t size[SAP_CL_DEVICES] = {0};
     unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not wanted */
     int devices = 0;
+    if (!sap_opencl_cache_wanted()) return;
     const int at = place_of(dev, program, &devices);
     if (at < 0 || api()->program_info(program, BINARY_SIZES, (size_t)devices * sizeof *size, size, NULL) != 0) return;
     if (size[at] == 0 || !(binary[at] = malloc(size[at]))) return;

@@ -8,9 +8,6 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 device= # there is one: what follows the tests of engines asks for it
 
-# To give the binary that would be kept PoCL compiles each kernel once more, for groups of any size, which nobody runs.
-export SAPPORO_CACHE=off
-
 # runs TITLE NAME FILTER: inner tests of a program whose names match
 runs() {
     program=$build/test/test_$2
