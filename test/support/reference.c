@@ -17,12 +17,13 @@ struct reference {
     struct predicted *j; /* those that take part: addresses below nj, the last that came at each */
 };
 
-static double norm(const real *x) { return (double)sqrtl(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+/* Sizes and bounds need a few digits: they are in double. */
+static double size_of(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-static double size_of(const double *x)
+static double norm(const real *x)
 {
-    const real wide[3] = {x[0], x[1], x[2]};
-    return norm(wide);
+    const double narrow[3] = {(double)x[0], (double)x[1], (double)x[2]};
+    return size_of(narrow);
 }
 
 /* ---------------------------------------------------------------- predictor */
@@ -108,7 +109,13 @@ struct pair {
     double x_size, v_size, a_size, jerk_size;
 };
 
-static void difference(const struct predicted *j, const struct target *i, real eps2, struct pair *p)
+/* Of the target alone. */
+struct sizes {
+    double x, v, a, jerk;
+};
+
+static void difference(const struct predicted *j, const struct target *i, const struct sizes *size, real eps2,
+                       struct pair *p)
 {
     p->r2 = 0;
     for (int c = 0; c < 3; c++) {
@@ -117,14 +124,14 @@ static void difference(const struct predicted *j, const struct target *i, real e
         p->r2 += p->r[c] * p->r[c];
     }
     p->softened2 = p->r2 + eps2;
-    p->x_size = j->x_size + size_of(i->x);
-    p->v_size = j->v_size + size_of(i->v);
+    p->x_size = j->x_size + size->x;
+    p->v_size = j->v_size + size->v;
     for (int c = 0; c < 3; c++) {
         p->a[c] = j->a[c] - i->a[c];
         p->jerk[c] = j->jerk[c] - i->jerk[c];
     }
-    p->a_size = j->a_size + size_of(i->a);
-    p->jerk_size = j->jerk_size + size_of(i->jerk);
+    p->a_size = j->a_size + size->a;
+    p->jerk_size = j->jerk_size + size->jerk;
 }
 
 static void add_terms(const struct pair *p, double m, struct exact *e)
@@ -145,37 +152,46 @@ static void add_terms(const struct pair *p, double m, struct exact *e)
  */
 static void add_sizes(const struct pair *p, double m, struct exact *e)
 {
-    const double R = (double)sqrtl(p->softened2), r = norm(p->r), v = norm(p->v), size = fabs(m);
+    const double one = 1 / sqrt((double)p->softened2), r = norm(p->r), v = norm(p->v), size = fabs(m);
+    const double two = one * one, three = two * one, four = two * two;
     const double rv = fabs((double)(p->r[0] * p->v[0] + p->r[1] * p->v[1] + p->r[2] * p->v[2]));
-    e->size[POT] += size / R;
-    e->size[ACC] += size * r / (R * R * R);
-    e->size[JERK] += size * (v / (R * R * R) + 3 * rv * r / (R * R * R * R * R));
-    e->by_x[POT] += size * p->x_size / (R * R);
-    e->by_x[ACC] += 4 * size * p->x_size / (R * R * R);
-    e->by_x[JERK] += 24 * size * v * p->x_size / (R * R * R * R);
-    e->by_v[JERK] += 4 * size * p->v_size / (R * R * R);
-    if (p->x_size / R > e->worst) e->worst = p->x_size / R;
+    e->size[POT] += size * one;
+    e->size[ACC] += size * r * three;
+    e->size[JERK] += size * (v * three + 3 * rv * r * three * two);
+    e->by_x[POT] += size * p->x_size * two;
+    e->by_x[ACC] += 4 * size * p->x_size * three;
+    e->by_x[JERK] += 24 * size * v * p->x_size * four;
+    e->by_v[JERK] += 4 * size * p->v_size * three;
+    if (p->x_size * one > e->worst) e->worst = p->x_size * one;
 }
 
 /* ------------------------------------------------------- orders 6 and 8: series */
 
 enum { SERIES = 4 }; /* powers of the time */
 
-/*
- * R^-3 out of R^2 = p: with f = p^(-3/2), f' p = -3/2 p' f holds power by power.  sign 1; -1 with p the sizes of terms:
- * then f are bounds of sizes, as all signs are plus.
- */
-static void to_minus_three_halves(const real *p, int sign, real *f)
+/* R^-3 out of R^2 = p: with f = p^(-3/2), f' p = -3/2 p' f holds power by power. */
+static void to_minus_three_halves(const real *p, real *f)
 {
     f[0] = 1 / (p[0] * sqrtl(p[0]));
     for (int n = 1; n < SERIES; n++) {
         f[n] = 0;
-        for (int k = 1; k <= n; k++) f[n] += (sign * -1.5L * k - sign * (n - k)) * p[k] * f[n - k];
+        for (int k = 1; k <= n; k++) f[n] += (-1.5L * k - (n - k)) * p[k] * f[n - k];
         f[n] /= n * p[0];
     }
 }
 
-static const real factorial[SERIES] = {1, 1, 2, 6};
+/* The same with the sizes of the terms: all signs are plus, and f are bounds of sizes. */
+static void bound_minus_three_halves(const double *p, double *f)
+{
+    f[0] = 1 / (p[0] * sqrt(p[0]));
+    for (int n = 1; n < SERIES; n++) {
+        f[n] = 0;
+        for (int k = 1; k <= n; k++) f[n] += (1.5 * k + (n - k)) * p[k] * f[n - k];
+        f[n] /= n * p[0];
+    }
+}
+
+static const double factorial[SERIES] = {1, 1, 2, 6};
 
 /* The derivatives of r/R^3. */
 static void derive(const struct pair *p, real (*d)[3])
@@ -186,7 +202,7 @@ static void derive(const struct pair *p, real (*d)[3])
         for (int n = 0; n < SERIES; n++)
             for (int k = 0; k <= n; k++) square[n] += r[k][c] * r[n - k][c];
     }
-    to_minus_three_halves(square, 1, f);
+    to_minus_three_halves(square, f);
     for (int n = 0; n < SERIES; n++)
         for (int c = 0; c < 3; c++) {
             d[n][c] = 0;
@@ -195,14 +211,14 @@ static void derive(const struct pair *p, real (*d)[3])
 }
 
 /* Bounds of the sizes of their terms, from the sizes of the softened distance, v, a and jerk. */
-static void bound_derivatives(const real *size, real *bound)
+static void bound_derivatives(const double *size, double *bound)
 {
-    const real r[SERIES] = {size[0], size[1], size[2] / 2, size[3] / 6};
-    real square[SERIES] = {0}, f[SERIES];
+    const double r[SERIES] = {size[0], size[1], size[2] / 2, size[3] / 6};
+    double square[SERIES] = {0}, f[SERIES];
     for (int n = 0; n < SERIES; n++)
         for (int k = 0; k <= n && n > 0; k++) square[n] += r[k] * r[n - k];
     square[0] = r[0] * r[0];
-    to_minus_three_halves(square, -1, f);
+    bound_minus_three_halves(square, f);
     for (int n = 0; n < SERIES; n++) {
         bound[n] = 0;
         for (int k = 0; k <= n; k++) bound[n] += factorial[n] * f[k] * r[n - k];
@@ -212,18 +228,19 @@ static void bound_derivatives(const real *size, real *bound)
 /* Snap and crackle with all sizes.  A term of derivative n has n + 1 factors r and 2 n + 3 of 1/R at most. */
 static void add_higher(const struct pair *p, double m, struct exact *e)
 {
-    const real h = 0x1p-24L, R = sqrtl(p->softened2);
-    const real size[SERIES] = {R, norm(p->v), norm(p->a), norm(p->jerk)};
-    const real more[SERIES] = {R, size[1] + h * p->v_size, size[2] + h * p->a_size, size[3] + h * p->jerk_size};
-    real d[SERIES][3], bound[SERIES], above[SERIES];
+    const double h = 0x1p-24, R = sqrt((double)p->softened2);
+    const double size[SERIES] = {R, norm(p->v), norm(p->a), norm(p->jerk)};
+    const double more[SERIES] = {R, size[1] + h * p->v_size, size[2] + h * p->a_size, size[3] + h * p->jerk_size};
+    real d[SERIES][3];
+    double bound[SERIES], above[SERIES];
     derive(p, d);
     bound_derivatives(size, bound);
     bound_derivatives(more, above);
     for (int c = 0; c < 3; c++) e->snap[c] += m * d[2][c], e->crackle[c] += m * d[3][c];
     for (int n = 2; n < SERIES; n++) {
-        e->size[ACC + n] += fabs(m) * (double)bound[n];
-        e->by_x[ACC + n] += fabs(m) * (4 + 3 * n) * (double)(bound[n] / R) * p->x_size;
-        e->by_v[ACC + n] += fabs(m) * (double)((above[n] - bound[n]) / h);
+        e->size[ACC + n] += fabs(m) * bound[n];
+        e->by_x[ACC + n] += fabs(m) * (4 + 3 * n) * (bound[n] / R) * p->x_size;
+        e->by_v[ACC + n] += fabs(m) * ((above[n] - bound[n]) / h);
     }
 }
 
@@ -264,10 +281,11 @@ void reference_solve(const struct reference *r, int i, struct exact *e)
     memset(e, 0, sizeof *e);
     e->address = e->nearest = -1;
     e->list = zeroed((size_t)r->n, sizeof *e->list);
+    const struct sizes size = {size_of(t->x), size_of(t->v), size_of(t->a), size_of(t->jerk)};
     for (int k = 0; k < r->n; k++) {
         struct pair pair;
         if (!p->no_index && r->j[k].index == t->index) continue;
-        difference(&r->j[k], t, (real)p->eps2 + r->j[k].eps2 + (p->soft & SOFT_TARGETS ? t->eps2 : 0), &pair);
+        difference(&r->j[k], t, &size, (real)p->eps2 + r->j[k].eps2 + (p->soft & SOFT_TARGETS ? t->eps2 : 0), &pair);
         look_at(&r->j[k], t, &pair, &best, e);
         if (!(pair.softened2 > 0)) continue; /* zero distance without softening: skipped */
         add_terms(&pair, r->j[k].mass, e);
