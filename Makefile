@@ -120,7 +120,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
-LIB_SOURCES  := $(sort $(wildcard lib/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
+LIB_SOURCES  := $(sort $(wildcard lib/*.c lib/tree/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 TOOL         := $(sort $(wildcard examples/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/common/*.c))
 EXAMPLES     := $(sort $(wildcard examples/*.c))

@@ -24,7 +24,10 @@
         [ORDER2 + SAPPORO_SP] = &sap_kernel2_sp_##isa, [ORDER2 + SAPPORO_DS] = &sap_kernel2_ds_##isa,                  \
         [ORDER2 + SAPPORO_DP] = &sap_kernel2_dp_##isa, [ORDER6 + SAPPORO_DS] = &sap_kernel6_ds_##isa,                  \
         [ORDER6 + SAPPORO_DP] = &sap_kernel6_dp_##isa, [ORDER8 + SAPPORO_DS] = &sap_kernel8_ds_##isa,                  \
-        [ORDER8 + SAPPORO_DP] = &sap_kernel8_dp_##isa};
+        [ORDER8 + SAPPORO_DP] = &sap_kernel8_dp_##isa};                                                                \
+    extern const struct sap_tree_kernel sap_tree_kernel_sp_##isa, sap_tree_kernel_dp_##isa;                            \
+    static const struct sap_tree_kernel *const trees_##isa[] = {                                                       \
+        [SAPPORO_SP] = &sap_tree_kernel_sp_##isa, [SAPPORO_DP] = &sap_tree_kernel_dp_##isa};
 
 /* Kernels of order 2 come behind those of order 4, the first of them that with fast roots; 6 and 8 have no sp. */
 enum { ORDER2 = SAPPORO_DP + 1, ORDER6 = 2 * ORDER2, ORDER8 = 3 * ORDER2 };
@@ -35,26 +38,30 @@ TABLE(scalar)
 TABLE(sse2)
 #else
 #define table_sse2 NULL
+#define trees_sse2 NULL
 #endif
 #if defined(SAP_HAVE_AVX2)
 TABLE(avx2)
 #else
 #define table_avx2 NULL
+#define trees_avx2 NULL
 #endif
 #if defined(SAP_HAVE_AVX512)
 TABLE(avx512)
 #else
 #define table_avx512 NULL
+#define trees_avx512 NULL
 #endif
 
 static const struct {
     const char *name;
     const struct sap_kernel *const *kernels;
+    const struct sap_tree_kernel *const *trees;
 } paths[SAP_ISAS] = {
-    [SAP_ISA_SCALAR] = {"scalar", table_scalar},
-    [SAP_ISA_SSE2] = {"sse2", table_sse2},
-    [SAP_ISA_AVX2] = {"avx2", table_avx2},
-    [SAP_ISA_AVX512] = {"avx512", table_avx512},
+    [SAP_ISA_SCALAR] = {"scalar", table_scalar, trees_scalar},
+    [SAP_ISA_SSE2] = {"sse2", table_sse2, trees_sse2},
+    [SAP_ISA_AVX2] = {"avx2", table_avx2, trees_avx2},
+    [SAP_ISA_AVX512] = {"avx512", table_avx512, trees_avx512},
 };
 
 #if defined(SAP_X86)
@@ -152,6 +159,11 @@ const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precisi
     if (order == 4) return paths[isa].kernels[precision];
     if (order > 4) return paths[isa].kernels[(order == 6 ? ORDER6 : ORDER8) + precision];
     return paths[isa].kernels[fast && precision == SAPPORO_SP ? ORDER2 : ORDER2 + precision];
+}
+
+const struct sap_tree_kernel *sap_isa_tree_kernel(enum sap_isa isa, int precision)
+{
+    return sap_isa_usable(isa) ? paths[isa].trees[precision] : NULL;
 }
 
 void sap_isa_brand(char *text, size_t room)

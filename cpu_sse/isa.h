@@ -3,6 +3,7 @@
 #define SAP_ISA_H
 
 #include "kernel.h"
+#include "tree_kernels.h"
 
 /* From the plainest to the fastest. */
 enum sap_isa { SAP_ISA_SCALAR, SAP_ISA_SSE2, SAP_ISA_AVX2, SAP_ISA_AVX512, SAP_ISAS };
@@ -24,6 +25,9 @@ enum sap_isa sap_isa_best(void);
  * 8, precision a sapporo_precision (not DEFAULT); fast roots are for order 2 in sp alone.
  */
 const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precision, int fast);
+
+/* The kernel of trees, of sp or dp; NULL if the path is not usable. */
+const struct sap_tree_kernel *sap_isa_tree_kernel(enum sap_isa isa, int precision);
 
 /* The processor's vendor ("AuthenticAMD", "GenuineIntel", ...), or "unknown"; static storage. */
 const char *sap_isa_vendor(void);

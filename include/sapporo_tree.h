@@ -34,8 +34,8 @@ typedef enum sapporo_tree_kind {
 typedef enum sapporo_tree_mac {
     SAPPORO_MAC_DEFAULT = 0,   /* opening angle */
     SAPPORO_MAC_OPENING = 1,   /* size of the cell over its distance, with the centre of mass's offset (0.7) */
-    SAPPORO_MAC_MULTIPOLE = 2, /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius (1e-5) */
-    SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (1e-3) */
+    SAPPORO_MAC_MULTIPOLE = 2, /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius (0.1) */
+    SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (0.01) */
 } sapporo_tree_mac;
 
 /* Bounds of groups: the choice costs or saves interactions, and cannot make forces worse. */

@@ -158,7 +158,7 @@ struct sap_tree_structure {
     int nodes, n;
     int *first, *count, *child, *children, *level;     /* [nodes] */
     double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
-    double (*q)[6];                                    /* [nodes]; zeros of order 1 */
+    double (*q)[6];                                    /* [nodes] */
     int *address;                                      /* [n] of the sorted particles */
 };
 
@@ -223,5 +223,7 @@ struct sap_engine {
 extern const struct sap_engine *const sap_engines[];
 
 extern const struct sap_engine sap_engine_cpu, sap_engine_cuda, sap_engine_opencl;
+
+extern const struct sap_tree_ops sap_tree_cpu; /* lib/tree/cpu_tree.c */
 
 #endif

@@ -222,4 +222,5 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .threads = threads,
                                           .store = &store_ops,
                                           .force = &force_ops,
-                                          .multi = sap_cpu_multi};
+                                          .multi = sap_cpu_multi,
+                                          .tree = &sap_tree_cpu};

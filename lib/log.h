@@ -12,19 +12,20 @@
 
 /* Warnings that a context gives once. */
 enum sap_warning {
-    SAP_WARN_EMPTY_SLOT, /* empty addresses below nj */
-    SAP_WARN_COINCIDENT, /* r = 0 without softening */
-    SAP_WARN_BAD_H2,     /* negative or NaN neighbour radius */
-    SAP_WARN_OTHER_ID,   /* a cluster id that is not open */
-    SAP_WARN_MANY_I,     /* ni > npipes */
-    SAP_WARN_RANGE,      /* coordinates outside the range of the precision */
-    SAP_WARN_BAD_I,      /* i-particles that are not finite */
-    SAP_WARN_OVERFLOW,   /* an infinite result of finite input */
-    SAP_WARN_LISTS_GONE, /* lists asked for too late */
-    SAP_WARN_QUEUE,      /* forces begun and never collected */
-    SAP_WARN_METHOD,     /* SAPPORO_METHOD that does not apply */
-    SAP_WARN_G5_RANGE,   /* g5_set_range with xmin >= xmax */
-    SAP_WARN_G5_N,       /* a force before g5_set_n */
+    SAP_WARN_EMPTY_SLOT,  /* empty addresses below nj */
+    SAP_WARN_COINCIDENT,  /* r = 0 without softening */
+    SAP_WARN_BAD_H2,      /* negative or NaN neighbour radius */
+    SAP_WARN_OTHER_ID,    /* a cluster id that is not open */
+    SAP_WARN_MANY_I,      /* ni > npipes */
+    SAP_WARN_RANGE,       /* coordinates outside the range of the precision */
+    SAP_WARN_BAD_I,       /* i-particles that are not finite */
+    SAP_WARN_OVERFLOW,    /* an infinite result of finite input */
+    SAP_WARN_LISTS_GONE,  /* lists asked for too late */
+    SAP_WARN_QUEUE,       /* forces begun and never collected */
+    SAP_WARN_METHOD,      /* SAPPORO_METHOD that does not apply */
+    SAP_WARN_G5_RANGE,    /* g5_set_range with xmin >= xmax */
+    SAP_WARN_G5_N,        /* a force before g5_set_n */
+    SAP_WARN_TREE_ENGINE, /* an engine that has no trees */
     SAP_WARN_COUNT
 };
 

@@ -77,6 +77,15 @@ static int choose_orbits(bodies *set, const cluster_request *request)
     case CLUSTER_HERNQUIST:
         cluster_hernquist(set, &source, request->cut);
         return 0;
+    case CLUSTER_UNIFORM:
+        cluster_uniform(set, &source);
+        return 0;
+    case CLUSTER_NFW:
+        cluster_nfw(set, &source);
+        return 0;
+    case CLUSTER_CLUMPS:
+        cluster_clumps(set, &source);
+        return 0;
     case CLUSTER_PLUMMER:
         break;
     }

@@ -10,7 +10,14 @@
 #include "message.h"
 #include "rng.h"
 
-typedef enum cluster_kind { CLUSTER_PLUMMER, CLUSTER_KING, CLUSTER_HERNQUIST } cluster_kind;
+typedef enum cluster_kind {
+    CLUSTER_PLUMMER,
+    CLUSTER_KING,
+    CLUSTER_HERNQUIST,
+    CLUSTER_UNIFORM,
+    CLUSTER_NFW,
+    CLUSTER_CLUMPS
+} cluster_kind;
 typedef enum cluster_masses { CLUSTER_EQUAL, CLUSTER_SALPETER } cluster_masses;
 
 typedef struct cluster_request {
@@ -33,6 +40,12 @@ int cluster_make(const cluster_request *request, bodies *set, message *why);
 void cluster_plummer(bodies *set, rng *source);
 /* Hernquist (1990), velocities from his distribution function (eq. 17). */
 void cluster_hernquist(bodies *set, rng *source, double cut);
+/* A homogeneous sphere, its velocities of one Gaussian: in virial balance, and not in equilibrium. */
+void cluster_uniform(bodies *set, rng *source);
+/* Navarro, Frenk and White (1996) out to 5 scale radii, Gaussian velocities of the dispersion of Jeans' equation. */
+void cluster_nfw(bodies *set, rng *source);
+/* Sixteen small Plummer spheres, of sizes over a factor of 30, spread and moving as the stars of a large one. */
+void cluster_clumps(bodies *set, rng *source);
 /* King (1966); -1 if there is no memory. */
 int cluster_king(bodies *set, rng *source, double w0);
 

@@ -8,7 +8,7 @@
  *
  * opening        d > l / theta + s, where l is the longest edge of the cell's box and s the distance of its centre of
  *                mass from the middle of the box.  (Barnes & Hut 1986, Nature 324, 446, with the offset of Barnes 1994,
- *                in: Computational Astrophysics.)
+ *                in: Computational Astrophysics.)  Beyond theta = 8/7 a cell might act on its own particles: then 8/7.
  * multipole      d beyond the radius where the bound on the error of the cell's pull is the tolerance t (Warren &
  * Salmon 1993, Supercomputing '93, 12; Salmon & Warren 1994, J. Comp. Phys. 111, 136): with b the largest distance of
  * the box from the centre and B_n = sum |m| |x - centre|^n, monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 +
@@ -38,6 +38,9 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
 
 /* More than rounding makes of masses of one sign. */
 #define SAP_MIXED SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)
+
+/* No point of a box is as far from its middle, over the longest edge. */
+#define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
 
 #ifdef SAP_HAVE_OPERATIONS
 
@@ -113,7 +116,7 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
     const D edge = sap_cell_edge(c), offset = sap_cell_offset(c);
     reach.turn = d_set1(SAP_ZERO);
     if (how->mac == SAP_MAC_OPENING) {
-        reach.guard = d_add(d_mul(edge, how->value), offset);
+        reach.guard = d_add(d_mul(edge, d_max(how->value, d_set1(SAP_OWN_CELL))), offset);
     } else if (how->mac == SAP_MAC_MULTIPOLE) {
         reach.guard = sap_accept_multipole(c, how->order, how->value);
     } else {

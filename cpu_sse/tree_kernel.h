@@ -1,0 +1,226 @@
+/*
+ * tree_kernel.h - the kernels of the tree: one text for every path and both precisions.
+ *
+ * Included after ops_PATH.h, with SAP_KERNEL_SP or SAP_KERNEL_DP and SAP_TREE_VECTORS, the vectors of particles that a
+ * loop over sources holds.  A lane is a particle of the group; sources are broadcast in the order of the list, so a sum
+ * depends on the list alone.
+ */
+#ifndef SAP_TREE_KERNEL_H
+#define SAP_TREE_KERNEL_H
+
+#include <string.h>
+
+#include "arithmetic.h"
+#include "tree_kernels.h"
+
+#if defined(SAP_KERNEL_DP)
+#include "working_double.h"
+#define tree_root     v_root_wide
+#define SAP_TREE_TINY 0.0 /* squares of distances up to this are of pairs at one place */
+#else
+#include "working_float.h"
+#define tree_root     v_root
+#define SAP_TREE_TINY 0x1p-120
+#endif
+
+#include "physics/interaction.h"
+#include "physics/tree_accept.h"
+#include "physics/tree_pair.h"
+
+/* ---- the walk, in float whatever the precision: dp uses the kernel of sp ---- */
+
+#if defined(SAP_KERNEL_DP)
+#define tree_open NULL
+#else
+static void tree_open(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball, int *accepted,
+                      int *naccepted, int *opened, int *nopened)
+{
+    const V x = v_set1(ball->x), y = v_set1(ball->y), z = v_set1(ball->z);
+    const V radius = v_set1(ball->radius), strictness = v_set1(ball->strictness);
+    int na = 0, no = 0;
+    for (int k = from & ~(V_LANES - 1); k < to; k += V_LANES) {
+        unsigned in = (1U << V_LANES) - 1U;
+        if (k < from) in &= ~0U << (from - k);
+        if (to - k < V_LANES) in &= (1U << (to - k)) - 1U;
+        const unsigned yes =
+            in & vm_bits(sap_accept(v_sub(v_load(w->x + k), x), v_sub(v_load(w->y + k), y), v_sub(v_load(w->z + k), z),
+                                    v_load(w->guard + k), v_load(w->turn + k), radius, strictness));
+        for (unsigned bits = yes; bits; bits &= bits - 1) accepted[na++] = k + __builtin_ctz(bits);
+        for (unsigned bits = in & ~yes; bits; bits &= bits - 1) opened[no++] = k + __builtin_ctz(bits);
+    }
+    *naccepted = na;
+    *nopened = no;
+}
+#endif
+
+/* ---- words relative to a group ---- */
+
+static void tree_take_particles(const struct sap_tree_frame *f, const double (*x)[4], int n, void *words)
+{
+    W *out = words;
+    for (int k = 0; k < n; k++, out += SAP_TREE_PARTICLE_WORDS) {
+        for (int c = 0; c < 3; c++) out[c] = (W)((x[k][c] - f->centre[c]) * f->unit);
+        out[3] = (W)x[k][3];
+    }
+}
+
+static void tree_take_cells(const struct sap_tree_frame *f, const struct sap_tree_source *source, const int *cells,
+                            int n, int order, void *words)
+{
+    W *out = words;
+    for (int k = 0; k < n; k++) {
+        const struct sap_tree_source *s = &source[cells[k]];
+        for (int c = 0; c < 3; c++) out[c] = (W)((s->x[c] - f->centre[c]) * f->unit);
+        out[3] = (W)s->mass;
+        if (order > 1) {
+            for (int c = 0; c < 6; c++) out[4 + c] = (W)s->s[c];
+            out[10] = (W)s->t;
+            out[11] = 0;
+        }
+        out += order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS;
+    }
+}
+
+static void tree_start(const struct sap_tree_frame *f, const double (*x)[4], const int *which, const int *number, int n,
+                       struct sap_tree_lanes *lanes)
+{
+    W *to[3] = {(W *)lanes->x, (W *)lanes->y, (W *)lanes->z}, *numbers = (W *)lanes->number;
+    const int end = (n + SAP_TREE_VECTORS * V_LANES - 1) / (SAP_TREE_VECTORS * V_LANES) * (SAP_TREE_VECTORS * V_LANES);
+    for (int k = 0; k < end; k++) {
+        const int at = k < n ? k : 0; /* idle lanes do what the first does */
+        for (int c = 0; c < 3; c++) to[c][k] = (W)((x[which[at]][c] - f->centre[c]) * f->unit);
+        numbers[k] = (W)number[at];
+        for (int q = 0; q < 4; q++) lanes->sum[q][k] = 0;
+    }
+    lanes->n = n;
+}
+
+/* ---- pair terms ---- */
+
+struct tree_lanes {
+    V x[SAP_TREE_VECTORS], y[SAP_TREE_VECTORS], z[SAP_TREE_VECTORS], number[SAP_TREE_VECTORS];
+    V sum[SAP_TREE_VECTORS][SAP_SUMS2];
+};
+
+SAP_INLINE V tree_word(W x) { return v_set1(x); }
+
+SAP_INLINE void tree_lanes_load(struct tree_lanes *l, const struct sap_tree_lanes *lanes, int from)
+{
+    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+        const int k = from + v * V_LANES;
+        l->x[v] = v_load((const W *)lanes->x + k);
+        l->y[v] = v_load((const W *)lanes->y + k);
+        l->z[v] = v_load((const W *)lanes->z + k);
+        l->number[v] = v_load((const W *)lanes->number + k);
+    }
+}
+
+SAP_INLINE void tree_lanes_zero(struct tree_lanes *l)
+{
+    for (int v = 0; v < SAP_TREE_VECTORS; v++)
+        for (int q = 0; q < SAP_SUMS2; q++) l->sum[v][q] = v_set1(0.0);
+}
+
+/* Sums of a packet go to double. */
+SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lanes *lanes, int from)
+{
+    for (int v = 0; v < SAP_TREE_VECTORS; v++)
+        for (int q = 0; q < SAP_SUMS2; q++)
+            for (int h = 0; h < V_HALVES; h++) {
+                double *to = lanes->sum[q] + from + v * V_LANES + h * D_LANES;
+                d_store(to, d_add(d_load(to), v_to_d(l->sum[v][q], h)));
+            }
+}
+
+/* skip: a lane's own number is left out, and pairs at one place where there is no softening. */
+SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int zero)
+{
+    const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
+    const V mass = tree_word(source[3]);
+    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+        const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
+        const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
+        V u = tree_root(r2);
+        if (zero) u = v_keep(v_lt(v_set1(SAP_TREE_TINY), r2), u);
+        if (own) {
+            const V apart = v_sub(l->number[v], v_set1(number));
+            u = v_keep(v_lt(v_set1(0.25), v_mul(apart, apart)), u);
+        }
+        sap_pair2(l->sum[v], dx, dy, dz, mass, u);
+    }
+}
+
+SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                                   int own, int zero)
+{
+    const V eps2 = v_set1(f->eps2);
+    struct tree_lanes l;
+    for (int from = 0; from < lanes->n; from += SAP_TREE_VECTORS * V_LANES) {
+        tree_lanes_load(&l, lanes, from);
+        for (int p = 0; p < n; p += SAP_TREE_PACKET) {
+            const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
+            tree_lanes_zero(&l);
+            for (int j = p; j < end; j++)
+                tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, zero);
+            tree_lanes_flush(&l, lanes, from);
+        }
+    }
+}
+
+/* Softening that keeps every R2 above what counts as zero. */
+SAP_INLINE int tree_soft(const struct sap_tree_frame *f) { return f->eps2 > 2 * SAP_TREE_TINY; }
+
+static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int own,
+                           struct sap_tree_lanes *lanes)
+{
+    if (own && tree_soft(f))
+        tree_add_particles(f, words, n, lanes, 1, 0);
+    else if (own)
+        tree_add_particles(f, words, n, lanes, 1, 1);
+    else if (tree_soft(f))
+        tree_add_particles(f, words, n, lanes, 0, 0);
+    else
+        tree_add_particles(f, words, n, lanes, 0, 1);
+}
+
+SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2)
+{
+    const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
+    V s[SAP_MOMENTS2];
+    for (int k = 0; k < SAP_MOMENTS2; k++) s[k] = tree_word(source[4 + k]);
+    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+        const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
+        const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
+        sap_pair_cell(l->sum[v], dx, dy, dz, tree_word(source[3]), s, tree_word(source[10]), tree_root(r2));
+    }
+}
+
+static void tree_cells(const struct sap_tree_frame *f, const void *words, int n, struct sap_tree_lanes *lanes)
+{
+    const V eps2 = v_set1(f->eps2);
+    struct tree_lanes l;
+    for (int from = 0; from < lanes->n; from += SAP_TREE_VECTORS * V_LANES) {
+        tree_lanes_load(&l, lanes, from);
+        for (int p = 0; p < n; p += SAP_TREE_PACKET) {
+            const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
+            tree_lanes_zero(&l);
+            for (int j = p; j < end; j++)
+                tree_add_cell(&l, (const W *)words + (ptrdiff_t)j * SAP_TREE_CELL_WORDS, eps2);
+            tree_lanes_flush(&l, lanes, from);
+        }
+    }
+}
+
+#define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
+    extern const struct sap_tree_kernel name;                                                                          \
+    const struct sap_tree_kernel name = {.word = sizeof(W),                                                            \
+                                         .pot_scale = SAP_SCALE_POT,                                                   \
+                                         .acc_scale = SAP_SCALE_ACC,                                                   \
+                                         .open = tree_open,                                                            \
+                                         .take_particles = tree_take_particles,                                        \
+                                         .take_cells = tree_take_cells,                                                \
+                                         .start = tree_start,                                                          \
+                                         .particles = tree_particles,                                                  \
+                                         .cells = tree_cells}
+
+#endif

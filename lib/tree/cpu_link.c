@@ -1,0 +1,100 @@
+/* cpu_link.c - nodes of a tree out of sorted keys, level by level. */
+#include <stdlib.h>
+
+#include "tree/cpu_tree.h"
+
+enum { EIGHT = 8 };
+
+/* The end of the run of key[from]'s digit at a level; the run is within from ... end - 1. */
+static int run_end(const sap_key *key, int from, int end, int level)
+{
+    const int shift = 3 * (SAP_KEY_LEVELS - 1 - level);
+    const sap_key run = key[from] >> shift;
+    while (end - from > 1) {
+        const int middle = from + (end - from) / 2;
+        if (key[middle] >> shift == run)
+            from = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
+/* Ends of the children of a node; returns how many there are, 0: it is a leaf. */
+static int split(const struct sap_tree *t, const struct sap_tree_node *node, int *ends)
+{
+    const int end = node->first + node->count;
+    int n = 0;
+    if (node->count <= t->settings.leaf_size || node->level == SAP_KEY_LEVELS) return 0;
+    for (int at = node->first; at < end; at = ends[n++]) ends[n] = run_end(t->order.key, at, end, node->level);
+    return n;
+}
+
+static void make_children(struct sap_tree *t, int parent, const int *ends)
+{
+    const struct sap_tree_node *const p = &t->node[parent];
+    for (int k = 0; k < p->children; k++) {
+        struct sap_tree_node *const c = &t->node[p->child + k];
+        c->first = k ? ends[k - 1] : p->first;
+        c->count = ends[k] - c->first;
+        c->level = p->level + 1;
+        c->child = c->children = 0;
+        c->next = k + 1 < p->children ? p->child + k + 1 : p->next;
+    }
+}
+
+/* Room for nodes beside those there are; what they hold is kept. */
+static int reserve(struct sap_tree *t, int more)
+{
+    if (more <= t->node_room - t->nodes) return SAPPORO_OK;
+    const int room = t->nodes + more + t->nodes / 2;
+    struct sap_tree_node *const node = realloc(t->node, (size_t)room * sizeof *node);
+    if (!node) return SAPPORO_ERR_MEMORY;
+    t->node = node;
+    t->node_room = room;
+    return SAPPORO_OK;
+}
+
+/* The children of a level's nodes, `ends` of each in eight; 0: there are none; < 0: a status. */
+static int link_level(struct sap_tree *t, int from, int n, int (*ends)[EIGHT], int threads)
+{
+    int children = 0;
+    (void)threads;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > 256)
+    for (int k = 0; k < n; k++) t->node[from + k].children = split(t, &t->node[from + k], ends[k]);
+    for (int k = 0; k < n; k++) {
+        struct sap_tree_node *const node = &t->node[from + k];
+        node->child = node->children ? t->nodes + children : 0;
+        children += node->children;
+    }
+    if (reserve(t, children)) return SAPPORO_ERR_MEMORY;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > 256)
+    for (int k = 0; k < n; k++) make_children(t, from + k, ends[k]);
+    return children;
+}
+
+int sap_tree_link(struct sap_tree *t, int threads)
+{
+    int(*ends)[EIGHT] = NULL, room = 0, n = 1, status = SAPPORO_OK;
+    t->nodes = t->levels = 0;
+    if (t->n == 0) return SAPPORO_OK;
+    if (reserve(t, 1)) return SAPPORO_ERR_MEMORY;
+    t->node[0] = (struct sap_tree_node){.count = t->n, .next = -1};
+    t->nodes = 1;
+    t->level_first[0] = 0;
+    for (int level = 0; n > 0 && !status; level++) {
+        if (n > room) {
+            free(ends);
+            room = n;
+            ends = malloc((size_t)room * sizeof *ends);
+        }
+        const int children = ends ? link_level(t, t->level_first[level], n, ends, threads) : SAPPORO_ERR_MEMORY;
+        t->level_first[level + 1] = t->nodes;
+        t->levels = level + 1;
+        status = children < 0 ? children : SAPPORO_OK;
+        n = children;
+        if (n > 0) t->nodes += n;
+    }
+    free(ends);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* cube.c - the cube that keys cut into cells. */
+#include "tree/cube.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the sample, a sixteenth may lie beyond either side of an axis; the cube is that much wider than what is between.
+ */
+enum { BEYOND = 16, ROOM = 64 };
+
+/* Boxes of smaller edge are points: their keys' unit would overflow. */
+#define LEAST 1e-100
+
+int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
+
+int sap_cube_member(int n, int k) { return (int)((long long)k * n / sap_cube_sample(n)); }
+
+static int by_size(const void *a, const void *b)
+{
+    double x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+/* The least power of two above x > 0. */
+static double power_above(double x)
+{
+    int exponent;
+    (void)frexp(x, &exponent);
+    return ldexp(1.0, exponent);
+}
+
+/* Middle of the body of the sample; returns the longest edge of its box. */
+static double body_of(double (*sample)[SAP_CUBE_SAMPLE], int m, double *middle)
+{
+    double edge = 0;
+    for (int k = 0; k < 3; k++) {
+        qsort(sample[k], (size_t)m, sizeof sample[k][0], by_size);
+        const double low = sample[k][m / BEYOND], high = sample[k][m - 1 - m / BEYOND];
+        middle[k] = low + 0.5 * (high - low);
+        edge = fmax(edge, high - low);
+    }
+    return edge;
+}
+
+struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m)
+{
+    struct sap_cube cube = {.low = {low[0], low[1], low[2]}};
+    double middle[3], extent = 0;
+    for (int k = 0; k < 3; k++) extent = fmax(extent, high[k] - low[k]);
+    if (!(extent > LEAST)) return cube;
+    const double body = ROOM * body_of(sample, m, middle);
+    cube.edge = power_above(extent);
+    if (body > 0 && power_above(body) < cube.edge) {
+        cube.edge = power_above(body);
+        for (int k = 0; k < 3; k++) cube.low[k] = middle[k] - 0.5 * cube.edge;
+    }
+    cube.cells = ldexp(1.0, 21) / cube.edge;
+    return cube;
+}

@@ -1,0 +1,220 @@
+/* tree_cases.c - models and trees for tests. */
+#include "tree_cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine.h"
+#include "tree/tree.h"
+
+bodies tree_model(cluster_kind kind, int n)
+{
+    cluster_request request = cluster_default();
+    bodies set;
+    message why;
+    request.kind = kind;
+    request.n = n;
+    request.masses = CLUSTER_SALPETER;
+    assert_int_equal(cluster_make(&request, &set, &why), 0);
+    return set;
+}
+
+sapporo_tree_options tree_on(const struct engine *e)
+{
+    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .backend = e->backend,
+                                  .cpu_isa = e->isa,
+                                  .precision = e->precision,
+                                  .threads = 1};
+}
+
+void tree_set(sapporo_tree *t, const bodies *b)
+{
+    const sapporo_tree_particles p = {.size = sizeof p, .n = b->n, .x = {b->x, 0}, .mass = {b->mass, 0}};
+    assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+}
+
+sapporo_tree *tree_of(const bodies *b, const sapporo_tree_options *options)
+{
+    sapporo_tree *t;
+    if (sapporo_tree_create(options, b->n, &t)) fail_msg("%s", sapporo_last_error(NULL));
+    tree_set(t, b);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    return t;
+}
+
+static struct tree_rows new_rows(int n) { return (struct tree_rows){n, zeroed((size_t)n, 24), zeroed((size_t)n, 8)}; }
+
+struct tree_rows tree_rows_of(sapporo_tree *t, const int *active, int n)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = n, .active = active};
+    const struct tree_rows r = new_rows(n);
+    if (sapporo_tree_force(t, &request, r.acc, r.pot)) fail_msg("%s", sapporo_tree_last_error(t));
+    return r;
+}
+
+void tree_rows_free(struct tree_rows *r)
+{
+    free(r->acc);
+    free(r->pot);
+}
+
+static void exact_row(const bodies *b, double eps2, int i, double *acc, double *pot)
+{
+    long double a[3] = {0}, p = 0;
+    for (int j = 0; j < b->n; j++) {
+        long double r2 = eps2, d[3];
+        if (j == i) continue;
+        for (int k = 0; k < 3; k++) {
+            d[k] = (long double)b->x[j][k] - b->x[i][k];
+            r2 += d[k] * d[k];
+        }
+        if (r2 == 0) continue;
+        const long double u = 1 / sqrtl(r2);
+        p -= b->mass[j] * u;
+        for (int k = 0; k < 3; k++) a[k] += b->mass[j] * u * u * u * d[k];
+    }
+    for (int k = 0; k < 3; k++) acc[k] = (double)a[k];
+    *pot = (double)p;
+}
+
+struct tree_rows tree_exact(const bodies *b, double eps2, int stride)
+{
+    const struct tree_rows r = new_rows((b->n + stride - 1) / stride);
+    for (int i = 0; i < r.n; i++) exact_row(b, eps2, i * stride, r.acc[i], &r.pot[i]);
+    return r;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride)
+{
+    double *error = zeroed((size_t)exact->n, sizeof *error);
+    for (int i = 0; i < exact->n; i++) {
+        double d2 = 0, a2 = 0;
+        for (int k = 0; k < 3; k++) {
+            const double d = rows->acc[i * stride][k] - exact->acc[i][k];
+            d2 += d * d;
+            a2 += exact->acc[i][k] * exact->acc[i][k];
+        }
+        error[i] = isfinite(d2) ? sqrt(d2 / a2) : INFINITY;
+    }
+    qsort(error, (size_t)exact->n, sizeof *error, by_size);
+    return error;
+}
+
+/* ---- structure ------------------------------------------------------------------------- */
+
+static struct sap_tree_structure structure_of(sapporo_tree *t)
+{
+    struct sap_tree_structure s = {0};
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    const size_t n = (size_t)s.nodes;
+    s.first = zeroed(n, sizeof *s.first);
+    s.count = zeroed(n, sizeof *s.count);
+    s.child = zeroed(n, sizeof *s.child);
+    s.children = zeroed(n, sizeof *s.children);
+    s.level = zeroed(n, sizeof *s.level);
+    s.mass = zeroed(n, sizeof *s.mass);
+    s.centre = zeroed(n, sizeof *s.centre);
+    s.low = zeroed(n, sizeof *s.low);
+    s.high = zeroed(n, sizeof *s.high);
+    s.q = zeroed(n, sizeof *s.q);
+    s.address = zeroed((size_t)s.n, sizeof *s.address);
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    return s;
+}
+
+static void free_structure(struct sap_tree_structure *s)
+{
+    free(s->first);
+    free(s->count);
+    free(s->child);
+    free(s->children);
+    free(s->level);
+    free(s->mass);
+    free(s->centre);
+    free(s->low);
+    free(s->high);
+    free(s->q);
+    free(s->address);
+}
+
+/* Mass, centre and second moments of a node are those of its particles; its box is theirs exactly. */
+static void check_node(const struct sap_tree_structure *s, const bodies *b, int k)
+{
+    long double mass = 0, centre[3] = {0}, size = 0, q[6] = {0};
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int j = s->first[k]; j < s->first[k] + s->count[k]; j++) {
+        const int i = s->address[j];
+        mass += b->mass[i];
+        for (int c = 0; c < 3; c++) {
+            centre[c] += (long double)b->mass[i] * b->x[i][c];
+            low[c] = fmin(low[c], b->x[i][c]);
+            high[c] = fmax(high[c], b->x[i][c]);
+            size = fmaxl(size, fabsl(b->x[i][c]));
+        }
+    }
+    assert_true(fabsl(s->mass[k] - mass) <= 1e-14L * mass);
+    for (int c = 0; c < 3; c++) {
+        assert_true(s->low[k][c] == low[c] && s->high[k][c] == high[c]);
+        assert_true(s->centre[k][c] >= low[c] && s->centre[k][c] <= high[c]);
+        assert_true(fabsl(s->centre[k][c] - centre[c] / mass) <= 1e-13L * size);
+    }
+    for (int j = s->first[k]; j < s->first[k] + s->count[k]; j++) {
+        const int i = s->address[j];
+        long double d[3];
+        for (int c = 0; c < 3; c++) d[c] = b->x[i][c] - centre[c] / mass;
+        for (int c = 0, m = 0; c < 3; c++)
+            for (int e = c; e < 3; e++, m++) q[m] += b->mass[i] * d[c] * d[e];
+    }
+    for (int m = 0; m < 6; m++) assert_true(fabsl(s->q[k][m] - q[m]) <= 1e-12L * mass * size * size);
+}
+
+static void check_children(const struct sap_tree_structure *s, int k, int leaf_size, int *parents)
+{
+    int at = s->first[k];
+    if (s->children[k] == 0) {
+        assert_true(s->count[k] <= leaf_size || s->level[k] == 21);
+        return;
+    }
+    assert_true(s->count[k] > leaf_size && s->children[k] <= 8 && s->child[k] > k);
+    for (int c = s->child[k]; c < s->child[k] + s->children[k]; c++) {
+        assert_true(c < s->nodes && s->first[c] == at && s->count[c] > 0 && s->level[c] == s->level[k] + 1);
+        at += s->count[c];
+        parents[c]++;
+    }
+    assert_int_equal(at, s->first[k] + s->count[k]);
+}
+
+void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size)
+{
+    struct sap_tree_structure s = structure_of(t);
+    int *parents = zeroed((size_t)s.nodes, sizeof *parents), *seen = zeroed((size_t)s.n, sizeof *seen);
+    assert_int_equal(s.n, b->n);
+    for (int j = 0; j < s.n; j++) {
+        assert_in_range(s.address[j], 0, s.n - 1);
+        assert_int_equal(seen[s.address[j]]++, 0);
+    }
+    if (s.n > 0) assert_true(s.first[0] == 0 && s.count[0] == s.n && s.level[0] == 0);
+    for (int k = 0; k < s.nodes; k++) {
+        if (k > 0) assert_true(s.level[k] >= s.level[k - 1]);
+        check_children(&s, k, leaf_size, parents);
+        check_node(&s, b, k);
+    }
+    for (int k = 0; k < s.nodes; k++) assert_int_equal(parents[k], k > 0);
+    free(parents);
+    free(seen);
+    free_structure(&s);
+}
