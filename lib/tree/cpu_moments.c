@@ -68,7 +68,7 @@ static struct sap_criterion criterion_of(const struct sap_tree *t)
 static float guard_word(double guard, double size)
 {
     const double padded = guard + 0x1p-20 * size;
-    return padded < SAP_TREE_FAR && size < SAP_TREE_FAR / 16 ? (float)(padded * (1 + 0x1p-20)) : (float)SAP_TREE_FAR;
+    return padded < SAP_TREE_FAR && size < SAP_TREE_FAR ? (float)(padded * (1 + 0x1p-20)) : (float)SAP_TREE_NEVER;
 }
 
 static float place_word(double x)

@@ -92,11 +92,12 @@ int sap_tree_search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column
         sap_fp_leave(callers);
     }
     for (int i = 0; i < ni; i++) first[i + 1] += first[i];
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(& : ok) if (threads > 1 && ni > 16)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(&& : ok) if (threads > 1 && ni > 16)
     for (int i = 0; i < ni; i++) {
         const sap_fpenv callers = sap_fp_enter();
         const struct place p = place_of(&x, &h, i);
-        if (first[i] < room) ok &= fill(t, &p, first[i + 1] - first[i], room - first[i], list + first[i]);
+        const int filled = first[i] >= room || fill(t, &p, first[i + 1] - first[i], room - first[i], list + first[i]);
+        ok = ok && filled;
         sap_fp_leave(callers);
     }
     if (!ok) return SAPPORO_ERR_MEMORY;

@@ -79,7 +79,7 @@ static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, 
         b[c] = fmin(fmax(b[c], -SAP_TREE_FAR), SAP_TREE_FAR);
     }
     o->ball = (struct sap_tree_ball){(float)b[0], (float)b[1], (float)b[2],
-                                     (float)(size < SAP_TREE_FAR / 16 ? 0x1p-20 * size : SAP_TREE_FAR),
+                                     (float)(size < SAP_TREE_FAR ? 0x1p-20 * size : SAP_TREE_NEVER),
                                      (float)sap_tree_strictness(t, run, walker, 1)};
 }
 

@@ -221,13 +221,14 @@ static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, s
     const struct span own =
         run->walkers->own ? (struct span){base, base + size < t->n ? base + size : t->n} : (struct span){0, 0};
     struct sap_tree_frame frame = {.unit = t->unit, .eps2 = t->settings.eps2 * t->unit * t->unit};
-    memcpy(frame.centre, group->centre, sizeof frame.centre);
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
     }
     for (int wide = group->wide || t->settings.precision == SAPPORO_DP; wide < 2; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
+        /* in double coordinates stay as they are: their differences are better than those of differences */
+        for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
         /* what is beyond the range of float is summed again in double */
@@ -250,7 +251,7 @@ double sap_tree_strictness(const struct sap_tree *t, const struct sap_tree_run *
         if (!(a >= least)) least = a;
     }
     const double word = sap_accept_strictness(t->settings.accuracy * least) * (t->unit / t->turn_unit);
-    return word < SAP_TREE_FAR ? word : SAP_TREE_FAR;
+    return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
 }
 
 /* The ball as the walk sees it, padded by what rounding to float may take away. */
@@ -264,10 +265,10 @@ static struct sap_tree_ball ball_of(const struct sap_tree *t, const struct sap_t
         size = fmax(size, fabs(x[c]));
         x[c] = fmin(fmax(x[c], -SAP_TREE_FAR), SAP_TREE_FAR);
     }
-    const double radius =
-        size < SAP_TREE_FAR / 16 ? group->radius * t->unit * (1 + 0x1p-20) + 0x1p-20 * size : SAP_TREE_FAR;
+    double radius = group->radius * t->unit * (1 + 0x1p-20) + 0x1p-20 * size;
+    if (!(size < SAP_TREE_FAR && radius < SAP_TREE_FAR)) radius = SAP_TREE_NEVER;
     const int n = left < t->settings.group_size ? left : t->settings.group_size;
-    return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)fmin(radius, SAP_TREE_FAR),
+    return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)radius,
                                   (float)sap_tree_strictness(t, run, first, n)};
 }
 
