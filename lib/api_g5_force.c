@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_g5_tree.h"
 #include "context.h"
 #include "fpenv.h"
 #include "particles_part.h"
@@ -139,6 +140,7 @@ static void begin(struct sap_g5_device *device, enum sap_g5_memory memory, const
     if (context == NULL || cut_off()) return; /* g5_set_eta has said it */
     const int n = count_of_j(device, memory, caller);
     if (n < 0) return;
+    if (device->by_tree) sap_g5_tree_not_here(device, memory, caller);
     sapporo_request request = {.size = sizeof request, .nj = n, .ni = set->ni, .eps2 = set->common};
     request.x.base = set->x;
     request.eps2_i.base = set->eps2;
@@ -210,6 +212,21 @@ int sap_g5_get_force(int id, int ni, const struct sap_g5_output *out, const char
     return rc;
 }
 
+/* The same as begin and collect by a tree; ni > 0. */
+static int by_tree(struct sap_g5_device *device, const struct set *set, const struct sap_g5_output *out,
+                   const char *caller)
+{
+    const int n = count_of_j(device, SAP_G5_PLAIN, caller);
+    const int status = n < 0 ? SAPPORO_ERR_ARGUMENT : sap_g5_tree_force(device, n, set->common, set->ni, set->x, out);
+    if (status < 0) {
+        fill_with_nan(set->ni, out);
+        return -1;
+    }
+    if (out->p != NULL) turn(out->p, set->ni);
+    if (out->a == NULL || out->p == NULL) return complain(device, caller, "an output is NULL"), -1;
+    return status == SAPPORO_PARTIAL;
+}
+
 /* What is wrong with the i-particles of a force; NULL: nothing. */
 static const char *fault(enum sap_g5_memory memory, int ni, double (*x)[3], const double *eps2)
 {
@@ -236,9 +253,14 @@ int sap_g5_calculate(int id, enum sap_g5_memory memory, int ni, double (*x)[3], 
     } else if (ni > 0) {
         const int symmetric = memory == SAP_G5_SYMMETRIC;
         const struct set set = {ni, x, symmetric ? 0 : softening_of_all(), symmetric ? eps2 : NULL};
-        begin(device, memory, &set, caller, &job);
-        rc = collect(device, job, ni, out, caller);
-        sapporo_force_free(job);
+        const int tree = memory == SAP_G5_PLAIN && !cut_off() && sap_g5_context(device, memory) && device->by_tree;
+        if (tree) {
+            rc = by_tree(device, &set, out, caller);
+        } else {
+            begin(device, memory, &set, caller, &job);
+            rc = collect(device, job, ni, out, caller);
+            sapporo_force_free(job);
+        }
     }
     sap_g5_release(device);
     return rc;

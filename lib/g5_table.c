@@ -57,7 +57,12 @@ sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
                                      .devices = device->ndevices > 0 ? device->devices : NULL,
                                      .ndevices = device->ndevices,
                                      .preferred_device = device->id};
-    device->refused = sapporo_open(&options, context) < 0;
+    const int method = sap_settings_method();
+    if (method < 0)
+        (void)sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "SAPPORO_METHOD is '%.40s'; it may be direct or tree",
+                                getenv("SAPPORO_METHOD"));
+    device->by_tree = method > 0;
+    device->refused = method < 0 || sapporo_open(&options, context) < 0;
     /* Every i-particle is usually among the j-particles: without softening it meets itself, which is no news. */
     if (*context != NULL) sap_context_silence(*context, SAP_WARN_COINCIDENT);
     return *context;

@@ -32,6 +32,14 @@ struct sap_g5_pipes {
     int fresh;      /* 1: g5_run has not been called since */
 };
 
+/* The tree of a device, for SAPPORO_METHOD=tree. */
+struct sap_g5_tree {
+    sapporo_tree *tree; /* NULL: none yet */
+    int room, n, fits;  /* fits: it was built of particles of `version`, the first n of them */
+    double eps2;
+    unsigned long long version;
+};
+
 struct sap_g5_device {
     atomic_flag lock; /* held during every call on the device; guards what follows */
     int id;           /* never changes */
@@ -46,6 +54,8 @@ struct sap_g5_device {
     struct sap_g5_pipes pipes;
     sapporo_job *job; /* begun by g5_run; NULL: none */
     int job_ni;
+    int by_tree; /* SAPPORO_METHOD=tree, as it was when the plain context was opened */
+    struct sap_g5_tree tree;
 };
 
 /* The device of an id, made if nobody has named it yet, and locked; NULL after a message: no such id, or no memory. */

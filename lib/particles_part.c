@@ -75,3 +75,31 @@ void sap_job_leave_neighbours(sapporo_job *j)
     j->needs_store = 0;
     sap_unlock(&j->context->busy);
 }
+
+unsigned long long sap_context_version(sapporo *c)
+{
+    sap_lock(&c->busy);
+    if (c->nstaged) sap_context_settle(c);
+    const unsigned long long version = c->host.version;
+    sap_unlock(&c->busy);
+    return version;
+}
+
+int sap_context_copy(sapporo *c, int nj, double (*x)[3], double *mass)
+{
+    double derivative[SAP_DERIVATIVES_MOST][3], time;
+    int32_t index;
+    int n = 0;
+    sap_lock(&c->busy);
+    if (c->nstaged) sap_context_settle(c);
+    for (int a = 0; a < nj && a < c->host.upper; a++) {
+        if (!sap_jstore_has(&c->host, a)) continue;
+        if (x != NULL) {
+            sap_jstore_get(&c->host, a, derivative, &mass[n], &time, &index);
+            memcpy(x[n], derivative[0], sizeof x[n]);
+        }
+        n++;
+    }
+    sap_unlock(&c->busy);
+    return n;
+}

@@ -12,6 +12,15 @@
  */
 int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3], const double *mass);
 
+/* A number that rises whenever j-particles change. */
+unsigned long long sap_context_version(sapporo *context);
+
+/*
+ * Copies positions and masses of the j-particles at addresses 0 .. nj - 1 that hold one, without gaps; returns how many
+ * there are.  Both NULL: only that.
+ */
+int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass);
+
 /* A warning that this context shall never give. */
 void sap_context_silence(sapporo *context, enum sap_warning which);
 

@@ -84,10 +84,12 @@ static int isa_runs(const char *isa)
 /* ---- environment ------------------------------------------------------------- */
 
 /* Variables that this version reads, itself or through OpenMP and CUDA. */
-static const char *const KNOWN[] = {
-    "SAPPORO_BACKEND",     "SAPPORO_DEVICES", "SAPPORO_PRECISION", "SAPPORO_CPU_ISA",      "SAPPORO_METHOD",
-    "SAPPORO_VERBOSE",     "SAPPORO_TUNE",    "SAPPORO_CACHE",     "SAPPORO_OPENCL_SPLIT", "SAPPORO_OPENCL_VECTORS",
-    "SAPPORO_OPENCL_FP64", "GRAPE_NPIPES",    "OMP_NUM_THREADS",   "CUDA_VISIBLE_DEVICES", NULL};
+static const char *const KNOWN[] = {"SAPPORO_BACKEND",        "SAPPORO_DEVICES",       "SAPPORO_PRECISION",
+                                    "SAPPORO_CPU_ISA",        "SAPPORO_METHOD",        "SAPPORO_TREE_KIND",
+                                    "SAPPORO_TREE_MAC",       "SAPPORO_TREE_ACCURACY", "SAPPORO_VERBOSE",
+                                    "SAPPORO_TUNE",           "SAPPORO_CACHE",         "SAPPORO_OPENCL_SPLIT",
+                                    "SAPPORO_OPENCL_VECTORS", "SAPPORO_OPENCL_FP64",   "GRAPE_NPIPES",
+                                    "OMP_NUM_THREADS",        "CUDA_VISIBLE_DEVICES",  NULL};
 
 static int is_known(const char *name, size_t length)
 {

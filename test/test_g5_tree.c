@@ -1,0 +1,201 @@
+/* test_g5_tree.c - SAPPORO_METHOD=tree behind the GRAPE-5 calls. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "g5_forms.h"
+#include "tree_cases.h"
+
+enum { N = 2000 };
+
+static int with_tree(void **state)
+{
+    setenv("SAPPORO_METHOD", "tree", 1);
+    setenv("SAPPORO_BACKEND", "cpu", 1);
+    unsetenv("SAPPORO_TREE_MAC");
+    unsetenv("SAPPORO_TREE_KIND");
+    unsetenv("SAPPORO_TREE_ACCURACY");
+    return g5_use_value(state);
+}
+
+static int without(void **state)
+{
+    (void)state;
+    return unsetenv("SAPPORO_METHOD") || unsetenv("SAPPORO_BACKEND");
+}
+
+static double error99(const bodies *b, const struct tree_rows *exact, double (*a)[3])
+{
+    const struct tree_rows rows = {b->n, a, NULL};
+    double *error = tree_errors(&rows, exact, 1);
+    const double at99 = error[b->n * 99 / 100];
+    free(error);
+    return at99;
+}
+
+/* Forces, and potentials with the own -m/eps and a positive sign, follow what is loaded and set. */
+static void forces(void **state)
+{
+    (void)state;
+    bodies b = tree_model(CLUSTER_HERNQUIST, N);
+    double(*a)[3] = zeroed(N, sizeof *a), *p = zeroed(N, sizeof *p);
+    const int id = g5_new_device();
+    for (int k = 0; k < 3; k++) {
+        const double eps = k == 2 ? 0.1 : 0.03;
+        if (k == 1)
+            for (int i = 0; i < N; i++) b.x[i][0] *= 1.5;
+        struct tree_rows exact = tree_exact(&b, eps * eps, 1);
+        g5->eps_to_all(eps);
+        assert_int_equal(g5->set_xmj(id, 0, N, b.x, b.mass), 0);
+        g5->set_n(id, N);
+        assert_int_equal(g5->calculate(id, b.x, a, p, N), 0);
+        const double at99 = error99(&b, &exact, a);
+        assert_true(at99 < 5e-3 && at99 > 1e-6); /* a tree's, not a direct sum's */
+        for (int i = 0; i < N; i++) assert_true(fabs(p[i] - b.mass[i] / eps + exact.pot[i]) < 5e-3 * p[i]);
+        tree_rows_free(&exact);
+    }
+    assert_int_equal(g6_errors() + g6_warnings(), 0);
+    g5->eps_to_all(0);
+    bodies_free(&b);
+    free(a);
+    free(p);
+}
+
+static void variables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mac, *accuracy;
+        double low, high; /* bounds of the error */
+    } CASES[] = {{"opening", "0.2", 1e-7, 1e-4}, {"Multipole", "1", 1e-4, 3e-2}, {"acceleration", "1e-3", 1e-6, 1e-3}};
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    struct tree_rows exact = tree_exact(&b, 1e-4, 1);
+    double(*a)[3] = zeroed(N, sizeof *a), *p = zeroed(N, sizeof *p);
+    g5->eps_to_all(1e-2);
+    for (int k = 0; k < 3; k++) {
+        const int id = g5_new_device();
+        setenv("SAPPORO_TREE_MAC", CASES[k].mac, 1);
+        setenv("SAPPORO_TREE_ACCURACY", CASES[k].accuracy, 1);
+        g5->set_xmj(id, 0, N, b.x, b.mass);
+        g5->set_n(id, N);
+        assert_int_equal(g5->calculate(id, b.x, a, p, N), 0);
+        const double at99 = error99(&b, &exact, a);
+        if (!(at99 > CASES[k].low && at99 < CASES[k].high)) fail_msg("%s: %g", CASES[k].mac, at99);
+    }
+    static const char *const BAD[][2] = {
+        {"SAPPORO_TREE_MAC", "guess"}, {"SAPPORO_TREE_ACCURACY", "-1"}, {"SAPPORO_TREE_KIND", "kdtree"}};
+    for (int k = 0; k < 3; k++) {
+        const int id = g5_new_device();
+        setenv(BAD[k][0], BAD[k][1], 1);
+        g5->set_xmj(id, 0, N, b.x, b.mass);
+        g5->set_n(id, N);
+        assert_int_equal(g5->calculate(id, b.x, a, p, N), -1);
+        assert_true(isnan(a[0][0]) && isnan(p[N - 1]) && g6_errors() >= 1);
+        unsetenv(BAD[k][0]);
+    }
+    g5->eps_to_all(0);
+    tree_rows_free(&exact);
+    bodies_free(&b);
+    free(a);
+    free(p);
+}
+
+/* Batches, and the memory of particles with a softening each, sum directly and say so once. */
+static void not_here(void **state)
+{
+    (void)state;
+    struct g5_batch b;
+    const int id = g5_new_device();
+    double eps2[3] = {1, 1, 1};
+    g5_load_three(id);
+    g5_expect_three(id, 0);
+    assert_int_equal(g6_warnings(), 0);
+    for (int k = 0; k < 8; k++) memcpy(b.x[k], (double[3]){0, 0, k}, sizeof b.x[k]);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(g5->set_xi(id, 3, b.x), 0);
+        assert_int_equal(g5->run(id), 0);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), 0);
+        for (int i = 0; i < 3; i++) g6_near(b.p[i], g5_pot_of_three(i, 0));
+    }
+    assert_int_equal(g6_warnings(), 1);
+    assert_int_equal(g5->set_xmj0(id, 0, 3, g5_three_x, g5_three_m, eps2), 0);
+    assert_int_equal(g5->calculate0(id, b.x, b.a, b.p, 3, eps2), 0);
+    assert_int_equal(g6_warnings() + g6_errors(), 1);
+}
+
+/* What is not finite: an i-particle spoils its row, a j-particle all. */
+static void bad_input(void **state)
+{
+    (void)state;
+    struct g5_batch b;
+    const int id = g5_new_device();
+    vec3 x[3] = {{0, 0, 0}, {NAN, 0, 0}, {0, 0, 2}}, a[3];
+    double p[3];
+    g5_load_three(id);
+    g5->set_n(id, 5);
+    assert_int_equal(g5->calculate(id, x, a, p, 3), 1);
+    assert_true(isfinite(p[0]) && isnan(p[1]) && isnan(a[1][2]) && isfinite(a[2][0]));
+    assert_int_equal(g6_warnings(), 1); /* two were never loaded */
+    g5->set_xj(id, 0, 2, x);
+    g6_errors();
+    assert_int_equal(g5_force(id, 2, &b), -1);
+    g5_expect_nan(&b, 2);
+    assert_true(g6_errors() > 0);
+    g5->set_n(id, 0);
+    assert_int_equal(g5_force(id, 2, &b), 0);
+    assert_true(b.p[0] == 0 && b.a[1][1] == 0);
+    g6_warnings();
+}
+
+/* A client's orbits: ten steps of leap-frog by tree and by direct sum end within what the bound on forces allows. */
+static void same_orbits(void **state)
+{
+    (void)state;
+    enum { BODIES = 500, STEPS = 16 };
+    const double dt = 1.0 / 64;
+    bodies b[2] = {tree_model(CLUSTER_PLUMMER, BODIES), tree_model(CLUSTER_PLUMMER, BODIES)};
+    double(*a)[3] = zeroed(BODIES, sizeof *a), *p = zeroed(BODIES, sizeof *p), worst = 0;
+    g5->eps_to_all(0.05);
+    for (int by_tree = 0; by_tree < 2; by_tree++) {
+        bodies *s = &b[by_tree];
+        setenv("SAPPORO_METHOD", by_tree ? "tree" : "direct", 1);
+        const int id = g5_new_device();
+        g5->set_n(id, BODIES);
+        for (int step = 0; step < STEPS; step++) {
+            for (int i = 0; i < BODIES; i++)
+                for (int c = 0; c < 3; c++) s->x[i][c] += 0.5 * dt * s->v[i][c];
+            g5->set_xmj(id, 0, BODIES, s->x, s->mass);
+            assert_int_equal(g5->calculate(id, s->x, a, p, BODIES), 0);
+            for (int i = 0; i < BODIES; i++)
+                for (int c = 0; c < 3; c++) {
+                    s->v[i][c] += dt * a[i][c];
+                    s->x[i][c] += 0.5 * dt * s->v[i][c];
+                }
+        }
+    }
+    for (int i = 0; i < BODIES; i++)
+        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(b[0].x[i][c] - b[1].x[i][c]));
+    assert_true(worst > 0 && worst < 0.01 * 0.5 * 0.25 * 0.25 * 10); /* 1 % of a force of 10, for t = 1/4 */
+    g5->eps_to_all(0);
+    bodies_free(&b[0]);
+    bodies_free(&b[1]);
+    free(a);
+    free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(forces, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(variables, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(not_here, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(bad_input, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(same_orbits, with_tree, without)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
