@@ -113,12 +113,13 @@ SAP_INLINE D record_of(w_total t) { return t; }
 
 /*
  * Groups of a many-kernel for which a multiprocessor shall have room, 0: as the compiler thinks.  In double it takes
- * more warps than that to hide how long operations take.
+ * more warps than that to hide how long operations take.  In orders 6 and 8 as many as there are registers for.
  */
 #if defined(SAP_KERNEL_DP)
-#define MANY_GROUPS(ipt, near) ((ipt) == 1 && (near) == 0 ? 7 : 0)
+#define MANY_GROUPS_HIGH(near) (SAP_KERNEL_ORDER == 6 && (near) == 0 ? 4 : 3)
+#define MANY_GROUPS(ipt, near) (SAP_KERNEL_ORDER > 4 ? MANY_GROUPS_HIGH(near) : (ipt) == 1 && (near) == 0 ? 7 : 0)
 #else
-#define MANY_GROUPS(ipt, near) 0
+#define MANY_GROUPS(ipt, near) (SAP_KERNEL_ORDER > 4 ? (SAP_KERNEL_ORDER == 6 ? 5 : 4) : 0)
 #endif
 #define MANY_KERNEL(ipt, near) KERNEL_DENSE(128, MANY_GROUPS(ipt, near))
 

@@ -103,10 +103,12 @@ struct sap_store_ops {
     void (*destroy)(struct sap_store *store);
     /*
      * Takes particles that will be stored in the host's copy, at addresses that hold one, once the next force has
-     * begun; later ones replace earlier ones of the same address.  On failure nothing was taken.  NULL: the engine
-     * works on the host's copy, or finds out itself what changed there.
+     * begun; later ones replace earlier ones of the same address.  `rest` are their further derivatives, NULL where the
+     * order has none.  On failure nothing was taken.  NULL: the engine works on the host's copy, or finds out itself
+     * what changed there.
      */
-    int (*put)(struct sap_store *store, const struct sap_staged *particles, int n);
+    int (*put)(struct sap_store *store, const struct sap_staged *particles,
+               const double (*rest)[SAP_DERIVATIVES_REST][3], int n);
     /* Loads particles from device memory; NULL: unsupported. */
     int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
     /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */

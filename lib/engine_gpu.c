@@ -83,24 +83,28 @@ static void store_destroy(struct sap_store *store)
     sap_fp_release(caller);
 }
 
-static int store_put(struct sap_store *store, const struct sap_staged *particles, int n)
+static int store_put(struct sap_store *store, const struct sap_staged *particles,
+                     const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
 {
-    GUARDED(int, sap_gpu_store_put(store, particles, n));
+    GUARDED(int, sap_gpu_store_put(store, particles, rest, n));
 }
 
 static size_t store_memory(const struct sap_device_set *set, int nj, size_t *device_bytes)
 {
     const size_t superpackets = ((size_t)nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET;
-    const size_t each = SAP_GPU_COLUMNS * sizeof(double) + set->working;
+    const size_t each = (size_t)set->columns * sizeof(double) + set->working;
     if (device_bytes) *device_bytes = superpackets * SAP_GPU_SUPERPACKET * each * 5 / 4;
-    return 2 * 16384 * sizeof(struct sap_gpu_update);
+    return 2 * 16384 * set->update;
 }
 
 static const char *words(const struct sap_store *store) { return store->words; }
 
 /* ------------------------------------------------------------------- forces */
 
-static unsigned softening(const struct sap_device_set *set) { return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : 0; }
+static unsigned softening(const struct sap_device_set *set)
+{
+    return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : set->order > 4 ? SAP_SOFT_I : 0;
+}
 
 static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
 {

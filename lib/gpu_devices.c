@@ -11,7 +11,9 @@
 #include "physics/interaction.h"
 #include "process.h"
 
-const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4}, sap_gpu_few_ipt[SAP_GPU_SHAPES] = {1, 4, 0};
+const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
+
+int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
 
 int sap_gpu_status(int status)
 {
@@ -77,7 +79,7 @@ static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_f
 
 size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which)
 {
-    const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt[which];
+    const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt(set->order, which);
     const size_t sums =
         (size_t)g->few_warps * (size_t)held * (size_t)g->few_columns * (SAP_GPU_PACKETS + 1) * set->word;
     return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
@@ -95,8 +97,9 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set,
         if (!status && l->driver->occupancy(*many, (unsigned)g->many_threads, 0, &k->many_groups[shape]))
             k->many_groups[shape] = 0;
     }
-    if (status || sap_gpu_few_ipt[shape] == 0) return status;
-    status = get_function(l, 0, few, "few%d_%s_%s", sap_gpu_few_ipt[shape], name, kind);
+    const int ipt = sap_gpu_few_ipt(set->order, shape);
+    if (status || ipt == 0) return status;
+    status = get_function(l, 0, few, "few%d_%s_%s", ipt, name, kind);
     if (!status &&
         l->driver->occupancy(*few, (unsigned)g->few_threads, sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
         k->few_groups[shape] = 0;
@@ -105,8 +108,9 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set,
 
 static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
 {
-    char kind[24];
-    (void)snprintf(kind, sizeof kind, "%s%s", set->order == 2 ? "order2_" : "", sap_precision_names[l->precision]);
+    char kind[24], order[16] = "";
+    if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
+    (void)snprintf(kind, sizeof kind, "%s%s", order, sap_precision_names[l->precision]);
     int status = get_function(l, 0, &l->kernels.predict, "predict_%s", kind);
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
@@ -131,9 +135,10 @@ static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const s
 static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set,
                 const struct sap_device_properties *p, char *why, size_t room)
 {
-    char force[16];
+    char force[24], order[12] = "";
     struct sap_gpu_kernels *k = &l->kernels;
-    (void)snprintf(force, sizeof force, "force%s_%s", l->order == 2 ? "2" : "", sap_precision_names[l->precision]);
+    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
+    (void)snprintf(force, sizeof force, "force%s_%s", order, sap_precision_names[l->precision]);
     const char *const names[4] = {force, "store", "finish", "lists"};
     k->geometry = geometry_of(e, set, p);
     int status = l->driver->open(l->number, &l->dev);
@@ -145,7 +150,9 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     }
     if (!status) status = get_force_functions(l, set);
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");
-    if (!status) status = get_function(l, 1, &k->stage, "store_stage");
+    if (!status)
+        status =
+            get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");
     if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
     if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
     if (!status) status = get_function(l, 2, &k->longs, "finish_long");
@@ -340,15 +347,17 @@ static int choose(const struct sap_driver *driver, const struct sap_settings *s,
 static void set_kind(struct sap_device_set *set, int precision, int order)
 {
     static const struct {
-        size_t word;
         double r2_error, x_error;
-    } of[] = {[SAPPORO_SP] = {4, 8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
-              [SAPPORO_DS] = {4, 8 * (double)FLT_EPSILON, 0x1p-45},
-              [SAPPORO_DP] = {8, 16 * DBL_EPSILON, 4 * DBL_EPSILON}};
+    } of[] = {[SAPPORO_SP] = {8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
+              [SAPPORO_DS] = {8 * (double)FLT_EPSILON, 0x1p-45},
+              [SAPPORO_DP] = {16 * DBL_EPSILON, 4 * DBL_EPSILON}};
     set->precision = precision;
     set->order = order;
-    set->sums = order == 2 ? SAP_SUMS2 : SAP_SUMS4;
-    set->word = of[precision].word;
+    set->sums = order == 2 ? SAP_SUMS2 : 1 + 3 * order / 2;
+    set->columns = SAP_GPU_COLUMNS_OF(order);
+    set->units = SAP_GPU_UNITS(order);
+    set->update = (size_t)SAP_GPU_UPDATE_WORDS(order) * sizeof(double);
+    set->word = precision == SAPPORO_DP ? sizeof(double) : sizeof(float);
     set->working = set->word * (size_t)SAP_GPU_WORDS(order, precision == SAPPORO_DS, set->word);
     set->r2_error = of[precision].r2_error;
     set->x_error = of[precision].x_error;
@@ -424,9 +433,8 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     int count = sap_gpu_count(driver, kernels);
     if (most > 0 && most < count) count = most;
     *out = NULL;
-    if (s->order != 2 && s->order != 4) {
-        (void)snprintf(why, room, "order %d is not in this version of the %s engine (2 and 4 are)", s->order,
-                       driver->name);
+    if (s->order > 4 && s->precision == SAPPORO_SP) {
+        (void)snprintf(why, room, "order %d has no precision sp: use dp or ds", s->order);
         return SAPPORO_ERR_UNSUPPORTED;
     }
     const int n = count > 0 ? choose(driver, s, count, list) : 0;

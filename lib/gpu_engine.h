@@ -24,7 +24,8 @@ enum {
 };
 
 /* i-particles that a thread (many) or a warp (few) holds, by shape; 0: no such shape. */
-extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES], sap_gpu_few_ipt[SAP_GPU_SHAPES];
+extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES];
+int sap_gpu_few_ipt(int order, int shape);
 
 /* How kernels are cut into groups: CUDA's, OpenCL's on GPUs, OpenCL's on CPUs (properties.vectors). */
 struct sap_gpu_geometry {
@@ -58,7 +59,7 @@ struct sap_gpu_device {
 
 /* Numbers that choose launch shapes and the engine, of one precision: none can change a bit (gpu_shape.c). */
 struct sap_gpu_tuning {
-    double few_cost;     /* of a pair in a few-kernel that holds 4 i-particles a warp, against one in a many-kernel */
+    double few_cost;     /* of a pair in a few-kernel with most i-particles a warp, against one in a many-kernel */
     double few1_cost;    /* the same, 1 i-particle a warp */
     double fill_cost;    /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
     double many1_cost;   /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
@@ -71,9 +72,12 @@ struct sap_device_set {
     const struct sap_driver *driver;
     int precision, n;
     int order, sums; /* sums: of an i-particle */
+    int columns;     /* of the j-store */
+    int units;       /* of an i-particle as it travels (physics/gpu_layout.h) */
     int has_fp64;    /* all devices: kernels know doubles, and write what is alone themselves */
     struct sap_gpu_tuning tuning;
     size_t working; /* bytes of a predicted j */
+    size_t update;  /* bytes of a j-particle on its way */
     size_t word;    /* bytes of the working type */
     double r2_error, x_error;
     struct sap_gpu_device device[];
@@ -249,8 +253,8 @@ struct sap_force {
     struct sap_force *next_listing;
     int room;
     double scale[SAP_GPU_OUT_SUMS];
-    double (*sum)[SAP_GPU_OUT_SUMS];
-    struct sap_accum (*accum)[SAP_GPU_OUT_SUMS];
+    double *sum; /* set->sums a row, as of the accumulators */
+    struct sap_accum *accum;
     int32_t *nearest;
     double *nearest_r2;
     struct sap_gpu_joined joined;
@@ -312,7 +316,7 @@ int sap_gpu_store_update(struct sap_store *store);
 int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
 
 /* Bytes of a superpacket of the j-store. */
-size_t sap_gpu_superpacket_bytes(void);
+size_t sap_gpu_superpacket_bytes(const struct sap_store *store);
 
 void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s);
 
@@ -321,7 +325,8 @@ int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *s
 
 /* Sends superpackets that are new as a whole, and takes their changes. */
 int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share);
-int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n); /* a sapporo status */
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles,
+                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n); /* a sapporo status */
 int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni);
 
 /* Makes predicted records valid. */

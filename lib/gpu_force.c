@@ -187,17 +187,26 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
 
 /* -------------------------------------------------------------- one device */
 
+/* Highest derivative that predictions use. */
+static int terms_of(const struct sap_store *store)
+{
+    const int order = store->set->order;
+    return order == 2 ? 0 : order == 4 ? store->terms : order - 1;
+}
+
 static struct sap_gpu_force kernel_force(const struct sap_store *store, const struct sap_force *force, int device)
 {
     const struct sap_force_request *r = &force->request;
     return (struct sap_gpu_force){.time = r->time,
                                   .eps2 = r->eps2,
-                                  .near_eps2 = store->set->order == 2 ? 0 : r->eps2,
+                                  .near_eps2 = store->set->order == 4 ? r->eps2 : 0,
                                   .r2_error = store->set->r2_error,
                                   .x_error = store->set->x_error,
                                   .nj = force->nj,
                                   .superpackets = force->superpackets[device],
-                                  .terms = store->set->order == 2 ? 0 : store->terms,
+                                  .terms = terms_of(store),
+                                  .columns = store->set->columns,
+                                  .units = store->set->units,
                                   .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
                                   .out_rows = r->ni,
                                   .accumulate = force->accumulate,
@@ -218,9 +227,9 @@ static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
     const struct sap_driver *d = store->set->driver;
     struct sap_dev *dev = store->share[k].device->dev;
     struct sap_gpu_part *p = &force->part[k];
-    const size_t n = (size_t)force->request.ni;
+    const size_t n = (size_t)force->request.ni, i_bytes = (size_t)store->set->units * sizeof(struct sap_gpu_i);
     const int columns = k >= force->from ? 0 : columns_of(store->set, force->accumulate);
-    if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * sizeof(struct sap_gpu_i)));
+    if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * i_bytes));
     if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->lists, n * 2 * sizeof(double)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->counters, 2 * sizeof no_counts));
@@ -367,9 +376,9 @@ static int reserve(struct sap_force *f, int ni)
     free(f->accum);
     free(f->nearest);
     free(f->nearest_r2);
-    const size_t n = (size_t)ni;
-    f->sum = f->accumulate ? malloc(n * sizeof *f->sum) : NULL;
-    f->accum = f->accumulate ? malloc(n * sizeof *f->accum) : NULL;
+    const size_t n = (size_t)ni, sums = n * (size_t)f->set->sums;
+    f->sum = f->accumulate ? malloc(sums * sizeof *f->sum) : NULL;
+    f->accum = f->accumulate ? malloc(sums * sizeof *f->accum) : NULL;
     f->nearest = malloc(n * sizeof *f->nearest);
     f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
     f->room = f->nearest && f->nearest_r2 && ((f->sum && f->accum) || !f->accumulate) ? ni : 0;

@@ -15,7 +15,7 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
     const double size = fmax(fabs(r->x[i][0]), fmax(fabs(r->x[i][1]), fabs(r->x[i][2])));
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
-    const double softened = set->order == 2 ? 0 : r->eps2; /* distances that kernels compare are, or are not */
+    const double softened = set->order == 4 ? r->eps2 : 0; /* distances that kernels compare are, or are not */
     const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
     return reach < FLT_MAX ? (float)reach : FLT_MAX;
 }
@@ -32,6 +32,20 @@ static void split_row(const double *x, const double *v, struct sap_gpu_i *to)
     memcpy(to->v, &s, sizeof s);
 }
 
+/* The second unit: acceleration, jerk, softening. */
+static void fill_more(const struct sap_device_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
+{
+    static const double none[3];
+    const double *const jerk = r->jerk ? r->jerk[i] : none;
+    memset(to, 0, sizeof *to);
+    memcpy(to->x, r->a[i], sizeof to->x);
+    if (set->has_fp64)
+        memcpy(to->v, jerk, sizeof to->v);
+    else
+        split_row(none, jerk, to);
+    to->h2 = r->eps2_i ? r->eps2_i[i] : r->eps2;
+}
+
 static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
                             struct sap_gpu_i *to)
 {
@@ -45,22 +59,23 @@ static inline void fill_row(const struct sap_device_set *set, const struct sap_f
     to->h2 = lists && r->h2 ? r->h2[i] : 0;
     to->index = r->index ? r->index[i] : 0;
     to->reach = lists ? reach_of(set, r, i) : 0;
+    if (set->order > 4) fill_more(set, r, i, to + 1);
 }
 
 void sap_gpu_fill_i(struct sap_force *force, int lists, int from, int end)
 {
     const struct sap_force_request *r = &force->request;
     struct sap_gpu_i *const to = force->part[0].i_host.host;
-    const int threads = sap_threads_for_rows(end - from);
+    const int threads = sap_threads_for_rows(end - from), units = force->set->units;
     if (threads == 1) {
-        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, &to[i]);
+        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, to + (ptrdiff_t)i * units);
         return;
     }
 #pragma omp parallel num_threads(threads)
     {
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(static)
-        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, &to[i]);
+        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, to + (ptrdiff_t)i * units);
         sap_fp_leave(caller);
     }
 }
@@ -74,9 +89,8 @@ const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int
 static void share_i(struct sap_force *force, int k, int first, int n)
 {
     const struct sap_gpu_buffer *own = sap_gpu_pinned_i(force, k), *common = &force->part[0].i_host;
-    if (own != common)
-        memcpy((struct sap_gpu_i *)own->host + first, (const struct sap_gpu_i *)common->host + first,
-               (size_t)n * sizeof(struct sap_gpu_i));
+    const size_t each = (size_t)force->set->units * sizeof(struct sap_gpu_i), at = (size_t)first * each;
+    if (own != common) memcpy((char *)own->host + at, (const char *)common->host + at, (size_t)n * each);
 }
 
 /* Brings the i-particles of the first slab to a device. */
@@ -84,15 +98,16 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
+    const int units = s->store->set->units;
+    const size_t each = (size_t)units * sizeof(struct sap_gpu_i);
     s->i = i->mem;
-    if (ni <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS && !sap_gpu_shape_of(s, ni).many) {
+    if (ni * units <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS && !sap_gpu_shape_of(s, ni).many) {
         s->f.inlined = 1; /* i-particles travel with the launches of few-kernels */
-        memcpy(s->f.inline_i, i->host, (size_t)ni * sizeof s->f.inline_i[0]);
+        memcpy(s->f.inline_i, i->host, (size_t)ni * each);
         return SAP_DRIVER_OK;
     }
-    if (s->f.superpackets <= DIRECT && h->updates == 0)
-        return sap_gpu_to_device(h, d, s->i, 0, (size_t)n * sizeof(struct sap_gpu_i));
-    TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * sizeof(struct sap_gpu_i)));
+    if (s->f.superpackets <= DIRECT && h->updates == 0) return sap_gpu_to_device(h, d, s->i, 0, (size_t)n * each);
+    TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * each));
     TRY(sap_gpu_store_send(s->store, h, i, n));
     s->i = h->i.mem;
     return SAP_DRIVER_OK;
@@ -105,7 +120,8 @@ int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n)
     struct sap_gpu_share *h = &store->share[k];
     struct sap_gpu_slab *s = &h->slab;
     const struct sap_gpu_buffer *i = sap_gpu_pinned_i(force, k);
-    const size_t at = (size_t)first * sizeof(struct sap_gpu_i), bytes = (size_t)n * sizeof(struct sap_gpu_i);
+    const size_t each = (size_t)store->set->units * sizeof(struct sap_gpu_i);
+    const size_t at = (size_t)first * each, bytes = (size_t)n * each;
     share_i(force, k, first, n);
     if (first == 0) return bring_first(s, i, n, force->request.ni);
     if (s->i == i->mem) return sap_gpu_to_device(h, d, s->i, at, bytes);

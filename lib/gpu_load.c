@@ -19,9 +19,10 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
 {
     const struct sap_segment *s = sap_jstore_segment(host, first);
     const unsigned in = (unsigned)first % SAP_SEGMENT;
-    for (int k = 0; k < SAP_DERIVATIVES; k++)
+    const int derivatives = host->full ? host->full : SAP_DERIVATIVES;
+    for (int k = 0; k < derivatives; k++)
         for (int axis = 0; axis < 3; axis++) {
-            double *column = to + (ptrdiff_t)(k * 3 + axis) * SUPER;
+            double *column = to + (ptrdiff_t)SAP_GPU_COLUMN(k, axis) * SUPER;
             if (k > s->terms) {
                 memset(column, 0, SUPER * sizeof *column);
                 continue;
@@ -42,7 +43,7 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
 
 static int reserve_images(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
 {
-    const size_t bytes = AT_ONCE * sap_gpu_superpacket_bytes();
+    const size_t bytes = AT_ONCE * sap_gpu_superpacket_bytes(store);
     if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
     sap_gpu_staging_free(store, share, s);
     s->borrowed = 1;
@@ -53,7 +54,7 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, con
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
-    const size_t bytes = sap_gpu_superpacket_bytes();
+    const size_t bytes = sap_gpu_superpacket_bytes(store);
     const int most = sap_threads_default() < THREADS_AT_MOST ? sap_threads_default() : THREADS_AT_MOST;
     const int threads = sap_threads_now(n < most ? n : most);
     TRY(sap_gpu_staging_ready(store, share));

@@ -391,7 +391,11 @@ static int bring_particles(struct work *w)
     if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
     if (!store->places->ready) TRY(d->event_create(h->device->dev, &store->places->ready));
     TRY(sap_gpu_store_update(store));
-    const struct sap_gpu_force f = {.nj = w->host->upper, .superpackets = h->slots, .sums = store->set->sums};
+    const struct sap_gpu_force f = {.nj = w->host->upper,
+                                    .superpackets = h->slots,
+                                    .columns = store->set->columns,
+                                    .units = store->set->units,
+                                    .sums = store->set->sums};
     if (h->updates > 0) TRY(sap_gpu_store_send(store, h, NULL, 0));
     if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
     return d->event_record(store->places->ready, h->stream);

@@ -8,8 +8,6 @@
 #include "gpu_engine.h"
 #include "threads.h"
 
-enum { SUMS = SAP_GPU_OUT_SUMS }; /* of a row of the arrays here, whatever the order has */
-
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 {
     struct sap_accum a;
@@ -23,15 +21,15 @@ static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 /* One row of accumulators, of all devices that deliver some. */
 static void join_sums(struct sap_force *f, int i)
 {
-    const size_t ni = (size_t)f->request.ni;
+    const size_t ni = (size_t)f->request.ni, row = (size_t)i * (size_t)f->set->sums;
     for (int q = 0; q < f->set->sums; q++) {
         struct sap_accum a = accum_at(f->part[0].out.host, ni, q, i);
         for (int k = 1; k < f->from; k++) {
             const struct sap_accum b = accum_at(f->part[k].out.host, ni, q, i);
             sap_accum_merge(&a, &b);
         }
-        f->accum[i][q] = a;
-        f->sum[i][q] = f->scale[q] * sap_accum_round(&a);
+        f->accum[row + (size_t)q] = a;
+        f->sum[row + (size_t)q] = f->scale[q] * sap_accum_round(&a);
     }
 }
 
@@ -151,11 +149,11 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
     }
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
     out->rows = rows;
-    out->sum = f->accumulate ? &f->sum[0][0] : f->part[0].out.host;
-    out->sum_row = f->accumulate ? SUMS : f->part[0].by_row ? f->set->sums : 1;
+    out->sum = f->accumulate ? f->sum : f->part[0].out.host;
+    out->sum_row = f->accumulate || f->part[0].by_row ? f->set->sums : 1;
     out->sum_column = f->accumulate || f->part[0].by_row ? 1 : f->request.ni;
-    out->accum = f->have & SAP_EXTRA_ACCUM ? &f->accum[0][0] : NULL;
-    out->accum_row = SUMS;
+    out->accum = f->have & SAP_EXTRA_ACCUM ? f->accum : NULL;
+    out->accum_row = f->set->sums;
     memcpy(out->accum_scale, f->scale, sizeof f->scale);
     out->nearest = near ? f->nearest : NULL;
     out->nearest_r2 = near ? f->nearest_r2 : NULL;

@@ -24,6 +24,10 @@ static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 
                                                  [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0},
                                                  [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0}};
 
+/* Of orders 6 and 8: a pair is so much arithmetic that what goes with it counts less. */
+static const struct sap_gpu_tuning high[] = {
+    [SAPPORO_DS] = {1.15, 1.3, 16, 1, 1, 16, 0}, [SAPPORO_DP] = {1.1, 1.2, 12, 1, 1, 8, 0}};
+
 /* A thread of a CPU that computes with vectors. */
 static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0};
 
@@ -41,7 +45,7 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
     const int n = (int)(sizeof numbers / sizeof numbers[0]);
     char device[200], text[200] = "";
     (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);
-    *t = p->vectors ? cpu : measured[set->precision];
+    *t = p->vectors ? cpu : set->order > 4 ? high[set->precision] : measured[set->precision];
     const int found = sap_tune_read(settings, device, numbers, n);
     for (int k = 0; k < n; k++) {
         const size_t length = strlen(text);
@@ -54,13 +58,18 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
 
 /* ------------------------------------------------------------------- modes */
 
-/* Order 4: by what is asked for and whether pairs at zero distance must be skipped.  Order 2: force.h tells. */
-enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2 };
+/*
+ * Order 4: by what is asked for and whether pairs at zero distance must be skipped.  Other orders: force.h tells, of 6
+ * and 8 a few kernels, where all but the first serve softening of each i-particle.
+ */
+enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH };
 
 const char *sap_gpu_mode_name(int order, int mode)
 {
     static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1", "n2_z0", "n2_z1", "n3_z0", "n3_z1"},
-                             *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near"};
+                             *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near"},
+                             *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
+    if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
     if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
     return mode < SAP_GPU_MODES ? of4[mode] : NULL;
 }
@@ -68,13 +77,15 @@ const char *sap_gpu_mode_name(int order, int mode)
 int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *r, int near)
 {
     const int zero = r->eps2 < SAP_TINY_R2;
-    if (set->order != 2) return near * 2 + zero;
+    if (set->order == 4) return near * 2 + zero;
+    if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
     if (near) return NEAR;
     return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
 }
 
 int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode)
 {
+    if (set->order > 4) return sap_gpu_many_ipt[shape] == 1;
     return sap_gpu_many_ipt[shape] < 4 || (set->order == 2 && set->precision != SAPPORO_DP && mode <= ZERO);
 }
 
@@ -112,11 +123,11 @@ static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sa
 }
 
 /* turns: how often a block takes as many rows as it can at a time. */
-static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
-                                int ni, int superpackets, int turns)
+static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int order, int units,
+                                int which, int ni, int superpackets, int turns)
 {
-    const int turn = g->few_warps * sap_gpu_few_ipt[which];
-    const double cost = sap_gpu_few_ipt[which] == 1 ? t->few1_cost : t->few_cost;
+    const int turn = g->few_warps * sap_gpu_few_ipt(order, which);
+    const double cost = which == 0 ? t->few1_cost : t->few_cost;
     const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
     struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
     c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, g->few_warps);
@@ -128,10 +139,11 @@ static void try_all_few(struct candidate *best, const struct sap_device_set *set
                         int units, int which, int ni, int superpackets)
 {
     enum { MOST = 32 };
-    const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt[which]);
+    const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt(set->order, which));
     for (int k = 1; k <= MOST && k <= turns; k++) {
-        const struct candidate many = try_few(&set->tuning, g, units, which, ni, superpackets, k);
-        const struct candidate few = try_few(&set->tuning, g, units, which, ni, superpackets, blocks(turns, k));
+        const struct candidate many = try_few(&set->tuning, g, set->order, units, which, ni, superpackets, k);
+        const struct candidate few =
+            try_few(&set->tuning, g, set->order, units, which, ni, superpackets, blocks(turns, k));
         keep_better(best, &few);
         keep_better(best, &many);
     }

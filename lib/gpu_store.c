@@ -31,16 +31,19 @@ int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *
     return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }
 
-size_t sap_gpu_superpacket_bytes(void) { return (size_t)SAP_GPU_COLUMNS * SUPER * sizeof(double); }
+size_t sap_gpu_superpacket_bytes(const struct sap_store *store)
+{
+    return (size_t)store->set->columns * SUPER * sizeof(double);
+}
 
 /* ----------------------------------------------------------------- growing */
 
 static int clear_superpackets(const struct sap_store *store, struct sap_gpu_share *share, int to)
 {
-    const int from = share->cleared;
+    const int from = share->cleared, columns = store->set->columns;
     if (to <= from) return SAP_DRIVER_OK;
-    const struct sap_argument a[] = {MEM(share->j), VALUE(from), VALUE(to)};
-    const unsigned groups[2] = {(unsigned)(to - from) * 18, 1};
+    const struct sap_argument a[] = {MEM(share->j), VALUE(columns), VALUE(from), VALUE(to)};
+    const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
     TRY(sap_gpu_launch(share, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
     share->cleared = to;
     return SAP_DRIVER_OK;
@@ -53,7 +56,7 @@ static int grow(const struct sap_store *store, struct sap_gpu_share *share, int 
     if (superpackets > share->room) {
         int room = superpackets + superpackets / 4;
         struct sap_gpu_buffer more = {0};
-        const size_t each = sap_gpu_superpacket_bytes();
+        const size_t each = sap_gpu_superpacket_bytes(store);
         if (share->cleared == 0) { /* nothing is kept: make room first, once nobody reads it any more */
             TRY(d->stream_finish(share->stream));
             sap_gpu_free(d, &share->j);
@@ -158,7 +161,7 @@ void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_sh
 static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *share, int more)
 {
     struct sap_gpu_staging *s = &share->update[share->next_update];
-    const size_t size = sizeof(struct sap_gpu_update);
+    const size_t size = store->set->update;
     const size_t bytes = (size_t)(share->updates + more) * size;
     if (share->updates == 0) TRY(sap_gpu_staging_ready(store, share));
     if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
@@ -177,7 +180,7 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
-    const int n = share->updates, parts = ni * (int)(sizeof(struct sap_gpu_i) / 16);
+    const int n = share->updates, units = store->set->units, parts = ni * units * (int)(sizeof(struct sap_gpu_i) / 16);
     const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
                                      MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
     const unsigned threads = share->device->kernels->geometry.stage;
@@ -186,8 +189,8 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
-    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * sizeof(struct sap_gpu_update)));
-    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)ni * sizeof(struct sap_gpu_i)));
+    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * store->set->update));
+    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)(ni * units) * sizeof(struct sap_gpu_i)));
     TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
@@ -229,7 +232,7 @@ static inline int local_of(const struct sap_gpu_share *share, int at, int addres
 /* Room for an update that is the first, or for which there is none, or no stamp. */
 __attribute__((noinline)) static int make_room(struct sap_store *store, struct sap_gpu_share *share, int local)
 {
-    const size_t end = (size_t)(share->updates + 1) * sizeof(struct sap_gpu_update);
+    const size_t end = (size_t)(share->updates + 1) * store->set->update;
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
     if (local >= share->stamps && reserve_stamps(share, share->slots * SUPER))
         return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for updates");
@@ -245,28 +248,38 @@ static inline int place_update(struct sap_store *store, int address, struct sap_
     int at;
     struct sap_gpu_share *share = &store->share[store->at = owner_of(store, address, &at)];
     const int local = local_of(share, at, address), n = share->updates;
+    const size_t size = store->set->update;
     const struct sap_gpu_buffer *const buffer = &share->update[share->next_update].buffer;
     if (local < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
-    if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * sizeof **u > buffer->bytes)
+    if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * size > buffer->bytes)
         TRY(make_room(store, share, local));
-    struct sap_gpu_update *const first = share->update[share->next_update].buffer.host;
+    char *const first = share->update[share->next_update].buffer.host;
     if (share->updates > 0 && share->stamp[local] > share->batch) {
-        *u = first + (share->stamp[local] - 1 - share->batch);
+        *u = (struct sap_gpu_update *)(void *)(first + (share->stamp[local] - 1 - share->batch) * size);
         return SAP_DRIVER_OK;
     }
-    *u = first + share->updates++;
+    *u = (struct sap_gpu_update *)(void *)(first + (size_t)share->updates++ * size);
     (*u)->at = local;
     (*u)->place = address + 1;
     share->stamp[local] = ++share->serial;
     return SAP_DRIVER_OK;
 }
 
+/* The derivatives of orders 6 and 8 that lie behind an update. */
+static void put_rest(const struct sap_store *store, struct sap_gpu_update *u, const double (*rest)[3])
+{
+    memcpy(u + 1, rest, store->set->update - sizeof *u);
+}
+
 static int stage_one(struct sap_store *store, int address)
 {
+    double derivative[SAP_DERIVATIVES_MOST][3];
     struct sap_gpu_update *u;
     int32_t index;
     TRY(place_update(store, address, &u));
-    sap_jstore_get(store->host, address, u->derivative, &u->mass, &u->time, &index);
+    sap_jstore_get(store->host, address, derivative, &u->mass, &u->time, &index);
+    memcpy(u->derivative, derivative, sizeof u->derivative);
+    if (store->set->order > 4) put_rest(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES);
     u->index = index;
     if (store->set->order == 2) u->time = sap_jstore_eps2(store->host, address);
     return SAP_DRIVER_OK;
@@ -284,7 +297,8 @@ static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_stage
     u->time = p->time;
 }
 
-static int put(struct sap_store *store, const struct sap_staged *p, int n)
+static int put(struct sap_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
+               int n)
 {
     enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
     for (int k = 0; k < n; k++) {
@@ -298,18 +312,20 @@ static int put(struct sap_store *store, const struct sap_staged *p, int n)
         TRY(place_update(store, p[k].address, &u));
         copy_numbers(u, &p[k]);
         if (store->set->order == 2) u->time = p[k].eps2;
+        if (rest) put_rest(store, u, rest[k]);
         u->index = p[k].index;
     }
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p, int n)
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p,
+                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
 {
     if (n > 0) sap_gpu_lists_settle_all(store);
     /* only where the devices' copies are as the host's: else what is sent now might be overtaken by what is older */
     if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
         return SAPPORO_ERR_GONE;
-    const int status = put(store, p, n);
+    const int status = put(store, p, rest, n);
     if (status) store->lost = 1; /* some may be staged: all is sent again */
     return sap_gpu_status(status);
 }
@@ -374,7 +390,8 @@ int sap_gpu_store_update(struct sap_store *store)
 
 int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni)
 {
-    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)ni * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i,
+                        (size_t)(ni * store->set->units) * sizeof(struct sap_gpu_i)));
     store->lost |= share->updates > 0;
     TRY(send(store, share, i, ni));
     store->lost = 0;

@@ -155,7 +155,8 @@ int sap_context_send(sapporo *c)
     int all_known = c->sends;
     supply_jobs(c);
     for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, c->staged[k].address);
-    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
+    const double(*const rest)[SAP_DERIVATIVES_REST][3] = (const double(*)[SAP_DERIVATIVES_REST][3])c->staged_rest;
+    if (all_known && c->engine->store->put(c->store, c->staged, rest, c->nstaged) == SAPPORO_OK) return 1;
     store_staged(c, 0);
     return 0;
 }

@@ -11,7 +11,7 @@
 #   sanitize      compute-sanitizer: each tool over the tool's checks and over test programs
 #   bench         sapporo bench --backend cuda --suite; with several GPUs also on 1, 2, 4, ... of them
 #   compare       test/gpu/compare.sh: NVIDIA's OpenCL against CUDA, a line a case; what opening takes
-#   bare          test/gpu/bare.cu: what the card can do at most; and instruments in PERF
+#   bare          test/gpu/bare.cu, and bare_high.cu of orders 6 and 8: what the card can do at most; instruments in PERF
 #
 #   OUT           where reports go, default build/gpu-report; report.txt has the summary and all outputs
 #   FULL=1        kernels for all architectures, as users get them
@@ -277,7 +277,9 @@ instrument() {
 }
 
 step_bare() {
-    run "build bare" nvcc -arch=native -O3 -std=c++17 -o build/bare test/gpu/bare.cu && run "bare" build/bare
+    for loop in bare bare_high; do
+        run "build $loop" nvcc -arch=native -O3 -std=c++17 -o "build/$loop" "test/gpu/$loop.cu" && run "$loop" "build/$loop"
+    done
     [ -n "${PERF:-}" ] || return
     instrument limit_gpu "" "all build/gpu-shapes.log"
     instrument limit_gpu_latency "--extended-lambda -std=c++17" ""

@@ -221,13 +221,12 @@ static void devices_test(const struct engine *e, const struct problem *p, const 
 
 static void devices(void **state)
 {
-    (void)state;
     int there = 0;
     for (int e = CPU_ENGINES; e < ENGINES; e += 3) there += engine_usable(&engines[e]) ? 1 : 0;
     if (!there) skip();
     print_message("# %d CUDA devices, %d of OpenCL\n", sapporo_device_count(SAPPORO_BACKEND_CUDA),
                   sapporo_device_count(SAPPORO_BACKEND_OPENCL));
-    on_all_engines(devices_test);
+    run(state, devices_test);
 }
 
 /* ------------------------------------------------------- regions, forks, stacks */
@@ -386,10 +385,12 @@ int main(int argc, char **argv)
         OF_ORDER("6", threads_and_batches),
         OF_ORDER("6", arrival),
         OF_ORDER("6", outputs),
+        OF_ORDER("6", devices),
         OF_ORDER("6", small_stack),
         OF_ORDER("8", threads_and_batches),
         OF_ORDER("8", arrival),
         OF_ORDER("8", outputs),
+        OF_ORDER("8", devices),
         OF_ORDER("8", small_stack),
     };
     if (argc > 1 && strcmp(argv[1], "--forces") == 0) {

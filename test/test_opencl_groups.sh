@@ -39,5 +39,16 @@ runs "cases of ds and dp" accuracy 'cases, opencl d*'
 runs "cases of sp, order 2" accuracy 'cases, opencl sp, *'
 runs "bits over batches" bits 'threads_and_batches*'
 runs "GRAPE-5, odd input" g5_input '*'
-runs "many small forces" multi '*'
+
+# Of orders 6 and 8 one: a context tests itself when it is opened, forces of both shapes against double precision.
+if [ -z "$device" ]; then
+    echo "ok - order 6 # SKIP no OpenCL device"
+elif SAPPORO_OPENCL_VECTORS=0 examples/sapporo bench --backend opencl --api native --hermite 6 --precision dp --n 256 \
+    --neighbours both --min-time 0 >"$work/log" 2>&1; then
+    echo "ok - order 6"
+else
+    echo "not ok - order 6"
+    sed 's/^/#   /' "$work/log"
+    failures=$((failures + 1))
+fi
 exit $((failures > 0))

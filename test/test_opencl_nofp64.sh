@@ -93,6 +93,8 @@ if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     examples/sapporo bench --backend opencl --precision ds --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q ' ds twofloat' "$work/log"
     report $? "the kind tells"
+    examples/sapporo bench --backend opencl --api native --hermite 6 --precision ds --n 256 --min-time 0 >"$work/log" 2>&1
+    report $? "order 6 passes its test of itself"
     ! examples/sapporo bench --backend opencl --precision dp --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q 'device 0: .* has no double precision, which dp needs' "$work/log"
     report $? "dp is refused with words"

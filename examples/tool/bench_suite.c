@@ -31,7 +31,7 @@ struct figure {
     model_derivatives derivatives;
     bench_kind kind;
     int shuffled;
-    int order; /* 2: through the GRAPE-5 calls; else GRAPE-6 */
+    int order; /* 2: through the GRAPE-5 calls, 4: GRAPE-6, 6 and 8: sapporo.h */
     int own;   /* BENCH_MULTI: lists bring their sources */
 };
 
@@ -95,6 +95,14 @@ static const struct figure GPU_FIGURES[] = {
     {"GRAPE-5, all pairs, sp", 0, 262144, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2, 0},
     {"GRAPE-5, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2, 0},
     {"GRAPE-5, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 2, 0},
+    {"order 6, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 6, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 6, all pairs, dp, nearest", 0, 262144, SAPPORO_DP, NN, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 6, few, dp, time advanced", 1, 131072, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 6, few, dp, time advanced", 64, 131072, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 6, few, dp, time advanced", 1024, 131072, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
+    {"order 8, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
+    {"order 8, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
     {"10,000 lists, by address, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, 0},
     {"10,000 lists, own sources, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, 1},
 };
@@ -129,7 +137,8 @@ static void add_figure(suite *to, const struct figure *row, int ndevices)
     memset(what, 0, sizeof *what);
     snprintf(what->label, sizeof what->label, "%s", row->label);
     what->kind = row->kind;
-    what->type = row->order == 2 ? &CLIENT_G5 : &CLIENT_G6;
+    what->type = row->order == 2 ? &CLIENT_G5 : row->order > 4 ? &CLIENT_NATIVE : &CLIENT_G6;
+    if (row->order > 4) what->what.order = row->order;
     what->what.backend = on_gpu ? choice->backend : SAPPORO_BACKEND_CPU;
     what->what.precision = row->precision;
     what->what.isa = row->isa;

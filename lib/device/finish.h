@@ -133,7 +133,7 @@ SAP_INLINE void consider_local(struct search *s, const GLOBAL D *store, const st
 {
     const int sp = at / SAP_GPU_SUPERPACKET, a = at % SAP_GPU_SUPERPACKET;
     if (eligible(store, f, sp, a, i->index))
-        consider(s, canonical_r2(store, f, sp, a, i->x), tag_at(store, sp, 1, a), at);
+        consider(s, canonical_r2(store, f, sp, a, i->x), tag_at(store, f->columns, sp, 1, a), at);
 }
 
 /* The best of what the threads of a team have found, in all of them. */
@@ -212,5 +212,5 @@ finish_nearest(const GLOBAL D *store, const GLOBAL D *near, const GLOBAL struct 
     const size_t at = (size_t)f.first_i + first + lane, rows = f.out_rows;
     const int sp = s.at / SAP_GPU_SUPERPACKET, a = s.at % SAP_GPU_SUPERPACKET;
     out[at] = s.r2;
-    ((GLOBAL int2 *)(out + rows))[at] = make_int2(s.place, s.place == 0 ? -1 : tag_at(store, sp, 0, a));
+    ((GLOBAL int2 *)(out + rows))[at] = make_int2(s.place, s.place == 0 ? -1 : tag_at(store, f.columns, sp, 0, a));
 }

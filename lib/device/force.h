@@ -116,7 +116,11 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
         for (int l = 0; l < STAGE_PACKETS; l++) {
 #pragma unroll
             for (int n = 0; n < ipt; n++) start_packet(&r[n].s);
+#if SAP_KERNEL_ORDER > 4 /* registers are scarce */
+#pragma unroll 4
+#else
 #pragma unroll 8
+#endif
             for (int e = 0; e < SAP_GPU_PACKET; e++) {
                 struct j_words j;
                 load_j(parts_for(mode), tile + l, PITCH, e * STAGE_PACKETS, &j);
@@ -281,7 +285,7 @@ SAP_INLINE void load_rows(int ipt, const struct force_memory *m, const struct sa
     for (int n = 0; n < ipt; n++) load_i(1, m->i, f, row + n, 0, &i[n]);
 }
 
-/* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1 or 4. */
+/* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1, 2 or 4. */
 SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                          few_pointer tile, sums_pointer room, int row, const struct i_words *i)
 {
@@ -295,7 +299,11 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
         VM met[4];
 #pragma unroll
         for (int n = 0; n < ipt; n++) start_packet(&s[n]), met[n] = vm_set1(0);
+#if SAP_KERNEL_ORDER > 4
+#pragma unroll 2
+#else
 #pragma unroll 4
+#endif
         for (int e = 0; e < SAP_GPU_PACKET; e++) {
             struct j_words j;
             load_lanes_j(parts_for(mode), tile, SAP_GPU_SUPERPACKET, e * SAP_GPU_PACKETS + packet, &j);
@@ -368,6 +376,11 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 #define SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, plain, 0, 0, 0, 0) SHAPE(IPT, zero, 0, 1, 0, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, own, 0, 1, 1, 0) SHAPE(IPT, soft, 0, 1, 1, 1) SHAPE(IPT, near, 3, 1, 1, 1)
+#elif SAP_KERNEL_ORDER > 4
+/* Each i-particle has its softening in all of them. */
+#define SAP_ALL(SHAPE, IPT)                                                                                            \
+    SHAPE(IPT, plain, 0, 0, 1, 1)                                                                                      \
+    SHAPE(IPT, zero, 0, 1, 1, 1) SHAPE(IPT, nearest, 1, 1, 1, 1) SHAPE(IPT, all, 3, 1, 1, 1)
 #else
 #define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, 0) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
@@ -387,9 +400,13 @@ KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const 
 
 SAP_ALL(SAP_MANY, 1)
 SAP_ALL(SAP_FEW, 1)
-#if !SAP_VECTORS /* one i-particle a lane fills the registers of a CPU */
+#if !SAP_VECTORS         /* one i-particle a lane fills the registers of a CPU */
+#if SAP_KERNEL_ORDER > 4 /* an i-particle has so much to do that reading j hardly counts */
+SAP_ALL(SAP_FEW, 2)
+#else
 SAP_ALL(SAP_MANY, 2)
 SAP_ALL(SAP_FEW, 4)
+#endif
 #if SAP_KERNEL_ORDER == 2 && !defined(SAP_KERNEL_DP) /* there is room in the registers, and reading j takes its part   \
                                                       */
 SAP_PLAIN(SAP_MANY, 4)

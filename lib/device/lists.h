@@ -47,7 +47,7 @@ list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLO
     const int n = min(counters->noted, f.hit_room);
     for (int k = global_id(); k < n; k += global_size()) {
         const struct sap_gpu_hit h = hit[k];
-        const struct sap_gpu_i i = i_all[f.first_i + h.row];
+        const struct sap_gpu_i i = i_all[(f.first_i + h.row) * f.units];
         const int sp = h.packet / SAP_GPU_PACKETS, packet = h.packet % SAP_GPU_PACKETS;
         if (offset[h.row + 1] > entry_room) continue;
         GLOBAL int *to = entry + (size_t)offset[h.row] * SAP_GPU_LIST_UNIT;
@@ -55,7 +55,7 @@ list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLO
             element = (unsigned)leading_zeros(bits);
             const int a = (int)element * SAP_GPU_PACKETS + packet;
             if (!eligible(store, &f, sp, a, i.index) || !d_gt(i.h2, canonical_r2(store, &f, sp, a, i.x))) continue;
-            to[atomic_add(&cursor[h.row], 1)] = tag_at(store, sp, 0, a);
+            to[atomic_add(&cursor[h.row], 1)] = tag_at(store, f.columns, sp, 0, a);
         }
     }
 }

@@ -6,32 +6,36 @@
 
 #include "physics/accumulate.h"
 
-/* By order: sums of an i-particle, and whether pairs at zero distance are told (one of order 2 may well meet itself).
+/*
+ * By order: sums of an i-particle; whether pairs at zero distance are told (one of order 2 may well meet itself);
+ * whether distances are compared with their softening, as only order 4 has one for all.
  */
-#if SAP_KERNEL_ORDER == 2
-enum { SUMS = SAP_SUMS2, TELLS_ZERO = 0 };
-#else
-enum { SUMS = SAP_SUMS4, TELLS_ZERO = 1 };
-#endif
+enum {
+    SUMS = SAP_KERNEL_ORDER == 2 ? SAP_SUMS2 : 1 + 3 * SAP_KERNEL_ORDER / 2,
+    TELLS_ZERO = SAP_KERNEL_ORDER != 2,
+    SOFT_DISTANCE = SAP_KERNEL_ORDER == 4
+};
 
 /* What a kernel does with pairs: constants where they are inlined. */
 struct pair_mode {
     int near; /* 1 nearest neighbour, 2 list candidates, 3 both, 0 neither */
     int zero; /* pairs at zero distance are skipped */
     int own;  /* pairs of the same index are, unless `any` says that all count */
-    int soft; /* each i and each j have softening of their own; else eps2 is common */
+    int soft; /* each i, in order 2 each j too, has softening of its own; else eps2 is common */
 };
 
 /* Parts of a predicted j that it needs, from the first on. */
 SAP_INLINE int parts_for(struct pair_mode mode)
 {
-    return mode.soft ? PARTS : mode.own ? PARTS_INDEX > PARTS_PLAIN ? PARTS_INDEX : PARTS_PLAIN : PARTS_PLAIN;
+    return mode.soft && AT_EPS2 > 0 ? PARTS
+           : mode.own               ? PARTS_INDEX > PARTS_PLAIN ? PARTS_INDEX : PARTS_PLAIN
+                                    : PARTS_PLAIN;
 }
 
 /* Sums of an i-particle over one packet (LANES i-particles, or packets), and who came near. */
 struct packet_state {
     V sum[SUMS];
-    V low;   /* smallest squared distance: softened, in order 2 not */
+    V low;   /* smallest squared distance */
     VI mask; /* elements within reach, the first in the highest bit */
 };
 
@@ -45,7 +49,7 @@ SAP_INLINE void start_packet(struct packet_state *s)
 
 /* What a pair is apart by. */
 struct separation {
-    V x[3], v[3];
+    V x[3], v[DERIVED];
 };
 
 SAP_INLINE void separate(const struct i_words *i, const struct j_words *j, struct separation *d)
@@ -54,8 +58,9 @@ SAP_INLINE void separate(const struct i_words *i, const struct j_words *j, struc
     for (int k = 0; k < 3; k++) {
         d->x[k] = v_sub(j->x[k], i->x[k]);
         if (LOW) d->x[k] = v_add(d->x[k], v_sub(j->low[k], i->low[k]));
-        if (MOVES) d->v[k] = v_sub(j->v[k], i->v[k]);
     }
+#pragma unroll
+    for (int k = 0; k < 3 * HIGHER; k++) d->v[k] = v_sub(j->v[k], i->v[k]);
 }
 
 /* Adds the terms of a pair, of which u is 1/R. */
@@ -63,8 +68,12 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 {
 #if SAP_KERNEL_ORDER == 2
     sap_pair2(sum, d->x[0], d->x[1], d->x[2], mass, u);
-#else
+#elif SAP_KERNEL_ORDER == 4
     sap_pair4(sum, d->x[0], d->x[1], d->x[2], d->v[0], d->v[1], d->v[2], mass, u);
+#elif SAP_KERNEL_ORDER == 6
+    sap_pair6(sum, d->x, d->v, d->v + 3, mass, u);
+#else
+    sap_pair8(sum, d->x, d->v, d->v + 3, d->v + 6, mass, u);
 #endif
 }
 
@@ -74,10 +83,10 @@ SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const st
 {
     struct separation d;
     separate(i, j, &d);
-    const V soft = mode.soft ? v_add(i->eps2, j->eps2) : eps2;
+    const V soft = !mode.soft ? eps2 : AT_EPS2 > 0 ? v_add(i->eps2, j->eps2) : i->eps2;
     const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
     VM keep = mode.own ? vi_differ(j->index, i->index, any) : vm_set1(1);
-    const V near2 = v_select(keep, MOVES ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
+    const V near2 = v_select(keep, SOFT_DISTANCE ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
     if (mode.near & 1) s->low = v_min(s->low, near2);
     if (mode.near & 2) s->mask = vi_note(s->mask, element, near2, i->reach);
     if (mode.zero) {

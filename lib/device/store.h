@@ -13,32 +13,43 @@
 #include "physics/gpu_layout.h"
 #include "physics/predictor.h"
 
-SAP_INLINE const GLOBAL D *store_at(const GLOBAL D *store, int sp, int a)
+/* Local address a of superpacket sp in a store of so many columns. */
+SAP_INLINE const GLOBAL D *store_at(const GLOBAL D *store, int columns, int sp, int a)
 {
-    return store + (size_t)sp * (SAP_GPU_COLUMNS * SAP_GPU_SUPERPACKET) + a;
+    return store + (size_t)sp * (columns * SAP_GPU_SUPERPACKET) + a;
 }
 
 /* which: 0 index, 1 address + 1 or 0 where nobody is */
-SAP_INLINE int tag_at(const GLOBAL D *store, int sp, int which, int a)
+SAP_INLINE int tag_at(const GLOBAL D *store, int columns, int sp, int which, int a)
 {
-    const GLOBAL int *tags = (const GLOBAL int *)(store_at(store, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
+    const GLOBAL int *tags = (const GLOBAL int *)(store_at(store, columns, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
     return tags[which * SAP_GPU_SUPERPACKET + a];
 }
 
 /* Whether a particle is there that takes part. */
 SAP_INLINE int takes_part(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a)
 {
-    const int place = tag_at(store, sp, 1, a);
+    const int place = tag_at(store, f->columns, sp, 1, a);
     return place > 0 && place <= f->nj;
 }
 
-/* i-particle of a row; constant places, so that those of the argument stay there. */
+/*
+ * A unit of the i-particle of a row, which has so many of them; constant places, so that those of the argument stay
+ * there.
+ */
+SAP_INLINE struct sap_gpu_i i_unit(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int units,
+                                   int row, int unit)
+{
+    const int at = row * units + unit;
+    if (!f->inlined) return all[f->first_i * units + at];
+    if (at == 0) return f->inline_i[0];
+    if (at == 1) return f->inline_i[1];
+    return at == 2 ? f->inline_i[2] : f->inline_i[3];
+}
+
 SAP_INLINE struct sap_gpu_i i_particle(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row)
 {
-    if (!f->inlined) return all[f->first_i + row];
-    if (row == 0) return f->inline_i[0];
-    if (row == 1) return f->inline_i[1];
-    return row == 2 ? f->inline_i[2] : f->inline_i[3];
+    return i_unit(all, f, f->units, row, 0);
 }
 
 SAP_INLINE void predict_terms(int terms, const GLOBAL D *at, D dt, D *x, D *v)
@@ -52,6 +63,21 @@ SAP_INLINE void predict_terms(int terms, const GLOBAL D *at, D dt, D *x, D *v)
     }
 }
 
+/* Orders 6 and 8: x, and n - 1 derivatives one after the other in v. */
+SAP_INLINE void predict_derivatives(int terms, int n, const GLOBAL D *at, D dt, D *x, D *v)
+{
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        D c[8], to[4];
+#pragma unroll
+        for (int k = 0; k <= terms; k++) c[k] = at[SAP_GPU_COLUMN(k, axis) * SAP_GPU_SUPERPACKET];
+        sap_predict_full(terms, n, c, dt, to);
+        x[axis] = to[0];
+#pragma unroll
+        for (int k = 1; k < n; k++) v[3 * (k - 1) + axis] = to[k];
+    }
+}
+
 /* Where a particle was put. */
 SAP_INLINE void stored_position(const GLOBAL D *at, D *x)
 {
@@ -60,12 +86,12 @@ SAP_INLINE void stored_position(const GLOBAL D *at, D *x)
 }
 
 /*
- * Position and velocity of a stored particle at the time of the force: canonical, the same bits on every engine.  In
- * order 2 (no terms) particles stay where they are, and v is not set.
+ * Position and velocity of a stored particle at the time of the force, up to order 4: canonical, the same bits on every
+ * engine.  In order 2 (no terms) particles stay where they are, and v is not set.
  */
 SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v)
 {
-    const GLOBAL D *at = store_at(store, sp, a);
+    const GLOBAL D *at = store_at(store, f->columns, sp, a);
     const D dt = d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
     switch (f->terms) {
     case 0:
@@ -85,11 +111,25 @@ SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_for
     }
 }
 
+/* Its position, in any order. */
+SAP_INLINE void canonical_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x)
+{
+    D v[3];
+    const GLOBAL D *at = store_at(store, f->columns, sp, a);
+    const D dt = d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]);
+    if (f->terms == 5)
+        predict_derivatives(5, 1, at, dt, x, v);
+    else if (f->terms == 7)
+        predict_derivatives(7, 1, at, dt, x, v);
+    else
+        predict_position(store, f, sp, a, x, v);
+}
+
 /* Squared distance of a stored particle from a place: canonical (lib/canonical.h). */
 SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from)
 {
-    D x[3], v[3], r2 = d_set1(SAP_ZERO);
-    predict_position(store, f, sp, a, x, v);
+    D x[3], r2 = d_set1(SAP_ZERO);
+    canonical_position(store, f, sp, a, x);
 #pragma unroll
     for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(d_sub(x[k], from[k]), d_sub(x[k], from[k])));
     return r2;
@@ -98,7 +138,7 @@ SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, 
 /* Whether a particle can be a neighbour of i. */
 SAP_INLINE int eligible(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, int own)
 {
-    return takes_part(store, f, sp, a) && (!f->skip_own || tag_at(store, sp, 0, a) != own);
+    return takes_part(store, f, sp, a) && (!f->skip_own || tag_at(store, f->columns, sp, 0, a) != own);
 }
 
 #endif

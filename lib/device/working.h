@@ -33,7 +33,9 @@ enum { LOW = 0 };
 #define SAP_JOINED(a, b)    SAP_JOIN(a, b)
 #define SAP_NAME_OF_ORDER_2 _order2
 #define SAP_NAME_OF_ORDER_4
-#define SAP_ORDER_NAME SAP_JOINED(SAP_NAME_OF_ORDER_, SAP_KERNEL_ORDER)
+#define SAP_NAME_OF_ORDER_6 _order6
+#define SAP_NAME_OF_ORDER_8 _order8
+#define SAP_ORDER_NAME      SAP_JOINED(SAP_NAME_OF_ORDER_, SAP_KERNEL_ORDER)
 #if defined(SAP_KERNEL_DP)
 #define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _dp)
 #elif defined(SAP_KERNEL_DS)
@@ -44,11 +46,12 @@ enum { LOW = 0 };
 
 /*
  * Where the words of a predicted j-particle are: position and mass first; in order 2, which has no velocities, what
- * every pair needs comes before what only some do.  AT_ of what is not there is 0.
+ * every pair needs comes before what only some do.  AT_ of what is not there is 0.  HIGHER: derivatives that pairs
+ * need.
  */
 #if SAP_KERNEL_ORDER == 2
 enum {
-    MOVES = 0, /* there are velocities */
+    HIGHER = 0,
     AT_MASS = 3,
     AT_LOW = LOW ? 4 : 0,
     AT_V = 0,
@@ -57,8 +60,17 @@ enum {
     WORDS_PLAIN = 4 + 3 * LOW
 };
 #else
-enum { MOVES = 1, AT_MASS = 3, AT_V = 4, AT_INDEX = 7, AT_LOW = LOW ? 8 : 0, AT_EPS2 = 0, WORDS_PLAIN = 8 + 3 * LOW };
+enum {
+    HIGHER = SAP_KERNEL_ORDER / 2 - 1,
+    AT_MASS = 3,
+    AT_V = 4,
+    AT_INDEX = 7, /* between the velocity and what follows of derivatives */
+    AT_LOW = LOW ? 5 + 3 * HIGHER : 0,
+    AT_EPS2 = 0,
+    WORDS_PLAIN = 5 + 3 * HIGHER + 3 * LOW
+};
 #endif
+enum { DERIVED = HIGHER > 0 ? 3 * HIGHER : 3, MOVES = HIGHER > 0, UNITS = SAP_GPU_UNITS(SAP_KERNEL_ORDER) };
 enum {
     IN_PART = sizeof(part) / sizeof(W),
     WORDS = SAP_GPU_WORDS(SAP_KERNEL_ORDER, LOW, sizeof(W)),
@@ -71,17 +83,20 @@ enum {
 
 #include "physics/interaction.h"
 
-/* A predicted j-particle, or LANES of them, in registers. */
+/* A predicted j-particle, or LANES of them, in registers; v: the velocity, and what follows. */
 struct j_words {
-    V x[3], v[3], mass, low[3], eps2;
+    V x[3], v[DERIVED], mass, low[3], eps2;
     VI index;
 };
 
 /* LANES i-particles in registers. */
 struct i_words {
-    V x[3], v[3], low[3], reach, eps2;
+    V x[3], v[DERIVED], low[3], reach, eps2;
     VI index;
 };
+
+/* Where number k of the velocity and so on is. */
+SAP_INLINE int at_derived(int k) { return k < 3 ? AT_V + k : AT_INDEX + 1 + k - 3; }
 
 /* ------------------------------------------------------------ j-particles */
 
@@ -104,9 +119,10 @@ SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         w[k] = w_of_d(x[k]);
-        if (MOVES) w[AT_V + k] = w_of_d(v[k]);
         if (LOW) w[AT_LOW + k] = w_of_d(d_sub(x[k], d_of_w(w[k])));
     }
+#pragma unroll
+    for (int k = 0; k < 3 * HIGHER; k++) w[at_derived(k)] = w_of_d(v[k]);
     w[AT_MASS] = w_of_d(mass);
     w[AT_INDEX] = word_of_index(index);
     if (AT_EPS2 > 0) w[AT_EPS2] = w_of_d(eps2);
@@ -120,9 +136,10 @@ SAP_INLINE void take_words(int parts, const V *w, struct j_words *j)
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         j->x[k] = w[k];
-        if (MOVES) j->v[k] = w[AT_V + k];
         if (LOW) j->low[k] = w[AT_LOW + k];
     }
+#pragma unroll
+    for (int k = 0; k < 3 * HIGHER; k++) j->v[k] = w[at_derived(k)];
     j->mass = w[AT_MASS];
     if (AT_EPS2 > 0 && parts * IN_PART > AT_EPS2) j->eps2 = w[AT_EPS2];
 }
@@ -179,22 +196,28 @@ SAP_LOAD_J(load_lanes_j, few_pointer)
 /* The working form of local address a of superpacket sp; an empty slot where nobody takes part. */
 SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
-    D x[3], v[3], mass = d_set1(SAP_ZERO), eps2 = d_set1(SAP_ZERO);
+    D x[3], v[DERIVED], mass = d_set1(SAP_ZERO), eps2 = d_set1(SAP_ZERO);
     int index = 0;
 #pragma unroll
-    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X), v[k] = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X);
+#pragma unroll
+    for (int k = 0; k < DERIVED; k++) v[k] = d_set1(SAP_ZERO);
     if (takes_part(store, f, sp, a)) {
-        const GLOBAL D *at = store_at(store, sp, a);
-        if (MOVES)
-            predict_position(store, f, sp, a, x, v);
-        else
-            stored_position(at, x);
+        const GLOBAL D *at = store_at(store, f->columns, sp, a);
+#if SAP_KERNEL_ORDER == 2
+        stored_position(at, x);
+#elif SAP_KERNEL_ORDER == 4
+        predict_position(store, f, sp, a, x, v);
+#else
+        predict_derivatives(SAP_KERNEL_ORDER - 1, HIGHER + 1, at,
+                            d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x, v);
+#endif
         mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
         /* the root of an infinite distance is +0, so that the potential would not show a place that is not finite */
 #pragma unroll
         for (int k = 0; k < 3; k++) mass = d_add(mass, d_sub(x[k], x[k]));
         if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
-        index = tag_at(store, sp, 0, a);
+        index = tag_at(store, f->columns, sp, 0, a);
     }
     pack(x, v, mass, index, eps2, p);
 }
@@ -210,6 +233,12 @@ SAP_INLINE W v_of_i(const struct sap_gpu_i *i, int k) { return w_of_d(i->v[k]); 
 SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return w_of_d(d_sub(i->x[k], d_of_w(high))); }
 #endif
 
+SAP_INLINE struct sap_gpu_i i_of_row(int inlined, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f,
+                                     int row, int unit)
+{
+    return inlined ? i_unit(all, f, UNITS, row, unit) : all[(f->first_i + row) * UNITS + unit];
+}
+
 /*
  * i-particles row, row + step, ...: one a lane.  Rows beyond the last are the last.  inlined, a constant: whether they
  * may have travelled with the launch.
@@ -217,12 +246,12 @@ SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return w_of_d(
 SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row,
                        int step, struct i_words *i)
 {
-    W x[3][LANES], v[3][LANES], low[3][LANES], reach[LANES], eps2[LANES];
+    W x[3][LANES], v[DERIVED][LANES], low[3][LANES], reach[LANES], eps2[LANES];
     int index[LANES];
 #pragma unroll
     for (int lane = 0; lane < LANES; lane++) {
         const int at = min(row + lane * step, f->ni - 1);
-        const struct sap_gpu_i from = inlined ? i_particle(all, f, at) : all[f->first_i + at];
+        const struct sap_gpu_i from = i_of_row(inlined, all, f, at, 0);
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             x[k][lane] = w_of_d(from.x[k]);
@@ -232,13 +261,23 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
         reach[lane] = from.reach;
         eps2[lane] = MOVES ? 0 : v_of_i(&from, SAP_GPU_I_EPS2);
         index[lane] = from.index;
+#if SAP_KERNEL_ORDER > 4
+        const struct sap_gpu_i more = i_of_row(inlined, all, f, at, 1);
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            v[3 + k][lane] = w_of_d(more.x[k]);
+            if (HIGHER > 2) v[(6 + k) % DERIVED][lane] = v_of_i(&more, k);
+        }
+        eps2[lane] = w_of_d(more.h2);
+#endif
     }
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         i->x[k] = v_get(x[k]);
-        i->v[k] = v_get(v[k]);
         i->low[k] = v_get(low[k]);
     }
+#pragma unroll
+    for (int k = 0; k < DERIVED; k++) i->v[k] = v_get(v[k]);
     i->reach = v_get(reach);
     i->eps2 = v_get(eps2);
     i->index = vi_get(index);

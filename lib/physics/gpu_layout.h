@@ -25,16 +25,18 @@ enum {
 
     /*
      * The j-store: superpackets one after the other, each of 18 columns of 1,024 doubles.  Columns 0 to 14 are
-     * x, v, acc/2, jerk/6, snap/18, three axes each; then mass, time, and a column of two int32 arrays.
+     * x, v, acc/2, jerk/6, snap/18, three axes each; then mass, time, and a column of two int32 arrays.  Orders 6 and 8
+     * keep full derivatives, and those from the fifth on in three and nine columns more.
      */
     SAP_GPU_MASS = 15,
     SAP_GPU_TIME = 16,
     SAP_GPU_EPS2 = 16, /* in order 2, which knows no time: squared softening of the particle */
     SAP_GPU_TAGS = 17, /* int32 index[1024], then int32 place[1024]: address + 1 where a particle is, else 0 */
     SAP_GPU_COLUMNS = 18,
+    SAP_GPU_KEPT = 5, /* derivatives, x among them, in the first columns */
 
-    SAP_GPU_OUT_SUMS = 7, /* pot, acc[3], jerk[3]: as many as any order has; a force has `sums` of them */
-    SAP_GPU_INLINE = 4,   /* so few i-particles can travel with a launch */
+    SAP_GPU_OUT_SUMS = 13, /* pot, acc[3], ... crackle[3]: as many as any order has; a force has `sums` of them */
+    SAP_GPU_INLINE = 4,    /* so many units of i-particles can travel with a launch */
 
     SAP_GPU_LIST_UNIT = 8,             /* entries: lists begin at multiples of these, and room for them is so counted */
     SAP_GPU_LIST_UNITS = (1 << 30) - 1 /* that a device's part of a force may need: 32 GiB */
@@ -49,7 +51,16 @@ struct sap_gpu_split {
     float v[3], low[3];
 };
 
-/* An i-particle as the host writes it: 64 bytes. */
+/* By order: columns of the j-store, of derivative k along an axis; words of an update; units of an i-particle. */
+#define SAP_GPU_COLUMNS_OF(order)   (SAP_GPU_COLUMNS + ((order) == 6 ? 3 : (order) == 8 ? 9 : 0))
+#define SAP_GPU_COLUMN(k, axis)     (((k) < SAP_GPU_KEPT ? 0 : SAP_GPU_COLUMNS - 3 * SAP_GPU_KEPT) + 3 * (k) + (axis))
+#define SAP_GPU_UPDATE_WORDS(order) (SAP_GPU_COLUMNS_OF(order) + 1)
+#define SAP_GPU_UNITS(order)        ((order) > 4 ? 2 : 1)
+
+/*
+ * An i-particle as the host writes it: a unit of 64 bytes.  In orders 6 and 8 another one follows, in which the
+ * acceleration, the jerk and the squared softening, common and own together, are in the places of x, v and h2.
+ */
 struct sap_gpu_i {
     SAP_GPU_REAL x[3];
 #ifdef SAP_BITS
@@ -62,7 +73,7 @@ struct sap_gpu_i {
     float reach;     /* squared radius, in the working type rounded up, within which the kernel notes candidates */
 };
 
-/* A j-particle on its way to a device: 152 bytes. */
+/* A j-particle on its way to a device: 152 bytes; in orders 6 and 8 the derivatives from the fifth on follow. */
 struct sap_gpu_update {
     SAP_GPU_REAL derivative[5][3];
     SAP_GPU_REAL mass, time; /* order 2: eps2 in the place of time */
@@ -75,8 +86,12 @@ struct sap_gpu_update {
  * Words of a predicted j in the working type; low: whether positions have a second word, size: bytes of a word.
  *   order 2  x y z m | index eps2 ..                ds: x y z m | low x y z, index | eps2 ..
  *   order 4  x y z m | vx vy vz index               ds: the same | low x y z, unused
+ *   order 6  the same, ax ay az                     order 8: also jx jy jz; then low x y z in ds
+ * in whole parts of 16 bytes.
  */
-#define SAP_GPU_WORDS(order, low, size) ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low)) : 8 + 4 * (low))
+#define SAP_GPU_IN_PARTS(words, size) (((words) + 16 / (size)-1) / (16 / (size)) * (16 / (size)))
+#define SAP_GPU_WORDS(order, low, size)                                                                                \
+    ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low)) : SAP_GPU_IN_PARTS(2 + 3 * (order) / 2 + 3 * (low), (int)(size)))
 
 /* Where the rounded sums of one superpacket go: columns of rows, or rows of sums, which few threads write faster. */
 enum { SAP_GPU_BY_COLUMN = 1, SAP_GPU_BY_ROW };
@@ -87,12 +102,13 @@ enum { SAP_GPU_BY_COLUMN = 1, SAP_GPU_BY_ROW };
 /* What a force is, for all kernels that take part; by value. */
 struct sap_gpu_force {
     SAP_GPU_REAL time, eps2;
-    SAP_GPU_REAL near_eps2; /* in squared distances that kernels report: eps2, in order 2 nothing */
+    SAP_GPU_REAL near_eps2; /* in squared distances that kernels report: eps2 in order 4, else nothing */
     SAP_GPU_REAL r2_error,
         x_error;      /* of squared distances in the working type: relative, and relative to coordinates */
     int nj;           /* global addresses below take part */
     int superpackets; /* slots that may hold any of them, from the first on */
-    int terms;        /* highest derivative that any particle has: 1 to 4; 0: order 2 */
+    int terms;        /* highest derivative that any particle has: 1 to 4; 0: order 2; 5, 7: orders 6, 8 */
+    int columns;      /* of the j-store */
     int skip_own;
     int ni;         /* i-particles of this slab */
     int first_i;    /* the first of them in the i array */
@@ -102,6 +118,7 @@ struct sap_gpu_force {
     int fused;      /* 1: few-i kernels predict for themselves, 0: they read predicted records */
     int accumulate; /* 1: results are accumulators, 0: rounded sums */
     int inlined;    /* 1: the i-particles are these, not those of the array */
+    int units;      /* of an i-particle */
     int lone;       /* of one superpacket there are no records: force kernels write rounded sums, SAP_GPU_BY_... */
     int sums;       /* of an i-particle */
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];

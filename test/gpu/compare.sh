@@ -42,6 +42,8 @@ both --n "$(up_to '16384 262144')" --neighbours nearest,lists --list-length 60
 both --ni 1,2,4,8,16,32,64,128,256,1024 --nj "${many:-$most}" --precision ds,dp
 both --api g5 --n "$(up_to '16384 262144')" --precision sp
 both --case multi --precision sp
+both --api native --hermite 6,8 --n "$(up_to '16384 262144')" --precision ds,dp
+both --api native --hermite 6 --ni 64,1024 --nj "${many:-$most}" --precision dp
 both --case step,load --ni 1,16,256 --nj "${many:-$most}"
 case ${DEVICES:-} in
 *,*)
@@ -63,7 +65,8 @@ function wanted(key, time, ni) {
 }
 {
     of = text("backend")
-    key = sprintf("%-6s %-6s %s %7d %8d  %-8s %s", text("case"), text("api"), text("precision"), number("ni"), number("nj"), text("neighbours"), text("devices") text("sources"))
+    api = number("hermite") > 4 ? "order" number("hermite") : text("api")
+    key = sprintf("%-6s %-6s %s %7d %8d  %-8s %s", text("case"), api, text("precision"), number("ni"), number("nj"), text("neighbours"), text("devices") text("sources"))
     if (!(key in seen)) { seen[key] = 1; order[++n] = key; count[key] = number("ni") }
     if (text("failure") != "") print "no result: " of " " key ": " text("failure")
     else if (!((of, key) in time) || median() < time[of, key]) time[of, key] = median()

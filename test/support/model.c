@@ -17,8 +17,6 @@
 
 #include <cmocka.h>
 
-#include "isa.h"
-
 static const double pi = 3.14159265358979323846;
 
 /* CMOCKA_TEST_FILTER: only inner tests whose names match, such as 'list*'. */
@@ -156,129 +154,6 @@ void model_shuffle(void *base, int n, size_t size, uint64_t seed)
         const size_t other = (size_t)(rng_next(&random) % (uint64_t)(k + 1));
         swap(first + (size_t)k * size, first + other * size, size);
     }
-}
-
-/* ------------------------------------------------------------------ engines */
-
-#define PRECISIONS(name, isa, backend)                                                                                 \
-    {name " sp", isa, SAPPORO_SP, backend, 0, SAPPORO_ROOT_DEFAULT},                                                   \
-        {name " ds", isa, SAPPORO_DS, backend, 0, SAPPORO_ROOT_DEFAULT},                                               \
-    {                                                                                                                  \
-        name " dp", isa, SAPPORO_DP, backend, 0, SAPPORO_ROOT_DEFAULT                                                  \
-    }
-#define PATH(isa) PRECISIONS(isa, isa, SAPPORO_BACKEND_CPU)
-
-const struct engine engines[ENGINES] = {PATH("scalar"),
-                                        PATH("sse2"),
-                                        PATH("avx2"),
-                                        PATH("avx512"),
-                                        PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
-                                        PRECISIONS("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
-
-#define PRECISIONS2(name, isa, backend)                                                                                \
-    {name " sp, order 2", isa, SAPPORO_SP, backend, 2, SAPPORO_ROOT_FULL},                                             \
-        {name " ds, order 2", isa, SAPPORO_DS, backend, 2, SAPPORO_ROOT_FULL},                                         \
-    {                                                                                                                  \
-        name " dp, order 2", isa, SAPPORO_DP, backend, 2, SAPPORO_ROOT_FULL                                            \
-    }
-#define PATH2(isa)                                                                                                     \
-    PRECISIONS2(isa, isa, SAPPORO_BACKEND_CPU),                                                                        \
-    {                                                                                                                  \
-        isa " sp fast, order 2", isa, SAPPORO_SP, SAPPORO_BACKEND_CPU, 2, SAPPORO_ROOT_FAST                            \
-    }
-
-const struct engine engines2[ENGINES2] = {PATH2("scalar"),
-                                          PATH2("sse2"),
-                                          PATH2("avx2"),
-                                          PATH2("avx512"),
-                                          PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
-                                          PRECISIONS2("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
-
-#define PRECISIONS68(name, isa, backend, order)                                                                        \
-    {name " ds, order " #order, isa, SAPPORO_DS, backend, order, SAPPORO_ROOT_DEFAULT},                                \
-    {                                                                                                                  \
-        name " dp, order " #order, isa, SAPPORO_DP, backend, order, SAPPORO_ROOT_DEFAULT                               \
-    }
-#define PATH68(isa, order) PRECISIONS68(isa, isa, SAPPORO_BACKEND_CPU, order)
-#define ALL68(order)                                                                                                   \
-    {                                                                                                                  \
-        PATH68("scalar", order), PATH68("sse2", order), PATH68("avx2", order), PATH68("avx512", order),                \
-            PRECISIONS68("cuda", NULL, SAPPORO_BACKEND_CUDA, order),                                                   \
-            PRECISIONS68("opencl", NULL, SAPPORO_BACKEND_OPENCL, order)                                                \
-    }
-
-const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(8);
-
-/* The backend to which the environment restricts tests; "": none. */
-static const char *restriction(void) { return getenv("SAPPORO_TEST_ENGINES") ? getenv("SAPPORO_TEST_ENGINES") : ""; }
-
-/* Whether an accelerator has an order other than 4, or a precision that needs more than most. */
-static int has_order(const struct engine *engine)
-{
-    sapporo *c = NULL;
-    const sapporo_options options = {
-        .size = sizeof options, .order = engine->order, .precision = engine->precision, .backend = engine->backend};
-    const int status = sapporo_open(&options, &c);
-    sapporo_close(c);
-    if (status == SAPPORO_ERR_UNSUPPORTED) print_message("skip: %s: not there yet\n", engine->name);
-    return status != SAPPORO_ERR_UNSUPPORTED;
-}
-
-int engine_usable(const struct engine *engine)
-{
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
-    const char *const backend = names[engine->backend], *const only = restriction();
-    if (*only && strcmp(only, backend) != 0) {
-        print_message("skip: SAPPORO_TEST_ENGINES is %s\n", only);
-        return 0;
-    }
-    if (engine->backend != SAPPORO_BACKEND_CPU) {
-        if (sapporo_device_count(engine->backend) > 0)
-            return (engine->order == 0 && engine->precision != SAPPORO_DP) || has_order(engine);
-        print_message("skip: no %s device\n", backend);
-        return 0;
-    }
-    const int isa = sap_isa_find(engine->isa);
-    if (isa >= 0 && sap_isa_usable((enum sap_isa)isa)) return 1;
-    print_message("skip: path %s is not usable here\n", engine->isa);
-    return 0;
-}
-
-const struct engine *engine_any(void)
-{
-    const int accelerator = strcmp(restriction(), "cuda") == 0 ? 1 : strcmp(restriction(), "opencl") == 0 ? 4 : 0;
-    return &engines[accelerator ? CPU_ENGINES + accelerator : 1];
-}
-
-static sapporo *open_with(const struct engine *engine, const sapporo_options *options)
-{
-    sapporo *c = NULL;
-    const int status = sapporo_open(options, &c);
-    if (status) fail_msg("%s does not open: %s", engine->name, sapporo_last_error(NULL));
-    return c;
-}
-
-sapporo *engine_open(const struct engine *engine, int threads)
-{
-    const sapporo_options options = {.size = sizeof options,
-                                     .order = engine->order,
-                                     .precision = engine->precision,
-                                     .backend = engine->backend,
-                                     .cpu_isa = engine->isa,
-                                     .threads = threads,
-                                     .root = engine->root};
-    return open_with(engine, &options);
-}
-
-sapporo *engine_open_on(const struct engine *engine, const int *devices, int ndevices)
-{
-    const sapporo_options options = {.size = sizeof options,
-                                     .order = engine->order,
-                                     .precision = engine->precision,
-                                     .backend = engine->backend,
-                                     .devices = devices,
-                                     .ndevices = ndevices};
-    return open_with(engine, &options);
 }
 
 /* ------------------------------------------------------------------- forces */
