@@ -111,7 +111,7 @@ static void variables(void **state)
 static void not_here(void **state)
 {
     (void)state;
-    struct g5_batch b;
+    struct g5_batch b = {.p = {0}};
     const int id = g5_new_device();
     double eps2[3] = {1, 1, 1};
     g5_load_three(id);

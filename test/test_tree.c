@@ -141,19 +141,20 @@ static void same_rows(const struct tree_rows *a, const struct tree_rows *b)
 static void bits(void **state)
 {
     (void)state;
-    bodies b = tree_model(CLUSTER_HERNQUIST, N);
-    enum { SOME = 211 };
+    enum { MANY = 40000, SOME = 211 }; /* so many that several threads build, too */
+    bodies b = tree_model(CLUSTER_HERNQUIST, MANY);
     int active[SOME];
-    for (int k = 0; k < SOME; k++) active[k] = (k * 1013 + 17) % N;
+    for (int k = 0; k < SOME; k++) active[k] = (k * 1013 + 17) % MANY;
     for (sapporo_tree_mac mac = SAPPORO_MAC_OPENING; mac <= SAPPORO_MAC_MULTIPOLE; mac++) {
         sapporo_tree_options o = tree_on(engine_any());
         o.precision = SAPPORO_SP;
         o.mac = mac;
+        o.accuracy = 1;
         o.threads = 1;
         sapporo_tree *one = tree_of(&b, &o);
         o.threads = 5;
         sapporo_tree *five = tree_of(&b, &o);
-        struct tree_rows a = tree_rows_of(one, NULL, N), c = tree_rows_of(five, NULL, N), some;
+        struct tree_rows a = tree_rows_of(one, NULL, MANY), c = tree_rows_of(five, NULL, MANY), some;
         same_rows(&a, &c);
         some = tree_rows_of(five, active, SOME);
         for (int k = 0; k < SOME; k++)

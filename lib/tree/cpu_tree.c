@@ -216,7 +216,7 @@ static void finish(struct sap_tree *t, int threads)
 /* Threads that are worth waking for so many particles. */
 static int threads_for(const struct sap_tree *t, int n)
 {
-    enum { A_THREAD = 2048 };
+    enum { A_THREAD = 16384 };
     const int most = 1 + n / A_THREAD;
     return sap_threads_now(most < t->threads ? most : t->threads);
 }

@@ -1,0 +1,68 @@
+#!/bin/sh
+# test_leapfrog_tree.sh - the example leapfrog_tree: energy, restarts to the byte, images, criteria.  Prints TAP.
+
+cd "$(dirname "$0")/.." || exit 1
+[ -x examples/leapfrog_tree ] || { echo "skipped: examples/leapfrog_tree is not built"; exit 77; }
+for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+SAPPORO_BACKEND=cpu
+OMP_NUM_THREADS=1 # forces on hundreds of particles
+export SAPPORO_BACKEND OMP_NUM_THREADS
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_leapfrog_tree.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# verdict STATUS TITLE: one TAP line, and what the last commands said if it is bad
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        tail -n 12 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+# go ARGUMENT...: a run
+go() { examples/leapfrog_tree "$@" >"$work/out" 2>"$work/err"; }
+
+# energy_below BOUND: what the last run said of its energy
+energy_below() {
+    sed -n 's/^# done: relative energy error \([^,]*\),.*/\1/p' "$work/out" |
+        awk -v bound="$1" '{ e = $1 < 0 ? -$1 : $1 } END { exit !(NR == 1 && e < bound) }'
+}
+
+model="--model hernquist -n 2000 --eps 1/32 --dt-max 1/64 --interval 1/4"
+for mac in 'opening 0.7' 'multipole 0.1' 'acceleration 0.01'; do
+    # shellcheck disable=SC2086 # words of a command
+    go $model -t 1/2 --mac ${mac% *} --accuracy ${mac#* } -o "$work/e" --overwrite && energy_below 1e-3
+    verdict $? "energy by $mac"
+done
+
+# A tree that is refreshed seven times is as good.
+# shellcheck disable=SC2086
+go $model -t 1/2 --rebuild 8 -o "$work/f" && energy_below 1e-3
+verdict $? "energy by trees that are refreshed"
+
+# shellcheck disable=SC2086
+go $model -t 1/2 -o "$work/a" --image 32 && go $model -t 1/2 -o "$work/b" --image 32 --stop-after 21 &&
+    go --restart "$work/b.restart" && cmp "$work/a.0002.txt" "$work/b.0002.txt" >>"$work/err" &&
+    cmp "$work/a.0002.pgm" "$work/b.0002.pgm" >>"$work/err"
+verdict $? "a run that was stopped goes on as if it had not been"
+
+# shellcheck disable=SC2086
+go $model -t 1/2 --rebuild 4 -o "$work/c" && go $model -t 1/2 --rebuild 4 -o "$work/d" --stop-after 9 &&
+    go --restart "$work/d.restart" && cmp "$work/c.0002.txt" "$work/d.0002.txt" >>"$work/err"
+verdict $? "the same with refreshed trees"
+
+# 32 x 32 grey values behind the head, the brightest 255, and the model in the middle
+head -n 1 "$work/a.0000.pgm" >"$work/out"
+tail -c 1024 "$work/a.0000.pgm" | od -An -v -tu1 -w32 >"$work/pixels"
+grep -q '^P5$' "$work/out" && awk '{ for (k = 1; k <= NF; k++) { if ($k > most) { most = $k; x = k; y = NR }; lit += $k > 0 } }
+    END { exit !(NR == 32 && most == 255 && x > 14 && x < 19 && y > 14 && y < 19 && lit > 100) }' "$work/pixels"
+verdict $? "an image shows the model in its middle"
+
+go --model plummer -n 10 --accuracy -1
+[ $? -eq 2 ] && grep -q accuracy "$work/err"
+verdict $? "a senseless accuracy is refused"
+
+exit $((failures > 0))
