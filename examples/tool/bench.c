@@ -4,6 +4,7 @@
  * Lists of sizes, precisions and so on are multiplied out into cases; each is measured by bench_measure.
  */
 #include "bench.h"
+#include "bench_tree.h"
 #include "options.h"
 #include "tool.h"
 #include "util.h"
@@ -21,6 +22,7 @@ typedef struct request {
     int nlists, list_length, advance, repeat, json, no_head, suite, most_stars;
     double min_time;
     const char *label, *only;
+    tree_request tree;
 } request;
 
 typedef struct case_list {
@@ -211,7 +213,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
         {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|multi", 0,
          "what to measure (default force)"},
-        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5", 0, "interface (default g6)"},
+        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
@@ -239,11 +241,43 @@ static int read_request(request *asked, int argc, char **argv)
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
         {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
         {"--no-head", OPTION_ON, &asked->no_head, NULL, 0, NULL},
+        {"--model", OPTION_WORDS, &asked->tree.model, "plummer|hernquist|uniform|nfw|clumps|king", 0,
+         "of --api tree (default plummer)"},
+        {"--mac", OPTION_WORDS, &asked->tree.mac, "opening|multipole|acceleration", 0,
+         "of --api tree: acceptance criteria (default opening)"},
+        {"--accuracy", OPTION_REALS, &asked->tree.accuracy, "LIST", 0,
+         "of --api tree; 0: the criterion's own (default)"},
+        {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
+        {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
+        {"--active", OPTION_REAL, &asked->tree.active, "PART", 0, "of --api tree: of the particles (default 1)"},
+        {"--refresh", OPTION_ON, &asked->tree.refresh, NULL, 0, "of --api tree: the tree is refreshed, not built anew"},
+        {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree: most particles of a leaf"},
+        {"--group", OPTION_COUNTS, &asked->tree.group, "LIST", 0, "of --api tree: particles of a group"},
+        {"--ball", OPTION_COUNTS, &asked->tree.ball, "LIST", 0, "of --api tree: sapporo_tree_ball"},
+        {"--walk", OPTION_COUNTS, &asked->tree.walk, "LIST", 0, "of --api tree: sapporo_tree_walk"},
+        {"--curve", OPTION_COUNTS, &asked->tree.curve, "LIST", 0, "of --api tree: sapporo_tree_curve"},
         {.name = NULL}};
     return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
                          "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
                          "are given only if forces agree with a plain sum.",
                          table, argc, argv);
+}
+
+/* --api tree: what the other cases have in common with it goes over. */
+static int run_trees(request *asked)
+{
+    tree_request *const tree = &asked->tree;
+    tree->n = asked->n.n > 0 ? asked->n : (count_list){1, {65536}};
+    tree->repeat = asked->repeat;
+    tree->min_time = asked->min_time;
+    tree->json = asked->json;
+    tree->what.backend = backend_from_name(asked->backend.word[0]);
+    tree->what.precision = precision_from_name(asked->precision.word[0]);
+    tree->what.isa = asked->isa.word[0][0] != '\0' ? asked->isa.word[0] : NULL;
+    tree->what.threads = asked->threads.value[0];
+    tree->what.ndevices = asked->devices.n;
+    memcpy(tree->what.device, asked->devices.value, sizeof tree->what.device);
+    return bench_trees(tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 int bench_main(int argc, char **argv)
@@ -266,9 +300,26 @@ int bench_main(int argc, char **argv)
                      .min_time = 0.3,
                      .most_stars = INT_MAX,
                      .label = "",
-                     .only = ""};
+                     .only = "",
+                     .tree = {.model = {1, {"plummer"}},
+                              .mac = {1, {"opening"}},
+                              .accuracy = {1, {0}},
+                              .multipoles = {1, {2}},
+                              .leaf = {1, {0}},
+                              .group = {1, {0}},
+                              .ball = {1, {0}},
+                              .walk = {1, {0}},
+                              .curve = {1, {0}},
+                              .eps = 0.01,
+                              .active = 1}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
+    for (int k = 0; k < asked.api.n; k++)
+        if (strcmp(asked.api.word[k], "tree") == 0) {
+            fprintf(stderr, "sapporo bench: --api tree stands alone\n");
+            return STATUS_USAGE;
+        }
     complete_sizes(&asked);
     for (int k = 0; k < asked.hermite.n; k++)
         if (asked.hermite.value[k] != 4 && (asked.api.n != 1 || strcmp(asked.api.word[0], "native") != 0)) {

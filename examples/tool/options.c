@@ -76,22 +76,41 @@ static int add_count(count_list *list, const option_spec *option, const char *te
     return 0;
 }
 
-/* Gives each piece between commas to the list of the option. */
-static int read_list(const option_spec *option, const char *text)
+static int add_real(real_list *list, const char *text)
+{
+    if (list->n == LIST_ROOM || read_real(text, &list->value[list->n]) != 0) return -1;
+    list->n++;
+    return 0;
+}
+
+static int add_piece(const option_spec *option, const char *piece)
+{
+    if (option->type == OPTION_COUNTS) return add_count(option->target, option, piece);
+    if (option->type == OPTION_REALS) return add_real(option->target, piece);
+    return add_word(option->target, option, piece);
+}
+
+static void empty_list(const option_spec *option)
 {
     if (option->type == OPTION_COUNTS)
         ((count_list *)option->target)->n = 0;
+    else if (option->type == OPTION_REALS)
+        ((real_list *)option->target)->n = 0;
     else
         ((word_list *)option->target)->n = 0;
+}
+
+/* Gives each piece between commas to the list of the option. */
+static int read_list(const option_spec *option, const char *text)
+{
+    empty_list(option);
     for (;;) {
         const size_t length = strcspn(text, ",");
         char piece[64];
         if (length >= sizeof piece) return -1;
         memcpy(piece, text, length);
         piece[length] = '\0';
-        const int status = option->type == OPTION_COUNTS ? add_count(option->target, option, piece)
-                                                         : add_word(option->target, option, piece);
-        if (status != 0) return -1;
+        if (add_piece(option, piece) != 0) return -1;
         if (text[length] == '\0') return 0;
         text += length + 1;
     }
@@ -118,6 +137,7 @@ static int store(const option_spec *option, const char *value)
         return add_word(option->target, option, value);
     case OPTION_COUNTS:
     case OPTION_WORDS:
+    case OPTION_REALS:
         return read_list(option, value);
     }
     return -1;

@@ -11,6 +11,11 @@ typedef struct count_list {
     int value[LIST_ROOM];
 } count_list;
 
+typedef struct real_list {
+    int n;
+    double value[LIST_ROOM];
+} real_list;
+
 typedef struct word_list {
     int n;
     char word[LIST_ROOM][WORD_ROOM];
@@ -24,7 +29,8 @@ typedef enum option_type {
     OPTION_TEXT = 4,   /* const char *, any text */
     OPTION_WORD = 5,   /* word_list of one word, which is one of the choices */
     OPTION_COUNTS = 6, /* count_list, separated by commas */
-    OPTION_WORDS = 7   /* word_list, separated by commas, all of them among the choices */
+    OPTION_WORDS = 7,  /* word_list, separated by commas, all of them among the choices */
+    OPTION_REALS = 8   /* real_list, separated by commas, all >= 0 */
 } option_type;
 
 typedef struct option_spec {

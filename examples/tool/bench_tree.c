@@ -1,0 +1,309 @@
+/*
+ * bench_tree.c - see bench_tree.h: a shared step of a tree code, without its kick and drift.
+ */
+#include "bench_tree.h"
+#include "bodies.h"
+#include "cluster.h"
+#include "util.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKED = 1000, MOST_SAMPLES = 1000, WARM = 1 };
+
+static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps"};
+static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
+
+/* One case, and what it gave. */
+typedef struct tree_case {
+    const char *model;
+    int n, mac, multipoles, leaf, group, ball, walk, curve;
+    double accuracy;
+} tree_case;
+
+typedef struct tree_result {
+    char engine[128], failure[256];
+    int samples, rows;
+    double median, min, max;           /* seconds of a step */
+    double phase[SAPPORO_PHASES];      /* seconds, of the fastest step */
+    double error50, error99, error100; /* relative, of accelerations */
+    sapporo_tree_statistics tree;
+} tree_result;
+
+typedef struct session {
+    const tree_request *asked;
+    const tree_case *what;
+    bodies set;
+    sapporo_tree *tree;
+    int *active;
+    double (*acc)[3], *pot;
+    tree_result *result;
+} session;
+
+static int give_up(session *on, const char *why)
+{
+    snprintf(on->result->failure, sizeof on->result->failure, "%s", why);
+    return -1;
+}
+
+/* ---- a step ------------------------------------------------------------------------------- */
+
+static int step(session *on)
+{
+    const sapporo_tree_particles p = {.size = sizeof p, .n = on->set.n, .x = {on->set.x, 0}, .mass = {on->set.mass, 0}};
+    const sapporo_tree_request rows = {.size = sizeof rows, .ni = on->result->rows, .active = on->active};
+    int status = sapporo_tree_set(on->tree, &p);
+    if (!status)
+        status = on->asked->refresh && on->result->samples > 0 ? sapporo_tree_refresh(on->tree)
+                                                               : sapporo_tree_build(on->tree);
+    if (!status) status = sapporo_tree_force(on->tree, &rows, on->acc, on->pot);
+    return status ? give_up(on, sapporo_tree_last_error(on->tree)) : 0;
+}
+
+static int measure(session *on)
+{
+    tree_result *r = on->result;
+    double *sample = allocate(MOST_SAMPLES, sizeof *sample), best = INFINITY;
+    int status = 0, n = 0;
+    for (int k = 0; k < WARM && !status; k++, r->samples = 1) status = step(on);
+    for (const double start = now(); !status && n < MOST_SAMPLES; n++) {
+        if (n >= on->asked->repeat && now() - start >= on->asked->min_time) break;
+        const double before = now();
+        status = step(on);
+        sample[n] = now() - before;
+        r->tree.size = sizeof r->tree;
+        if (sample[n] < best && !sapporo_tree_get_statistics(on->tree, &r->tree)) {
+            best = sample[n];
+            memcpy(r->phase, r->tree.seconds, sizeof r->phase);
+        }
+    }
+    sort_values(sample, (size_t)n);
+    r->samples = n;
+    r->median = quantile(sample, (size_t)n, 0.5);
+    r->min = n > 0 ? sample[0] : NAN;
+    r->max = n > 0 ? sample[n - 1] : NAN;
+    free(sample);
+    return status;
+}
+
+/* ---- errors, against a plain sum in double --------------------------------------------------- */
+
+static double error_of(const session *on, int i, const double *acc)
+{
+    const double eps2 = on->asked->eps * on->asked->eps;
+    double right[3] = {0}, off = 0, size = 0;
+    for (int j = 0; j < on->set.n; j++) {
+        double d[3], r2 = eps2;
+        for (int c = 0; c < 3; c++) {
+            d[c] = on->set.x[j][c] - on->set.x[i][c];
+            r2 += d[c] * d[c];
+        }
+        if (j == i || r2 == 0) continue;
+        const double m3 = on->set.mass[j] / (r2 * sqrt(r2));
+        for (int c = 0; c < 3; c++) right[c] += m3 * d[c];
+    }
+    for (int c = 0; c < 3; c++) {
+        off += (acc[c] - right[c]) * (acc[c] - right[c]);
+        size += right[c] * right[c];
+    }
+    return sqrt(off / size);
+}
+
+static void find_errors(session *on)
+{
+    const int rows = on->result->rows, n = rows < CHECKED ? rows : CHECKED;
+    double *error = allocate((size_t)n + 1, sizeof *error);
+    for (int k = 0; k < n; k++) {
+        const int row = (int)((long long)k * rows / n);
+        error[k] = error_of(on, on->active ? on->active[row] : row, on->acc[row]);
+    }
+    sort_values(error, (size_t)n);
+    on->result->error50 = quantile(error, (size_t)n, 0.5);
+    on->result->error99 = quantile(error, (size_t)n, 0.99);
+    on->result->error100 = quantile(error, (size_t)n, 1.0);
+    free(error);
+}
+
+/* ---- a case -------------------------------------------------------------------------------------- */
+
+static int make_model(session *on)
+{
+    cluster_request request = cluster_default();
+    message why = {""};
+    request.n = on->what->n;
+    request.cut = 300;
+    for (int k = 0; k < (int)(sizeof MODELS / sizeof *MODELS); k++)
+        if (strcmp(MODELS[k], on->what->model) == 0) request.kind = (cluster_kind)k;
+    return cluster_make(&request, &on->set, &why) ? give_up(on, why.text) : 0;
+}
+
+/* Active particles lie all over the model: its particles are in no order. */
+static void choose_active(session *on)
+{
+    const double part = on->asked->active;
+    on->result->rows = on->set.n;
+    if (!(part < 1)) return;
+    const int rows = (int)ceil(part * on->set.n);
+    on->result->rows = rows > 0 ? rows : 1;
+    on->active = allocate((size_t)on->result->rows, sizeof *on->active);
+    for (int k = 0; k < on->result->rows; k++) on->active[k] = (int)((long long)k * on->set.n / on->result->rows);
+}
+
+static int open_tree(session *on)
+{
+    const tree_case *c = on->what;
+    const settings *s = &on->asked->what;
+    const sapporo_tree_options o = {.size = sizeof o,
+                                    .mac = (sapporo_tree_mac)c->mac,
+                                    .accuracy = c->accuracy,
+                                    .order = c->multipoles,
+                                    .eps2 = on->asked->eps * on->asked->eps,
+                                    .leaf_size = c->leaf,
+                                    .group_size = c->group,
+                                    .precision = s->precision,
+                                    .ball = (sapporo_tree_ball)c->ball,
+                                    .walk = (sapporo_tree_walk)c->walk,
+                                    .curve = (sapporo_tree_curve)c->curve,
+                                    .backend = s->backend,
+                                    .devices = s->ndevices > 0 ? s->device : NULL,
+                                    .ndevices = s->ndevices,
+                                    .cpu_isa = s->isa,
+                                    .threads = s->threads};
+    if (sapporo_tree_create(&o, c->n, &on->tree)) return give_up(on, sapporo_last_error(NULL));
+    snprintf(on->result->engine, sizeof on->result->engine, "%s", sapporo_tree_kind_text(on->tree));
+    return 0;
+}
+
+static void run_case(const tree_request *asked, const tree_case *what, tree_result *result)
+{
+    session on = {.asked = asked, .what = what, .result = result};
+    memset(result, 0, sizeof *result);
+    if (!make_model(&on) && !open_tree(&on)) {
+        choose_active(&on);
+        on.acc = allocate((size_t)on.result->rows, sizeof *on.acc);
+        on.pot = allocate((size_t)on.result->rows, sizeof *on.pot);
+        if (!measure(&on)) find_errors(&on);
+    }
+    sapporo_tree_destroy(on.tree);
+    bodies_free(&on.set);
+    free(on.active);
+    free(on.acc);
+    free(on.pot);
+}
+
+/* ---- output ---------------------------------------------------------------------------------------- */
+
+static void print_head(void)
+{
+    printf("%-9s %9s %-12s %8s %2s %-34s %9s %10s %9s %8s %8s %7s %7s %7s %8s\n", "model", "n", "criterion", "accuracy",
+           "p", "engine", "ms", "rows/s", "error99", "p-p", "p-c", "sort", "link", "moments", "walk");
+}
+
+static void print_case(const tree_case *c, const tree_result *r)
+{
+    printf("%-9s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], c->accuracy, c->multipoles, r->engine);
+    if (r->failure[0] != '\0') {
+        printf("no result: %s\n", r->failure);
+        return;
+    }
+    printf("%9.4g %10.3e %9.2e %8.1f %8.1f", 1e3 * r->median, r->rows / r->median, r->error99,
+           (double)r->tree.particle_particle / r->rows, (double)r->tree.particle_cell / r->rows);
+    for (int k = 0; k < SAPPORO_PHASES; k++) printf(" %*.2f", k < SAPPORO_PHASES - 1 ? 7 : 8, 1e3 * r->phase[k]);
+    printf("\n");
+}
+
+static void print_numbers(const tree_result *r)
+{
+    static const char *const phases[SAPPORO_PHASES] = {"sort", "link", "moments", "walk"};
+    json_integer("samples", r->samples);
+    json_integer("rows", r->rows);
+    json_real("seconds", r->median);
+    json_real("min", r->min);
+    json_real("max", r->max);
+    for (int k = 0; k < SAPPORO_PHASES; k++) json_real(phases[k], r->phase[k]);
+    json_real("error50", r->error50);
+    json_real("error99", r->error99);
+    json_real("error100", r->error100);
+    json_real("particle_particle", (double)r->tree.particle_particle / r->rows);
+    json_real("particle_cell", (double)r->tree.particle_cell / r->rows);
+    json_integer("cells", r->tree.cells);
+    json_integer("depth", r->tree.depth);
+    json_integer("bytes", (long long)(r->tree.host_bytes + r->tree.device_bytes));
+}
+
+static void json_case(const tree_request *asked, const tree_case *c, const tree_result *r)
+{
+    json_begin(NULL, '{');
+    json_text("case", "tree");
+    json_text("model", c->model);
+    json_integer("n", c->n);
+    json_text("mac", MACS[c->mac]);
+    json_real("accuracy", c->accuracy);
+    json_integer("multipoles", c->multipoles);
+    json_integer("leaf", c->leaf);
+    json_integer("group", c->group);
+    json_integer("ball", c->ball);
+    json_integer("walk_kind", c->walk);
+    json_integer("curve", c->curve);
+    json_real("eps", asked->eps);
+    json_integer("threads", asked->what.threads);
+    json_text("engine", r->engine);
+    if (r->failure[0] != '\0')
+        json_text("failure", r->failure);
+    else
+        print_numbers(r);
+    json_end('}');
+}
+
+static int run_one(const tree_request *asked, const tree_case *what)
+{
+    tree_result result;
+    run_case(asked, what, &result);
+    if (asked->json)
+        json_case(asked, what, &result);
+    else
+        print_case(what, &result);
+    fflush(stdout);
+    return result.failure[0] != '\0';
+}
+
+/* ---- every combination --------------------------------------------------------------------------------- */
+
+static int mac_of(const char *name)
+{
+    int mac = 1;
+    while (mac < 3 && strcmp(name, MACS[mac]) != 0) mac++;
+    return mac;
+}
+
+/* The lists that only experts name: each number of the last varies fastest. */
+static int run_shapes(const tree_request *asked, tree_case what)
+{
+    const count_list *const list[] = {&asked->multipoles, &asked->leaf, &asked->group,
+                                      &asked->ball,       &asked->walk, &asked->curve};
+    int *const value[] = {&what.multipoles, &what.leaf, &what.group, &what.ball, &what.walk, &what.curve};
+    enum { LISTS = 6 };
+    int at[LISTS] = {0}, failed = 0, k;
+    do {
+        for (k = 0; k < LISTS; k++) *value[k] = list[k]->value[at[k]];
+        failed += run_one(asked, &what);
+        for (k = LISTS - 1; k >= 0 && ++at[k] == list[k]->n; k--) at[k] = 0;
+    } while (k >= 0);
+    return failed;
+}
+
+int bench_trees(const tree_request *asked)
+{
+    int failed = 0;
+    if (!asked->json) print_head();
+    for (int m = 0; m < asked->model.n; m++)
+        for (int n = 0; n < asked->n.n; n++)
+            for (int c = 0; c < asked->mac.n; c++)
+                for (int a = 0; a < asked->accuracy.n; a++)
+                    failed += run_shapes(asked, (tree_case){.model = asked->model.word[m],
+                                                            .n = asked->n.value[n],
+                                                            .mac = mac_of(asked->mac.word[c]),
+                                                            .accuracy = asked->accuracy.value[a]});
+    return failed;
+}
