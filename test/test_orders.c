@@ -134,6 +134,10 @@ static void staged(void **state)
     check_staged(&engines6[0]);
     check_staged(&engines6[1]);
     check_staged(&engines8[1]);
+    for (int k = CPU_ENGINES68; k < ENGINES68; k++) {
+        if (engine_usable(&engines6[k])) check_staged(&engines6[k]);
+        if (engine_usable(&engines8[k])) check_staged(&engines8[k]);
+    }
 }
 
 int main(void)

@@ -106,6 +106,8 @@ for isa in $(echo "$isas" | tr ',' ' '); do
 done
 expect 0 check --backend cpu --precision ds --n=256 --json
 json_lines 20 passed
+expect 0 check --backend cpu --precision ds,dp --hermite 6,8 --n 256
+contains out '^PASSED: all'
 for backend in cuda opencl; do
     "$tool" info --json | grep -q "\"absent\": {[^}]*\"$backend\"" || continue
     expect 1 check --backend "$backend" --n 256 --precision ds

@@ -83,6 +83,10 @@ static void check_kind(report *to, const settings *what, const scene scenes[NSCE
 {
     char why[256];
     settings_kind(what, to->kind, sizeof to->kind, why, sizeof why);
+    if (what->order != 4) {
+        const size_t length = strlen(to->kind);
+        snprintf(to->kind + length, sizeof to->kind - length, ", order %d", what->order);
+    }
     if (!to->json) {
         printf("\n%s\n", why[0] == '\0' ? to->kind : "no context");
         printf("  %-40s %-4s  %7s %7s  %7s %7s  %7s %7s\n", "test", "of", "median", "allowed", "99 %", "allowed",
@@ -116,17 +120,20 @@ static int verdict(const report *to)
 }
 
 /* All precisions that the user wants, on all paths: "" stands for the path that the library chooses. */
-static void check_all(report *to, sapporo_backend backend, const word_list *precisions, const word_list *isas, int n)
+static void check_all(report *to, sapporo_backend backend, const word_list *precisions, const word_list *isas,
+                      const count_list *orders, int n)
 {
     scene scenes[NSCENES];
     scenes_make(scenes, n);
-    for (int i = 0; i < isas->n; i++) {
-        for (int p = 0; p < precisions->n; p++) {
-            const settings what = {.backend = backend,
-                                   .precision = precision_from_name(precisions->word[p]),
-                                   .isa = isas->word[i][0] != '\0' ? isas->word[i] : NULL};
-            check_kind(to, &what, scenes);
-        }
+    for (int k = 0; k < isas->n * precisions->n * orders->n; k++) {
+        const char *const isa = isas->word[k / orders->n / precisions->n];
+        const settings what = {.backend = backend,
+                               .precision = precision_from_name(precisions->word[k / orders->n % precisions->n]),
+                               .isa = isa[0] != '\0' ? isa : NULL,
+                               .order = orders->value[k % orders->n]};
+        /* there is none */
+        if (what.order > 4 && what.precision == SAPPORO_SP && precisions->n > 1) continue;
+        check_kind(to, &what, scenes);
     }
     scenes_free(scenes);
 }
@@ -135,6 +142,7 @@ int check_main(int argc, char **argv)
 {
     report to = {0};
     word_list backend = {1, {"auto"}}, precisions = {3, {"sp", "ds", "dp"}}, isas = {1, {""}};
+    count_list orders = {1, {4}};
     int n = 4096;
     const option_spec table[] = {
         {"--backend", OPTION_WORD, &backend, "auto|cuda|opencl|cpu", 0,
@@ -142,6 +150,7 @@ int check_main(int argc, char **argv)
         {"--precision", OPTION_WORDS, &precisions, "sp|ds|dp", 0, "one or several, separated by commas (default: all)"},
         {"--isa", OPTION_WORDS, &isas, "scalar|sse2|avx2|avx512", 0,
          "paths of the CPU engine (default: the one chosen)"},
+        {"--hermite", OPTION_COUNTS, &orders, "LIST", 4, "order of the integrator: 4, 6, 8 (default 4)"},
         {"--n", OPTION_COUNT, &n, "N", 256, "stars of the models, from 256 (default 4096; time grows as N^2)"},
         {"--json", OPTION_ON, &to.json, NULL, 0, "one JSON object a line instead of a table"},
         {.name = NULL}};
@@ -152,6 +161,6 @@ int check_main(int argc, char **argv)
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     if (!to.json)
         printf("libsapporo %s, models of %d stars; errors are relative to the true vector\n", sapporo_version(), n);
-    check_all(&to, backend_in_use(backend_from_name(backend.word[0])), &precisions, &isas, n);
+    check_all(&to, backend_in_use(backend_from_name(backend.word[0])), &precisions, &isas, &orders, n);
     return verdict(&to);
 }

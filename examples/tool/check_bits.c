@@ -195,7 +195,8 @@ static void try_all(const original *first, int on_cpu)
     try_batches(first);
     if (on_cpu) try_threads(first);
     try_overlap(first);
-    try_way(first, "same bits: GRAPE-6 interface", (variation){.type = &CLIENT_G6, .want = nearest});
+    if (first->what->order == 4)
+        try_way(first, "same bits: GRAPE-6 interface", (variation){.type = &CLIENT_G6, .want = nearest});
 }
 
 void check_bits(report *to, const settings *what, const scene *spread)
