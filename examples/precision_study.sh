@@ -10,6 +10,8 @@
 # END        time at which runs end (1)
 # OUT        where files go (precision_study.out); table.txt is what is printed, table.dat its numbers for gnuplot
 # PROGRAM    the integrator (hermite6 or hermite8 beside this script)
+# DEVICES    devices to compare, such as "0 0,1,2,3": the table is of the first, a second one tells what the others gain,
+#            and whether they end with the same snapshots to the byte, as they must
 # SAPPORO_BACKEND, SAPPORO_DEVICES, OMP_NUM_THREADS as usual
 #
 # A row tells the wall time, the mean active block, the relative energy error, and how much faster ds is than dp.
@@ -20,31 +22,65 @@ program=${PROGRAM:-$here/hermite$order}
 out=${OUT:-precision_study.out}
 end=${END:-1}
 numbers=${NUMBERS:-256 512 1024 2048}
+# shellcheck disable=SC2086 # a list of words
+set -- ${DEVICES:-}
+[ $# = 0 ] || export SAPPORO_DEVICES="$1"
 
 [ -x "$program" ] || { echo "$program is not built: make" >&2; exit 1; }
 mkdir -p "$out" || exit 1
 
-# study PRECISION N: runs it; leaves seconds, block and error
+# study PRECISION N NAME: runs it; leaves seconds, block and error
 study() {
+    name=$out/$3
     start=$(date +%s.%N)
-    SAPPORO_PRECISION=$1 "$program" --model plummer -n "$2" --end "$end" --interval "$end" -o "$out/$1.$2" --overwrite \
-        >"$out/$1.$2.log" 2>&1 || { echo "$program failed: $out/$1.$2.log" >&2; exit 1; }
+    SAPPORO_PRECISION=$1 "$program" --model plummer -n "$2" --end "$end" --interval "$end" -o "$name" --overwrite \
+        >"$name.log" 2>&1 || { echo "$program failed: $name.log" >&2; exit 1; }
     seconds=$(echo "$start $(date +%s.%N)" | awk '{ printf "%.2f", $2 - $1 }')
-    block=$(sed -n 's/^# done: .*mean block \(.*\)/\1/p' "$out/$1.$2.log")
-    error=$(sed -n 's/^# done: relative energy error \([^,]*\),.*/\1/p' "$out/$1.$2.log")
+    block=$(sed -n 's/^# done: .*mean block \(.*\)/\1/p' "$name.log")
+    error=$(sed -n 's/^# done: relative energy error \([^,]*\),.*/\1/p' "$name.log")
 }
 
 {
     printf '%8s %10s %10s %10s %10s %12s %12s %8s\n' N 'ds, s' 'dp, s' 'block ds' 'block dp' 'dE/E ds' 'dE/E dp' 'ds gains'
     for n in $numbers; do
-        study ds "$n"
+        study ds "$n" "ds.$n"
         row="$seconds $block $error"
-        study dp "$n"
+        study dp "$n" "dp.$n"
+        echo "$row" >"$out/ds.$n.row" && echo "$seconds" >"$out/dp.$n.row"
         echo "$n $row $seconds $block $error" | awk '{ printf "%8d %10.2f %10.2f %10.1f %10.1f %12.2e %12.2e %8.2f\n",
             $1, $2, $5, $3, $6, $4, $7, ($2 > 0 ? $5 / $2 : 0) }'
     done
 } | tee "$out/table.txt"
 sed 1d "$out/table.txt" >"$out/table.dat"
+
+# ---- other devices
+
+# same NAME NAME: whether two runs left the same snapshots
+same() {
+    for snapshot in "$out/$1".[0-9]*.txt; do
+        cmp -s "$snapshot" "$out/$2${snapshot#"$out/$1"}" || return 1
+    done
+}
+
+differ=0
+if [ $# -gt 1 ]; then
+    printf '\n%8s %6s %16s %10s %10s  %s\n' N of devices s gain snapshots
+    for n in $numbers; do
+        for precision in ds dp; do
+            first=$(cut -d ' ' -f 1 "$out/$precision.$n.row")
+            for devices in "$@"; do
+                [ "$devices" != "$1" ] || continue
+                export SAPPORO_DEVICES="$devices"
+                study $precision "$n" "$precision.$n.on.$devices"
+                verdict=same
+                same "$precision.$n" "$precision.$n.on.$devices" || verdict=OTHER differ=1
+                echo "$n $precision $devices $seconds $first $verdict" |
+                    awk '{ printf "%8d %6s %16s %10.2f %10.2f  %s\n", $1, $2, $3, $4, ($4 > 0 ? $5 / $4 : 0), $6 }'
+            done
+        done
+    done >"$out/devices.txt"
+    cat "$out/devices.txt"
+fi
 
 # The four panels of the paper's figure, where there is gnuplot.
 cat >"$out/figure.gnuplot" <<'END'
@@ -67,3 +103,4 @@ plot 'table.dat' using 1:8 with linespoints notitle
 END
 if command -v gnuplot >/dev/null 2>&1; then (cd "$out" && gnuplot figure.gnuplot); fi
 echo "# $out/table.txt, $out/figure.gnuplot"
+exit $differ
