@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED = 1000, MOST_SAMPLES = 1000, WARM = 1 };
+enum { CHECKED = 1000, MOST_SAMPLES = 1000, WARM = 1, QUANTILES = 10, FEWEST = 3 };
+
+static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are enough */
 
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
@@ -28,6 +30,7 @@ typedef struct tree_result {
     double median, min, max;           /* seconds of a step */
     double phase[SAPPORO_PHASES];      /* seconds, of the fastest step */
     double error50, error99, error100; /* relative, of accelerations */
+    double above[QUANTILES];           /* errors that 2^-k of the particles are above, k from 0 */
     sapporo_tree_statistics tree;
 } tree_result;
 
@@ -69,6 +72,7 @@ static int measure(session *on)
     for (int k = 0; k < WARM && !status; k++, r->samples = 1) status = step(on);
     for (const double start = now(); !status && n < MOST_SAMPLES; n++) {
         if (n >= on->asked->repeat && now() - start >= on->asked->min_time) break;
+        if (n >= FEWEST && now() - start >= LONG_ENOUGH) break;
         const double before = now();
         status = step(on);
         sample[n] = now() - before;
@@ -122,6 +126,7 @@ static void find_errors(session *on)
     on->result->error50 = quantile(error, (size_t)n, 0.5);
     on->result->error99 = quantile(error, (size_t)n, 0.99);
     on->result->error100 = quantile(error, (size_t)n, 1.0);
+    for (int k = 0; k < QUANTILES; k++) on->result->above[k] = quantile(error, (size_t)n, 1 - ldexp(1, -k));
     free(error);
 }
 
@@ -225,6 +230,9 @@ static void print_numbers(const tree_result *r)
     json_real("error50", r->error50);
     json_real("error99", r->error99);
     json_real("error100", r->error100);
+    json_begin("above", '[');
+    for (int k = 0; k < QUANTILES; k++) json_real(NULL, r->above[k]);
+    json_end(']');
     json_real("particle_particle", (double)r->tree.particle_particle / r->rows);
     json_real("particle_cell", (double)r->tree.particle_cell / r->rows);
     json_integer("cells", r->tree.cells);

@@ -56,28 +56,29 @@ SAP_INLINE sap_key sap_key_morton(sap_cell_number x, sap_cell_number y, sap_cell
     return sap_key_spread(x) << 2 | sap_key_spread(y) << 1 | sap_key_spread(z);
 }
 
-/* One axis of one bit of the inverse rotations: exchanges with the first axis, or turns it round. */
+/* All ones if a bit is set: what depends on it is selected, since half of such branches would be mispredicted. */
+SAP_INLINE sap_cell_number sap_key_if(sap_cell_number axis, int bit) { return 0U - (axis >> bit & 1U); }
+
+/* One axis of one bit of the inverse rotations: turns the lower bits of the first axis round, or exchanges them. */
 #define SAP_KEY_TURN(first, axis, bit)                                                                                 \
-    if ((axis) & (bit)) {                                                                                              \
-        (first) ^= (bit)-1;                                                                                            \
-    } else {                                                                                                           \
-        const sap_cell_number t = ((first) ^ (axis)) & ((bit)-1);                                                      \
-        (first) ^= t;                                                                                                  \
+    {                                                                                                                  \
+        const sap_cell_number set = sap_key_if(axis, bit), lower = (1U << (bit)) - 1U;                                 \
+        const sap_cell_number t = ((first) ^ (axis)) & lower & ~set;                                                   \
+        (first) ^= t | (lower & set);                                                                                  \
         (axis) ^= t;                                                                                                   \
     }
 
 SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
 {
     sap_cell_number turns = 0;
-    for (sap_cell_number bit = 1U << (SAP_KEY_LEVELS - 1); bit > 1; bit >>= 1) {
-        if (x & bit) x ^= bit - 1;
+    for (int bit = SAP_KEY_LEVELS - 1; bit > 0; bit--) {
+        x ^= sap_key_if(x, bit) & ((1U << bit) - 1U);
         SAP_KEY_TURN(x, y, bit)
         SAP_KEY_TURN(x, z, bit)
     }
     y ^= x; /* Gray code */
     z ^= y;
-    for (sap_cell_number bit = 1U << (SAP_KEY_LEVELS - 1); bit > 1; bit >>= 1)
-        if (z & bit) turns ^= bit - 1;
+    for (int bit = SAP_KEY_LEVELS - 1; bit > 0; bit--) turns ^= sap_key_if(z, bit) & ((1U << bit) - 1U);
     return sap_key_morton(x ^ turns, y ^ turns, z ^ turns);
 }
 
