@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* `more`, of orders 6 and 8: a and jerk of i-particles, which are zeros and only travel, snap and crackle. */
 struct client {
     sapporo *context;
     char error[256];
+    int order, room; /* rows of each of those */
+    double (*more[4])[3];
 };
 
 static sapporo_options options_of(const settings *what)
@@ -46,6 +49,7 @@ static client *native_open(const settings *what)
 {
     client *self = allocate(1, sizeof *self);
     const sapporo_options options = options_of(what);
+    self->order = what->order;
     const int status = sapporo_open(&options, &self->context);
     if (status < 0) fail(self, "sapporo_open", status);
     return self;
@@ -54,6 +58,7 @@ static client *native_open(const settings *what)
 static void native_close(client *self)
 {
     sapporo_close(self->context);
+    for (int k = 0; k < 4; k++) free(self->more[k]);
     free(self);
 }
 
@@ -103,21 +108,36 @@ static int collect(client *self, sapporo_job *job, int n, int first, unsigned wa
         result.nearest = out->nearest + first;
         result.nearest_r2 = out->nearest_r2 + first;
     }
+    if (self->order >= 6) result.snap = self->more[2];
+    if (self->order == 8) result.crackle = self->more[3];
     const int status = sapporo_force_end(job, n, &result);
     if (status != SAPPORO_OK) return fail(self, "sapporo_force_end", status);
     return (want & SAPPORO_WANT_LISTS) != 0 ? read_lists(self, job, n, first, out) : 0;
+}
+
+static void reserve_more(client *self, int n)
+{
+    if (self->order < 6 || n <= self->room) return;
+    for (int k = 0; k < 4; k++) {
+        free(self->more[k]);
+        self->more[k] = allocate((size_t)n, sizeof *self->more[k]);
+    }
+    self->room = n;
 }
 
 static int native_force(client *self, int nj, const batch *what, double eps2, unsigned want, forces *out)
 {
     const targets *stars = what->stars;
     const int size = what->size > 0 ? what->size : what->n;
+    reserve_more(self, size);
     for (int done = 0; done < what->n; done += size) {
         const int i = what->first + done, n = what->n - done < size ? what->n - done : size;
         sapporo_request request = {.size = sizeof request, .nj = nj, .ni = n, .eps2 = eps2, .want = want};
         request.x.base = stars->x + i;
         request.v.base = stars->v + i;
         request.index.base = stars->index + i;
+        request.a.base = self->more[0];
+        request.jerk.base = self->more[1];
         if ((want & SAPPORO_WANT_LISTS) != 0) request.h2.base = stars->h2 + i;
         sapporo_job *job;
         int status = sapporo_force_begin(self->context, &request, &job);
