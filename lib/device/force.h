@@ -299,7 +299,7 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
         VM met[4];
 #pragma unroll
         for (int n = 0; n < ipt; n++) start_packet(&s[n]), met[n] = vm_set1(0);
-#if SAP_KERNEL_ORDER > 4
+#if SAP_KERNEL_ORDER > 6
 #pragma unroll 2
 #else
 #pragma unroll 4
