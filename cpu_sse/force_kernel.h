@@ -38,11 +38,16 @@ enum { LOW = 0 };
 #if SAP_ORDER == 2
 enum { SUMS = SAP_SUMS2, HIGHER = 0 };
 enum { JX, JV = 0, JM = 3, JLOW = 4, KEPT = 4 + LOW, JID = KEPT, JE, JWORDS, RECORD = LOW ? 8 : 4 };
-enum { IX, IV = 0, ILOW = 3, IE = 3 + LOW, IWORDS };
+enum { IX, IV = 0, ILOW = 3, IE = 3 + LOW, IT = IE, IWORDS };
 #else
 enum { SUMS = 1 + 3 * SAP_ORDER / 2, HIGHER = SAP_ORDER / 2 - 1 };
 enum { JX, JV = 3, JM = 3 + 3 * HIGHER, JID, JLOW, KEPT = JLOW + LOW, JE = KEPT, JWORDS, RECORD = (KEPT + 3) / 4 * 4 };
-enum { IX, IV = 3, ILOW = 3 + 3 * HIGHER, IE = ILOW + LOW, IWORDS };
+enum { IX, IV = 3, ILOW = 3 + 3 * HIGHER, IE = ILOW + LOW };
+#endif
+#if SAP_ORDER == 4
+enum { IT = IE + 1, IWORDS }; /* the time ahead */
+#elif SAP_ORDER > 4
+enum { IT = IE, IWORDS };
 #endif
 
 /* Sums in whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
@@ -84,19 +89,19 @@ enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS)
-        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft};
-    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0};
+        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     const int wide = IN_DOUBLE && v.wide;
     const int plain = !v.near && (v.skip_own ? !v.soft : SAP_ORDER == 2 || (!v.zero && !v.soft));
-    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft};
-    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft};
-    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft};
-    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0};
-    return (struct sap_variant){v.near, v.zero, 1, 0, 0};
+    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft, 0};
+    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft, 0};
+    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0};
+    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0, 0};
+    return (struct sap_variant){v.near, v.zero, 1, 0, 0, 0};
 }
 #endif
 
@@ -105,7 +110,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Runs F(A, B, variant) with a variant that the compiler sees as a constant. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
-        F(A, B, ((struct sap_variant){near, zero, own, wide, soft}));                                                  \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0}));                                               \
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
@@ -138,6 +143,16 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #else
 #define WIDE 0
 #endif
+/* The one variant that leaves out members of lists. */
+#if SAP_ORDER == 4
+#define OUTSIDE_CASE(F, A, B, v)                                                                                       \
+    if ((v).outside) {                                                                                                 \
+        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1}));                                                  \
+        return;                                                                                                        \
+    }
+#else
+#define OUTSIDE_CASE(F, A, B, v)
+#endif
 #if defined(SAP_KERNEL_DP) && SAP_ORDER <= 4
 #define WIDE_CASES(F, A, B)                                                                                            \
     CASE(F, A, B, 3, 1, 0, 1, 0)                                                                                       \
@@ -147,6 +162,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #endif
 #define DISPATCH(F, A, B, v)                                                                                           \
     const struct sap_variant of = instance_of(v);                                                                      \
+    OUTSIDE_CASE(F, A, B, v)                                                                                           \
     switch (VARIANT_KEY(of)) {                                                                                         \
         ORDER_CASES(F, A, B)                                                                                           \
         WIDE_CASES(F, A, B)                                                                                            \
@@ -156,7 +172,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2}));                                                             \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0}));                                                          \
     }
 
 static void many_i(const struct sap_many_args *a, struct sap_group *g) { DISPATCH(many_tile, a, g, a->variant) }

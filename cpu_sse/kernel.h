@@ -83,7 +83,9 @@ struct sap_group {
     _Alignas(64) int64_t index[SAP_GROUP_MAX];
     _Alignas(64) float reach_f[SAP_GROUP_MAX]; /* squared radius within which j are candidates */
     _Alignas(64) double reach_d[SAP_GROUP_MAX];
-    double sure[SAP_GROUP_MAX]; /* squared radius within which candidates are not doubtful */
+    _Alignas(64) float weight_f[SAP_GROUP_MAX]; /* of variants `outside`: this times the mass of j is added to reach */
+    _Alignas(64) double weight_d[SAP_GROUP_MAX];
+    double sure[SAP_GROUP_MAX], sure_weight[SAP_GROUP_MAX]; /* the same, within which candidates are not doubtful */
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident; /* lanes that met a particle at zero distance */
     int n;               /* i-particles in the group */
@@ -96,7 +98,7 @@ struct sap_single {
     _Alignas(64) double unit[SAP_SUMS_PADDED], limb[SAP_LIMBS][SAP_SUMS_PADDED], special[SAP_SUMS_PADDED];
     double words[SAP_IWORDS];
     int32_t index;
-    double reach;
+    double reach, weight;
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident;
     struct sap_hits hits; /* lane is always 0 */
@@ -112,6 +114,7 @@ struct sap_variant {
     int skip_own; /* 1: pairs of equal index are skipped */
     int wide;     /* 1: coordinates beyond the range of single precision (dp only) */
     int soft;     /* 0: eps2 is common; 1: that of each i; 2: each j adds its own */
+    int outside;  /* 1: candidates of lists do not count (order 4; the variant then has lists and no more) */
 };
 
 struct sap_many_args {
@@ -137,6 +140,7 @@ struct sap_i {
     const int32_t *index;             /* NULL: no index */
     const double *eps2;               /* common and own together; NULL: all is common */
     const double (*a)[3], (*jerk)[3]; /* from order 6, and of order 8 */
+    const double *dtr;                /* time ahead at which candidates of variants `outside` may be near; NULL: 0 */
 };
 
 struct sap_kernel {

@@ -79,8 +79,8 @@ SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_word
 }
 
 /* One i-particle against the packets of vector f of a chunk. */
-SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V reach, int f, struct pair_state *p,
-                            uint32_t *mask, const struct sap_variant variant)
+SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V reach, V weight, int f,
+                            struct pair_state *p, uint32_t *mask, const struct sap_variant variant)
 {
     const V eps2 = v_set1(a->eps2);
     V u[TWO_LOOPS ? CHUNK : 1];
@@ -88,7 +88,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
         struct j_words j;
         unsigned bits = 0;
         load_chunk(a, e, f, &j, variant);
-        const V root = pair_root(&j, i, eps2, reach, &p->low, &bits, variant);
+        const V root = pair_root(&j, i, eps2, reach, weight, &p->low, &bits, variant);
         if (TWO_LOOPS)
             u[TWO_LOOPS ? e : 0] = root;
         else
@@ -126,9 +126,9 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
         struct pair_state p;
         for (int q = 0; q < SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
         p.low = v_set1(W_HUGE);
-        few_packets(a, &i, v_set1(s->reach), f, &p, mask, variant);
+        few_packets(a, &i, v_set1(s->reach), v_set1(s->weight), f, &p, mask, variant);
         for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
-        if (variant.zero && TELLS_ZERO) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
+        if (tells_zero(variant)) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
         if (variant.near & SAP_NEAREST) note_single(s, p.low, a->block, f);
     }
     if (variant.near & SAP_LISTS) scan_single_hits(s, mask, a->count, a->first, a->n);

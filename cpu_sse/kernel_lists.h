@@ -68,8 +68,24 @@ static int list_bits(const uint32_t *row, const uint32_t *summary, uint16_t *a)
     return n;
 }
 
+/* The squared distance of a candidate in the working type; if `ahead`, the smaller of now and of the time ahead. */
+SAP_INLINE double distance2_of(const W *r, const W *x, const int ahead)
+{
+    W now = 0, later = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        W d = r[JX + axis] - x[IX + axis];
+        if (LOW) d += r[(JLOW + axis) % RECORD] - x[(ILOW + axis) % IWORDS];
+        now += d * d;
+        if (!ahead) continue;
+        d += x[IT] * (r[JV + axis] - x[IV + axis]);
+        later += d * d;
+    }
+    return (double)(ahead && later < now ? later : now);
+}
+
 /* Adds the candidates of a lane under a heading, told apart into members and doubtful ones. */
-static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t first, const struct hit_bits *h)
+static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t first, const struct hit_bits *h,
+                     int outside)
 {
     uint16_t a[TILE];
     W x[IWORDS];
@@ -79,27 +95,22 @@ static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t f
     g->hits.n += n + 1;
     *to++ = (struct sap_hit){(uint32_t)lane, n};
     for (int w = 0; w < IWORDS; w++) x[w] = ((const W *)g->words[w])[lane];
-    const double sure = g->sure[lane];
     for (int k = 0; k < n; k++) {
         const W *r = record_of(records, a[k]);
-        W d[3];
-        for (int axis = 0; axis < 3; axis++) {
-            d[axis] = r[JX + axis] - x[IX + axis];
-            if (LOW) d[axis] += r[(JLOW + axis) % RECORD] - x[(ILOW + axis) % IWORDS];
-        }
-        const double r2 = (double)(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        const double r2 = outside ? distance2_of(r, x, 1) : distance2_of(r, x, 0);
+        const double sure = g->sure[lane] + (outside ? g->sure_weight[lane] * (double)r[JM] : 0);
         to[k].address = (first + a[k]) | (r2 < sure ? 0 : SAP_DOUBTFUL);
         memcpy(&to[k].index, JID < KEPT ? &r[JID] : &records[AT_INDEX + a[k]], sizeof to[k].index);
     }
 }
 
 /* The candidates of a tile, lane by lane. */
-static void collect_hits(struct sap_group *g, struct hit_bits *h, const W *records, uint32_t first)
+static void collect_hits(struct sap_group *g, struct hit_bits *h, const W *records, uint32_t first, int outside)
 {
     summarise(h);
     transpose(h->summary[0], SUMMARY_WORDS);
     transpose(h->row[0], ROW_WORDS);
-    for (int lane = 0; lane < g->n; lane++) add_hits(g, lane, records, first, h);
+    for (int lane = 0; lane < g->n; lane++) add_hits(g, lane, records, first, h, outside);
 }
 
 /*

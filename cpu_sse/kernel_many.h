@@ -4,7 +4,7 @@
 
 struct many_state {
     struct i_words i[NV];
-    V eps2, reach[NV];
+    V eps2, reach[NV], weight[NV];
     V best[NV], second[NV];
     VB block[NV];
 };
@@ -35,7 +35,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         UNROLL
         for (int v = 0; v < NV; v++) {
             unsigned bits = 0;
-            const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], &s[v].low, &bits, variant);
+            const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], m->weight[v], &s[v].low, &bits, variant);
             if (TWO_LOOPS)
                 u[TWO_LOOPS ? e - e0 : 0][v] = root;
             else
@@ -57,7 +57,7 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
 {
     struct pair_state s[NV];
-    const int looks = variant.near & SAP_NEAREST || (variant.zero && TELLS_ZERO);
+    const int looks = variant.near & SAP_NEAREST || tells_zero(variant);
     const int step = looks || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
@@ -71,8 +71,7 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
         for (int v = 0; v < NV; v++) {
             if (variant.near & SAP_NEAREST)
                 note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
-            if (variant.zero && TELLS_ZERO)
-                g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
+            if (tells_zero(variant)) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
     }
     UNROLL
@@ -94,8 +93,10 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);
+        m->weight[v] = v_load(g->weight_d + v * V_LANES);
 #else
         m->reach[v] = v_load(g->reach_f + v * V_LANES);
+        m->weight[v] = v_load(g->weight_f + v * V_LANES);
 #endif
         m->best[v] = v_load((const W *)g->near.best + v * V_LANES);
         m->second[v] = v_load((const W *)g->near.second + v * V_LANES);
@@ -117,7 +118,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
         const int count = (a->n - l + LANES - 1) / LANES;
         many_packet(a->records, l, count, block + l * SAP_BLOCKS, &m, run, g, &hits, variant);
     }
-    if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first);
+    if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first, variant.outside);
     for (int q = 0; q < SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) {
             struct sap_sum_lanes *s = &g->sum[q];

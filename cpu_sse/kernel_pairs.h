@@ -13,6 +13,16 @@ struct pair_state {
     V low; /* smallest squared distance in this block */
 };
 
+/* The reciprocal root of any r2 > 0. */
+SAP_INLINE V root_anywhere(V r2)
+{
+#if defined(SAP_KERNEL_DP)
+    return v_root_wide(r2);
+#else
+    return v_root(r2);
+#endif
+}
+
 /* The reciprocal root of the softened distance, +0 for lanes to be left out. */
 SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
 {
@@ -29,8 +39,11 @@ SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
 #define SAP_COINCIDENT SAP_TINY_R2
 #endif
 
-/* Whether pairs at zero distance are told: a particle of order 2 may well meet itself. */
-enum { TELLS_ZERO = SAP_ORDER != 2 };
+/* Whether pairs at zero distance are told: where the own index is not skipped, particles may well meet themselves. */
+SAP_INLINE int tells_zero(const struct sap_variant variant)
+{
+    return SAP_ORDER != 2 && variant.zero && !variant.outside;
+}
 
 /* Words of a vector of j, or of one j in all lanes. */
 struct j_words {
@@ -48,20 +61,38 @@ SAP_INLINE void separation(const struct j_words *j, const struct i_words *i, V *
 }
 
 /*
+ * Lanes of candidates that leave the force: the squared distance, now or at the time ahead, is below reach + m weight,
+ * or as good as zero.  What is not finite stays.
+ */
+SAP_INLINE VM pair_inside(const struct j_words *j, const struct i_words *i, const V *d, V d2, V reach, V weight)
+{
+    V ahead[3];
+    UNROLL
+    for (int k = 0; k < 3; k++) ahead[k] = v_fma(i->word[IT], v_sub(j->word[JV + k], i->word[IV + k]), d[k]);
+    const V least = v_min(sap_distance2(ahead[0], ahead[1], ahead[2]), d2);
+    return v_lt(least, v_max(v_fma(j->word[JM], weight, reach), v_set1(SAP_TINY_R2)));
+}
+
+/*
  * First half of a pair: s/R, +0 where the pair does not count.  Notes the smallest distance; *hits gets the
  * lanes within reach.
  */
-SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2, V reach, V *low, unsigned *hits,
-                       const struct sap_variant variant)
+SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2, V reach, V weight, V *low,
+                       unsigned *hits, const struct sap_variant variant)
 {
     V d[3];
     separation(j, i, d);
     const V d2 = sap_distance2(d[0], d[1], d[2]);
     V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
     if (variant.soft == 2) r2 = v_add(r2, j->word[JE]);
+    if (variant.outside) {
+        const VM inside = pair_inside(j, i, d, d2, reach, weight);
+        *hits = vm_bits(inside);
+        return v_drop(inside, root_anywhere(r2));
+    }
     VM keep = variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(r2, v_set1(0.0));
     if (variant.near & SAP_LISTS) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
-    if (variant.near & SAP_NEAREST || (variant.zero && TELLS_ZERO)) *low = v_min_where(keep, *low, d2);
+    if (variant.near & SAP_NEAREST || tells_zero(variant)) *low = v_min_where(keep, *low, d2);
     if (variant.zero) keep = vm_and(keep, v_nlt(r2, v_set1(SAP_COINCIDENT)));
     return root_of(r2, keep, variant);
 }

@@ -180,6 +180,7 @@ static void split_i(const struct sap_i *i, int k, W *words)
         if (HIGHER >= 3) words[IV + 6 + axis] = (W)i->jerk[k][axis];
     }
     words[IE] = i->eps2 ? (W)i->eps2[k] : 0;
+    if (SAP_ORDER == 4) words[IT] = i->dtr ? (W)i->dtr[k] : 0;
 }
 
 static void start_group(struct sap_group *g, const struct sap_i *i, int from, int n)

@@ -33,6 +33,7 @@ SAP_INLINE FM f_lt(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 SAP_INLINE FM f_nlt(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_NLT_UQ); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm256_and_ps(m, a); }
 /* where m is not set, b becomes NaN and min returns its second operand */
+SAP_INLINE F f_drop(FM m, F a) { return _mm256_andnot_ps(m, a); }
 SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm256_min_ps(_mm256_or_ps(_mm256_andnot_ps(m, _mm256_castsi256_ps(_mm256_set1_epi32(-1))), b), a);
@@ -66,6 +67,7 @@ SAP_INLINE DM d_nlt(D a, D b) { return _mm256_cmp_pd(a, b, _CMP_NLT_UQ); }
 SAP_INLINE DM d_gt(D a, D b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
 SAP_INLINE DM d_eq(D a, D b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 SAP_INLINE D d_keep(DM m, D a) { return _mm256_and_pd(m, a); }
+SAP_INLINE D d_drop(DM m, D a) { return _mm256_andnot_pd(m, a); }
 SAP_INLINE D d_select(DM m, D a, D b) { return _mm256_blendv_pd(b, a, m); }
 SAP_INLINE D d_min_where(DM m, D a, D b)
 {

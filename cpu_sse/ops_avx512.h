@@ -32,6 +32,7 @@ SAP_INLINE F f_max(F a, F b) { return _mm512_max_ps(a, b); }
 SAP_INLINE FM f_lt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 SAP_INLINE FM f_nlt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm512_maskz_mov_ps(m, a); }
+SAP_INLINE F f_drop(FM m, F a) { return _mm512_maskz_mov_ps((FM)~m, a); }
 SAP_INLINE F f_min_where(FM m, F a, F b) { return _mm512_mask_min_ps(a, m, b, a); }
 SAP_INLINE F f_rsqrt_seed(F x) { return _mm512_rsqrt14_ps(x); }
 SAP_INLINE FM fm_and(FM a, FM b) { return (FM)(a & b); }
@@ -59,6 +60,7 @@ SAP_INLINE DM d_nlt(D a, D b) { return _mm512_cmp_pd_mask(a, b, _CMP_NLT_UQ); }
 SAP_INLINE DM d_gt(D a, D b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
 SAP_INLINE DM d_eq(D a, D b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 SAP_INLINE D d_keep(DM m, D a) { return _mm512_maskz_mov_pd(m, a); }
+SAP_INLINE D d_drop(DM m, D a) { return _mm512_maskz_mov_pd((DM)~m, a); }
 SAP_INLINE D d_select(DM m, D a, D b) { return _mm512_mask_mov_pd(b, m, a); }
 SAP_INLINE D d_min_where(DM m, D a, D b) { return _mm512_mask_min_pd(a, m, b, a); }
 SAP_INLINE D d_div(D a, D b) { return _mm512_div_pd(a, b); }

@@ -40,6 +40,7 @@ SAP_INLINE F f_max(F a, F b) { return a > b ? a : b; }
 SAP_INLINE FM f_lt(F a, F b) { return a < b; }
 SAP_INLINE FM f_nlt(F a, F b) { return !(a < b); }                      /* true for NaN: what is not finite shows */
 SAP_INLINE F f_keep(FM m, F a) { return m ? a : 0.0F; }                 /* a, or +0 */
+SAP_INLINE F f_drop(FM m, F a) { return m ? 0.0F : a; }                 /* +0, or a */
 SAP_INLINE F f_min_where(FM m, F a, F b) { return m && b < a ? b : a; } /* a, or the smaller where m */
 SAP_INLINE F f_rsqrt_seed(F x) { return 1.0F / sqrtf(x); }              /* at least 11 bits of 1/sqrt */
 SAP_INLINE FM fm_and(FM a, FM b) { return a & b; }
@@ -67,6 +68,7 @@ SAP_INLINE DM d_nlt(D a, D b) { return !(a < b); }
 SAP_INLINE DM d_gt(D a, D b) { return a > b; }
 SAP_INLINE DM d_eq(D a, D b) { return a == b; }
 SAP_INLINE D d_keep(DM m, D a) { return m ? a : 0.0; }
+SAP_INLINE D d_drop(DM m, D a) { return m ? 0.0 : a; }
 SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE D d_min_where(DM m, D a, D b) { return m && b < a ? b : a; }
 SAP_INLINE D d_div(D a, D b) { return a / b; }

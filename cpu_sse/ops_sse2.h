@@ -33,6 +33,7 @@ SAP_INLINE FM f_lt(F a, F b) { return _mm_cmplt_ps(a, b); }
 SAP_INLINE FM f_nlt(F a, F b) { return _mm_cmpnlt_ps(a, b); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm_and_ps(m, a); }
 /* where m is not set, b becomes NaN and min returns its second operand */
+SAP_INLINE F f_drop(FM m, F a) { return _mm_andnot_ps(m, a); }
 SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm_min_ps(_mm_or_ps(_mm_andnot_ps(m, _mm_castsi128_ps(_mm_set1_epi32(-1))), b), a);
@@ -67,6 +68,7 @@ SAP_INLINE DM d_nlt(D a, D b) { return _mm_cmpnlt_pd(a, b); }
 SAP_INLINE DM d_gt(D a, D b) { return _mm_cmpgt_pd(a, b); }
 SAP_INLINE DM d_eq(D a, D b) { return _mm_cmpeq_pd(a, b); }
 SAP_INLINE D d_keep(DM m, D a) { return _mm_and_pd(m, a); }
+SAP_INLINE D d_drop(DM m, D a) { return _mm_andnot_pd(m, a); }
 SAP_INLINE D d_select(DM m, D a, D b) { return _mm_or_pd(_mm_and_pd(m, a), _mm_andnot_pd(m, b)); }
 SAP_INLINE D d_min_where(DM m, D a, D b)
 {

@@ -29,6 +29,7 @@ enum { V_LANES = D_LANES, V_HALVES = 1 };
 #define v_lt         d_lt
 #define v_nlt        d_nlt
 #define v_keep       d_keep
+#define v_drop       d_drop
 #define v_min_where  d_min_where
 #define vm_and       dm_and
 #define vm_bits      dm_bits

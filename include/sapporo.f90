@@ -34,6 +34,7 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_PRECISION_DEFAULT = 0, SAPPORO_SP = 1, SAPPORO_DS = 2, SAPPORO_DP = 3
     integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
     integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
+    integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 7
 
     ! ---- types
@@ -77,6 +78,8 @@ module sapporo
         real(c_double) :: eps2 = 0
         integer(c_int) :: want = 0
         type(sapporo_column) :: eps2_i, a, jerk
+        integer(c_int) :: pairs = 0, h2_by_mass = 0
+        type(sapporo_column) :: dtr
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
@@ -93,6 +96,15 @@ module sapporo
         type(sapporo_column) :: x_j, mass_j, eps2_j
         real(c_double) :: eps2 = 0
     end type sapporo_list
+
+    type, bind(c) :: sapporo_listed
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: ni = 0
+        type(c_ptr) :: address = c_null_ptr                 ! integer(c_int), ni of them
+        type(c_ptr) :: list = c_null_ptr                    ! type(c_ptr), ni of them, each c_loc of its addresses
+        type(c_ptr) :: length = c_null_ptr                  ! integer(c_int), ni of them
+        real(c_double) :: eps2 = 0
+    end type sapporo_listed
 
     ! ---- functions
 
@@ -118,6 +130,12 @@ module sapporo
             type(c_funptr), value :: log
             type(c_ptr), value :: user
         end subroutine sapporo_set_log
+
+        subroutine sapporo_log(level, text) bind(c)         ! text ends with c_null_char
+            import :: c_int, c_char
+            integer(c_int), value :: level
+            character(kind=c_char), intent(in) :: text(*)
+        end subroutine sapporo_log
 
         integer(c_int) function sapporo_device_count(backend) bind(c)
             import :: c_int
@@ -244,6 +262,13 @@ module sapporo
             import :: c_ptr
             type(c_ptr), value :: job
         end subroutine sapporo_force_free
+
+        integer(c_int) function sapporo_force_listed(context, listed, result) bind(c)
+            import :: c_int, c_ptr, sapporo_listed, sapporo_result
+            type(c_ptr), value :: context
+            type(sapporo_listed), intent(in) :: listed
+            type(sapporo_result), intent(in) :: result
+        end function sapporo_force_listed
 
         integer(c_int) function sapporo_force_multi(context, nlists, lists, results) bind(c)
             import :: c_int, c_ptr, sapporo_list, sapporo_result

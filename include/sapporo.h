@@ -85,6 +85,10 @@ typedef void (*sapporo_log_function)(void *user, int level, const char *text);
  */
 SAPPORO_API void sapporo_set_log(sapporo_log_function log, void *user);
 
+/* Sends a message where those of the library go, if SAPPORO_VERBOSE wants its level: for libraries built on this one.
+ */
+SAPPORO_API void sapporo_log(int level, const char *text);
+
 /* ---- devices --------------------------------------------------------------- */
 
 typedef enum sapporo_backend {
@@ -239,10 +243,22 @@ enum sapporo_want {
     SAPPORO_WANT_LISTS = 2    /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
 };
 
+/* Which pairs make a force. */
+enum sapporo_pairs {
+    SAPPORO_PAIRS_ALL = 0,    /* all but those of equal index, where indices are given */
+    SAPPORO_PAIRS_OUTSIDE = 1 /* those beyond the neighbour sphere: who is in it makes the list and leaves the sums */
+};
+
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
  * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
  * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
+ *
+ * SAPPORO_PAIRS_OUTSIDE is the regular force of Ahmad & Cohen 1973, J. Comput. Phys. 12, 389, in contexts of order 4.
+ * A j-particle is in the sphere if min(|r|^2, |r + dtr v|^2) < h2, strictly, or < m_j h2 with h2_by_mass; the same
+ * decision, exact as in double, makes lists and sums.  There are no indices, so a particle is in its own sphere, and in
+ * its list where h2 > 0; where h2 <= 0 everybody counts but who lies at the same place.  Softening must be common, and
+ * there are no nearest neighbours.
  */
 typedef struct sapporo_request {
     size_t size;           /* sizeof(sapporo_request) */
@@ -257,6 +273,9 @@ typedef struct sapporo_request {
     sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
     sapporo_column a;      /* double[3]: its acceleration, for orders 6 and 8; absent: 0 */
     sapporo_column jerk;   /* double[3]: its jerk, for order 8; absent: 0 */
+    int pairs;             /* sapporo_pairs */
+    int h2_by_mass;        /* of SAPPORO_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
+    sapporo_column dtr;    /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
 } sapporo_request;
 
 /* Where results go; NULL members are not wanted.  ni rows each, overwritten. */
@@ -294,6 +313,30 @@ SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int 
 
 /* Frees a job, done or not.  NULL is allowed. */
 SAPPORO_API void sapporo_force_free(sapporo_job *job);
+
+/* ---- forces from lists ------------------------------------------------------------- */
+
+/*
+ * i-particles and their sources, all of them particles of the context by address.  Positions and velocities of both are
+ * predicted to the context's time; a source with the index of the i-particle is skipped, and one at zero distance
+ * without softening.
+ */
+typedef struct sapporo_listed {
+    size_t size;
+    int ni;
+    const int *address;     /* [ni] */
+    const int *const *list; /* [ni] addresses of the sources of each, in any order; may be NULL where length is 0 */
+    const int *length;      /* [ni] */
+    double eps2;            /* squared softening */
+} sapporo_listed;
+
+/*
+ * Forces from neighbours alone: the irregular force of Ahmad-Cohen schemes, in contexts of order 4.  Rows of `result`:
+ * acc, jerk, pot, and the nearest source.  SAPPORO_PARTIAL: an address holds no particle, or a length is negative; rows
+ * with it are NaN.  A force has the bits of one on particles stored at addresses 0, 1, ... in the list's
+ * order.  The CPU computes, in contexts of accelerators too.
+ */
+SAPPORO_API int sapporo_force_listed(sapporo *context, const sapporo_listed *listed, const sapporo_result *result);
 
 /* ---- many small forces at once ---------------------------------------------------- */
 

@@ -53,3 +53,16 @@ double sap_canonical_r2(const struct sap_jstore *store, int address, double time
     for (int axis = 0; axis < 3; axis++) r2 += (at[axis] - x[axis]) * (at[axis] - x[axis]);
     return r2;
 }
+
+double sap_canonical_r2_ahead(const struct sap_jstore *store, int address, double time, const double *x,
+                              const double *v, double dtr)
+{
+    double at[3], v_j[3], now = 0, later = 0;
+    sap_canonical_predict(store, address, time, at, v_j);
+    for (int axis = 0; axis < 3; axis++) {
+        const double r = at[axis] - x[axis], moved = r + dtr * (v_j[axis] - v[axis]);
+        now += r * r;
+        later += moved * moved;
+    }
+    return later < now ? later : now;
+}

@@ -19,4 +19,8 @@ void sap_canonical_predict_full(const struct sap_jstore *store, int address, dou
 /* Squared distance of the predicted particle from x. */
 double sap_canonical_r2(const struct sap_jstore *store, int address, double time, const double *x);
 
+/* The smaller of that and of the squared distance dtr later, if it and one at x, v go straight on. */
+double sap_canonical_r2_ahead(const struct sap_jstore *store, int address, double time, const double *x,
+                              const double *v, double dtr);
+
 #endif

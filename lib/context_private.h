@@ -46,6 +46,7 @@ struct sapporo_job {
     double (*a)[3], (*jerk)[3]; /* NULL: the order does not use them */
     int32_t *index;
     double *h2;
+    double *dtr;        /* NULL unless needed */
     double *eps2_i;     /* common and own together; NULL unless needed */
     int vectors;        /* as many of x, v, a, jerk have a meaning, and of acc, jerk, snap, crackle: half the order */
     unsigned char *bad; /* i-particles that are not finite */
@@ -84,9 +85,10 @@ void sap_context_store_sent(sapporo *context);
 
 /*
  * At the first force: takes the CPU engine in place of an accelerator that nobody named, if the tuning file says that
- * the CPU is faster for so few j-particles.  Context locked.
+ * the CPU is faster for so few j-particles, or if it is the only one that has SAP_PAIRS_OUTSIDE (`outside`).  Context
+ * locked.
  */
-void sap_context_choose(sapporo *context, int nj);
+void sap_context_choose(sapporo *context, int nj, int outside);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

@@ -31,6 +31,11 @@ struct sap_store {
     const struct sap_jstore *host;
     struct sap_predicted *predicted; /* one a tile */
     int tiles;
+    struct {
+        double speed, time;
+        uint64_t version; /* of the host's copy; 0: nothing valid */
+        int nj;
+    } fastest; /* see sap_cpu_fastest */
 };
 
 struct sap_list {
@@ -70,12 +75,18 @@ int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int
 /* Makes tiles 0 .. tiles-1 valid for nj addresses at `time`. */
 int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
 
+/* A bound of the coordinates of all predicted velocities: it depends on nothing but these particles and the time. */
+double sap_cpu_fastest(struct sap_store *store, double time, int nj);
+
 /* Computes sums and, if `extra` says so, neighbours; sums already there are left alone. */
 int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned extra);
 
 /* Many small forces (cpu_multi.c). */
 int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                   const struct sap_multi *multi);
+
+/* Forces from lists (cpu_listed.c). */
+int sap_cpu_listed(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_listed *listed);
 
 /* ---- neighbours (cpu_near.c) ---- */
 
@@ -85,6 +96,7 @@ struct sap_judge {
     const struct sap_force *force;
     int use_records; /* predicted records of all tiles are valid */
     int holes;       /* some addresses below nj may hold no particle */
+    double fastest;  /* sap_cpu_fastest, where the rule looks ahead */
 };
 
 /* Squared radius within which a kernel finds all members of a list with radius^2 h2 around i-particle i. */
@@ -92,6 +104,15 @@ double sap_near_reach(const struct sap_judge *judge, int i, double h2);
 
 /* Squared radius within which it finds nobody else. */
 double sap_near_sure(const struct sap_judge *judge, int i, double h2);
+
+/*
+ * The same of SAP_PAIRS_OUTSIDE: of the particle of mass m, candidates are within reach + m weight, and members within
+ * sure + m sure_weight.  Margins are wide, since candidates that are no members after all are few.
+ */
+struct sap_sphere {
+    double reach, weight, sure, sure_weight;
+};
+struct sap_sphere sap_near_reach_outside(const struct sap_judge *judge, int i);
 
 /* Address of the nearest among all particles that can be it, or -1; *r2 is its squared distance. */
 int sap_near_in_all(const struct sap_judge *judge, int i, double *r2);
@@ -103,8 +124,18 @@ int sap_near_in_hits(const struct sap_judge *judge, int i, uint32_t lane, const 
  */
 int sap_near_of(const struct sap_judge *judge, int i, const struct sap_near *near, double *r2, double *reach);
 
-/* Writes the indices of those of n candidates that belong into the list of i; returns how many. */
-int sap_near_members(const struct sap_judge *judge, int i, const struct sap_hit *hit, int n, int32_t *entries);
+/*
+ * Writes the indices of those of n candidates that belong into the list of i; returns how many.  The addresses of the
+ * others go to `out` (n places), unless it is NULL; *nout is raised by their number.
+ */
+int sap_near_members(const struct sap_judge *judge, int i, const struct sap_hit *hit, int n, int32_t *entries,
+                     int32_t *out, int *nout);
+
+/*
+ * The pair of i and a particle by address, in double and in true scale and sign: pot, acc[3], jerk[3]; 0: it does not
+ * count, being at zero distance (cpu_outside.c).
+ */
+int sap_outside_pair(const struct sap_judge *judge, int i, int address, double *term);
 
 /* Sorts and keeps each entry once; returns how many are left. */
 int sap_sort_indices(const struct sap_kernel *kernel, int32_t *entries, int n);

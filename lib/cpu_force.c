@@ -60,10 +60,12 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->force = f;
     p->kernel = store->devices->kernel;
     p->extra = extra;
-    p->i = (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i, r->a, r->jerk};
+    p->i =
+        (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i, r->a, r->jerk, r->dtr};
     plan_softening(&p->variant, store, r);
     p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
+    p->variant.outside = r->rule == SAP_PAIRS_OUTSIDE && extra & SAP_EXTRA_LISTS; /* else nobody has a sphere */
     p->tiles = (f->nj + TILE - 1) / TILE;
     p->few = r->ni < (all_valid(store, f, p->tiles) ? p->kernel->few / 2 : p->kernel->few);
     p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
@@ -72,7 +74,8 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->threads = sap_threads_now(useful < store->devices->threads ? (int)useful : store->devices->threads);
     p->ranges = p->groups >= 2 * p->threads ? 1 : p->threads;
     if (p->ranges > p->tiles) p->ranges = p->tiles > 0 ? p->tiles : 1;
-    p->judge = (struct sap_judge){store, f, !p->few, store->host->count != store->host->upper};
+    p->judge = (struct sap_judge){store, f, !p->few, store->host->count != store->host->upper, 0};
+    if (p->variant.outside && r->dtr) p->judge.fastest = sap_cpu_fastest(store, r->time, f->nj);
 }
 
 static int first_tile(const struct sap_plan *p, int range) { return (int)((int64_t)p->tiles * range / p->ranges); }
@@ -125,12 +128,27 @@ void sap_plan_set_reach(struct sap_group *g, int lane, double reach, double sure
     g->reach_f[lane] = (float)(reach < FLT_MAX ? reach * (1 + 0x1p-22) : (double)FLT_MAX);
 }
 
+/* No rounding up here: few_i must have the same numbers, and the margin is wide. */
+static void set_reach_outside(struct sap_group *g, int lane, struct sap_sphere r)
+{
+    g->sure[lane] = r.sure;
+    g->sure_weight[lane] = r.sure_weight;
+    g->reach_d[lane] = r.reach;
+    g->reach_f[lane] = (float)r.reach;
+    g->weight_d[lane] = r.weight;
+    g->weight_f[lane] = (float)r.weight;
+}
+
 void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int group)
 {
     const int from = group * p->kernel->group, left = p->force->request.ni - from;
     p->kernel->start_group(g, &p->i, from, left < p->kernel->group ? left : p->kernel->group);
     g->hits.n = g->hits.failed = 0;
     for (int lane = 0; lane < p->kernel->group; lane++) {
+        if (p->variant.outside) {
+            set_reach_outside(g, lane, sap_near_reach_outside(&p->judge, from + (lane < g->n ? lane : 0)));
+            continue;
+        }
         const double reach = lane < g->n ? list_reach(p, from + lane) : 0;
         sap_plan_set_reach(g, lane, reach,
                            reach > 0 ? sap_near_sure(&p->judge, from + lane, p->force->request.h2[from + lane]) : 0);
@@ -211,6 +229,18 @@ static void run_shared_groups(struct sap_plan *p)
     p->failed = failed;
 }
 
+static void set_single_reach(const struct sap_plan *p, struct sap_single *s, int i)
+{
+    if (p->variant.outside) {
+        const struct sap_sphere r = sap_near_reach_outside(&p->judge, i);
+        s->reach = r.reach;
+        s->weight = r.weight;
+    } else {
+        s->reach = list_reach(p, i) * (1 + 0x1p-22);
+        s->weight = 0;
+    }
+}
+
 /* A few i-particles and a range of tiles; their states are of[i * ranges + range]. */
 static void run_range(const struct sap_plan *p, struct sap_single *states, struct sap_single **of, int range)
 {
@@ -219,7 +249,7 @@ static void run_range(const struct sap_plan *p, struct sap_single *states, struc
     for (int i = 0; i < ni; i++) {
         p->kernel->start_single(&mine[i], &p->i, i);
         memset(&mine[i].hits, 0, sizeof mine[i].hits);
-        mine[i].reach = list_reach(p, i) * (1 + 0x1p-22);
+        set_single_reach(p, &mine[i], i);
         of[(ptrdiff_t)i * p->ranges + range] = &mine[i];
     }
     run_few(p, mine, first_tile(p, range), first_tile(p, range + 1));

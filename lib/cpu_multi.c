@@ -150,7 +150,7 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
     for (int t = 0; t < tiles; t++) v.wide |= load_tile(w, l, t, &most_j);
     v.soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
     v.wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
-    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL};
+    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL, NULL};
     for (int from = 0; from < l->ni; from += size) {
         double sum[SAP_GROUP_MAX][SAP_SUMS2];
         w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size);

@@ -58,12 +58,30 @@ double sap_near_reach(const struct sap_judge *j, int i, double h2) { return h2 >
 
 double sap_near_sure(const struct sap_judge *j, int i, double h2) { return inner(j, i, h2); }
 
+/*
+ * Errors of a separation that grow with it are far below the margin of 2^-10 in its square.  Others, `off`, come from
+ * positions, and, where the rule looks ahead, from a way of dtr times the velocities; a margin in (r + off)^2 of
+ * r^2 2^-11 + off^2 2^12 covers them.
+ */
+struct sap_sphere sap_near_reach_outside(const struct sap_judge *j, int i)
+{
+    const struct sap_kernel *k = j->store->devices->kernel;
+    const struct sap_force_request *r = &j->force->request;
+    const double h2 = r->h2 ? r->h2[i] : 0,
+                 way = r->dtr && r->dtr[i] != 0 ? fabs(r->dtr[i]) * (largest(r->v[i]) + j->fastest) : 0;
+    if (!(h2 > 0)) return (struct sap_sphere){0}; /* kernels then find nobody but who is at zero distance */
+    const double off = 4 * k->x_error * (largest(r->x[i]) + way) + 8 * k->r2_error * way;
+    const double margin = off * off * 0x1p12, least = h2 * (1 - 0x1p-10), most = h2 * (1 + 0x1p-10);
+    if (r->h2_by_mass) return (struct sap_sphere){margin, most, -margin, least};
+    return (struct sap_sphere){most + margin, 0, least - margin, 0};
+}
+
 /* Whether a particle can be a neighbour of i at all. */
 static int eligible(const struct sap_judge *j, int i, int address)
 {
     const struct sap_force_request *r = &j->force->request;
     if (address >= j->force->nj || (j->holes && !sap_jstore_has(j->store->host, address))) return 0;
-    return r->rule == SAP_PAIRS_ALL || sap_jstore_index(j->store->host, address) != r->index[i];
+    return r->rule != SAP_PAIRS_SKIP_OWN || sap_jstore_index(j->store->host, address) != r->index[i];
 }
 
 /* Squared distance to the working type's accuracy, or better. */
@@ -146,10 +164,14 @@ int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const stru
 static int is_member(const struct sap_judge *j, int i, int address)
 {
     const struct sap_force_request *r = &j->force->request;
-    return sap_canonical_r2(j->store->host, address, r->time, r->x[i]) < r->h2[i];
+    const struct sap_jstore *const host = j->store->host;
+    if (r->rule != SAP_PAIRS_OUTSIDE) return sap_canonical_r2(host, address, r->time, r->x[i]) < r->h2[i];
+    const double h2 = r->h2_by_mass ? sap_jstore_mass(host, address) * r->h2[i] : r->h2[i];
+    return sap_canonical_r2_ahead(host, address, r->time, r->x[i], r->v[i], r->dtr ? r->dtr[i] : 0) < h2;
 }
 
-int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit, int n, int32_t *entries)
+int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit, int n, int32_t *entries, int32_t *out,
+                     int *nout)
 {
     int kept = 0;
     for (int k = 0; k < n; k++) { /* kernels have left out the own index and what lies beyond nj */
@@ -157,7 +179,10 @@ int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit
         entries[kept] = hit[k].index;
         if (j->holes && !sap_jstore_has(j->store->host, address)) continue;
         if (hit[k].address & SAP_DOUBTFUL) {
-            if (!is_member(j, i, address)) continue;
+            if (!is_member(j, i, address)) {
+                if (out) out[(*nout)++] = address;
+                continue;
+            }
             entries[kept] = sap_jstore_index(j->store->host, address);
         }
         kept++;

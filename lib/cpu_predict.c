@@ -1,4 +1,5 @@
 /* cpu_predict.c - predicted j-particles in packet order, kept by tile for as long as they are good. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,4 +90,47 @@ int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
         sap_fp_leave(caller);
     }
     return SAPPORO_OK;
+}
+
+/* The largest coordinates of predicted velocities of 16 addresses, or bounds of them, go to most[lane]. */
+static void note_speeds(const struct sap_columns *c, int terms, double time, ptrdiff_t block, double *most)
+{
+    enum { LANES = SAP_CPU_LANES };
+    const double factor[SAP_TERMS] = {1, 2, 3, 3}; /* of v, a/2, j/6, s/18 in the series of the velocity */
+    double dt[LANES];
+    for (int l = 0; l < LANES; l++) dt[l] = fabs(time - c->time[block * LANES + l]);
+    for (int axis = 0; axis < 3; axis++) {
+        double speed[LANES] = {0};
+        for (int k = terms < SAP_TERMS ? terms : SAP_TERMS; k >= 1; k--) {
+            const double *const d = c->derivative[k] + (block * 3 + axis) * LANES;
+            for (int l = 0; l < LANES; l++) speed[l] = speed[l] * dt[l] + factor[k - 1] * fabs(d[l]);
+        }
+        for (int l = 0; l < LANES; l++) most[l] = speed[l] > most[l] ? speed[l] : most[l];
+    }
+}
+
+double sap_cpu_fastest(struct sap_store *store, double time, int nj)
+{
+    enum { LANES = SAP_CPU_LANES };
+    if (store->fastest.version == store->host->version && store->fastest.time == time && store->fastest.nj == nj)
+        return store->fastest.speed;
+    double all = 0;
+    for (int t = 0; t * TILE < nj; t++) {
+        double most[LANES] = {0};
+        struct sap_columns c;
+        int terms;
+        if (!sap_cpu_columns(store, t, &c, &terms)) continue;
+        const int n = sap_cpu_tile_count(t, nj);
+        for (int block = 0; block < n / LANES; block++) note_speeds(&c, terms, time, block, most);
+        for (int l = 0; l < LANES; l++) all = most[l] > all ? most[l] : all;
+        if (n % LANES == 0) continue;
+        memset(most, 0, sizeof most);
+        note_speeds(&c, terms, time, n / LANES, most);
+        for (int l = 0; l < n % LANES; l++) all = most[l] > all ? most[l] : all;
+    }
+    store->fastest.speed = all;
+    store->fastest.time = time;
+    store->fastest.version = store->host->version;
+    store->fastest.nj = nj;
+    return all;
 }

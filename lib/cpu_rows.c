@@ -9,6 +9,8 @@
 #include "cpu_plan.h"
 #include "lock.h"
 
+enum { TILE = SAP_CPU_SUPERPACKET };
+
 static struct sap_accum lane_accum(const struct sap_sum_lanes *s, int lane)
 {
     struct sap_accum a = {.unit = s->unit[lane], .special = s->special[lane]};
@@ -21,6 +23,20 @@ static struct sap_accum single_accum(const struct sap_single *s, int q)
     struct sap_accum a = {.unit = s->unit[q], .special = s->special[q]};
     for (int k = 0; k < SAP_LIMBS; k++) a.limb[k] = s->limb[k][q];
     return a;
+}
+
+static void put_lane(struct sap_sum_lanes *s, int lane, const struct sap_accum *a)
+{
+    s->unit[lane] = a->unit;
+    s->special[lane] = a->special;
+    for (int k = 0; k < SAP_LIMBS; k++) s->limb[k][lane] = a->limb[k];
+}
+
+static void put_single(struct sap_single *s, int q, const struct sap_accum *a)
+{
+    s->unit[q] = a->unit;
+    s->special[q] = a->special;
+    for (int k = 0; k < SAP_LIMBS; k++) s->limb[k][q] = a->limb[k];
 }
 
 static void merge_near(struct sap_near *into, const struct sap_near *from)
@@ -90,8 +106,33 @@ static int32_t *new_chunk(struct sap_force *f, int entries)
     return NULL;
 }
 
+/* Where sums go that come after the kernel's: one of both. */
+struct late_sums {
+    struct sap_group *group;
+    struct sap_single *single;
+};
+
+/* Adds the pairs of i-particle i (of a lane) with n particles that the kernel left out and that are no members. */
+static void add_outside(const struct sap_plan *p, const struct late_sums *to, int i, int lane, const int32_t *address,
+                        int n)
+{
+    double term[SAP_SUMS] = {0};
+    for (int k = 0; k < n; k++) {
+        if (!sap_outside_pair(&p->judge, i, address[k], term)) continue;
+        for (int q = 0; q < p->kernel->sums; q++) {
+            struct sap_accum a = to->group ? lane_accum(&to->group->sum[q], lane) : single_accum(to->single, q);
+            sap_accum_add(&a, term[q] / p->kernel->scale[q]); /* powers of two */
+            if (to->group)
+                put_lane(&to->group->sum[q], lane, &a);
+            else
+                put_single(to->single, q, &a);
+        }
+    }
+}
+
 /* Lists of n i-particles from `from` on, out of candidates by lane. */
-static int build_lists(const struct sap_plan *p, int from, int n, const struct sap_hits *hits)
+static int build_lists(const struct sap_plan *p, int from, int n, const struct sap_hits *hits,
+                       const struct late_sums *late)
 {
     int start[SAP_GROUP_MAX + 1] = {0}, end[SAP_GROUP_MAX];
     const struct sap_hit *const last = hits->hit + hits->n;
@@ -102,8 +143,12 @@ static int build_lists(const struct sap_plan *p, int from, int n, const struct s
     if (!chunk) return 0;
     memcpy(end, start, sizeof end);
     for (const struct sap_hit *h = hits->hit; h < last; h += 1 + h->index) {
-        int *const at = &end[h->address];
-        *at += sap_near_members(&p->judge, from + (int)h->address, h + 1, h->index, chunk + *at);
+        const int lane = (int)h->address;
+        int *const at = &end[lane], left = 0;
+        int32_t out[TILE];
+        *at += sap_near_members(&p->judge, from + lane, h + 1, h->index, chunk + *at, p->variant.outside ? out : NULL,
+                                &left);
+        if (p->variant.outside && left) add_outside(p, late, from + lane, lane, out, left);
     }
     for (int lane = 0; lane < n; lane++) {
         int32_t *const entries = chunk + start[lane];
@@ -156,7 +201,8 @@ static int find_nearest(const struct sap_plan *p, int group, const struct sap_ne
 
 static void note_coincident(const struct sap_plan *p, int i)
 {
-    if (!p->variant.zero) return; /* softened: a kernel that serves both cases may report it all the same */
+    if (!p->variant.zero || p->force->request.rule == SAP_PAIRS_OUTSIDE)
+        return; /* softened: a kernel that serves both cases may report it all the same */
     sap_lock(&p->force->lock);
     if (p->force->coincident < 0 || i < p->force->coincident) p->force->coincident = i;
     sap_unlock(&p->force->lock);
@@ -178,6 +224,8 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
     const int from = group * p->kernel->group, n = g[0]->n;
     struct sap_near near[SAP_GROUP_MAX];
     int ok = 1;
+    for (int r = 1; r < p->ranges; r++) gather_hits(&g[0]->hits, &g[r]->hits);
+    if (p->variant.near & SAP_LISTS) ok = build_lists(p, from, n, &g[0]->hits, &(struct late_sums){g[0], NULL});
     if (p->ranges == 1 && !(p->extra & SAP_EXTRA_ACCUM)) {
         p->kernel->finish_group(g[0], p->force->sum + (ptrdiff_t)from * p->kernel->sums);
         if (p->variant.near & SAP_NEAREST)
@@ -190,13 +238,10 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
             near[lane] = row.near;
         }
     }
-    for (int r = 0; r < p->ranges; r++) {
-        if (r > 0) gather_hits(&g[0]->hits, &g[r]->hits);
+    for (int r = 0; r < p->ranges; r++)
         for (int lane = 0; lane < n && g[r]->coincident; lane++)
             if (g[r]->coincident >> lane & 1) note_coincident(p, from + lane);
-    }
-    if (p->extra & SAP_EXTRA_NEAREST) ok = find_nearest(p, group, near, n);
-    if (p->variant.near & SAP_LISTS) ok = build_lists(p, from, n, &g[0]->hits) && ok;
+    if (p->extra & SAP_EXTRA_NEAREST) ok = find_nearest(p, group, near, n) && ok;
     return ok;
 }
 
@@ -205,6 +250,8 @@ int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *cons
     struct row row;
     double r2, reach;
     int ok = 1;
+    for (int r = 1; r < p->ranges; r++) gather_hits(&s[0]->hits, &s[r]->hits);
+    if (p->variant.near & SAP_LISTS) ok = build_lists(p, i, 1, &s[0]->hits, &(struct late_sums){NULL, s[0]});
     row.near = p->kernel->near_single(s[0]);
     for (int q = 0; q < p->kernel->sums; q++) row.sum[q] = single_accum(s[0], q);
     for (int r = 0; r < p->ranges; r++) {
@@ -216,7 +263,6 @@ int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *cons
             const struct sap_accum a = single_accum(s[r], q);
             sap_accum_merge(&row.sum[q], &a);
         }
-        gather_hits(&s[0]->hits, &s[r]->hits);
     }
     store_row(p, i, &row);
     if (p->extra & SAP_EXTRA_NEAREST) {
@@ -224,7 +270,6 @@ int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *cons
         if (address == -2) address = sap_near_in_all(&p->judge, i, &r2);
         store_nearest(p, i, address, r2);
     }
-    if (p->variant.near & SAP_LISTS) ok = build_lists(p, i, 1, &s[0]->hits);
     sap_hits_free(&s[0]->hits);
     return ok;
 }

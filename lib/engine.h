@@ -31,7 +31,7 @@ struct sap_force;      /* a force under way: private to the engine */
 enum sap_pair_rule {
     SAP_PAIRS_ALL,      /* every j */
     SAP_PAIRS_SKIP_OWN, /* not those with the index of i */
-    SAP_PAIRS_OUTSIDE   /* not those within h of i, which make its list (regular force of Ahmad-Cohen schemes) */
+    SAP_PAIRS_OUTSIDE /* not those within h of i, which make its list (regular force of Ahmad-Cohen schemes); order 4 */
 };
 
 /* Softening beyond the common one. */
@@ -63,7 +63,9 @@ struct sap_force_request {
     double eps2;             /* squared softening, common */
     const double *eps2_i;    /* [ni] that and the i-particle's own together, NULL: all is common; needs SAP_SOFT_I */
     int far;                 /* 1: some coordinate is beyond SAP_FAR */
-    enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index */
+    enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index; SAP_PAIRS_OUTSIDE needs extra lists if any h2 > 0 */
+    const double *dtr;       /* [ni] of SAP_PAIRS_OUTSIDE: also within h this time later, on straight lines; or NULL */
+    int h2_by_mass;          /* of SAP_PAIRS_OUTSIDE: h2 is multiplied by the mass of j */
     unsigned extra;          /* sap_extra: to be computed at once */
 };
 
@@ -85,6 +87,18 @@ struct sap_multi {
     int nlists;
     const sapporo_list *lists;
     const sapporo_result *results;
+};
+
+/* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not
+ * wanted. */
+struct sap_listed {
+    int ni;
+    const int *address, *length; /* [ni] */
+    const int *const *list;      /* [ni] of `length` addresses */
+    double eps2, time;
+    double (*acc)[3], (*jerk)[3], *pot;
+    int *nearest;
+    double *nearest_r2;
 };
 
 static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
@@ -120,6 +134,7 @@ struct sap_store_ops {
 struct sap_force_ops {
     /* sap_soft that it can do; NULL: none. */
     unsigned (*softening)(const struct sap_device_set *devices);
+    int outside; /* 1: it has SAP_PAIRS_OUTSIDE */
     /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
     /*
@@ -217,6 +232,11 @@ struct sap_engine {
      */
     int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_multi *multi);
+    /*
+     * Forces from lists, out of `host`; SAPPORO_PARTIAL: some rows are NaN, since an address holds no particle.  NULL:
+     * unsupported; the CPU's serves every context.
+     */
+    int (*listed)(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_listed *listed);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* NULL: none */
 };

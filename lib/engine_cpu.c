@@ -204,6 +204,7 @@ static unsigned softening(const struct sap_device_set *devices)
 }
 
 static const struct sap_force_ops force_ops = {.softening = softening,
+                                               .outside = 1,
                                                .begin = begin,
                                                .extra = extra,
                                                .have = have,
@@ -223,4 +224,5 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .store = &store_ops,
                                           .force = &force_ops,
                                           .multi = sap_cpu_multi,
+                                          .listed = sap_cpu_listed,
                                           .tree = &sap_tree_cpu};

@@ -27,6 +27,7 @@ static void free_job(sapporo *c, sapporo_job *j)
     free(j->jerk);
     free(j->index);
     free(j->h2);
+    free(j->dtr);
     free(j->eps2_i);
     free(j->bad);
     free(j);
@@ -57,9 +58,10 @@ static int reserve(sapporo_job *j, int ni)
     free(j->jerk);
     free(j->index);
     free(j->h2);
+    free(j->dtr);
     free(j->eps2_i);
     free(j->bad);
-    j->eps2_i = NULL;
+    j->dtr = j->eps2_i = NULL;
     j->a = j->vectors > 2 ? malloc(n * sizeof *j->a) : NULL;
     j->jerk = j->vectors > 3 ? malloc(n * sizeof *j->jerk) : NULL;
     j->x = malloc(n * sizeof *j->x);
@@ -146,6 +148,41 @@ static int holes_below(const sapporo *c, int nj)
     return 0;
 }
 
+/* What SAPPORO_PAIRS_OUTSIDE does not go with. */
+static int check_pairs(sapporo *c, const sapporo_request *r)
+{
+    if (r->pairs == SAPPORO_PAIRS_ALL) {
+        if (!r->dtr.base && !r->h2_by_mass) return SAPPORO_OK;
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
+                        "sapporo_force_begin: dtr and h2_by_mass are of SAPPORO_PAIRS_OUTSIDE");
+    }
+    if (r->pairs != SAPPORO_PAIRS_OUTSIDE)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: pairs is %d", r->pairs);
+    if (c->settings.order != 4)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                        "SAPPORO_PAIRS_OUTSIDE needs a context of order 4, this has order %d", c->settings.order);
+    if (r->index.base || r->want & SAPPORO_WANT_NEAREST)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "SAPPORO_PAIRS_OUTSIDE goes without indices and nearest neighbours");
+    if (r->eps2_i.base || c->host.soft > 0)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no softening of each particle");
+    return SAPPORO_OK;
+}
+
+/* Times ahead, if there are any. */
+static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **dtr)
+{
+    *dtr = NULL;
+    if (!r->dtr.base) return SAPPORO_OK;
+    if (!j->dtr && !(j->dtr = malloc((size_t)j->room * sizeof *j->dtr)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+    for (int i = 0; i < r->ni; i++) {
+        memcpy(&j->dtr[i], sap_column_at(&r->dtr, i, sizeof j->dtr[i]), sizeof j->dtr[i]);
+        if (!isfinite(j->dtr[i])) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "dtr of i-particle %d is %g", i, j->dtr[i]);
+        if (j->dtr[i] != 0) *dtr = j->dtr;
+    }
+    return SAPPORO_OK;
+}
+
 static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
 {
     const int known = given ? sap_struct_copy(r, sizeof *r, given, offsetof(sapporo_request, eps2_i)) : -1;
@@ -157,6 +194,8 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
+    const int status = check_pairs(c, r);
+    if (status) return status;
     const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0);
     if (need && (!c->engine->force->softening || need & ~c->engine->force->softening(c->devices)))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
@@ -197,8 +236,10 @@ static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c-
 
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
 {
-    const double *eps2_i;
+    const double *eps2_i, *dtr;
+    const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
     int status = copy_softening(c, j, r, &eps2_i);
+    if (!status) status = copy_dtr(c, j, r, &dtr);
     if (status) return status;
     const struct sap_rows_found found = sap_rows_copy(j, r);
     j->nbad = found.bad;
@@ -209,8 +250,9 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     if (found.bad)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
                       j->ni);
-    j->useful = SAP_EXTRA_NEAREST;
+    j->useful = outside ? 0 : SAP_EXTRA_NEAREST;
     if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
+    const unsigned want = outside ? SAP_EXTRA_LISTS : r->want; /* there the sums need the lists */
     const struct sap_force_request request = {.nj = r->nj,
                                               .ni = r->ni,
                                               .time = time_of(c),
@@ -223,8 +265,12 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
                                               .eps2 = r->eps2,
                                               .eps2_i = eps2_i,
                                               .far = found.far,
-                                              .rule = r->index.base ? SAP_PAIRS_SKIP_OWN : SAP_PAIRS_ALL,
-                                              .extra = wanted_now(c, j, r->want)};
+                                              .rule = outside         ? SAP_PAIRS_OUTSIDE
+                                                      : r->index.base ? SAP_PAIRS_SKIP_OWN
+                                                                      : SAP_PAIRS_ALL,
+                                              .dtr = dtr,
+                                              .h2_by_mass = r->h2_by_mass != 0,
+                                              .extra = wanted_now(c, j, want)};
     j->time = request.time;
     j->nj = r->nj;
     j->eps2 = r->eps2;
@@ -250,7 +296,12 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job 
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
-    if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
+    if (!status && !c->chosen && r->ni > 0 && r->nj > 0)
+        sap_context_choose(c, r->nj, r->pairs == SAPPORO_PAIRS_OUTSIDE);
+    if (!status && r->pairs == SAPPORO_PAIRS_OUTSIDE && !c->engine->force->outside)
+        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                          "SAPPORO_PAIRS_OUTSIDE is not in this version of the %s engine: open the context on the cpu",
+                          c->engine->name);
     if (!status && c->nstaged) sent = sap_context_send(c);
     sap_jstore_finish(&c->host);
     if (!status) {
@@ -365,6 +416,9 @@ int sapporo_force_end(sapporo_job *j, int ni, const sapporo_result *result)
     int status;
     if (ni < 0 || ni > j->ni) {
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
+    } else if (j->rule == SAP_PAIRS_OUTSIDE && (r.nearest || r.nearest_r2)) {
+        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
+        sap_rows_write_failed(ni, &r);
     } else if ((r.jerk && j->vectors < 2) || (r.snap && j->vectors < 3) || (r.crackle && j->vectors < 4)) {
         status =
             sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,

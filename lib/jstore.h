@@ -185,6 +185,12 @@ int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, in
 /* Marks every particle as changed, for an engine that lost its copy. */
 void sap_jstore_change_all(struct sap_jstore *store);
 
+/* The mass of an address that holds a particle. */
+static inline double sap_jstore_mass(const struct sap_jstore *store, int address)
+{
+    return sap_jstore_segment(store, address)->mass[address % SAP_SEGMENT];
+}
+
 /* The index of an address that holds a particle. */
 static inline int32_t sap_jstore_index(const struct sap_jstore *store, int address)
 {

@@ -93,3 +93,8 @@ void sapporo_set_log(sapporo_log_function log, void *user)
     sap_process.log_user = user;
     sap_unlock(&sap_process.log_lock);
 }
+
+void sapporo_log(int level, const char *text)
+{
+    if (text && wanted(level)) put(level, text);
+}

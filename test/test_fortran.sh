@@ -54,9 +54,9 @@ cat >"$work/sizes.c" <<'END'
 #include <stdio.h>
 int main(void)
 {
-    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_options),
+    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_options),
            sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
-           sizeof(sapporo_result), sizeof(sapporo_list));
+           sizeof(sapporo_result), sizeof(sapporo_list), sizeof(sapporo_listed));
     return 0;
 }
 END

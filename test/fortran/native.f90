@@ -13,18 +13,21 @@ program native
     type(sapporo_request) :: request
     type(sapporo_result) :: results
     type(sapporo_list) :: lists(1)
+    type(sapporo_listed) :: listed
     real(c_double), target :: x(3, n), v(3, n), m(n), xi(3, 1), h2(1), acc(3, 1), jerk(3, 1), pot(1), r2(1)
-    integer(c_int), target :: index(n), own(1), nearest(1)
+    integer(c_int), target :: index(n), own(1), nearest(1), one_address(1), neighbours(2), two(1)
+    type(c_ptr), target :: list_at(1)
     integer(c_int) :: list(n), length, total
     integer(c_size_t) :: bytes
 
-    print '(a,8(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
-        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1))
+    print '(a,9(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
+        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed)
     print '(a)', sapporo_text(sapporo_version())
 
     if (sapporo_arith_version() < 1) error stop 'sapporo_arith_version'
     if (sapporo_text(sapporo_status_text(SAPPORO_OK)) == '') error stop 'sapporo_status_text'
     call sapporo_set_log(c_null_funptr, c_null_ptr)
+    call sapporo_log(SAPPORO_LOG_INFO, 'nothing' // c_null_char)
     if (sapporo_device_count(SAPPORO_BACKEND_CPU) /= 1) error stop 'sapporo_device_count'
     device%size = c_sizeof(device)
     if (sapporo_device_describe(SAPPORO_BACKEND_CPU, 0, device) /= SAPPORO_OK) error stop 'sapporo_device_describe'
@@ -91,6 +94,28 @@ program native
     if (sapporo_force_neighbours(job, 0, 0, length, list, total) /= SAPPORO_TRUNCATED .or. total /= 1) &
         error stop 'length of the list'
     call sapporo_force_free(job)
+
+    request%index = sapporo_column(c_null_ptr, 0)
+    request%want = 0
+    request%pairs = SAPPORO_PAIRS_OUTSIDE
+    if (sapporo_force_begin(context, request, job) /= SAPPORO_OK) error stop 'SAPPORO_PAIRS_OUTSIDE'
+    results%nearest = c_null_ptr
+    results%nearest_r2 = c_null_ptr
+    if (sapporo_force_end(job, 1, results) /= SAPPORO_OK) error stop 'sapporo_force_end, outside'
+    if (any(abs(acc(:, 1) - [0, 1, 0]) > 1e-12)) error stop 'acc outside'
+    call sapporo_force_free(job)
+
+    one_address = 0
+    neighbours = [1, 2]
+    two = 2
+    list_at(1) = c_loc(neighbours)
+    listed%size = c_sizeof(listed)
+    listed%ni = 1
+    listed%address = c_loc(one_address)
+    listed%list = c_loc(list_at)
+    listed%length = c_loc(two)
+    if (sapporo_force_listed(context, listed, results) /= SAPPORO_OK) error stop 'sapporo_force_listed'
+    if (any(abs(acc(:, 1) - [2, 1, 0]) > 1e-12)) error stop 'acc of a list'
 
     lists(1)%size = c_sizeof(lists(1))
     if (sapporo_force_multi(context, -1, lists, [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_multi'

@@ -194,7 +194,10 @@ sapporo_request problem_request(const struct problem *p, int from, int n)
                              .index = {p->no_index ? NULL : &t->index, stride},
                              .h2 = {&t->h2, stride},
                              .eps2 = p->eps2,
-                             .eps2_i = {p->soft & SOFT_TARGETS ? &t->eps2 : NULL, stride}};
+                             .eps2_i = {p->soft & SOFT_TARGETS ? &t->eps2 : NULL, stride},
+                             .pairs = p->outside ? SAPPORO_PAIRS_OUTSIDE : SAPPORO_PAIRS_ALL,
+                             .h2_by_mass = p->by_mass,
+                             .dtr = {p->outside ? &t->dtr : NULL, stride}};
 }
 
 void answer_take_list(struct answer *a, sapporo_job *job, int i)

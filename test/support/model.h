@@ -27,6 +27,7 @@ struct target {
     double x[3], v[3], a[3], jerk[3], h2;
     int index;
     double eps2; /* squared softening of its own */
+    double dtr;  /* time ahead, of problems with `outside` */
 };
 
 struct problem {
@@ -36,7 +37,8 @@ struct problem {
     int nj, no_index; /* no_index: i-particles have none, every pair counts */
     double time, eps2;
     int order; /* 2: bodies stay where they are, there is no jerk; 0 or 4: they are predicted; 6, 8: with more terms */
-    int soft;  /* SOFT_: whose eps2 counts beside the common one */
+    int outside, by_mass; /* SAPPORO_PAIRS_OUTSIDE: who is within h leaves the force; with h2 times the mass of j */
+    int soft;             /* SOFT_: whose eps2 counts beside the common one */
 };
 
 enum { SOFT_TARGETS = 1, SOFT_BODIES = 2 };

@@ -106,6 +106,7 @@ void reference_free(struct reference *r)
 /* Differences of one pair. */
 struct pair {
     real r[3], v[3], a[3], jerk[3], r2, softened2;
+    int member; /* of the target's list */
     double x_size, v_size, a_size, jerk_size;
 };
 
@@ -261,8 +262,18 @@ static void sort_list(struct exact *e)
     e->nlist = kept;
 }
 
-static void look_at(const struct predicted *j, const struct target *i, const struct pair *p, real *best,
-                    struct exact *e)
+/* Whether j is in the neighbour sphere of i; where it leaves the force, also if it comes so near a while later. */
+static int is_member(const struct problem *all, const struct predicted *j, const struct target *i, const struct pair *p)
+{
+    const real h2 = all->by_mass ? (real)i->h2 * (real)j->mass : (real)i->h2;
+    real ahead2 = 0;
+    if (!(i->h2 > 0)) return 0;
+    if (p->r2 < h2 || !all->outside) return p->r2 < h2;
+    for (int c = 0; c < 3; c++) ahead2 += (p->r[c] + i->dtr * p->v[c]) * (p->r[c] + i->dtr * p->v[c]);
+    return ahead2 < h2;
+}
+
+static void look_at(const struct predicted *j, const struct pair *p, real *best, struct exact *e)
 {
     if (p->r2 < *best) { /* addresses rise: the first of equals stays */
         *best = p->r2;
@@ -270,7 +281,7 @@ static void look_at(const struct predicted *j, const struct target *i, const str
         e->nearest = j->index;
         e->nearest_x = p->x_size;
     }
-    if (i->h2 > 0 && p->r2 < i->h2) e->list[e->nlist++] = j->index;
+    if (p->member) e->list[e->nlist++] = j->index;
 }
 
 void reference_solve(const struct reference *r, int i, struct exact *e)
@@ -286,7 +297,9 @@ void reference_solve(const struct reference *r, int i, struct exact *e)
         struct pair pair;
         if (!p->no_index && r->j[k].index == t->index) continue;
         difference(&r->j[k], t, &size, (real)p->eps2 + r->j[k].eps2 + (p->soft & SOFT_TARGETS ? t->eps2 : 0), &pair);
-        look_at(&r->j[k], t, &pair, &best, e);
+        pair.member = is_member(p, &r->j[k], t, &pair);
+        look_at(&r->j[k], &pair, &best, e);
+        if (p->outside && pair.member) continue;
         if (!(pair.softened2 > 0)) continue; /* zero distance without softening: skipped */
         add_terms(&pair, r->j[k].mass, e);
         add_sizes(&pair, r->j[k].mass, e);

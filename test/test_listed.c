@@ -1,0 +1,153 @@
+/*
+ * test_listed.c - forces from lists (sapporo_force_listed) have the bits of forces on particles stored in the list's
+ * order, on every path and precision; the nearest of the list; what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 3000, NI = 40, LONGEST = 2500 };
+
+static struct problem all;
+static int address[NI], length[NI], entries[NI][LONGEST];
+static const int *list[NI];
+
+/* Gaps, derivatives of several orders, lists of all lengths in no order, some with the particle itself. */
+static void make(void)
+{
+    rng random;
+    rng_seed(&random, 3, 3);
+    problem_new(&all, N, 1);
+    all.time = 0.25;
+    all.nj = N + N / 100;
+    model_plummer(all.body, N, 44);
+    model_derivatives(all.body, N, 4);
+    model_times(all.body, N, 0.25, 0.03, 44);
+    for (int k = 0; k < N; k++) all.body[k].address += k / 100;
+    memcpy(all.body[8].derivative, all.body[7].derivative, sizeof all.body[8].derivative); /* one place */
+    all.body[8].time = all.body[7].time;
+    for (int i = 0; i < NI; i++) {
+        length[i] = i == 39 ? LONGEST : i == 38 ? 2048 : i * i % 131;
+        address[i] = all.body[i].address;
+        list[i] = length[i] ? entries[i] : NULL;
+        for (int k = 0; k < length[i]; k++) entries[i][k] = all.body[(int)(rng_uniform(&random) * N)].address;
+        if (length[i] > 3) entries[i][2] = address[i];
+    }
+    entries[7][0] = all.body[8].address;
+}
+
+static const struct body *body_at(int where) { return &all.body[where - where / 101]; }
+
+/* The same force on particles stored at 0, 1, ... */
+static void reference(const struct engine *e, sapporo *from, int i, double eps2, struct answer *a)
+{
+    struct problem p;
+    sapporo_particle own;
+    problem_new(&p, length[i], 1);
+    for (int k = 0; k < length[i]; k++) {
+        p.body[k] = *body_at(entries[i][k]);
+        p.body[k].address = k;
+    }
+    assert_int_equal(sapporo_get_particle(from, address[i], 1, &own), SAPPORO_OK);
+    memcpy(p.target->x, own.derivative[0], sizeof p.target->x);
+    memcpy(p.target->v, own.derivative[1], sizeof p.target->v);
+    p.target->index = own.index;
+    p.nj = length[i];
+    p.time = all.time;
+    p.eps2 = eps2;
+    struct answer *got = solve_with(e, 1, &p, &(struct ask){OUT_NEAREST, 0, 0});
+    *a = *got;
+    answers_free(got, 1);
+    problem_free(&p);
+}
+
+static double acc[NI][3], jerk[NI][3], pot[NI], r2[NI];
+static int nearest[NI];
+
+static int compute(sapporo *c, double eps2, int ni)
+{
+    const sapporo_listed listed = {
+        .size = sizeof listed, .ni = ni, .address = address, .list = list, .length = length, .eps2 = eps2};
+    const sapporo_result result = {
+        .size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest, .nearest_r2 = r2};
+    return sapporo_force_listed(c, &listed, &result);
+}
+
+static void check_engine(const struct engine *e, int threads, double eps2)
+{
+    sapporo *c = engine_open(e, threads);
+    problem_load(c, &all);
+    assert_int_equal(compute(c, eps2, NI), SAPPORO_OK);
+    for (int i = 0; i < NI; i++) {
+        struct answer want;
+        reference(e, c, i, eps2, &want);
+        if (!same_doubles(acc[i], want.acc, 3) || !same_doubles(jerk[i], want.jerk, 3) || pot[i] != want.pot)
+            fail_msg("%s: list %d of %d has other bits than the force", e->name, i, length[i]);
+        if (nearest[i] != want.nearest || !same_doubles(&r2[i], &want.nearest_r2, 1))
+            fail_msg("%s: nearest of list %d is %d at %g, should be %d at %g", e->name, i, nearest[i], r2[i],
+                     want.nearest, want.nearest_r2);
+    }
+    sapporo_close(c);
+}
+
+static void same_as_forces(void **state)
+{
+    (void)state;
+    make();
+    for (int k = 0; k < CPU_ENGINES; k++) {
+        if (!engine_usable(&engines[k])) continue;
+        check_engine(&engines[k], 1, 0);
+        check_engine(&engines[k], 2, 1e-4);
+    }
+    problem_free(&all);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const sapporo_options four = {.size = sizeof four}, two = {.size = sizeof two, .order = 2};
+    const sapporo_particle one = {.mass = 1};
+    int was;
+    sapporo *c;
+    make();
+    assert_int_equal(sapporo_open(&four, &c), SAPPORO_OK);
+    problem_load(c, &all);
+    was = entries[5][1], entries[5][1] = 100; /* a gap */
+    length[3] = -1;
+    address[4] = 1 << 29;
+    assert_int_equal(compute(c, 0, 7), SAPPORO_PARTIAL);
+    for (int i = 0; i < 7; i++) assert_true(isnan(acc[i][0]) == (i >= 3 && i <= 5));
+    assert_int_equal(nearest[5], -1);
+    assert_int_equal(compute(c, 0, 3), SAPPORO_OK);
+    assert_true(acc[0][0] == 0 && pot[0] == 0 && nearest[0] == -1 && isinf(r2[0])); /* an empty list */
+    assert_int_equal(compute(c, -1, 3), SAPPORO_ERR_ARGUMENT);
+    assert_true(isnan(acc[0][0]) && isnan(pot[2]));
+    list[2] = NULL;
+    assert_int_equal(compute(c, 0, 3), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(compute(c, 0, -1), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(compute(c, 0, 0), SAPPORO_OK);
+    assert_int_equal(sapporo_force_listed(c, NULL, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_listed(NULL, NULL, NULL), SAPPORO_ERR_CLOSED);
+    sapporo_close(c);
+    entries[5][1] = was;
+    assert_int_equal(sapporo_open(&two, &c), SAPPORO_OK);
+    assert_int_equal(sapporo_set_particle(c, 0, &one), SAPPORO_OK);
+    assert_int_equal(compute(c, 0, 1), SAPPORO_ERR_UNSUPPORTED);
+    sapporo_close(c);
+    problem_free(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_forces), cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
