@@ -128,7 +128,7 @@ FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort 
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th yebisug6
+DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu
 LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -173,6 +173,9 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/sixth/sixth.c lib/sixth/api_sixth.c)
 OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c)
+NBODY6_PARTS       := lib/nbody6/device.c lib/nbody6/regular.c lib/nbody6/potential.c lib/nbody6/irregular.c
+OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6pp.c)
+OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
@@ -239,7 +242,7 @@ bench: all
 	examples/sapporo bench
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
+DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c lib/nbody6/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}
 compile_commands.json:

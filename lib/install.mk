@@ -12,7 +12,7 @@ PC_DIR      = $(LIBDIR)/pkgconfig
 CMAKE_DIR   = $(LIBDIR)/cmake/sapporo
 COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
 
-PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc sapporo6th.pc yebisug6.pc
+PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc sapporo6th.pc yebisug6.pc nbody6pp_gpu.pc nbody6_gpu.pc
 CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
 HEADERS     := $(notdir $(wildcard include/*.h include/*.f90))
 COMPAT      := $(notdir $(wildcard include/compat/*.h))

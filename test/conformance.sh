@@ -11,8 +11,11 @@ cd "$(dirname "$0")/.." || exit 2
 #   1-57         GRAPE-6 and GRAPE-5 calls with their b, c, d forms; clients that link in odd ways, exported names
 #   acc-, rep-   accuracy and reproducibility
 #   6th-         Sapporo2's sixth-order calls (the range selects them too)
-# Not yet, because their libraries come later: 58-61.
-landed="1-57,6th-,acc-,rep-"
+#   58-61        NBODY6's regular and irregular forces
+landed="1-61,6th-,acc-,rep-"
+
+# Accelerators have no regular forces yet.
+[ "${CONFORMANCE_BACKENDS:-cpu}" = cpu ] || landed="1-57,60,61,6th-,acc-,rep-"
 
 for suite in shared/conformance ../shared/conformance; do
     [ -f "$suite/run.sh" ] && exec sh "$suite/run.sh" lib "${1:-$landed}"

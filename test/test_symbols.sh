@@ -81,10 +81,12 @@ done
 
 # Front doors of their own: what their header declares, on libsapporo beside them.
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
-for name in sapporo6th yebisug6; do
+sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
+for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu; do
     so=lib/lib$name.so
+    case $name in nbody6*) declared=$work/nbody6 ;; *) declared=$work/sixth ;; esac
     nm -D --defined-only $so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/$name"
-    sort "$work/$name" "$work/sixth" "$work/sixth" | uniq -u >"$work/log"
+    sort "$work/$name" "$declared" "$declared" | uniq -u >"$work/log"
     [ "$(wc -l <"$work/$name")" -gt 6 ] || echo "few names" >>"$work/log"
     none "lib$name.so exports only its interface"
     readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libsapporo|libc|libm|libpthread)\.so' >"$work/log"

@@ -1,0 +1,86 @@
+/* device.c - which devices NBODY6's contexts use, and what is told to its users. */
+#define _POSIX_C_SOURCE 200809L
+#include "nbody6.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DEVICES_MAX = 64 };
+
+/* Numbers of GPU_LIST, which blanks or commas separate; the environment is not written to. */
+static int read_list(int *device)
+{
+    const char *at = getenv("GPU_LIST");
+    int n = 0;
+    while (at && *at && n < DEVICES_MAX) {
+        char *end;
+        const long number = strtol(at, &end, 10);
+        if (end == at) {
+            if (!strchr(" \t,", *at)) break;
+            at++;
+            continue;
+        }
+        device[n++] = (int)number;
+        at = end;
+    }
+    return n;
+}
+
+/* GPU_LIST is about GPUs: it says nothing where the CPU computes, and less than SAPPORO_DEVICES. */
+static int list_applies(void)
+{
+    const char *const backend = getenv("SAPPORO_BACKEND");
+    if (getenv("SAPPORO_DEVICES") || (backend && strcmp(backend, "cpu") == 0)) return 0;
+    return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
+}
+
+sapporo *sap_nbody6_context(int order, sapporo_precision precision, int rank)
+{
+    int device[DEVICES_MAX];
+    sapporo_options options = {.size = sizeof options, .order = order, .precision = precision};
+    sapporo *context;
+    const int n = read_list(device), mine = rank > 0 ? rank : 0;
+    options.preferred_device = mine;
+    if (n > 0 && list_applies()) { /* ranks take turns; a code of one process has all that are named */
+        options.devices = rank < 0 ? device : &device[mine % n];
+        options.ndevices = rank < 0 ? n : 1;
+    }
+    (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
+    return context;
+}
+
+static void send(const char *format, va_list args)
+{
+    char text[256];
+    (void)vsnprintf(text, sizeof text, format, args);
+    sapporo_log(SAPPORO_LOG_WARNING, text);
+}
+
+void sap_nbody6_tell(const char *format, ...)
+{
+    static atomic_int lines;
+    va_list args;
+    if (atomic_fetch_add(&lines, 1) >= 20) return;
+    va_start(args, format);
+    send(format, args);
+    va_end(args);
+}
+
+void sap_nbody6_report(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    send(format, args);
+    va_end(args);
+}
+
+double sap_nbody6_clock(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

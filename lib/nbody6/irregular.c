@@ -1,0 +1,198 @@
+/*
+ * irregular.c - NBODY6's irregular force: each particle's list of neighbours.
+ *
+ * set and set_list come from many threads at once, each with particles of its own.  Lists lie here by address, and such
+ * calls touch nothing that they share but the context, which has a lock.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock.h"
+#include "nbody6.h"
+
+/* Addresses of the neighbours of one particle. */
+struct neighbours {
+    int *address;
+    int n, room; /* n < 0: a list that could not be kept */
+};
+
+static struct {
+    sapporo *context;
+    struct neighbours *of; /* [nmax] */
+    int nmax, lmax;
+    double computing; /* seconds since the last profile */
+    long calls, targets, members;
+} irregular;
+
+/* Held by opening, closing and forces; those are not called beside set and set_list. */
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+static void close_all(void)
+{
+    for (int k = 0; k < irregular.nmax; k++) free(irregular.of[k].address);
+    free(irregular.of);
+    sapporo_close(irregular.context);
+    irregular.context = NULL;
+    irregular.of = NULL;
+    irregular.nmax = irregular.lmax = 0;
+}
+
+void sap_irregular_open(int nmax, int lmax)
+{
+    sap_lock(&lock);
+    if (irregular.context) {
+        sap_nbody6_tell("irregular force: it is open already; particles and lists are kept");
+    } else if (nmax < 0 || lmax < 0) {
+        sap_nbody6_tell("irregular force: it cannot be opened for %d particles with lists of %d", nmax, lmax);
+    } else {
+        irregular.of = calloc((size_t)nmax + 1, sizeof *irregular.of);
+        irregular.nmax = irregular.of ? nmax : 0;
+        irregular.lmax = lmax;
+        if (irregular.of) irregular.context = sap_nbody6_context(4, SAPPORO_PRECISION_DEFAULT, 0);
+        if (!irregular.of) sap_nbody6_tell("irregular force: no memory for %d particles", nmax);
+        if (!irregular.context) close_all();
+    }
+    sap_unlock(&lock);
+}
+
+void sap_irregular_close(void)
+{
+    sap_lock(&lock);
+    if (!irregular.context) sap_nbody6_tell("irregular force: it is not open");
+    close_all();
+    sap_unlock(&lock);
+}
+
+static int known(const char *what, int address)
+{
+    if (!irregular.context) {
+        sap_nbody6_tell("irregular force: open it before %s", what);
+        return 0;
+    }
+    if (address >= 0 && address < irregular.nmax) return 1;
+    sap_nbody6_tell("irregular force: %s of particle %d, which is none of 1 to %d", what, address + 1, irregular.nmax);
+    return 0;
+}
+
+void sap_irregular_set(int address, const double *x, const double *v, const double *a2, const double *j6, double mass,
+                       double time)
+{
+    sapporo_particle p = {.mass = mass, .time = time, .index = address};
+    if (!known("set_jp", address)) return;
+    memcpy(p.derivative[0], x, sizeof p.derivative[0]);
+    memcpy(p.derivative[1], v, sizeof p.derivative[1]);
+    for (int axis = 0; axis < 3; axis++) {
+        p.derivative[2][axis] = 2 * a2[axis];
+        p.derivative[3][axis] = 6 * j6[axis];
+    }
+    (void)sapporo_set_particle(irregular.context, address, &p);
+}
+
+/* Room for n neighbours, and some more, since lists change all the time. */
+static int reserve(struct neighbours *of, int n)
+{
+    if (n <= of->room) return 1;
+    const int room = n + n / 2 + 8;
+    int *more = realloc(of->address, (size_t)room * sizeof *more);
+    if (!more) return 0;
+    of->address = more;
+    of->room = room;
+    return 1;
+}
+
+void sap_irregular_set_list(int address, const int *nblist)
+{
+    if (!known("set_list", address)) return;
+    struct neighbours *const of = &irregular.of[address];
+    const int n = nblist[0];
+    of->n = -1;
+    if (n < 0 || n > irregular.lmax)
+        sap_nbody6_tell("irregular force: a list of %d, where there are to be %d at most", n, irregular.lmax);
+    else if (!reserve(of, n))
+        sap_nbody6_tell("irregular force: no memory for a list of %d", n);
+    else
+        of->n = n;
+    for (int k = 0; k < of->n; k++) of->address[k] = nblist[1 + k] - 1;
+}
+
+void sap_irregular_time(double time)
+{
+    sap_lock(&lock);
+    if (irregular.context) (void)sapporo_set_time(irregular.context, time);
+    sap_unlock(&lock);
+}
+
+/* Lists of those whose forces are wanted; a particle that is none has one that cannot be. */
+struct lists {
+    int *address, *length;
+    const int **list;
+};
+
+static int gather(struct lists *l, int ni, const int *number)
+{
+    l->address = malloc((size_t)ni * sizeof *l->address);
+    l->length = malloc((size_t)ni * sizeof *l->length);
+    l->list = malloc((size_t)ni * sizeof *l->list);
+    if (!l->address || !l->length || !l->list) return 0;
+    for (int i = 0; i < ni; i++) {
+        const int address = number[i] - 1, good = address >= 0 && address < irregular.nmax;
+        l->address[i] = good ? address : -1;
+        l->length[i] = good ? irregular.of[address].n : -1;
+        l->list[i] = good ? irregular.of[address].address : NULL;
+        irregular.members += l->length[i] > 0 ? l->length[i] : 0;
+    }
+    return 1;
+}
+
+static int compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)
+{
+    const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .nearest = nearest};
+    struct lists l = {0};
+    int status = SAPPORO_ERR_MEMORY;
+    if (gather(&l, ni, number)) {
+        const sapporo_listed listed = {
+            .size = sizeof listed, .ni = ni, .address = l.address, .list = l.list, .length = l.length};
+        status = sapporo_force_listed(irregular.context, &listed, &result);
+    }
+    free(l.address);
+    free(l.length);
+    free(l.list);
+    return status;
+}
+
+void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)
+{
+    if (ni <= 0) return;
+    sap_lock(&lock);
+    const double start = sap_nbody6_clock();
+    int status = SAPPORO_ERR_CLOSED;
+    if (irregular.context)
+        status = compute(ni, number, acc, jerk, nearest);
+    else
+        sap_nbody6_tell("irregular force: open it before a force");
+    for (int i = 0; i < ni && status < 0; i++)
+        for (int axis = 0; axis < 3; axis++) acc[i][axis] = jerk[i][axis] = NAN;
+    for (int i = 0; i < ni && nearest; i++) nearest[i] = status < 0 ? 0 : nearest[i] + 1; /* from 1 on; none: 0 */
+    irregular.computing += sap_nbody6_clock() - start;
+    irregular.calls++;
+    irregular.targets += ni;
+    sap_unlock(&lock);
+}
+
+void sap_irregular_profile(int rank)
+{
+    sap_lock(&lock);
+    if (irregular.calls > 0) {
+        const double seconds = irregular.computing > 0 ? irregular.computing : 1e-9;
+        sap_nbody6_report("[R.%d] irregular force: %.3f s, %ld calls on %ld particles", rank, irregular.computing,
+                          irregular.calls, irregular.targets);
+        sap_nbody6_report("[R.%d] %.3e interactions/s, <NB>: %.1f", rank, (double)irregular.members / seconds,
+                          (double)irregular.members / (double)irregular.targets);
+    }
+    irregular.computing = 0;
+    irregular.calls = irregular.targets = irregular.members = 0;
+    sap_unlock(&lock);
+}

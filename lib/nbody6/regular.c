@@ -1,0 +1,138 @@
+/* regular.c - NBODY6's regular force: all particles but the neighbours, which make the list. */
+#include <math.h>
+#include <stddef.h>
+
+#include "lock.h"
+#include "nbody6.h"
+
+/* Guarded by `lock`, which every call holds for its length. */
+static struct {
+    sapporo *context;                 /* NULL: not open */
+    int nj;                           /* sent last */
+    double sending, computing, pairs; /* seconds and pairs since the last profile */
+    long calls, targets, members, overflows;
+} regular;
+
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+void sap_regular_open(int nbmax, int rank)
+{
+    sap_lock(&lock);
+    if (regular.context) {
+        sap_nbody6_tell("gpunb_open: it is open already; particles are kept");
+    } else {
+        regular.context = sap_nbody6_context(4, SAPPORO_PRECISION_DEFAULT, rank);
+        regular.nj = 0;
+    }
+    (void)nbmax; /* memory grows on demand */
+    sap_unlock(&lock);
+}
+
+void sap_regular_close(void)
+{
+    sap_lock(&lock);
+    if (!regular.context) sap_nbody6_tell("gpunb_close: it is not open");
+    sapporo_close(regular.context);
+    regular.context = NULL;
+    regular.nj = 0;
+    sap_unlock(&lock);
+}
+
+void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
+{
+    sap_lock(&lock);
+    const double start = sap_nbody6_clock();
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
+    regular.nj = 0;
+    if (!regular.context) {
+        sap_nbody6_tell("gpunb_send: call gpunb_open first");
+    } else if (nj < 0) {
+        sap_nbody6_tell("gpunb_send: nj is %d", nj);
+    } else {
+        const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
+        if (status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE) regular.nj = nj;
+    }
+    regular.sending += sap_nbody6_clock() - start;
+    sap_unlock(&lock);
+}
+
+static void write_failed(const struct sap_regular_force *f)
+{
+    for (int i = 0; i < f->ni; i++) {
+        for (int axis = 0; axis < 3; axis++) f->acc[i][axis] = f->jerk[i][axis] = NAN;
+        f->pot[i] = NAN;
+        f->list[(ptrdiff_t)i * f->lmax] = 0;
+    }
+}
+
+/* Row i of the lists; a negative number where there are more members than may be. */
+static void write_list(const struct sap_regular_force *f, sapporo_job *job, int i)
+{
+    int *const row = f->list + (ptrdiff_t)i * f->lmax;
+    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1;
+    int n = 0, total = 0;
+    (void)sapporo_force_neighbours(job, i, 0, &n, NULL, &total);
+    regular.members += total;
+    if (total <= most) {
+        (void)sapporo_force_neighbours(job, i, most, &row[0], row + 1, NULL);
+        return;
+    }
+    row[0] = -total;
+    regular.overflows++;
+}
+
+static int compute(const struct sap_regular_force *f)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = regular.nj,
+                                     .ni = f->ni,
+                                     .x = {f->x, 0},
+                                     .v = {f->v, 0},
+                                     .h2 = {f->h2, 0},
+                                     .want = SAPPORO_WANT_LISTS,
+                                     .pairs = SAPPORO_PAIRS_OUTSIDE,
+                                     .h2_by_mass = f->by_mass,
+                                     .dtr = {f->dtr, 0}};
+    const sapporo_result result = {.size = sizeof result, .acc = f->acc, .jerk = f->jerk, .pot = f->pot};
+    sapporo_job *job;
+    int status = sapporo_force_begin(regular.context, &request, &job);
+    if (status < 0) return status;
+    status = sapporo_force_end(job, f->ni, &result);
+    for (int i = 0; i < f->ni && status >= 0; i++) {
+        write_list(f, job, i);
+        f->pot[i] = -f->pot[i];
+    }
+    sapporo_force_free(job);
+    return status;
+}
+
+void sap_regular_compute(const struct sap_regular_force *f)
+{
+    if (f->ni <= 0) return;
+    sap_lock(&lock);
+    const double start = sap_nbody6_clock();
+    if (!regular.context) sap_nbody6_tell("gpunb_regf: call gpunb_open first");
+    if (f->lmax < 1) sap_nbody6_tell("gpunb_regf: lmax is %d", f->lmax);
+    if (f->lmax >= 1 && (!regular.context || compute(f) < 0)) write_failed(f);
+    regular.computing += sap_nbody6_clock() - start;
+    regular.pairs += (double)f->ni * regular.nj;
+    regular.targets += f->ni;
+    regular.calls++;
+    sap_unlock(&lock);
+}
+
+void sap_regular_profile(int rank)
+{
+    sap_lock(&lock);
+    if (regular.calls > 0) {
+        const double seconds = regular.computing > 0 ? regular.computing : 1e-9;
+        sap_nbody6_report("[R.%d] regular force on %s", rank, sapporo_kind(regular.context));
+        sap_nbody6_report("[R.%d] send: %.3f s, force: %.3f s, %ld calls on %ld particles", rank, regular.sending,
+                          regular.computing, regular.calls, regular.targets);
+        sap_nbody6_report("[R.%d] %.3e interactions/s, <NB>: %.1f, overflows: %ld", rank, regular.pairs / seconds,
+                          (double)regular.members / (double)regular.targets, regular.overflows);
+    }
+    regular.sending = regular.computing = regular.pairs = 0;
+    regular.calls = regular.targets = regular.members = regular.overflows = 0;
+    sap_unlock(&lock);
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# libnbody6pp_gpu and libnbody6_gpu, as their clients link them: shared and static; the devices that GPU_LIST names.
+
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
+[ -f lib/libnbody6pp_gpu.so ] || { echo "lib/libnbody6pp_gpu.so is missing"; exit 77; }
+
+cc=${CC:-cc}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+verdict() { # STATUS TITLE
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+# client TITLE ARGUMENT...: compiles test/nbody6/client.c and runs it
+client() {
+    title=$1
+    shift
+    rm -f "$work/program"
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude test/nbody6/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
+        LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
+    verdict $? "$title"
+}
+
+old=-DSAPPORO_NBODY6_AARSETH=1
+# shellcheck disable=SC2086 # lists of words
+client "client of libnbody6_gpu.a" $old lib/libnbody6_gpu.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+client "client of libnbody6_gpu.so" $old -Llib -lnbody6_gpu -lsapporo -lm
+# shellcheck disable=SC2086
+client "client of libnbody6pp_gpu.a" lib/libnbody6pp_gpu.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+client "client of libnbody6pp_gpu.so" -Llib -lnbody6pp_gpu -lsapporo -lm
+
+for said in 'regular force on cpu' '\[R.3\] .* interactions/s, <NB>' 'gpunb_regf: call gpunb_open first' \
+    'gpunb_close: it is not open'; do
+    SAPPORO_BACKEND=cpu GPU_LIST="0 2" LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
+    grep -q "$said" "$work/log"
+    verdict $? "tells '$said'"
+done
+grep 'does not exist' "$work/log" >"$work/devices"
+[ ! -s "$work/devices" ]
+verdict $? "GPU_LIST is about GPUs"
+SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
+[ "$(cat "$work/log")" = "all as it should be" ]
+verdict $? "silent where SAPPORO_VERBOSE is 0"
+
+for name in sapporo g6; do # the names of two generations never come with the library itself
+    nm -D --defined-only lib/lib$name.so | grep -E ' (gpunb|gpupot|gpuirr|irr_simd)' >"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "lib$name.so has none of these names"
+done
+
+exit $((failures > 0))
