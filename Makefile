@@ -215,10 +215,12 @@ $(EXAMPLES:%.c=$(B)/%): %: %.o $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
 $(B)/examples/sapporo: $(call objects,$(TOOL)) $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
 	$(call say,LINK,$(@:$(B)/%=%))
 	$(Q)$(link_program)
+$(B)/examples/nbody6_regular_f90: | $(foreach f,SO_FILE SO_NAME SO_LINK,$(B)/lib/$(call $f,nbody6pp_gpu))
 $(B)/examples/%_f90: examples/%.f90 | $(SAPPORO_LINKED)
 	$(call say,FC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(FC) $(FFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -J $(@D) -o $@ $< -L$(B)/lib -lsapporo $(RPATH)
+	$(Q)$(FC) $(FFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -J $(@D) -o $@ $< -L$(B)/lib \
+	    $(if $(findstring nbody6,$<),-lnbody6pp_gpu) -lsapporo $(RPATH)
 
 # What users run: the copy follows the flags, whichever build is newer.
 build/current: FORCE
