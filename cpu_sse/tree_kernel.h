@@ -13,14 +13,19 @@
 #include "arithmetic.h"
 #include "tree_kernels.h"
 
+/*
+ * Squares up to SAP_TREE_ZERO are of pairs at one place.  `plain`: none is below SAP_TREE_TINY, or beyond the range of
+ * float, in which the roots of double have their seeds.
+ */
+#define SAP_TREE_TINY 0x1p-120
 #if defined(SAP_KERNEL_DP)
 #include "working_double.h"
-#define tree_root     v_root_wide
-#define SAP_TREE_TINY 0.0 /* squares of distances up to this are of pairs at one place */
+#define SAP_TREE_ZERO 0.0
+SAP_INLINE V tree_root(V r2, int plain) { return plain ? v_root(r2) : v_root_wide(r2); }
 #else
 #include "working_float.h"
-#define tree_root     v_root
-#define SAP_TREE_TINY 0x1p-120
+#define SAP_TREE_ZERO SAP_TREE_TINY
+SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #endif
 
 #include "physics/interaction.h"
@@ -132,16 +137,16 @@ SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lan
             }
 }
 
-/* skip: a lane's own number is left out, and pairs at one place where there is no softening. */
-SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int zero)
+/* own: a lane's own number is left out; so are pairs at one place, unless all is plain. */
+SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int plain)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]);
     for (int v = 0; v < SAP_TREE_VECTORS; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
-        V u = tree_root(r2);
-        if (zero) u = v_keep(v_lt(v_set1(SAP_TREE_TINY), r2), u);
+        V u = tree_root(r2, plain);
+        if (!plain) u = v_keep(v_lt(v_set1(SAP_TREE_ZERO), r2), u);
         if (own) {
             const V apart = v_sub(l->number[v], v_set1(number));
             u = v_keep(v_lt(v_set1(0.25), v_mul(apart, apart)), u);
@@ -151,7 +156,7 @@ SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int num
 }
 
 SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
-                                   int own, int zero)
+                                   int own, int plain)
 {
     const V eps2 = v_set1(f->eps2);
     struct tree_lanes l;
@@ -161,29 +166,29 @@ SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *word
             const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
             tree_lanes_zero(&l);
             for (int j = p; j < end; j++)
-                tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, zero);
+                tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, plain);
             tree_lanes_flush(&l, lanes, from);
         }
     }
 }
 
-/* Softening that keeps every R2 above what counts as zero. */
-SAP_INLINE int tree_soft(const struct sap_tree_frame *f) { return f->eps2 > 2 * SAP_TREE_TINY; }
+/* Softening keeps every R2 above what counts as zero, and nobody is far out. */
+SAP_INLINE int tree_plain(const struct sap_tree_frame *f) { return f->eps2 > 2 * SAP_TREE_TINY && !f->far; }
 
 static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int own,
                            struct sap_tree_lanes *lanes)
 {
-    if (own && tree_soft(f))
-        tree_add_particles(f, words, n, lanes, 1, 0);
-    else if (own)
+    if (own && tree_plain(f))
         tree_add_particles(f, words, n, lanes, 1, 1);
-    else if (tree_soft(f))
-        tree_add_particles(f, words, n, lanes, 0, 0);
-    else
+    else if (own)
+        tree_add_particles(f, words, n, lanes, 1, 0);
+    else if (tree_plain(f))
         tree_add_particles(f, words, n, lanes, 0, 1);
+    else
+        tree_add_particles(f, words, n, lanes, 0, 0);
 }
 
-SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2)
+SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2, int plain)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     V s[SAP_MOMENTS2];
@@ -191,11 +196,12 @@ SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2)
     for (int v = 0; v < SAP_TREE_VECTORS; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
-        sap_pair_cell(l->sum[v], dx, dy, dz, tree_word(source[3]), s, tree_word(source[10]), tree_root(r2));
+        sap_pair_cell(l->sum[v], dx, dy, dz, tree_word(source[3]), s, tree_word(source[10]), tree_root(r2, plain));
     }
 }
 
-static void tree_cells(const struct sap_tree_frame *f, const void *words, int n, struct sap_tree_lanes *lanes)
+SAP_INLINE void tree_add_cells(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                               int plain)
 {
     const V eps2 = v_set1(f->eps2);
     struct tree_lanes l;
@@ -204,11 +210,18 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
         for (int p = 0; p < n; p += SAP_TREE_PACKET) {
             const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
             tree_lanes_zero(&l);
-            for (int j = p; j < end; j++)
-                tree_add_cell(&l, (const W *)words + (ptrdiff_t)j * SAP_TREE_CELL_WORDS, eps2);
+            for (int j = p; j < end; j++) tree_add_cell(&l, words + (ptrdiff_t)j * SAP_TREE_CELL_WORDS, eps2, plain);
             tree_lanes_flush(&l, lanes, from);
         }
     }
+}
+
+static void tree_cells(const struct sap_tree_frame *f, const void *words, int n, struct sap_tree_lanes *lanes)
+{
+    if (tree_plain(f))
+        tree_add_cells(f, words, n, lanes, 1);
+    else
+        tree_add_cells(f, words, n, lanes, 0);
 }
 
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \

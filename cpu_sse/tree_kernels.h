@@ -52,6 +52,7 @@ struct sap_tree_lanes {
 struct sap_tree_frame {
     double centre[3], unit;
     double eps2; /* in units */
+    int far;     /* particles may be farther apart than float reaches: dp alone */
 };
 
 struct sap_tree_kernel {

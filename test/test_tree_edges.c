@@ -149,6 +149,28 @@ static void far_from_the_origin(void **state)
     bodies_free(&b);
 }
 
+/* Places far beyond the range of float feel all mass at the centre. */
+static void far_places(void **state)
+{
+    (void)state;
+    bodies b = plummer(500);
+    for (int soft = 0; soft < 2; soft++) {
+        sapporo_tree_options o = options();
+        o.eps2 = soft * 1e-4;
+        sapporo_tree *t = tree_of(&b, &o);
+        double at[3][3] = {{1e12, 0, 0}, {0, 1e30, 0}, {0, 0, -1e45}}, acc[3][3], pot[3];
+        const sapporo_tree_request places = {.size = sizeof places, .ni = 3, .x = {at, 0}};
+        assert_int_equal(sapporo_tree_force(t, &places, acc, pot), SAPPORO_OK);
+        for (int k = 0; k < 3; k++) {
+            const double r = fabs(at[k][k]);
+            assert_true(fabs(fabs(acc[k][k]) * r * r - 1) < 1e-6 && acc[k][k] * at[k][k] < 0);
+            assert_true(fabs(pot[k] * r + 1) < 1e-6);
+        }
+        sapporo_tree_destroy(t);
+    }
+    bodies_free(&b);
+}
+
 /* Forces stay good, and cells stay small: escapers must not make a direct sum of it all. */
 static void escapers(void **state)
 {
@@ -338,9 +360,10 @@ static void memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few),          cmocka_unit_test(none_and_one),    cmocka_unit_test(one_place),
-        cmocka_unit_test(close_pairs),  cmocka_unit_test(sizes),           cmocka_unit_test(far_from_the_origin),
-        cmocka_unit_test(escapers),     cmocka_unit_test(masses),          cmocka_unit_test(not_finite),
-        cmocka_unit_test(active_lists), cmocka_unit_test(other_arguments), cmocka_unit_test(memory)};
+        cmocka_unit_test(few),         cmocka_unit_test(none_and_one), cmocka_unit_test(one_place),
+        cmocka_unit_test(close_pairs), cmocka_unit_test(sizes),        cmocka_unit_test(far_from_the_origin),
+        cmocka_unit_test(far_places),  cmocka_unit_test(escapers),     cmocka_unit_test(masses),
+        cmocka_unit_test(not_finite),  cmocka_unit_test(active_lists), cmocka_unit_test(other_arguments),
+        cmocka_unit_test(memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,8 @@ static void make_group(const struct sap_tree *t, const double (*x)[4], int n, st
     double size = 0;
     ball_of((int)t->settings.ball, x, n, g);
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
-    g->wide = t->far || size * t->unit > SAP_TREE_NEAR || sap_group_wide(g->radius, nearest_of(x, n, t->settings.eps2));
+    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->settings.eps2));
+    if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
 }
 
 void sap_tree_groups(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *group, int threads)

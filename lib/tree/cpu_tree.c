@@ -263,7 +263,7 @@ static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
         if (t->node[k].count > s->largest_leaf) s->largest_leaf = t->node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
-    for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide;
+    for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
                     bytes_of_groups(t, (size_t)t->room);

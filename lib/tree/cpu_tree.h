@@ -23,10 +23,12 @@ struct sap_tree_node {
     int first, count, child, children, level, next; /* next: node after this one's last descendant, -1: none */
 };
 
+enum { SAP_WIDE_FAR = 2 };
+
 /* A group of particles that walk together. */
 struct sap_tree_group {
     double centre[3], radius;
-    int wide; /* its pair terms need double precision */
+    int wide; /* its pair terms need double precision; SAP_WIDE_FAR: and roots of all sizes */
 };
 
 /* Who walks: sorted particles of the tree, or places of the caller's sorted alike. */

@@ -220,12 +220,13 @@ static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, s
     const int size = t->settings.group_size, base = g * size;
     const struct span own =
         run->walkers->own ? (struct span){base, base + size < t->n ? base + size : t->n} : (struct span){0, 0};
-    struct sap_tree_frame frame = {.unit = t->unit, .eps2 = t->settings.eps2 * t->unit * t->unit};
+    struct sap_tree_frame frame = {
+        .unit = t->unit, .eps2 = t->settings.eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
     }
-    for (int wide = group->wide || t->settings.precision == SAPPORO_DP; wide < 2; wide++) {
+    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
         /* in double coordinates stay as they are: their differences are better than those of differences */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
