@@ -5,7 +5,8 @@
 #   OPENMP_FLAGS   -fopenmp, if it compiles and links; LIB_DL: -ldl, if there is such a library
 #   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
 #
-# Threads share the same data whatever the path: to look for races, scalar and AVX2 are enough.
+# Sanitizers look at scalar, AVX2 and AVX-512, which differ from SSE2 as these from each other; at races, which no path
+# changes, on scalar and AVX2.
 
 CC_ID := $(shell $(CC) --version 2>/dev/null | head -n 1; $(CC) -dumpmachine 2>/dev/null)
 PROBE := build/probe-$(call hash,$(CC) $(CC_ID) $(CFLAGS) $(LDFLAGS) $(OPENMP) $(SANITIZE)).mk
@@ -27,7 +28,7 @@ $(PROBE): lib/probe.mk
 	[ '$(OPENMP)' = 1 ] && try -fopenmp '#include <omp.h>@int main(void) { return omp_get_max_threads() < 1; }' && \
 	    echo 'OPENMP_FLAGS := -fopenmp'; \
 	if try '' 'int main(void) { return __x86_64__ - 1; }'; then \
-	    $(if $(PATHS_FEW),echo 'ISA_MISSING := %_sse2.c',echo 'PATHS_DEFINED := -DSAP_HAVE_SSE2=1'); \
+	    $(if $(SANITIZE),echo 'ISA_MISSING := %_sse2.c',echo 'PATHS_DEFINED := -DSAP_HAVE_SSE2=1'); \
 	    x='#include <immintrin.h>@__m256d f(__m256d a) { return _mm256_fmadd_pd(a, a, a); } int main(void) { return 0; }'; \
 	    if try '$(WANTED_AVX2)' "$$x"; then \
 	        echo 'AVX2_FLAGS := $(WANTED_AVX2)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX2=1'; \
