@@ -1,15 +1,19 @@
 /* test_tree_edges.c - trees of few, coincident, far, tiny, massless particles; bad input, which changes nothing. */
+#define _XOPEN_SOURCE 700 /* getrlimit */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
+#include "sanitized.h"
 #include "tree_cases.h"
 
 enum { N = 1500 };
@@ -343,6 +347,36 @@ static void other_arguments(void **state)
     bodies_free(&b);
 }
 
+/* Too little memory is told with the bytes that are missing, and what there was stays. */
+static void too_little_memory(void **state)
+{
+    (void)state;
+    enum { TOO_MANY = 100000000 };
+    struct rlimit was;
+    sapporo_tree_options o = options();
+    const size_t bytes = sapporo_tree_memory_needed(&o, TOO_MANY, NULL);
+    char words[32];
+    if (SANITIZED || getrlimit(RLIMIT_AS, &was)) skip();
+    bodies b = plummer(100);
+    sapporo_tree *t = tree_of(&b, &o), *large;
+    struct tree_rows before = tree_rows_of(t, NULL, 100);
+    const struct rlimit little = {(rlim_t)3 << 30, was.rlim_max};
+    (void)snprintf(words, sizeof words, "%zu bytes", bytes);
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    const int status = sapporo_tree_create(&o, TOO_MANY, &large);
+    assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+    assert_true(bytes > (size_t)3 << 30);
+    assert_int_equal(status, SAPPORO_ERR_MEMORY);
+    assert_null(large);
+    if (!strstr(sapporo_last_error(NULL), words)) fail_msg("'%s'", sapporo_last_error(NULL));
+    struct tree_rows after = tree_rows_of(t, NULL, 100);
+    assert_true(same_doubles(before.acc[0], after.acc[0], 300));
+    tree_rows_free(&before);
+    tree_rows_free(&after);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
 /* Options of a client of a shorter struct; and growth of memory with n. */
 static void memory(void **state)
 {
@@ -359,11 +393,19 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few),         cmocka_unit_test(none_and_one), cmocka_unit_test(one_place),
-        cmocka_unit_test(close_pairs), cmocka_unit_test(sizes),        cmocka_unit_test(far_from_the_origin),
-        cmocka_unit_test(far_places),  cmocka_unit_test(escapers),     cmocka_unit_test(masses),
-        cmocka_unit_test(not_finite),  cmocka_unit_test(active_lists), cmocka_unit_test(other_arguments),
-        cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few),
+                                       cmocka_unit_test(none_and_one),
+                                       cmocka_unit_test(one_place),
+                                       cmocka_unit_test(close_pairs),
+                                       cmocka_unit_test(sizes),
+                                       cmocka_unit_test(far_from_the_origin),
+                                       cmocka_unit_test(far_places),
+                                       cmocka_unit_test(escapers),
+                                       cmocka_unit_test(masses),
+                                       cmocka_unit_test(not_finite),
+                                       cmocka_unit_test(active_lists),
+                                       cmocka_unit_test(other_arguments),
+                                       cmocka_unit_test(too_little_memory),
+                                       cmocka_unit_test(memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
