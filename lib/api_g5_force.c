@@ -48,9 +48,13 @@ static int reserve(struct sap_g5_pipes *pipes, int ni)
     if (ni <= 0 || ni <= pipes->room) return 0;
     free(pipes->x);
     free(pipes->eps2);
+    free(pipes->acc);
+    free(pipes->pot);
     pipes->x = malloc((size_t)ni * sizeof *pipes->x);
     pipes->eps2 = malloc((size_t)ni * sizeof *pipes->eps2);
-    pipes->room = pipes->x != NULL && pipes->eps2 != NULL ? ni : 0;
+    pipes->acc = malloc((size_t)ni * sizeof *pipes->acc);
+    pipes->pot = malloc((size_t)ni * sizeof *pipes->pot);
+    pipes->room = pipes->x != NULL && pipes->eps2 != NULL && pipes->acc != NULL && pipes->pot != NULL ? ni : 0;
     return pipes->room > 0 ? 0 : -1;
 }
 
@@ -172,6 +176,39 @@ static int collect(struct sap_g5_device *device, sapporo_job *job, int ni, const
     return status == SAPPORO_PARTIAL;
 }
 
+/* The same as begin and collect by a tree; ni > 0. */
+static int by_tree(struct sap_g5_device *device, const struct set *set, const struct sap_g5_output *out,
+                   const char *caller)
+{
+    const int n = count_of_j(device, SAP_G5_PLAIN, caller);
+    const int status = n < 0 ? SAPPORO_ERR_ARGUMENT : sap_g5_tree_force(device, n, set->common, set->ni, set->x, out);
+    if (status < 0) {
+        fill_with_nan(set->ni, out);
+        return -1;
+    }
+    if (out->p != NULL) turn(out->p, set->ni);
+    if (out->a == NULL || out->p == NULL) return complain(device, caller, "an output is NULL"), -1;
+    return status == SAPPORO_PARTIAL;
+}
+
+/* Whether a force of a memory goes by the tree. */
+static int goes_by_tree(struct sap_g5_device *device, enum sap_g5_memory memory)
+{
+    return memory == SAP_G5_PLAIN && !cut_off() && sap_g5_context(device, memory) != NULL && device->by_tree;
+}
+
+/* The batch that g5_set_xi has set, at once; 0, or -1 after a message. */
+static int run_by_tree(struct sap_g5_device *device, const struct set *set, const char *caller)
+{
+    struct sap_g5_pipes *pipes = &device->pipes;
+    const struct sap_g5_output out = {pipes->acc, pipes->pot};
+    sap_g5_tree_in_batches(device, caller);
+    const int rc = by_tree(device, set, &out, caller);
+    pipes->ready = rc >= 0 ? set->ni : 0;
+    pipes->partial = rc > 0;
+    return rc < 0 ? -1 : 0;
+}
+
 int sap_g5_run(int id, enum sap_g5_memory memory, const char *caller)
 {
     struct sap_g5_device *device = sap_g5_hold(id, caller);
@@ -180,16 +217,33 @@ int sap_g5_run(int id, enum sap_g5_memory memory, const char *caller)
     const struct set set = {pipes->ni, pipes->x, pipes->common, pipes->own ? pipes->eps2 : NULL};
     sap_g5_drop_job(device);
     device->pipes.fresh = 0;
-    if (!pipes->failed && pipes->ni > 0) begin(device, memory, &set, caller, &device->job);
+    const int tree = !pipes->failed && pipes->ni > 0 && !pipes->own && goes_by_tree(device, memory);
+    const int done = tree && run_by_tree(device, &set, caller) == 0;
+    if (!tree && !pipes->failed && pipes->ni > 0) begin(device, memory, &set, caller, &device->job);
     device->job_ni = device->job != NULL ? pipes->ni : 0;
-    const int ok = device->job != NULL || (pipes->ni == 0 && !pipes->failed);
+    const int ok = done || device->job != NULL || (pipes->ni == 0 && !pipes->failed);
     sap_g5_release(device);
     return ok ? 0 : -1;
+}
+
+/* Rows that run_by_tree has left. */
+static int deliver_rows(struct sap_g5_device *device, int ni, const struct sap_g5_output *out, const char *caller)
+{
+    const struct sap_g5_pipes *pipes = &device->pipes;
+    if (ni > pipes->ready) {
+        fill_with_nan(ni, out);
+        return complain(device, caller, "more i-particles than g5_set_xi has set"), -1;
+    }
+    if (out->a != NULL) memcpy(out->a, pipes->acc, (size_t)ni * sizeof *out->a);
+    if (out->p != NULL) memcpy(out->p, pipes->pot, (size_t)ni * sizeof *out->p);
+    if (out->a == NULL || out->p == NULL) return complain(device, caller, "an output is NULL"), -1;
+    return pipes->partial;
 }
 
 /* ni > 0 */
 static int deliver(struct sap_g5_device *device, int ni, const struct sap_g5_output *out, const char *caller)
 {
+    if (!device->pipes.fresh && device->pipes.ready > 0) return deliver_rows(device, ni, out, caller);
     sapporo_job *job = device->pipes.fresh || ni > device->job_ni ? NULL : device->job;
     if (device->pipes.fresh)
         complain(device, caller, "g5_run has not been called since g5_set_xi");
@@ -210,21 +264,6 @@ int sap_g5_get_force(int id, int ni, const struct sap_g5_output *out, const char
     if (ni < 0) complain(device, caller, "ni is negative");
     sap_g5_release(device);
     return rc;
-}
-
-/* The same as begin and collect by a tree; ni > 0. */
-static int by_tree(struct sap_g5_device *device, const struct set *set, const struct sap_g5_output *out,
-                   const char *caller)
-{
-    const int n = count_of_j(device, SAP_G5_PLAIN, caller);
-    const int status = n < 0 ? SAPPORO_ERR_ARGUMENT : sap_g5_tree_force(device, n, set->common, set->ni, set->x, out);
-    if (status < 0) {
-        fill_with_nan(set->ni, out);
-        return -1;
-    }
-    if (out->p != NULL) turn(out->p, set->ni);
-    if (out->a == NULL || out->p == NULL) return complain(device, caller, "an output is NULL"), -1;
-    return status == SAPPORO_PARTIAL;
 }
 
 /* What is wrong with the i-particles of a force; NULL: nothing. */
@@ -253,8 +292,7 @@ int sap_g5_calculate(int id, enum sap_g5_memory memory, int ni, double (*x)[3], 
     } else if (ni > 0) {
         const int symmetric = memory == SAP_G5_SYMMETRIC;
         const struct set set = {ni, x, symmetric ? 0 : softening_of_all(), symmetric ? eps2 : NULL};
-        const int tree = memory == SAP_G5_PLAIN && !cut_off() && sap_g5_context(device, memory) && device->by_tree;
-        if (tree) {
+        if (goes_by_tree(device, memory)) {
             rc = by_tree(device, &set, out, caller);
         } else {
             begin(device, memory, &set, caller, &job);

@@ -142,8 +142,16 @@ int sap_g5_tree_force(struct sap_g5_device *device, int n, double eps2, int ni, 
     return status;
 }
 
+void sap_g5_tree_in_batches(struct sap_g5_device *device, const char *caller)
+{
+    sap_context_warn_once(device->context[SAP_G5_PLAIN], SAP_WARN_TREE_BATCH,
+                          "SAPPORO_METHOD=tree: %s is dear, since the groups of a small batch are large; "
+                          "g5_calculate_force_on_x takes all particles at once",
+                          caller);
+}
+
 void sap_g5_tree_not_here(struct sap_g5_device *device, enum sap_g5_memory memory, const char *caller)
 {
     sap_context_warn_once(device->context[memory], SAP_WARN_METHOD,
-                          "SAPPORO_METHOD=tree: %s sums directly; trees are behind g5_calculate_force_on_x", caller);
+                          "SAPPORO_METHOD=tree: %s sums directly; trees know one softening for all particles", caller);
 }

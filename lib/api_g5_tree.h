@@ -12,6 +12,9 @@
 int sap_g5_tree_force(struct sap_g5_device *device, int n, double eps2, int ni, double (*x)[3],
                       const struct sap_g5_output *out);
 
+/* Once: batches cost more than all at once.  Device locked. */
+void sap_g5_tree_in_batches(struct sap_g5_device *device, const char *caller);
+
 /* Once, where the tree does not serve: the force is summed directly.  Device locked. */
 void sap_g5_tree_not_here(struct sap_g5_device *device, enum sap_g5_memory memory, const char *caller);
 

@@ -73,6 +73,7 @@ void sap_g5_drop_job(struct sap_g5_device *device)
     sapporo_force_free(device->job);
     device->job = NULL;
     device->job_ni = 0;
+    device->pipes.ready = 0;
 }
 
 void sap_g5_recover(struct sap_g5_device *device)

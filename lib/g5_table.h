@@ -24,12 +24,14 @@ enum sap_g5_memory { SAP_G5_PLAIN, SAP_G5_SYMMETRIC, SAP_G5_MEMORIES };
 /* The i-particles that g5_set_xi left. */
 struct sap_g5_pipes {
     int ni, room;
-    double (*x)[3]; /* [room], like eps2 */
-    double *eps2;   /* squared softening of each pipe */
-    double common;  /* the same for all, if they have none of their own */
-    int own;        /* 1: eps2 counts, 0: common */
-    int failed;     /* 1: the last g5_set_xi was refused: forces are NaN until the next */
-    int fresh;      /* 1: g5_run has not been called since */
+    double (*x)[3];         /* [room], like eps2 */
+    double *eps2;           /* squared softening of each pipe */
+    double common;          /* the same for all, if they have none of their own */
+    int own;                /* 1: eps2 counts, 0: common */
+    int failed;             /* 1: the last g5_set_xi was refused: forces are NaN until the next */
+    int fresh;              /* 1: g5_run has not been called since */
+    double (*acc)[3], *pot; /* [room] the force by a tree, where the method is that; pot as GRAPE-5 has it */
+    int ready, partial;     /* rows of it; 1: some are NaN */
 };
 
 /* The tree of a device, for SAPPORO_METHOD=tree. */

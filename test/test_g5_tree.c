@@ -107,8 +107,8 @@ static void variables(void **state)
     free(p);
 }
 
-/* Batches, and the memory of particles with a softening each, sum directly and say so once. */
-static void not_here(void **state)
+/* Batches go by the tree, too, with one warning; softenings of pipes, and the other memory, are summed directly. */
+static void batches(void **state)
 {
     (void)state;
     struct g5_batch b = {.p = {0}};
@@ -117,14 +117,33 @@ static void not_here(void **state)
     g5_load_three(id);
     g5_expect_three(id, 0);
     assert_int_equal(g6_warnings(), 0);
-    for (int k = 0; k < 8; k++) memcpy(b.x[k], (double[3]){0, 0, k}, sizeof b.x[k]);
+    for (int k = 0; k < 8; k++) b.x[k][2] = k;
     for (int k = 0; k < 3; k++) {
         assert_int_equal(g5->set_xi(id, 3, b.x), 0);
         assert_int_equal(g5->run(id), 0);
+        assert_int_equal(g5->get_force(id, 2, b.a, b.p), 0);
         assert_int_equal(g5->get_force(id, 3, b.a, b.p), 0);
         for (int i = 0; i < 3; i++) g6_near(b.p[i], g5_pot_of_three(i, 0));
     }
     assert_int_equal(g6_warnings(), 1);
+    assert_int_equal(g5->get_force(id, 4, b.a, b.p), -1); /* more than were set */
+    g5_expect_nan(&b, 4);
+    assert_int_equal(g5->set_xi(id, 3, b.x), 0);
+    assert_int_equal(g5->get_force(id, 3, b.a, b.p), -1); /* without g5_run */
+    g5_expect_nan(&b, 3);
+    assert_int_equal(g6_errors(), 2);
+    assert_int_equal(g5->set_eps2(id, 3, eps2), 0);
+    assert_int_equal(g5->run(id), 0);
+    assert_int_equal(g5->get_force(id, 3, b.a, b.p), 0);
+    for (int i = 0; i < 3; i++) g6_near(b.p[i], g5_pot_of_three(i, 1));
+    assert_int_equal(g6_warnings(), 1);
+    b.x[1][0] = NAN;
+    assert_int_equal(g5->set_xi(id, 3, b.x), 0);
+    assert_int_equal(g5->run(id), 0);
+    assert_int_equal(g5->get_force(id, 3, b.a, b.p), 1);
+    assert_true(isnan(b.p[1]) && isfinite(b.p[2]));
+    b.x[1][0] = 0;
+    g6_warnings();
     assert_int_equal(g5->set_xmj0(id, 0, 3, g5_three_x, g5_three_m, eps2), 0);
     assert_int_equal(g5->calculate0(id, b.x, b.a, b.p, 3, eps2), 0);
     assert_int_equal(g6_warnings() + g6_errors(), 1);
@@ -194,7 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(forces, with_tree, without),
                                        cmocka_unit_test_setup_teardown(variables, with_tree, without),
-                                       cmocka_unit_test_setup_teardown(not_here, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(batches, with_tree, without),
                                        cmocka_unit_test_setup_teardown(bad_input, with_tree, without),
                                        cmocka_unit_test_setup_teardown(same_orbits, with_tree, without)};
     return cmocka_run_group_tests(tests, NULL, NULL);
