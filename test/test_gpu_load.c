@@ -39,13 +39,15 @@ static int tear_down(void **state)
     return 0;
 }
 
-static sapporo *opened(void)
+static sapporo *opened_of(int order)
 {
     sapporo *c = NULL;
-    const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CUDA};
+    const sapporo_options options = {.size = sizeof options, .order = order, .backend = SAPPORO_BACKEND_CUDA};
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
     return c;
 }
+
+static sapporo *opened(void) { return opened_of(4); }
 
 static void load(sapporo *c, int first, int n)
 {
@@ -105,11 +107,10 @@ static void pinned_memory(void **state)
     }
 }
 
-/* Updates that outgrow borrowed memory go on in memory of their own. */
-static void updates_after_loads(void **state)
+/* Updates that outgrow borrowed memory go on in memory of their own; those of higher orders are larger. */
+static void update_after_loads(int order)
 {
-    (void)state;
-    sapporo *c = opened();
+    sapporo *c = opened_of(order);
     load(c, 0, N);
     (void)force(c);
     for (int turn = 0; turn < 3; turn++) {
@@ -122,6 +123,13 @@ static void updates_after_loads(void **state)
     }
     sapporo_close(c);
     assert_true(stub.live.memories <= KEPT);
+    sap_gpu_unload_idle(&stub_driver);
+}
+
+static void updates_after_loads(void **state)
+{
+    (void)state;
+    for (int order = 4; order <= 8; order += 2) update_after_loads(order);
 }
 
 int main(void)

@@ -15,9 +15,10 @@ static const unsigned char nothing[16] = {1};
     {                                                                                                                  \
         name, nothing, sizeof nothing                                                                                  \
     }
-static const struct sap_image images[] = {IMAGE("force_sp"),  IMAGE("force_ds"),  IMAGE("force_dp"),
-                                          IMAGE("force2_sp"), IMAGE("force2_ds"), IMAGE("force2_dp"),
-                                          IMAGE("store"),     IMAGE("finish"),    IMAGE("lists")};
+static const struct sap_image images[] = {
+    IMAGE("force_sp"),  IMAGE("force_ds"),  IMAGE("force_dp"),  IMAGE("force2_sp"), IMAGE("force2_ds"),
+    IMAGE("force2_dp"), IMAGE("force6_ds"), IMAGE("force6_dp"), IMAGE("force8_ds"), IMAGE("force8_dp"),
+    IMAGE("store"),     IMAGE("finish"),    IMAGE("lists")};
 
 const struct sap_embedded stub_kernels = {images, sizeof images / sizeof images[0], "sm_90", ""};
 
