@@ -121,7 +121,7 @@ static int check_targets(const struct subject *s, int spread)
 {
     static struct sap_group group;
     double x[SAP_GROUP_MAX][3], v[SAP_GROUP_MAX][3];
-    const struct sap_i i = {(const double(*)[3])x, (const double(*)[3])v, NULL, NULL, NULL, NULL};
+    const struct sap_i i = {.x = (const double(*)[3])x, .v = (const double(*)[3])v};
     int wrong = 0;
     for (int k = 0; k < s->kernel->group; k++)
         for (int axis = 0; axis < 3; axis++) x[k][axis] = coordinate(spread), v[k][axis] = 0;
