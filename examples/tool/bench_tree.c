@@ -237,7 +237,7 @@ static void print_numbers(const tree_result *r)
     json_real("particle_cell", (double)r->tree.particle_cell / r->rows);
     json_integer("cells", r->tree.cells);
     json_integer("depth", r->tree.depth);
-    json_integer("bytes", (long long)(r->tree.host_bytes + r->tree.device_bytes));
+    json_integer("bytes", (long long)r->tree.host_bytes + (long long)r->tree.device_bytes);
 }
 
 static void json_case(const tree_request *asked, const tree_case *c, const tree_result *r)
