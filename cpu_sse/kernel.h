@@ -134,6 +134,16 @@ struct sap_few_args {
     struct sap_variant variant;
 };
 
+/* Particles picked out of predicted tiles, in the place of columns. */
+struct sap_picked_args {
+    const void *const *records; /* of all tiles */
+    const int *address;         /* n of them, at most those of a tile */
+    int n;
+    uint32_t first; /* place of the first in its list */
+    double eps2;
+    struct sap_variant variant;
+};
+
 /* i-particles as the caller gave them. */
 struct sap_i {
     const double (*x)[3], (*v)[3];
@@ -163,6 +173,9 @@ struct sap_kernel {
     /* Adds one tile. */
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
     void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
+
+    /* As few_i for one i-particle; NULL: not of this order. */
+    void (*few_picked)(const struct sap_picked_args *args, struct sap_single *single);
 
     /* Totals in true scale and sign: `sums` of them for each lane, side by side. */
     void (*finish_group)(const struct sap_group *group, double *out);

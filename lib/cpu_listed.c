@@ -2,7 +2,9 @@
  * cpu_listed.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
  *
  * The listed particles are gathered side by side, as if they had been stored at addresses 0, 1, ... in the list's
- * order, and go through few_i.  So a force has the bits of one on particles stored like that, whoever computes it.
+ * order, and go through the kernel of few i-particles.  So a force has the bits of one on particles stored like that,
+ * whoever computes it.  Where lists name most particles, all are predicted first and picked out of the tiles; where
+ * they name few, these alone are gathered and predicted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +34,8 @@ struct work {
     const struct sap_jstore *host;
     const struct sap_listed *listed;
     struct sap_variant variant;
-    int terms; /* of all segments */
+    int terms;                  /* of all segments */
+    const void *const *records; /* of tiles that are predicted; NULL: they are not */
 };
 
 static int terms_of(const struct sap_jstore *host)
@@ -78,8 +81,23 @@ static void gather(const struct work *w, struct worker *to, const int *list, int
     }
 }
 
+static void add_picked(const struct work *w, struct worker *with, const int *list, int first, int n)
+{
+    const struct sap_picked_args args = {.records = w->records,
+                                         .address = list + first,
+                                         .n = n,
+                                         .first = (uint32_t)first,
+                                         .eps2 = w->listed->eps2,
+                                         .variant = w->variant};
+    w->kernel->few_picked(&args, &with->single);
+}
+
 static void add_part(const struct work *w, struct worker *with, const int *list, int first, int n)
 {
+    if (w->records) {
+        add_picked(w, with, list, first, n);
+        return;
+    }
     struct sap_columns columns = {.mass = with->mass, .time = with->time, .index = with->index};
     for (int d = 0; d <= w->terms; d++) columns.derivative[d] = with->derivative[d];
     const struct sap_few_args args = {.columns = &columns,
@@ -191,21 +209,41 @@ static int run_threads(const struct work *w, int threads, int *failed)
     return bad;
 }
 
-int sap_cpu_listed(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_listed *listed)
+/*
+ * Predicts all tiles, if that is worth it for so many entries: a particle in order costs an eighth of one out of order.
+ * Returns their records, to be freed, or NULL.
+ */
+static const void **predict_all(struct work *w, struct sap_store *store, double entries, int threads)
+{
+    const int nj = w->host->upper, tiles = (nj + TILE - 1) / TILE;
+    if (!store || entries * 8 < nj || sap_cpu_predict(store, w->listed->time, nj, threads)) return NULL;
+    const void **const records = malloc(((size_t)tiles + 1) * sizeof *records);
+    for (int t = 0; t < tiles && records; t++) {
+        records[t] = store->predicted[t].records;
+        w->variant.wide |= store->predicted[t].far;
+    }
+    return records;
+}
+
+int sap_cpu_listed(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                   const struct sap_listed *listed)
 {
     double entries = 0;
     int failed;
     for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
     const double useful = entries / entries_per_thread + 1;
     const int threads = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
-    const struct work work = {.kernel = devices->kernel,
-                              .host = host,
-                              .listed = listed,
-                              .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0,
-                                          .zero = listed->eps2 < SAP_TINY_R2,
-                                          .skip_own = 1,
-                                          .wide = host->far || listed->eps2 > SAP_FAR * SAP_FAR},
-                              .terms = terms_of(host)};
+    struct work work = {.kernel = devices->kernel,
+                        .host = host,
+                        .listed = listed,
+                        .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0,
+                                    .zero = listed->eps2 < SAP_TINY_R2,
+                                    .skip_own = 1,
+                                    .wide = host->far || listed->eps2 > SAP_FAR * SAP_FAR},
+                        .terms = terms_of(host)};
+    const void **const records = predict_all(&work, store, entries, threads);
+    work.records = records;
     const int bad = run_threads(&work, threads, &failed);
+    free(records);
     return failed ? SAPPORO_ERR_MEMORY : bad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

@@ -233,10 +233,11 @@ struct sap_engine {
     int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_multi *multi);
     /*
-     * Forces from lists, out of `host`; SAPPORO_PARTIAL: some rows are NaN, since an address holds no particle.  NULL:
-     * unsupported; the CPU's serves every context.
+     * Forces from lists, out of `host`, or of `store`, which may be NULL; SAPPORO_PARTIAL: some rows are NaN, since an
+     * address holds no particle.  NULL: unsupported; the CPU's serves every context.
      */
-    int (*listed)(struct sap_device_set *devices, const struct sap_jstore *host, const struct sap_listed *listed);
+    int (*listed)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_listed *listed);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* NULL: none */
 };

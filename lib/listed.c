@@ -63,7 +63,7 @@ static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
                                       .nearest = r->nearest,
                                       .nearest_r2 = r->nearest_r2};
     if (!cpu) return SAPPORO_ERR_DEVICE;
-    const int status = sap_engine_cpu.listed(cpu, &c->host, &listed);
+    const int status = sap_engine_cpu.listed(cpu, cpu == c->devices ? c->store : NULL, &c->host, &listed);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a force from lists names addresses that hold no particle: rows with them are NaN");
