@@ -145,6 +145,11 @@ contains out '^plummer  *300 opening'
 bench 1 --backend cpu --api tree --n 300 --multipoles 3
 contains out 'no result: order'
 expect 2 bench --api tree,g6
+bench 0 --backend cpu --api nbody6 --nj 500,2000 --ni 1,70 --list-length 20 --precision ds --json
+json_lines 4 case engine nj ni list_length regular irregular acc_error
+bench 0 --backend cpu --api nbody6 --nj 300
+contains out '^nj *300'
+expect 2 bench --api nbody6,g6
 if "$tool" info --json | grep -q '"absent": {[^}]*"cuda"'; then gpu=1; else gpu=0; fi
 bench $gpu --backend cuda --suite --max-n 1024
 contains out 'all pairs, ds'

@@ -4,6 +4,7 @@
  * Lists of sizes, precisions and so on are multiplied out into cases; each is measured by bench_measure.
  */
 #include "bench.h"
+#include "bench_nbody6.h"
 #include "bench_tree.h"
 #include "options.h"
 #include "tool.h"
@@ -213,7 +214,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
         {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|multi", 0,
          "what to measure (default force)"},
-        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree", 0, "interface (default g6)"},
+        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
@@ -280,6 +281,26 @@ static int run_trees(request *asked)
     return bench_trees(tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
+/* --api nbody6: all stars, and blocks of them, as the client sends them. */
+static int run_nbody6(const request *asked)
+{
+    nbody6_request n = {.nj = asked->nj.n > 0  ? asked->nj
+                              : asked->n.n > 0 ? asked->n
+                                               : (count_list){1, {16384}},
+                        .ni = asked->ni.n > 0 ? asked->ni : (count_list){1, {1024}},
+                        .list_length = asked->list_length,
+                        .repeat = asked->repeat,
+                        .json = asked->json,
+                        .min_time = asked->min_time};
+    n.what.backend = backend_from_name(asked->backend.word[0]);
+    n.what.precision = precision_from_name(asked->precision.word[0]);
+    n.what.isa = asked->isa.word[0][0] != '\0' ? asked->isa.word[0] : NULL;
+    n.what.threads = asked->threads.value[0];
+    n.what.ndevices = asked->devices.n;
+    memcpy(n.what.device, asked->devices.value, sizeof n.what.device);
+    return bench_nbody6(&n) == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
 int bench_main(int argc, char **argv)
 {
     request asked = {.threads = {1, {0}},
@@ -315,9 +336,10 @@ int bench_main(int argc, char **argv)
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
+    if (asked.api.n == 1 && strcmp(asked.api.word[0], "nbody6") == 0) return run_nbody6(&asked);
     for (int k = 0; k < asked.api.n; k++)
-        if (strcmp(asked.api.word[k], "tree") == 0) {
-            fprintf(stderr, "sapporo bench: --api tree stands alone\n");
+        if (strcmp(asked.api.word[k], "tree") == 0 || strcmp(asked.api.word[k], "nbody6") == 0) {
+            fprintf(stderr, "sapporo bench: --api %s stands alone\n", asked.api.word[k]);
             return STATUS_USAGE;
         }
     complete_sizes(&asked);
