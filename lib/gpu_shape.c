@@ -26,7 +26,7 @@ static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 
 
 /* Of orders 6 and 8: a pair is so much arithmetic that what goes with it counts less. */
 static const struct sap_gpu_tuning high[] = {
-    [SAPPORO_DS] = {1.15, 1.3, 16, 1, 1, 16, 0}, [SAPPORO_DP] = {1.05, 1.2, 8, 1, 1, 10, 0}};
+    [SAPPORO_DS] = {1.15, 1.3, 16, 1, 1, 16, 0}, [SAPPORO_DP] = {0.88, 1.02, 8, 1, 1, 10, 0}};
 
 /* A thread of a CPU that computes with vectors. */
 static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0};
@@ -93,11 +93,11 @@ int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode)
 
 static int blocks(int n, int of) { return (n + of - 1) / of; }
 
-/* A unit's time for the blocks it gets, one of which takes `pairs`, by `warps` warps. */
-static double unit_time(const struct sap_gpu_tuning *t, double all_blocks, int units, double pairs, int warps)
+/* A unit's time for the blocks it gets, `most` at a time, one of which takes `pairs`, by `warps` warps. */
+static double unit_time(const struct sap_gpu_tuning *t, double all_blocks, int units, int most, double pairs, int warps)
 {
     const double mine = (double)(long long)((all_blocks + units - 1) / units);
-    const double busy = mine * warps / t->full_warps;
+    const double busy = (mine < most ? mine : most) * warps / t->full_warps;
     return mine * pairs / (busy < 1 ? (busy > 0.3 ? busy : 0.3) : 1);
 }
 
@@ -118,32 +118,37 @@ static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sa
     const double cost = ipt == 1 ? t->many1_cost : ipt == 4 ? t->many4_cost : 1;
     const double pairs = (double)rows * SAP_GPU_SUPERPACKET * cost;
     struct candidate c = {.shape = {.many = 1, .which = which, .rows_per_group = rows}};
-    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, pairs, (g->many_threads + 31) / 32);
+    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, INT_MAX, pairs, (g->many_threads + 31) / 32);
     return c;
 }
 
-/* turns: how often a block takes as many rows as it can at a time. */
-static struct candidate try_few(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int order, int units,
-                                int which, int ni, int superpackets, int turns)
+/*
+ * turns: how often a block takes as many rows as it can at a time.  Numbers of orders up to 4 were measured as if a
+ * unit had room for all its blocks.
+ */
+static struct candidate try_few(const struct sap_device_set *set, const struct sap_gpu_kernels *k, int units, int which,
+                                int ni, int superpackets, int turns)
 {
-    const int turn = g->few_warps * sap_gpu_few_ipt(order, which);
+    const struct sap_gpu_tuning *t = &set->tuning;
+    const struct sap_gpu_geometry *g = &k->geometry;
+    const int turn = g->few_warps * sap_gpu_few_ipt(set->order, which);
+    const int most = set->order > 4 ? k->few_groups[which] : INT_MAX;
     const double cost = which == 0 ? t->few1_cost : t->few_cost;
     const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
     struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
-    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, pairs, g->few_warps);
+    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, most, pairs, g->few_warps);
     return c;
 }
 
 /* Few blocks of many turns, and many blocks of few. */
-static void try_all_few(struct candidate *best, const struct sap_device_set *set, const struct sap_gpu_geometry *g,
+static void try_all_few(struct candidate *best, const struct sap_device_set *set, const struct sap_gpu_kernels *kernels,
                         int units, int which, int ni, int superpackets)
 {
     enum { MOST = 32 };
-    const int turns = blocks(ni, g->few_warps * sap_gpu_few_ipt(set->order, which));
+    const int turns = blocks(ni, kernels->geometry.few_warps * sap_gpu_few_ipt(set->order, which));
     for (int k = 1; k <= MOST && k <= turns; k++) {
-        const struct candidate many = try_few(&set->tuning, g, set->order, units, which, ni, superpackets, k);
-        const struct candidate few =
-            try_few(&set->tuning, g, set->order, units, which, ni, superpackets, blocks(turns, k));
+        const struct candidate many = try_few(set, kernels, units, which, ni, superpackets, k);
+        const struct candidate few = try_few(set, kernels, units, which, ni, superpackets, blocks(turns, k));
         keep_better(best, &few);
         keep_better(best, &many);
     }
@@ -163,7 +168,7 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, cons
     }
     for (int which = 0; which < g->shapes; which++) {
         if (!device->kernels->few[which][mode] || device->kernels->few_groups[which] == 0) continue;
-        try_all_few(&best, set, g, units, which, ni, superpackets);
+        try_all_few(&best, set, device->kernels, units, which, ni, superpackets);
     }
     best.shape.fused = !best.shape.many && g->staged && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
     return best.shape;
