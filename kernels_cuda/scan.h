@@ -19,4 +19,20 @@
         __syncthreads();                                                                                               \
     } while (0)
 
+/* The same among 32 neighbours, who are a group of their own; room: LANES_SCAN_ROOM. */
+#define LANES_SCAN_ROOM(name) int *const name = 0
+SAP_INLINE int lanes_scan(int *room, int x, int *total)
+{
+    const int lane = (int)threadIdx.x & 31;
+    int sum = x;
+    (void)room;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const int before = __shfl_up_sync(~0U, sum, step);
+        if (lane >= step) sum += before;
+    }
+    *total = __shfl_sync(~0U, sum, 31);
+    return sum - x;
+}
+
 #endif

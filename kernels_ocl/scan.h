@@ -26,4 +26,21 @@ SAP_INLINE int scan_group(__local int *room, int items, int x, int *total)
 #define SCAN_ARGUMENT(name, items)            __local int *name
 #define group_scan(name, items, x, at, total) at = scan_group(name, items, x, &(total))
 
+/* Few barriers, since compilers for CPUs make a loop of each stretch between them. */
+#define LANES_SCAN_ROOM(name) __local int name[32]
+SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
+{
+    const int me = local_id();
+    int before = 0, sum = 0;
+    group_barrier();
+    room[me] = x;
+    group_barrier();
+    for (int k = 0; k < 32; k++) {
+        if (k == me) before = sum;
+        sum += room[k];
+    }
+    *total = sum;
+    return before;
+}
+
 #endif

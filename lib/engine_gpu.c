@@ -193,7 +193,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .cpu_below = cpu_below,
                                            .store = &store_ops,
                                            .force = &force_ops,
-                                           .multi = multi};
+                                           .multi = multi,
+                                           .tree = &sap_tree_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -263,4 +264,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .cpu_below = cpu_below,
                                              .store = &store_ops,
                                              .force = &force_ops,
-                                             .multi = multi};
+                                             .multi = multi,
+                                             .tree = &sap_tree_gpu};

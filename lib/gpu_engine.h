@@ -262,6 +262,9 @@ struct sap_force {
     struct sap_gpu_part part[];
 };
 
+/* Trees on accelerators (lib/tree/gpu_tree.c). */
+extern const struct sap_tree_ops sap_tree_gpu;
+
 /* The status that a context understands, of a driver's. */
 int sap_gpu_status(int driver_status);
 

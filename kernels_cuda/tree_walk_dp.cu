@@ -1,0 +1,3 @@
+/* tree_walk_dp.cu - walks of trees in the precision dp. */
+#define SAP_KERNEL_DP
+#include "device/tree_walk.h"

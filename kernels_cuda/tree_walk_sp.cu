@@ -1,0 +1,6 @@
+/* tree_walk_sp.cu - walks of trees in the precision sp. */
+#define SAP_KERNEL_SP
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define WALK_GROUPS 24 /* others have room for fewer */
+#endif
+#include "device/tree_walk.h"

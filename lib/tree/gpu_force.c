@@ -1,0 +1,275 @@
+/* gpu_force.c - forces from a tree on an accelerator: who walks, by which accelerations, and the way of the results. */
+#include <math.h>
+#include <string.h>
+
+#include "gpu_launch.h"
+#include "structs.h"
+#include "tree/gpu_tree.h"
+#include "tree/tree_limits.h"
+
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, IDLE_GROUPS = 2048 };
+
+/* A force under way. */
+struct pass {
+    const sapporo_tree_request *request;
+    struct sap_gpu_walkers *walkers;
+    struct sap_gpu_walk w;
+    const struct sap_gpu_buffer *row, *slot, *part, *a; /* a: accelerations by address of the walkers, or NULL */
+    int bad;                                            /* places that are not finite */
+};
+
+static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+                    int arguments)
+{
+    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
+}
+
+/* ---- who walks ------------------------------------------------------------------------ */
+
+static int parts_of(const struct sap_tree *t, int groups)
+{
+    const int size = t->settings.group_size;
+    return groups * ((size + SAP_WALK_PART - 1) / SAP_WALK_PART);
+}
+
+/* All walkers, in their order. */
+static void all_walk(const struct sap_tree *t, struct pass *p)
+{
+    struct sap_gpu_walkers *const w = p->walkers;
+    p->w.all_slots = 1;
+    p->w.n = p->w.slots = w->n;
+    p->w.parts = parts_of(t, w->groups);
+    p->row = p->slot = p->part = &w->address[w->at];
+}
+
+static int send_active(struct sap_tree *t, const sapporo_tree_request *r)
+{
+    TRY(sap_tree_reserve(t, &t->active, (size_t)r->ni * sizeof(int)));
+    if (!r->active) return SAP_DRIVER_OK;
+    TRY(t->driver->copy_in(t->stream, t->active.mem, 0, r->active, (size_t)r->ni * sizeof(int)));
+    return t->driver->stream_finish(t->stream);
+}
+
+static int reserve_rows(struct sap_tree *t, int n)
+{
+    for (int k = 0; k < 2; k++) {
+        TRY(sap_tree_reserve(t, &t->row_key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &t->row[k], (size_t)n * sizeof(int)));
+    }
+    TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->flag, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->place_of, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->part, (size_t)n * sizeof(int)));
+    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
+}
+
+/* Rows by the sorted particles that they are about, in parts of a group each. */
+static int some_walk(struct sap_tree *t, struct pass *p)
+{
+    const int n = p->request->ni, has_active = p->request->active != NULL;
+    int at, *const parts = (int *)((struct sap_gpu_tree_told *)t->told.host)->level_first;
+    size_t total_at;
+    TRY(send_active(t, p->request));
+    TRY(reserve_rows(t, n));
+    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+                                        SAP_ARRAY(t->row_key[0]), VALUE(n)};
+    const struct sap_sort sort = {.key = {t->row_key[0].mem, t->row_key[1].mem},
+                                  .value = {t->row[0].mem, t->row[1].mem},
+                                  .n = n,
+                                  .to = 32,
+                                  .places = 1};
+    TRY(for_each(t, t->f.row_keys, n, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, &at));
+    const struct sap_argument cut[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), SAP_ARRAY(t->flag), VALUE(n),
+                                       VALUE(t->settings.group_size)};
+    TRY(for_each(t, t->f.row_parts, n, cut, COUNT(cut)));
+    TRY(sap_primitives_compact(&t->primitives, t->stream, t->flag.mem, NULL, t->place_of.mem, t->part.mem, n,
+                               t->scratch.mem, &total_at));
+    TRY(t->driver->copy_out(t->stream, parts, t->scratch.mem, total_at, sizeof *parts));
+    TRY(t->driver->stream_finish(t->stream));
+    p->w.n = p->walkers->n;
+    p->w.slots = n;
+    p->w.parts = *parts;
+    p->row = &t->row[at];
+    p->slot = &t->slot;
+    p->part = &t->part;
+    return SAP_DRIVER_OK;
+}
+
+static int is_place(const double *x)
+{
+    return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
+}
+
+/* Place i of the caller; one that is not finite is where the cube begins. */
+static int place_of(const struct sap_tree *t, const sapporo_tree_request *r, int i, double *x)
+{
+    memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
+    if (is_place(x)) return 1;
+    memcpy(x, t->cube.low, sizeof t->cube.low);
+    return 0;
+}
+
+static int places_walk(struct sap_tree *t, struct pass *p)
+{
+    const sapporo_tree_request *const r = p->request;
+    double(*const chunk)[4] = t->chunk.host;
+    TRY(sap_tree_reserve(t, &t->place_given, (size_t)r->ni * sizeof *chunk));
+    for (int first = 0; first < r->ni; first += CHUNK) {
+        const int n = r->ni - first < CHUNK ? r->ni - first : CHUNK;
+        for (int k = 0; k < n; k++) {
+            p->bad += !place_of(t, r, first + k, chunk[k]);
+            chunk[k][3] = 1; /* for the centre of mass of a group */
+        }
+        TRY(t->driver->copy_in(t->stream, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
+                               (size_t)n * sizeof *chunk));
+        TRY(t->driver->stream_finish(t->stream));
+    }
+    TRY(sap_tree_sort_walkers(t, p->walkers, &t->place_given, NULL, 1, r->ni));
+    TRY(sap_tree_make_groups(t, p->walkers, NULL));
+    all_walk(t, p);
+    return SAP_DRIVER_OK;
+}
+
+/* ---- the walk --------------------------------------------------------------------------- */
+
+static int launch_groups(struct sap_tree *t, const struct pass *p, const struct sap_gpu_walk *how, int wide, int groups)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    const struct sap_argument a[] = {
+        SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted),  SAP_ARRAY(t->node),  SAP_ARRAY(t->word), SAP_ARRAY(t->turn),
+        SAP_ARRAY(t->source),     SAP_ARRAY(t->moments), SAP_ARRAY(t->cell),  SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
+        SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),
+        SAP_ARRAY(t->pot),        SAP_ARRAY(t->walked),  SAP_ARRAY(t->split), VALUE(*how),        VALUE(t->t)};
+    return sap_tree_launch(t, t->f.walk[wide], groups, SAP_WALK_THREADS, a, COUNT(a));
+}
+
+/* Groups together, then those alone that cannot go together. */
+static int launch_walk(struct sap_tree *t, const struct pass *p, int wide)
+{
+    const int few = p->w.parts < IDLE_GROUPS ? p->w.parts : (int)IDLE_GROUPS;
+    struct sap_gpu_walk how = p->w;
+    TRY(t->driver->fill(t->stream, t->split.mem, 0, 0, sizeof(int)));
+    TRY(launch_groups(t, p, &how, wide, wide && !how.every ? few : how.parts));
+    how.alone = 1;
+    return launch_groups(t, p, &how, wide, IDLE_GROUPS);
+}
+
+static int launch_alone(struct sap_tree *t, const struct pass *p)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    TRY(sap_tree_make_next(t));
+    const struct sap_argument a[] = {
+        SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted), SAP_ARRAY(t->node),   SAP_ARRAY(t->next),
+        SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
+        SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
+        SAP_ARRAY(t->pot),        SAP_ARRAY(t->walked), VALUE(p->w),          VALUE(t->t)};
+    return for_each(t, t->f.alone, p->w.slots, a, COUNT(a));
+}
+
+static int walk(struct sap_tree *t, const struct pass *p)
+{
+    const size_t rows = (size_t)p->w.slots;
+    TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->pot, rows * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->split, ((size_t)p->w.parts + 1) * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->walked, sizeof((struct sap_gpu_tree_told *)0)->walked));
+    TRY(t->driver->fill(t->stream, t->walked.mem, 0, 0, sizeof((struct sap_gpu_tree_told *)0)->walked));
+    if (t->settings.walk == SAPPORO_WALK_STACKLESS) return launch_alone(t, p);
+    if (!p->w.every) TRY(launch_walk(t, p, 0));
+    return launch_walk(t, p, 1);
+}
+
+static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
+{
+    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
+                                        VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
+    return for_each(t, t->f.sizes, n, args, COUNT(args));
+}
+
+/* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
+static int start(struct sap_tree *t, struct pass *p)
+{
+    struct pass first = {.request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}};
+    struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
+    if (!p->w.own) TRY(sap_tree_reserve(t, a, (size_t)p->walkers->n * sizeof(double)));
+    if (!p->w.own || !t->has_a) {
+        all_walk(t, &first);
+        TRY(walk(t, &first));
+        TRY(sizes(t, a, 0, first.w.n));
+    }
+    if (p->w.own) t->has_a = 1;
+    p->w.strict = 1;
+    return sap_tree_make_groups(t, p->walkers, a);
+}
+
+static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], double *pot)
+{
+    struct sap_gpu_tree_told *const told = t->told.host;
+    const size_t rows = (size_t)p->w.slots;
+    TRY(sap_tree_mark(t, SAPPORO_PHASES));
+    if (acc) TRY(t->driver->copy_out(t->stream, acc, t->acc.mem, 0, rows * sizeof *acc));
+    if (pot) TRY(t->driver->copy_out(t->stream, pot, t->pot.mem, 0, rows * sizeof *pot));
+    TRY(t->driver->copy_out(t->stream, told->walked, t->walked.mem, 0, sizeof told->walked));
+    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
+    t->done.walk = t->settings.walk;
+    t->done.rows = p->w.slots;
+    t->done.particle_particle = (long long)told->walked[0] + ((long long)told->walked[1] << 32);
+    t->done.particle_cell = (long long)told->walked[2] + ((long long)told->walked[3] << 32);
+    return SAP_DRIVER_OK;
+}
+
+static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot)
+{
+    const sapporo_tree_request *const r = p->request;
+    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
+    p->w.own = !r->x.base;
+    p->w.every = t->settings.precision == SAPPORO_DP;
+    p->walkers = p->w.own ? &t->own : &t->places;
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    if (!p->w.own)
+        TRY(places_walk(t, p));
+    else if (r->active || r->ni < t->n)
+        TRY(some_walk(t, p));
+    else
+        all_walk(t, p);
+    if (by_acceleration) TRY(start(t, p));
+    TRY(walk(t, p));
+    if (by_acceleration && p->w.own) TRY(sizes(t, &t->a, r->active != NULL, r->ni));
+    return results(t, p, acc, pot);
+}
+
+static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    double x[3];
+    for (int i = 0; i < r->ni; i++) {
+        if (place_of(t, r, i, x)) continue;
+        if (pot) pot[i] = NAN;
+        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+    }
+}
+
+/* Nothing acts where there is no particle. */
+static void nothing(const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    if (acc) memset(acc, 0, (size_t)r->ni * sizeof *acc);
+    if (pot) memset(pot, 0, (size_t)r->ni * sizeof *pot);
+}
+
+int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    struct pass p = {.request = request};
+    int status = SAP_DRIVER_OK;
+    if (t->n == 0)
+        nothing(request, acc, pot);
+    else
+        status = t->driver->enter(t->device->dev);
+    if (!status && t->n > 0) {
+        status = run(t, &p, acc, pot);
+        t->driver->leave(t->device->dev);
+    }
+    if (status) return sap_tree_judge(t, status);
+    if (p.bad > 0) erase_bad(t, request, acc, pot);
+    return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
+}

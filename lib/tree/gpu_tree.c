@@ -1,0 +1,415 @@
+/* gpu_tree.c - the tables for trees of engines for accelerators: kernels, memory, particles, what a tree is. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fpenv.h"
+#include "gpu_launch.h"
+#include "structs.h"
+#include "tree/gpu_tree.h"
+#include "tree/scalars.h"
+
+/* Of a leaf and of a group where nobody says. */
+enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
+
+_Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
+
+int sap_tree_judge(struct sap_tree *t, int status)
+{
+    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
+    (void)snprintf(t->words, sizeof t->words, "device %d: %s", t->device->number, t->driver->error_text());
+    if (status == SAP_DRIVER_LOST) {
+        t->broken = 1;
+        sap_gpu_lose(t->set, t->device);
+    }
+    return sap_gpu_status(status);
+}
+
+static int failed(struct sap_tree *t, int status, const char *why)
+{
+    (void)snprintf(t->words, sizeof t->words, "%s", why);
+    return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static size_t memory(const struct sap_device_set *set, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes)
+{
+    const size_t size = (size_t)n, nodes = size / 2, groups = size / (settings->group_size ? 1 : GROUP) + 1;
+    const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 4 * sizeof(int);
+    const size_t each =
+        sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
+    (void)set;
+    if (device_bytes)
+        *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n);
+    return sizeof(struct sap_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
+           CHUNK * 4 * sizeof(double);
+}
+
+static void free_walkers(const struct sap_tree *t, struct sap_gpu_walkers *w)
+{
+    struct sap_gpu_buffer *const all[] = {&w->key[0], &w->key[1], &w->address[0], &w->address[1],
+                                          &w->sorted, &w->ball,   &w->heavy,      &w->strict};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+}
+
+static void free_buffers(struct sap_tree *t)
+{
+    struct sap_gpu_buffer *const all[] = {
+        &t->particle, &t->a,           &t->chunk,   &t->told,       &t->place,      &t->scratch, &t->span,   &t->count,
+        &t->first,    &t->bounds,      &t->node,    &t->node_level, &t->cell,       &t->word,    &t->turn,   &t->source,
+        &t->moments,  &t->place_given, &t->place_a, &t->row_key[0], &t->row_key[1], &t->row[0],  &t->row[1], &t->slot,
+        &t->flag,     &t->place_of,    &t->part,    &t->active,     &t->next,       &t->query,   &t->found,  &t->begin,
+        &t->list,     &t->walked,      &t->split,   &t->acc,        &t->pot};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    free_walkers(t, &t->own);
+    free_walkers(t, &t->places);
+}
+
+static void free_tree(struct sap_tree *t)
+{
+    if (t->stream) (void)t->driver->stream_finish(t->stream);
+    free_buffers(t);
+    sap_primitives_close(&t->primitives);
+    for (int k = 0; k < COUNT(t->module); k++)
+        if (t->module[k]) t->driver->module_unload(t->module[k]);
+    for (int k = 0; k < COUNT(t->mark); k++)
+        if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
+    if (t->stream) t->driver->stream_destroy(t->stream);
+    free(t->mass);
+    free(t);
+}
+
+static void destroy(struct sap_tree *t)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    free_tree(t);
+    sap_fp_release(caller);
+}
+
+/* ---- kernels -------------------------------------------------------------------------- */
+
+static const struct sap_embedded *kernels_of(const struct sap_driver *driver)
+{
+    return strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
+}
+
+static int load(struct sap_tree *t, int module, const char *name)
+{
+    const struct sap_embedded *const e = kernels_of(t->driver);
+    for (int k = 0; k < e->count; k++)
+        if (strcmp(e->images[k].name, name) == 0)
+            return t->driver->module_load(t->device->dev, e->images[k].image, e->images[k].size, &t->module[module]);
+    return SAP_DRIVER_UNSUPPORTED;
+}
+
+static int get_functions(struct sap_tree *t)
+{
+    const struct {
+        int module;
+        const char *name;
+        struct sap_function **function;
+    } wanted[] = {{0, "tree_bounds", &t->f.bounds},       {0, "tree_keys", &t->f.keys},
+                  {0, "tree_gather", &t->f.gather},       {0, "tree_levels", &t->f.levels},
+                  {0, "tree_level_firsts", &t->f.firsts}, {0, "tree_link", &t->f.link},
+                  {0, "tree_leaves", &t->f.leaves},       {0, "tree_cells", &t->f.cells},
+                  {0, "tree_words", &t->f.words},         {0, "tree_groups", &t->f.groups},
+                  {0, "tree_row_keys", &t->f.row_keys},   {0, "tree_row_parts", &t->f.row_parts},
+                  {0, "tree_sizes", &t->f.sizes},         {0, "tree_next", &t->f.next},
+                  {0, "tree_search", &t->f.search},       {2, "tree_walk_alone", &t->f.alone},
+                  {1, "tree_walk_sp", &t->f.walk[0]},     {2, "tree_walk_dp", &t->f.walk[1]}};
+    for (int k = 0; k < COUNT(wanted); k++)
+        TRY(t->driver->function(t->module[wanted[k].module], wanted[k].name, wanted[k].function));
+    return SAP_DRIVER_OK;
+}
+
+static int open_device(struct sap_tree *t)
+{
+    struct sap_dev *const dev = t->device->dev;
+    TRY(t->driver->stream_create(dev, &t->stream));
+    for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
+    TRY(sap_primitives_open(t->driver, dev, t->device->number, kernels_of(t->driver), &t->primitives));
+    TRY(load(t, 0, "tree"));
+    TRY(load(t, 1, "tree_walk_sp"));
+    TRY(load(t, 2, "tree_walk_dp"));
+    TRY(get_functions(t));
+    TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->told, sizeof(struct sap_gpu_tree_told)));
+    TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->chunk, CHUNK * 4 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->bounds, sizeof(struct sap_gpu_tree_told)));
+    TRY(sap_tree_reserve(t, &t->particle, ((size_t)t->room + 1) * 4 * sizeof(double)));
+    return sap_tree_reserve(t, &t->a, ((size_t)t->room + 1) * sizeof(double));
+}
+
+static void take_settings(struct sap_tree *t, const struct sap_tree_settings *settings)
+{
+    t->settings = *settings;
+    if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
+    if (!t->settings.group_size) t->settings.group_size = GROUP;
+    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
+    t->t.eps2 = t->settings.eps2;
+    t->t.accuracy = t->settings.accuracy;
+    t->t.leaf_size = t->settings.leaf_size;
+    t->t.group_size = t->settings.group_size;
+    t->t.mac = (int)t->settings.mac;
+    t->t.order = t->settings.order;
+    t->t.ball = (int)t->settings.ball;
+    t->t.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
+}
+
+static int create(struct sap_device_set *set, const struct sap_tree_settings *settings, int n, struct sap_tree **tree)
+{
+    *tree = NULL;
+    if (!set->device[0].properties.has_fp64) return SAPPORO_ERR_UNSUPPORTED;
+    struct sap_tree *const t = calloc(1, sizeof *t);
+    if (!t) return SAPPORO_ERR_MEMORY;
+    const sap_fpguard caller = sap_fp_guard();
+    t->set = set;
+    t->driver = set->driver;
+    t->device = &set->device[0];
+    t->room = n;
+    t->events = strcmp(t->driver->name, "opencl") != 0; /* NVIDIA's OpenCL gives its markers the same time */
+    take_settings(t, settings);
+    t->mass = calloc((size_t)n + 1, sizeof *t->mass);
+    int status = t->mass ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
+    if (!status) {
+        status = open_device(t);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_gpu_status(status);
+    if (status) free_tree(t);
+    sap_fp_release(caller);
+    if (!status) *tree = t;
+    return result;
+}
+
+/* ---- particles ------------------------------------------------------------------------ */
+
+/* Sends n doubles or four times as many, of which `chunk` holds those from `first` on. */
+static int send(struct sap_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
+{
+    TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
+    return t->driver->stream_finish(t->stream);
+}
+
+static int send_particles(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    double(*const chunk)[4] = t->chunk.host;
+    for (int first = 0; first < p->n; first += CHUNK) {
+        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
+        for (int k = 0; k < n; k++) {
+            memcpy(chunk[k], sap_column_at(&p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
+            if (p->mass.base)
+                memcpy(&t->mass[first + k], sap_column_at(&p->mass, first + k, sizeof(double)), sizeof(double));
+            chunk[k][3] = t->mass[first + k];
+        }
+        TRY(send(t, &t->particle, sizeof *chunk, first, n));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    double *const chunk = t->chunk.host;
+    for (int first = 0; first < p->n; first += CHUNK) {
+        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
+        for (int k = 0; k < n; k++) memcpy(&chunk[k], sap_column_at(&p->a, first + k, sizeof(double)), sizeof(double));
+        TRY(send(t, &t->a, sizeof *chunk, first, n));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int set_particles(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    if (p->n != t->given) t->has_a = 0;
+    if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
+    TRY(send_particles(t, p));
+    if (p->a.base) TRY(send_accelerations(t, p));
+    if (p->a.base) t->has_a = 1;
+    t->given = p->n;
+    return SAP_DRIVER_OK;
+}
+
+/* Runs what needs the device. */
+static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
+{
+    t->words[0] = '\0';
+    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = work(t);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+static int set(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    t->words[0] = '\0';
+    if (p->memory != SAPPORO_MEMORY_HOST)
+        return failed(t, SAPPORO_ERR_UNSUPPORTED, "this engine takes particles from host memory only");
+    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = set_particles(t, p);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+/* ---- build and refresh ------------------------------------------------------------------- */
+
+static int build(struct sap_tree *t)
+{
+    const int status = entered(t, sap_tree_build_gpu);
+    t->built = status == SAPPORO_OK;
+    return status;
+}
+
+static int refresh(struct sap_tree *t)
+{
+    if (!t->built || t->given != t->n) return failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    return entered(t, sap_tree_refresh_gpu);
+}
+
+/* ---- what it is ------------------------------------------------------------------------- */
+
+/* A copy of n elements on the host, which the caller frees; NULL: no memory, or the device failed. */
+static void *copy_of(const struct sap_tree *t, const struct sap_gpu_buffer *from, int n, size_t each)
+{
+    void *to = malloc(((size_t)n + 1) * each);
+    int status = to ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
+    if (!status) {
+        if (n > 0) status = t->driver->copy_out(t->stream, to, from->mem, 0, (size_t)n * each);
+        if (!status) status = t->driver->stream_finish(t->stream);
+        t->driver->leave(t->device->dev);
+    }
+    if (!status) return to;
+    free(to);
+    return NULL;
+}
+
+static void count_leaves(const struct sap_tree *t, sapporo_tree_statistics *s)
+{
+    struct sap_tree_link *const node = copy_of(t, &t->node, t->t.nodes, sizeof *node);
+    for (int k = 0; k < t->t.nodes && node; k++) {
+        if (node[k].children) continue;
+        s->leaves++;
+        if (node[k].count > s->largest_leaf) s->largest_leaf = node[k].count;
+    }
+    free(node);
+}
+
+static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    *s = t->done;
+    if (t->built && t->n > 0) {
+        int *const heavy = copy_of(t, &t->own.heavy, t->own.groups, sizeof *heavy);
+        s->n = t->n;
+        s->cells = t->t.nodes;
+        s->groups = t->own.groups;
+        s->depth = t->levels - 1;
+        count_leaves(t, s);
+        for (int g = 0; g < s->groups && heavy; g++) s->wide_groups += heavy[g] != 0;
+        free(heavy);
+    }
+    s->host_bytes = memory(t->set, &t->settings, t->room, &s->device_bytes);
+    sap_fp_release(caller);
+}
+
+static void copy_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
+{
+    s->mass[k] = cell->mass;
+    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
+    memcpy(s->low[k], cell->low, sizeof s->low[k]);
+    memcpy(s->high[k], cell->high, sizeof s->high[k]);
+    memcpy(s->q[k], cell->q, sizeof s->q[k]);
+}
+
+static int fill_structure(const struct sap_tree *t, struct sap_tree_structure *s)
+{
+    struct sap_tree_link *const node = copy_of(t, &t->node, s->nodes, sizeof *node);
+    struct sap_cell *const cell = copy_of(t, &t->cell, s->nodes, sizeof *cell);
+    int *const level = copy_of(t, &t->node_level, s->nodes, sizeof *level);
+    int *const address = copy_of(t, &t->own.address[t->own.at], s->n, sizeof *address);
+    const int there = node && cell && level && address;
+    for (int k = 0; k < s->nodes && there; k++) {
+        s->first[k] = node[k].first;
+        s->count[k] = node[k].count;
+        s->child[k] = node[k].child;
+        s->children[k] = node[k].children;
+        s->level[k] = level[k];
+        copy_cell(&cell[k], k, s);
+    }
+    if (there) memcpy(s->address, address, (size_t)s->n * sizeof *address);
+    free(node);
+    free(cell);
+    free(level);
+    free(address);
+    return there ? SAPPORO_OK : SAPPORO_ERR_DEVICE;
+}
+
+static int structure(const struct sap_tree *t, struct sap_tree_structure *s)
+{
+    s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
+    s->n = t->built ? t->n : 0;
+    if (!s->first || s->n == 0) return SAPPORO_OK;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = fill_structure(t, s);
+    sap_fp_release(caller);
+    return status;
+}
+
+static int force(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    t->words[0] = '\0';
+    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (request->memory != SAPPORO_MEMORY_HOST)
+        return failed(t, SAPPORO_ERR_UNSUPPORTED, "this engine works on host memory only");
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_tree_force_gpu(t, request, acc, pot);
+    sap_fp_release(caller);
+    return status;
+}
+
+static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list)
+{
+    t->words[0] = '\0';
+    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_tree_search_gpu(t, ni, &x, &h, first, room, list);
+    sap_fp_release(caller);
+    return status;
+}
+
+static void kind(const struct sap_device_set *set, const struct sap_tree_settings *settings, char *text, size_t room)
+{
+    (void)snprintf(text, room, "%s %s %s octree", set->driver->name, set->device[0].properties.architecture,
+                   settings->precision == SAPPORO_DP ? "dp" : "sp");
+}
+
+static const char *words(const struct sap_tree *t) { return t->words; }
+
+const struct sap_tree_ops sap_tree_gpu = {
+    .memory = memory,
+    .create = create,
+    .destroy = destroy,
+    .set = set,
+    .build = build,
+    .refresh = refresh,
+    .force = force,
+    .search = search,
+    .statistics = statistics,
+    .structure = structure,
+    .kind = kind,
+    .words = words,
+};

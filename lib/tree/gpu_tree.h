@@ -1,0 +1,126 @@
+/*
+ * gpu_tree.h - the tree of engines for accelerators: what its files share.
+ *
+ * gpu_tree.c has the table, memory and particles, gpu_build.c makes a tree, gpu_force.c walks it.  A tree lives on the
+ * first device of its set.  How it lies there: physics/tree_layout.h.
+ */
+#ifndef SAP_GPU_TREE_H
+#define SAP_GPU_TREE_H
+
+#include "gpu_engine.h"
+#include "gpu_primitives.h"
+#include "physics/tree_layout.h"
+#include "tree/cube.h"
+
+enum { SAP_TREE_CHUNK = 65536 }; /* particles that travel at a time */
+
+/* Who walks, sorted: the tree's particles, or places of the caller. */
+struct sap_gpu_walkers {
+    struct sap_gpu_buffer key[2], address[2], sorted;
+    struct sap_gpu_buffer ball, heavy, strict; /* of groups */
+    int at;                                    /* which of key and address are sorted */
+    int n, groups;
+};
+
+struct sap_gpu_tree_kernels {
+    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link; /* tree_build.h */
+    struct sap_function *leaves, *cells, *words, *groups;                 /* tree_moments.h */
+    struct sap_function *row_keys, *row_parts, *sizes;                    /* tree_rows.h */
+    struct sap_function *next, *search;                                   /* tree_search.h */
+    struct sap_function *alone, *walk[2];                                 /* tree_walk.h: sp, dp */
+};
+
+/* What the device tells the host while a tree is made; pinned. */
+struct sap_gpu_tree_told {
+    double bounds[SAP_TREE_BOUNDS][SAP_TREE_PARTS];
+    double sample[3 * SAP_CUBE_SAMPLE];
+    int level_first[SAP_LINK_LEVELS + 1]; /* the last one: nodes */
+    unsigned walked[4]; /* of a force: interactions with particles, with cells; each the lower word, the higher one */
+};
+
+struct sap_tree {
+    struct sap_tree_settings settings;
+    struct sap_device_set *set;
+    const struct sap_driver *driver;
+    struct sap_gpu_device *device;
+    struct sap_stream *stream;
+    struct sap_primitives primitives;
+    struct sap_module *module[3];
+    struct sap_gpu_tree_kernels f;
+    int events;                                 /* they tell times; else the host's clock does */
+    struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
+    double clock[SAPPORO_PHASES + 1];
+    int room;
+    int broken; /* the device is gone */
+    char words[200];
+
+    /* particles by address */
+    int given;    /* of the last set */
+    double *mass; /* [room] on the host: for a set without masses */
+    int has_a;    /* accelerations are known */
+    struct sap_gpu_buffer particle, a, chunk, told;
+
+    /* the tree; valid if built */
+    int built, n, levels;
+    int level_first[SAP_LINK_LEVELS + 1];
+    int has_next;          /* next is that of the nodes */
+    struct sap_gpu_tree t; /* what kernels are told */
+    struct sap_cube cube;
+    struct sap_gpu_walkers own;
+    struct sap_gpu_buffer place; /* of an address: its sorted particle */
+    struct sap_gpu_buffer scratch, span, count, first, bounds;
+    struct sap_gpu_buffer node, node_level, next, cell, word, turn, source, moments;
+    int node_room;
+
+    /* a force */
+    struct sap_gpu_walkers places;
+    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, flag, place_of, part, active, walked, split,
+        acc, pot;
+
+    /* a search */
+    struct sap_gpu_buffer query, found, begin, list;
+
+    sapporo_tree_statistics done;
+};
+
+/* Arguments of kernels. */
+#define SAP_ARRAY(buffer)                                                                                              \
+    {                                                                                                                  \
+        (buffer).mem, 0                                                                                                \
+    }
+
+/* Launches so many groups of so many threads. */
+int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups, int threads,
+                    const struct sap_argument *a, int arguments);
+
+/* Work until now belongs to phases before this one; what phases took, once they are over.  Driver statuses. */
+int sap_tree_mark(struct sap_tree *t, int phase);
+int sap_tree_take_seconds(struct sap_tree *t, int from, int to);
+
+int sap_tree_reserve(const struct sap_tree *t, struct sap_gpu_buffer *b, size_t bytes);
+
+/* Sorts n > 0 places that lie as four doubles each; `place`, or NULL: where each address went.  A driver status. */
+int sap_tree_sort_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                          const struct sap_gpu_buffer *place, double mass_unit, int n);
+
+/* Bounds of their groups; by_a: a strictness, too, from t->a.  A driver status. */
+int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
+
+/* Make, or make anew with the same cells, the tree of the particles given; driver statuses. */
+int sap_tree_build_gpu(struct sap_tree *t);
+int sap_tree_refresh_gpu(struct sap_tree *t);
+
+/* The table's force, entered. */
+int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+
+/* Makes `next` where it is needed; a driver status. */
+int sap_tree_make_next(struct sap_tree *t);
+
+/* The table's search, entered. */
+int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, const sapporo_column *h, long long *first,
+                        long long room, int *list);
+
+/* What a driver status means for the tree and its words; a sapporo_status. */
+int sap_tree_judge(struct sap_tree *t, int status);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * test_tree_gpu.c - trees of accelerators against those of the CPU engine: nodes one by one, forces, subsets.
+ *
+ *   test_tree_gpu bench [N]   measures a Plummer model on the first device
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sapporo.h"
+#include "tree/tree.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sapporo_backend backend; /* of the tests that run */
+
+static int on_opencl(void **state)
+{
+    (void)state;
+    backend = SAPPORO_BACKEND_OPENCL;
+    return 0;
+}
+
+static int on_cuda(void **state)
+{
+    (void)state;
+    backend = SAPPORO_BACKEND_CUDA;
+    return 0;
+}
+
+static void need_device(void)
+{
+    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA ? &sap_engine_cuda : &sap_engine_opencl;
+    const char *wanted = getenv("SAPPORO_TEST_ENGINES");
+    if (e->count() == 0 || (wanted && !strstr(wanted, e->name))) skip();
+}
+
+/* ---- models ----------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+static double uniform(void)
+{
+    random_state = random_state * 6364136223846793005U + 1442695040888963407U;
+    return (double)(random_state >> 11) * 0x1p-53;
+}
+
+enum model { CUBE, CLUSTER, PAIRS, ONE_PLACE, FAR, MODELS };
+
+struct particles {
+    int n;
+    double (*x)[3], *mass;
+};
+
+static double coordinate(enum model model, int i, int k, double scale)
+{
+    switch (model) {
+    case CUBE:
+        return uniform();
+    case CLUSTER: /* denser towards the middle */
+        return scale * (uniform() - 0.5);
+    case PAIRS: /* closer than keys can tell */
+        return i % 2 ? 0 : uniform();
+    case ONE_PLACE:
+        return 3 + k;
+    default: /* a few at great distance */
+        return i % 500 == 7 ? 1e12 * (uniform() - 0.5) : uniform();
+    }
+}
+
+static struct particles make(enum model model, int n)
+{
+    struct particles p = {n, calloc((size_t)n + 1, sizeof *p.x), calloc((size_t)n + 1, sizeof *p.mass)};
+    random_state = (uint64_t)n + 17U * (unsigned)model;
+    for (int i = 0; i < n; i++) {
+        const double scale = pow(uniform(), 4);
+        for (int k = 0; k < 3; k++) p.x[i][k] = coordinate(model, i, k, scale);
+        p.mass[i] = (1 + uniform()) / n;
+        if (model == PAIRS && i % 2)
+            for (int k = 0; k < 3; k++) p.x[i][k] = p.x[i - 1][k] + 1e-12 * k;
+    }
+    return p;
+}
+
+static void drop(struct particles *p)
+{
+    free(p->x);
+    free(p->mass);
+}
+
+static void given(sapporo_tree *t, const struct particles *p)
+{
+    const sapporo_tree_particles set = {.size = sizeof set, .n = p->n, .x = {p->x, 0}, .mass = {p->mass, 0}};
+    assert_int_equal(sapporo_tree_set(t, &set), SAPPORO_OK);
+}
+
+static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, const struct particles *p)
+{
+    sapporo_tree *t = NULL;
+    options.size = sizeof options;
+    options.backend = on;
+    const int status = sapporo_tree_create(&options, p->n, &t);
+    if (status) print_message("%s\n", sapporo_tree_last_error(NULL));
+    assert_int_equal(status, SAPPORO_OK);
+    given(t, p);
+    const int built = sapporo_tree_build(t);
+    if (built) print_message("%s\n", sapporo_tree_last_error(t));
+    assert_int_equal(built, SAPPORO_OK);
+    return t;
+}
+
+/* ---- structure ---------------------------------------------------------------------------- */
+
+static struct sap_tree_structure nodes_of(sapporo_tree *t)
+{
+    struct sap_tree_structure s = {.nodes = 0};
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    const size_t n = (size_t)s.nodes + 1;
+    s.first = calloc(n, sizeof *s.first);
+    s.count = calloc(n, sizeof *s.count);
+    s.child = calloc(n, sizeof *s.child);
+    s.children = calloc(n, sizeof *s.children);
+    s.level = calloc(n, sizeof *s.level);
+    s.mass = calloc(n, sizeof *s.mass);
+    s.centre = calloc(n, sizeof *s.centre);
+    s.low = calloc(n, sizeof *s.low);
+    s.high = calloc(n, sizeof *s.high);
+    s.q = calloc(n, sizeof *s.q);
+    s.address = calloc((size_t)s.n + 1, sizeof *s.address);
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    return s;
+}
+
+static void drop_nodes(struct sap_tree_structure *s)
+{
+    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,  s->mass,
+                         s->centre, s->low,   s->high,  s->q,        s->address};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+static void same_nodes(sapporo_tree *a, sapporo_tree *b)
+{
+    struct sap_tree_structure s = nodes_of(a), r = nodes_of(b);
+    const size_t n = (size_t)s.nodes;
+    assert_int_equal(s.nodes, r.nodes);
+    assert_int_equal(s.n, r.n);
+    assert_memory_equal(s.address, r.address, (size_t)s.n * sizeof *s.address);
+    for (size_t k = 0; k < n; k++)
+        if (s.first[k] != r.first[k] || s.count[k] != r.count[k] || s.level[k] != r.level[k] ||
+            s.children[k] != r.children[k] || s.child[k] != r.child[k])
+            fail_msg("node %zu: particles %d + %d, level %d, children %d + %d, and %d + %d, %d, %d + %d", k, s.first[k],
+                     s.count[k], s.level[k], s.child[k], s.children[k], r.first[k], r.count[k], r.level[k], r.child[k],
+                     r.children[k]);
+    assert_memory_equal(s.mass, r.mass, n * sizeof *s.mass);
+    assert_memory_equal(s.centre, r.centre, n * sizeof *s.centre);
+    assert_memory_equal(s.low, r.low, n * sizeof *s.low);
+    assert_memory_equal(s.high, r.high, n * sizeof *s.high);
+    for (size_t k = 0; k < n; k++)
+        for (int q = 0; q < 6; q++) assert_true(s.q[k][q] == r.q[k][q]); /* of zeros not the sign */
+    drop_nodes(&s);
+    drop_nodes(&r);
+}
+
+static void structure_of(enum model model, int n, sapporo_tree_options options)
+{
+    struct particles p = make(model, n);
+    sapporo_tree *here = planted(backend, options, &p), *cpu = planted(SAPPORO_BACKEND_CPU, options, &p);
+    same_nodes(here, cpu);
+    for (int i = 0; i < n; i++) /* and after they have moved */
+        for (int k = 0; k < 3; k++) p.x[i][k] *= 1 + 1e-3 * k;
+    given(here, &p);
+    given(cpu, &p);
+    assert_int_equal(sapporo_tree_refresh(here), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_refresh(cpu), SAPPORO_OK);
+    same_nodes(here, cpu);
+    sapporo_tree_destroy(here);
+    sapporo_tree_destroy(cpu);
+    drop(&p);
+}
+
+static void structures(void **state)
+{
+    (void)state;
+    need_device();
+    static const int few[] = {0, 1, 2, 15, 17, 1025};
+    for (size_t k = 0; k < sizeof few / sizeof *few; k++)
+        structure_of(CUBE, few[k], (sapporo_tree_options){.leaf_size = 16});
+    for (int model = 0; model < MODELS; model++)
+        structure_of((enum model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
+    structure_of(CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .curve = SAPPORO_CURVE_MORTON});
+}
+
+/* ---- forces -------------------------------------------------------------------------------- */
+
+struct forces {
+    double (*acc)[3], *pot;
+};
+
+static struct forces room_for(int n)
+{
+    return (struct forces){calloc((size_t)n + 1, sizeof(double[3])), calloc((size_t)n + 1, sizeof(double))};
+}
+
+static void drop_forces(struct forces *f)
+{
+    free(f->acc);
+    free(f->pot);
+}
+
+static void force_of(sapporo_tree *t, const sapporo_tree_request *given, struct forces *f)
+{
+    sapporo_tree_request r = *given;
+    r.size = sizeof r;
+    const int status = sapporo_tree_force(t, &r, f->acc, f->pot);
+    if (status) print_message("%s\n", sapporo_tree_last_error(t));
+    assert_int_equal(status, SAPPORO_OK);
+}
+
+/* Largest difference of accelerations over their root mean square; the same of potentials if it is larger. */
+static double difference(const struct forces *a, const struct forces *b, int n)
+{
+    double acc = 0, pot = 0, most_acc = 0, most_pot = 0;
+    for (int i = 0; i < n; i++) {
+        double d2 = 0;
+        for (int c = 0; c < 3; c++) {
+            d2 += (a->acc[i][c] - b->acc[i][c]) * (a->acc[i][c] - b->acc[i][c]);
+            acc += b->acc[i][c] * b->acc[i][c];
+        }
+        most_acc = fmax(most_acc, sqrt(d2));
+        most_pot = fmax(most_pot, fabs(a->pot[i] - b->pot[i]));
+        pot += b->pot[i] * b->pot[i];
+    }
+    return pot > 0 ? fmax(most_acc / sqrt(acc / n), most_pot / sqrt(pot / n)) : fmax(most_acc, most_pot);
+}
+
+/* The direct sum, in double. */
+static struct forces direct(const struct particles *p, double eps2)
+{
+    struct forces f = room_for(p->n);
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->n; j++) {
+            double d[3], r2 = eps2;
+            for (int c = 0; c < 3; c++) d[c] = p->x[j][c] - p->x[i][c], r2 += d[c] * d[c];
+            if (j == i || !(r2 > 0)) continue;
+            const double u = 1 / sqrt(r2), mu = p->mass[j] * u;
+            f.pot[i] -= mu;
+            for (int c = 0; c < 3; c++) f.acc[i][c] += mu * u * u * d[c];
+        }
+    return f;
+}
+
+/* Forces against the direct sum; where every cell is opened they are as good as pair terms are. */
+static void force_case(enum model model, int n, sapporo_tree_options options, double bound)
+{
+    struct particles p = make(model, n);
+    const sapporo_tree_request all = {.ni = n};
+    sapporo_tree *t = planted(backend, options, &p);
+    struct forces f = room_for(n), sum = direct(&p, options.eps2);
+    force_of(t, &all, &f);
+    const double off = difference(&f, &sum, n);
+    sapporo_tree_statistics s = {.size = sizeof s};
+    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    print_message("model %d, n %d, mac %d, order %d: %.3g, %.0f + %.0f interactions, %d wide of %d\n", (int)model, n,
+                  (int)options.mac, options.order, off, (double)s.particle_particle / n, (double)s.particle_cell / n,
+                  s.wide_groups, s.groups);
+    assert_true(off <= bound);
+    drop_forces(&f);
+    drop_forces(&sum);
+    sapporo_tree_destroy(t);
+    drop(&p);
+}
+
+static void forces(void **state)
+{
+    (void)state;
+    need_device();
+    const double eps2 = 1e-4;
+    force_case(CUBE, 1, (sapporo_tree_options){.eps2 = eps2}, 0);
+    force_case(CUBE, 3000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6}, 1e-5);
+    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2}, 0.02);
+    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .order = 1, .group_size = 200}, 0.05);
+    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION}, 0.02);
+    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 1e-4},
+               0.02);
+    /* balls that hold a crowd: walkers alone */
+    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
+    force_case(FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .ball = SAPPORO_BALL_RITTER}, 0.02);
+    force_case(PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
+    force_case(CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP}, 1e-12);
+}
+
+/* ---- measures ------------------------------------------------------------------------------ */
+
+static struct particles plummer(int n)
+{
+    struct particles p = {n, calloc((size_t)n + 1, sizeof *p.x), calloc((size_t)n + 1, sizeof *p.mass)};
+    random_state = 1;
+    for (int i = 0; i < n; i++) {
+        const double m = uniform() * 0.999, r = 0.58904862 / sqrt(pow(m, -2.0 / 3) - 1), z = 2 * uniform() - 1,
+                     phi = 6.283185307179586 * uniform(), w = sqrt(1 - z * z);
+        p.x[i][0] = r * w * cos(phi);
+        p.x[i][1] = r * w * sin(phi);
+        p.x[i][2] = r * z;
+        p.mass[i] = 1.0 / n;
+    }
+    return p;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+enum { SAMPLE = 1000, REPEATS = 7 };
+
+/* Relative errors of the accelerations of a sample; what lies above median and 99 %. */
+static void errors_of(const struct forces *f, const struct forces *exact, const int *active, double *median,
+                      double *most)
+{
+    double error[SAMPLE];
+    for (int i = 0; i < SAMPLE; i++) {
+        double d2 = 0, a2 = 0;
+        for (int c = 0; c < 3; c++) {
+            const double a = exact->acc[i][c], d = f->acc[active[i]][c] - a;
+            d2 += d * d, a2 += a * a;
+        }
+        error[i] = sqrt(d2 / a2);
+    }
+    qsort(error, SAMPLE, sizeof *error, by_value);
+    *median = error[SAMPLE / 2];
+    *most = error[SAMPLE * 99 / 100];
+}
+
+static void measure(const struct particles *p, sapporo_tree_options options, const struct forces *exact,
+                    const int *active, struct forces *f)
+{
+    double phase[SAPPORO_PHASES][REPEATS], sum[SAPPORO_PHASES], median, most;
+    sapporo_tree_statistics s = {.size = sizeof s};
+    const sapporo_tree_request all = {.ni = p->n};
+    sapporo_tree *t = planted(backend, options, p);
+    for (int k = 0; k < REPEATS; k++) {
+        assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+        force_of(t, &all, f);
+        assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+        for (int q = 0; q < SAPPORO_PHASES; q++) phase[q][k] = 1e3 * s.seconds[q];
+    }
+    for (int q = 0; q < SAPPORO_PHASES; q++) {
+        qsort(phase[q], REPEATS, sizeof(double), by_value);
+        sum[q] = phase[q][REPEATS / 2];
+    }
+    errors_of(f, exact, active, &median, &most);
+    printf("%9d mac %d %7.2g order %d leaf %3d group %3d: %8.3f ms = sort %.3f link %.3f moments %.3f walk %.3f; "
+           "pp %.0f pc %.0f; error %.2e, 99 %% %.2e; cells %d depth %d wide %d\n",
+           p->n, (int)options.mac, options.accuracy, options.order, options.leaf_size, options.group_size,
+           sum[0] + sum[1] + sum[2] + sum[3], sum[0], sum[1], sum[2], sum[3], (double)s.particle_particle / p->n,
+           (double)s.particle_cell / p->n, median, most, s.cells, s.depth, s.wide_groups);
+    (void)fflush(stdout);
+    sapporo_tree_destroy(t);
+}
+
+static void measures_of(int n)
+{
+    struct particles p = plummer(n);
+    struct forces f = room_for(n), exact = room_for(SAMPLE);
+    int active[SAMPLE];
+    for (int i = 0; i < SAMPLE; i++) active[i] = (int)((long long)i * n / SAMPLE);
+    sapporo_tree_options options = {.eps2 = 1e-4, .accuracy = 1e-9};
+    sapporo_tree *t = planted(backend, options, &p);
+    const sapporo_tree_request some = {.ni = SAMPLE, .active = active};
+    force_of(t, &some, &exact);
+    sapporo_tree_destroy(t);
+    static const struct {
+        sapporo_tree_mac mac;
+        double accuracy;
+        int order, leaf, group;
+    } with[] = {{SAPPORO_MAC_OPENING, 0.8, 2, 16, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 16, 64},
+                {SAPPORO_MAC_OPENING, 0.5, 2, 16, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 8, 64},
+                {SAPPORO_MAC_OPENING, 0.7, 2, 32, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 16, 32},
+                {SAPPORO_MAC_OPENING, 0.7, 2, 16, 128},      {SAPPORO_MAC_OPENING, 0.5, 1, 16, 64},
+                {SAPPORO_MAC_ACCELERATION, 1e-2, 2, 16, 64}, {SAPPORO_MAC_ACCELERATION, 1e-3, 2, 16, 64}};
+    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+        options = (sapporo_tree_options){.eps2 = 1e-4,
+                                         .mac = with[k].mac,
+                                         .accuracy = with[k].accuracy,
+                                         .order = with[k].order,
+                                         .leaf_size = with[k].leaf,
+                                         .group_size = with[k].group};
+        measure(&p, options, &exact, active, &f);
+    }
+    drop_forces(&f);
+    drop_forces(&exact);
+    drop(&p);
+}
+
+static int measures(int n)
+{
+    backend =
+        sap_engine_cuda.count() > 0 && !getenv("SAPPORO_TEST_OPENCL") ? SAPPORO_BACKEND_CUDA : SAPPORO_BACKEND_OPENCL;
+    for (int k = n > 0 ? n : 1 << 17; k <= (n > 0 ? n : 1 << 23); k *= 8) measures_of(k);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        {"structures, opencl", structures, on_opencl, NULL, NULL},
+        {"structures, cuda", structures, on_cuda, NULL, NULL},
+        {"forces, opencl", forces, on_opencl, NULL, NULL},
+        {"forces, cuda", forces, on_cuda, NULL, NULL},
+    };
+    if (argc > 1 && strcmp(argv[1], "bench") == 0) return measures(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0);
+    return cmocka_run_group_tests_name("tree_gpu", tests, NULL, NULL);
+}
