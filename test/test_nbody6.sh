@@ -47,6 +47,9 @@ done
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"
+SAPPORO_METHOD=tree SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
+[ "$(grep -c 'NBODY6 forces are summed directly' "$work/log")" = 1 ]
+verdict $? "SAPPORO_METHOD=tree is told of, once"
 SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
 [ "$(cat "$work/log")" = "all as it should be" ]
 verdict $? "silent where SAPPORO_VERBOSE is 0"

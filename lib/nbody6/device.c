@@ -38,6 +38,15 @@ static int list_applies(void)
     return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
 }
 
+/* Trees serve GRAPE-5 alone; told once. */
+static void tell_method(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *const method = getenv("SAPPORO_METHOD");
+    if (method && strcmp(method, "tree") == 0 && !atomic_flag_test_and_set(&told))
+        sapporo_log(SAPPORO_LOG_WARNING, "SAPPORO_METHOD=tree: NBODY6 forces are summed directly");
+}
+
 sapporo *sap_nbody6_context(int order, sapporo_precision precision, int rank)
 {
     int device[DEVICES_MAX];
@@ -49,6 +58,7 @@ sapporo *sap_nbody6_context(int order, sapporo_precision precision, int rank)
         options.devices = rank < 0 ? device : &device[mine % n];
         options.ndevices = rank < 0 ? n : 1;
     }
+    tell_method();
     (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
     return context;
 }
