@@ -36,7 +36,7 @@ class Particles(ctypes.Structure):
 class Request(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("nj", c_int), ("ni", c_int), ("x", Column), ("v", Column), ("index", Column),
                 ("h2", Column), ("eps2", c_double), ("want", c_uint), ("eps2_i", Column), ("a", Column),
-                ("jerk", Column)]
+                ("jerk", Column), ("pairs", c_int), ("h2_by_mass", c_int), ("dtr", Column)]
 
 
 class Result(ctypes.Structure):
