@@ -17,13 +17,6 @@ enum {
 
 enum { SAP_TREE_PARTICLE_WORDS = 4, SAP_TREE_CELL_WORDS = 12 };
 
-/* Largest coordinate of the walk. */
-#define SAP_TREE_FAR 1e18
-
-/* Guard, radius or strictness of what is never let through: beyond all distances of such words, and twice it squared is
- * finite. */
-#define SAP_TREE_NEVER 8e18
-
 /* What the walk looks at, by node; arrays begin at 64 bytes and are readable 16 words beyond the last node. */
 struct sap_tree_words {
     float *x, *y, *z; /* centres, relative to the middle of the cube */

@@ -63,35 +63,6 @@ tree_cells(const GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell
 
 /* ---- what the walk needs ---- */
 
-/* What MULTIPOLE's tolerance is measured by: M / s^2. */
-SAP_INLINE D typical_pull(const struct sap_cell *root)
-{
-    const D edge = sap_cell_edge(root), none = d_set1(SAP_ZERO);
-    const int massive = dm_any(d_gt(root->weight, none));
-    D s2 = d_abs(d_add(d_add(root->q[SAP_XX], root->q[SAP_YY]), root->q[SAP_ZZ]));
-    if (massive) s2 = d_div(s2, root->weight);
-    if (!dm_any(d_gt(s2, none))) s2 = d_mul(edge, edge);
-    return massive && dm_any(d_gt(s2, none)) ? d_div(root->weight, s2) : d_set1(SAP_ONE);
-}
-
-SAP_INLINE struct sap_criterion criterion_of(const struct sap_cell *root, const struct sap_gpu_tree *t)
-{
-    struct sap_criterion how;
-    how.mac = t->mac;
-    how.order = t->order;
-    how.value = d_set1(SAP_ZERO);
-    if (t->mac == SAP_MAC_OPENING) how.value = d_div(d_set1(SAP_ONE), t->accuracy);
-    if (t->mac == SAP_MAC_MULTIPOLE) how.value = d_mul(t->accuracy, typical_pull(root));
-    return how;
-}
-
-/* What turns are multiplied by: one over the root's. */
-SAP_INLINE D turn_unit_of(const struct sap_cell *root, const struct sap_criterion *how)
-{
-    const D turn = sap_accept_reach(root, how).turn;
-    return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
-}
-
 KERNEL(TREE_THREADS)
 tree_words(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, GLOBAL float *turn, GLOBAL wide *source,
            GLOBAL float4 *moments, const struct sap_gpu_tree t)
@@ -99,15 +70,15 @@ tree_words(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, GLOBAL float
     const int k = (int)global_id();
     if (k >= t.nodes) return;
     const struct sap_cell root = cell[0], c = cell[k];
-    const struct sap_criterion how = criterion_of(&root, &t);
+    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, &root);
     const struct sap_reach reach = sap_accept_reach(&c, &how);
     const D to = d_mul(d_set1(SAP_THREE), d_mul(t.mass_unit, d_mul(t.unit, t.unit)));
     D x[3];
     W s[SAP_MOMENTS2];
     const D size = in_units(c.centre, &t, x);
-    word[k] =
-        make_float4(w_of_d(cut(x[0])), w_of_d(cut(x[1])), w_of_d(cut(x[2])), padded(d_mul(reach.guard, t.unit), size));
-    turn[k] = w_of_d(d_min(d_mul(reach.turn, turn_unit_of(&root, &how)), d_set1(SAP_TREE_NEVER)));
+    word[k] = make_float4(w_of_d(sap_tree_cut(x[0])), w_of_d(sap_tree_cut(x[1])), w_of_d(sap_tree_cut(x[2])),
+                          padded(d_mul(reach.guard, t.unit), size));
+    turn[k] = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
     wide a, b;
     a.x = c.centre[0], a.y = c.centre[1], b.x = c.centre[2], b.y = d_mul(c.mass, t.mass_unit);
     source[2 * (size_t)k] = a;
@@ -250,9 +221,9 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *
         ball[SAP_GROUP_WORDS * (size_t)g + 3] = radius;
         heavy[g] = needs;
         if (has_a) {
-            const struct sap_criterion how = criterion_of(&root, &t);
+            const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, &root);
             const D s = sap_accept_strictness(d_mul(t.accuracy, least));
-            strict[g] = w_of_d(d_min(d_mul(s, d_div(t.unit, turn_unit_of(&root, &how))), d_set1(SAP_TREE_NEVER)));
+            strict[g] = w_of_d(d_min(d_mul(s, d_div(t.unit, sap_turn_unit(&root, &how))), d_set1(SAP_TREE_NEVER)));
         }
     }
 }

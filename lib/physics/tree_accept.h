@@ -109,6 +109,28 @@ SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D toleran
     return sap_accept_root(d, b, d_mul(b, d_add(four, four)));
 }
 
+/* What MULTIPOLE's tolerance is measured by: M / s^2. */
+SAP_INLINE D sap_typical_pull(const struct sap_cell *root)
+{
+    const D edge = sap_cell_edge(root), none = d_set1(SAP_ZERO);
+    const int massive = dm_any(d_gt(root->weight, none));
+    D s2 = sap_abs(d_add(d_add(root->q[SAP_XX], root->q[SAP_YY]), root->q[SAP_ZZ]));
+    if (massive) s2 = d_div(s2, root->weight);
+    if (!dm_any(d_gt(s2, none))) s2 = d_mul(edge, edge);
+    return massive && dm_any(d_gt(s2, none)) ? d_div(root->weight, s2) : d_set1(SAP_ONE);
+}
+
+SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, const struct sap_cell *root)
+{
+    struct sap_criterion how;
+    how.mac = mac;
+    how.order = order;
+    how.value = d_set1(SAP_ZERO);
+    if (mac == SAP_MAC_OPENING) how.value = d_div(d_set1(SAP_ONE), accuracy);
+    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, sap_typical_pull(root));
+    return how;
+}
+
 /* From where on a cell, whose moments are known, may act as a whole. */
 SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const struct sap_criterion *how)
 {
@@ -125,6 +147,13 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
     }
     if (dm_any(d_gt(c->weight, d_mul(sap_abs(c->mass), d_set1(SAP_MIXED))))) reach.guard = d_set1(SAP_GUARD_NEVER);
     return reach;
+}
+
+/* What words of turns are multiplied by, and those of strictness divided: one over the root's turn. */
+SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how)
+{
+    const D turn = sap_accept_reach(root, how).turn;
+    return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
 }
 
 /* Strictness of a group by ACCELERATION, from accuracy times its smallest acceleration; 0 of other criteria. */

@@ -47,49 +47,17 @@ static void make_cells(struct sap_tree *t, int threads)
 
 /* ---- words of the walk ------------------------------------------------------------ */
 
-/* What MULTIPOLE's tolerance is measured by: M / s^2. */
-static double typical_pull(const struct sap_cell *root)
-{
-    const double edge = sap_cell_edge(root);
-    double s2 = fabs(root->q[SAP_XX] + root->q[SAP_YY] + root->q[SAP_ZZ]) / (root->weight > 0 ? root->weight : 1);
-    if (!(s2 > 0)) s2 = edge * edge;
-    return s2 > 0 && root->weight > 0 ? root->weight / s2 : 1;
-}
-
-static struct sap_criterion criterion_of(const struct sap_tree *t)
-{
-    struct sap_criterion c = {.mac = (int)t->settings.mac, .order = t->settings.order};
-    if (c.mac == SAP_MAC_OPENING) c.value = 1 / t->settings.accuracy;
-    if (c.mac == SAP_MAC_MULTIPOLE) c.value = t->settings.accuracy * typical_pull(&t->cell[0]);
-    return c;
-}
-
-/* A guard that holds for words of float: they are off by 2^-24 of a coordinate each. */
-static float guard_word(double guard, double size)
-{
-    const double padded = guard + 0x1p-20 * size;
-    return padded < SAP_TREE_FAR && size < SAP_TREE_FAR ? (float)(padded * (1 + 0x1p-20)) : (float)SAP_TREE_NEVER;
-}
-
-static float place_word(double x)
-{
-    return x > SAP_TREE_FAR ? (float)SAP_TREE_FAR : x < -SAP_TREE_FAR ? (float)-SAP_TREE_FAR : (float)x;
-}
-
 static void words_of_node(struct sap_tree *t, int k, const struct sap_criterion *how)
 {
     const struct sap_cell *const cell = &t->cell[k];
     const struct sap_reach reach = sap_accept_reach(cell, how);
     struct sap_tree_words *const w = &t->words_of;
-    double x[3], size = 0;
-    for (int c = 0; c < 3; c++) {
-        x[c] = (cell->centre[c] - t->middle[c]) * t->unit;
-        size = fmax(size, fabs(x[c]));
-    }
-    w->x[k] = place_word(x[0]);
-    w->y[k] = place_word(x[1]);
-    w->z[k] = place_word(x[2]);
-    w->guard[k] = guard_word(reach.guard * t->unit, size);
+    double x[3];
+    const double size = sap_tree_in_units(cell->centre, t->middle, t->unit, x);
+    w->x[k] = (float)sap_tree_cut(x[0]);
+    w->y[k] = (float)sap_tree_cut(x[1]);
+    w->z[k] = (float)sap_tree_cut(x[2]);
+    w->guard[k] = (float)sap_tree_padded(reach.guard * t->unit, size);
     w->turn[k] = (float)(reach.turn * t->turn_unit);
 }
 
@@ -218,9 +186,9 @@ static int reaches_far(const struct sap_tree *t)
 void sap_tree_moments(struct sap_tree *t, int threads)
 {
     make_cells(t, threads);
-    const struct sap_criterion how = criterion_of(t);
-    const double turn = sap_accept_reach(&t->cell[0], &how).turn;
-    t->turn_unit = turn > 0 ? 1 / turn : 1;
+    const struct sap_criterion how =
+        sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, &t->cell[0]);
+    t->turn_unit = sap_turn_unit(&t->cell[0], &how);
     t->far = reaches_far(t);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && t->nodes > 256)
     for (int k = 0; k < t->nodes; k++) {

@@ -70,16 +70,14 @@ static void walk_one(const struct sap_tree *t, struct one *o)
 static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, int walker, struct one *o)
 {
     const double *const x = run->walkers->x[walker];
-    double b[3], size = 0;
+    double b[3];
+    const double size = sap_tree_in_units(x, t->middle, t->unit, b);
     *o = (struct one){.eps2 = t->settings.eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
-        b[c] = (x[c] - t->middle[c]) * t->unit;
-        size = fmax(size, fabs(b[c]));
-        b[c] = fmin(fmax(b[c], -SAP_TREE_FAR), SAP_TREE_FAR);
+        b[c] = sap_tree_cut(b[c]);
     }
-    o->ball = (struct sap_tree_ball){(float)b[0], (float)b[1], (float)b[2],
-                                     (float)(size < SAP_TREE_FAR ? 0x1p-20 * size : SAP_TREE_NEVER),
+    o->ball = (struct sap_tree_ball){(float)b[0], (float)b[1], (float)b[2], (float)sap_tree_padded(0, size),
                                      (float)sap_tree_strictness(t, run, walker, 1)};
 }
 

@@ -164,25 +164,11 @@ static int set(struct sap_tree *t, const sapporo_tree_particles *p)
     return SAPPORO_OK;
 }
 
-/* Least power of two above the sum of sizes of masses; 1 if it is 0. */
 static double mass_unit_of(const struct sap_tree *t)
 {
     double sum = 0;
-    int exponent;
     for (int i = 0; i < t->n; i++) sum += fabs(t->given_mass[i]);
-    if (!(sum > 0) || !isfinite(sum)) return 1;
-    (void)frexp(sum, &exponent);
-    return ldexp(1, exponent < -900 ? 900 : -exponent);
-}
-
-/* One over the least power of two above the cube's edge and the softening. */
-static double unit_of(const struct sap_tree *t)
-{
-    const double eps = sqrt(t->settings.eps2), size = t->cube.edge > eps ? t->cube.edge : eps;
-    int exponent;
-    if (!(size > 0)) return 1;
-    const double part = frexp(size, &exponent);
-    return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
+    return sap_tree_mass_unit(sum);
 }
 
 /* Sorted particles from those that were given. */
@@ -229,7 +215,7 @@ static int build(struct sap_tree *t)
     t->built = 0;
     t->n = t->given;
     t->cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->n, threads);
-    t->unit = unit_of(t);
+    t->unit = sap_tree_unit(&t->cube, t->settings.eps2);
     for (int c = 0; c < 3; c++) t->middle[c] = t->cube.low[c] + 0.5 * t->cube.edge;
     sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])t->given_x, t->n, &t->order, threads);
     const double sorted = sap_tree_clock();

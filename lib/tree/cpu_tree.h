@@ -16,9 +16,6 @@
 #include "tree/tree_limits.h"
 #include "tree_kernels.h"
 
-/* Largest coordinate, in units, of what pair terms in float see. */
-#define SAP_TREE_NEAR 1e15
-
 struct sap_tree_node {
     int first, count, child, children, level, next; /* next: node after this one's last descendant, -1: none */
 };

@@ -260,15 +260,11 @@ static struct sap_tree_ball ball_of(const struct sap_tree *t, const struct sap_t
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int first = g * t->settings.group_size, left = run->walkers->n - first;
-    double x[3], size = 0;
-    for (int c = 0; c < 3; c++) {
-        x[c] = (group->centre[c] - t->middle[c]) * t->unit;
-        size = fmax(size, fabs(x[c]));
-        x[c] = fmin(fmax(x[c], -SAP_TREE_FAR), SAP_TREE_FAR);
-    }
-    double radius = group->radius * t->unit * (1 + 0x1p-20) + 0x1p-20 * size;
-    if (!(size < SAP_TREE_FAR && radius < SAP_TREE_FAR)) radius = SAP_TREE_NEVER;
+    double x[3];
+    const double size = sap_tree_in_units(group->centre, t->middle, t->unit, x);
+    const double radius = sap_tree_padded(group->radius * t->unit, size);
     const int n = left < t->settings.group_size ? left : t->settings.group_size;
+    for (int c = 0; c < 3; c++) x[c] = sap_tree_cut(x[c]);
     return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)radius,
                                   (float)sap_tree_strictness(t, run, first, n)};
 }

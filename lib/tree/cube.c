@@ -60,3 +60,20 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
     cube.cells = ldexp(1.0, 21) / cube.edge;
     return cube;
 }
+
+double sap_tree_unit(const struct sap_cube *cube, double eps2)
+{
+    const double eps = sqrt(eps2), size = cube->edge > eps ? cube->edge : eps;
+    int exponent;
+    if (!(size > 0)) return 1;
+    const double part = frexp(size, &exponent);
+    return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
+}
+
+double sap_tree_mass_unit(double sum)
+{
+    int exponent;
+    if (!(sum > 0) || !isfinite(sum)) return 1;
+    (void)frexp(sum, &exponent);
+    return ldexp(1, exponent < -900 ? 900 : -exponent);
+}

@@ -24,4 +24,10 @@ int sap_cube_member(int n, int k);
 /* The cube of particles within a box, of which `sample` (m of them, by axis) are some; sorts the sample. */
 struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m);
 
+/* One over the least power of two that holds the cube's edge and the softening; 1 if both are 0. */
+double sap_tree_unit(const struct sap_cube *cube, double eps2);
+
+/* One over a power of two above a sum of sizes of masses; 1 if it is 0. */
+double sap_tree_mass_unit(double sum);
+
 #endif

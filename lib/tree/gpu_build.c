@@ -71,25 +71,11 @@ static int look_at_bounds(struct sap_tree *t, int members)
     return t->driver->stream_finish(t->stream);
 }
 
-/* Least power of two above the sum of sizes of masses, inverse; 1 if it is 0. */
 static double mass_unit_of(const struct sap_tree *t)
 {
     double sum = 0;
-    int exponent;
     for (int k = 0; k < SAP_TREE_PARTS; k++) sum += told(t)->bounds[6][k];
-    if (!(sum > 0) || !isfinite(sum)) return 1;
-    (void)frexp(sum, &exponent);
-    return ldexp(1, exponent < -900 ? 900 : -exponent);
-}
-
-/* One over the least power of two above the cube's edge and the softening. */
-static double unit_of(const struct sap_tree *t)
-{
-    const double eps = sqrt(t->settings.eps2), size = t->cube.edge > eps ? t->cube.edge : eps;
-    int exponent;
-    if (!(size > 0)) return 1;
-    const double part = frexp(size, &exponent);
-    return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
+    return sap_tree_mass_unit(sum);
 }
 
 static void take_cube(struct sap_tree *t, int members)
@@ -105,7 +91,7 @@ static void take_cube(struct sap_tree *t, int members)
     }
     t->cube = sap_tree_cube(low, high, sample, members);
     t->t.cells = t->cube.cells;
-    t->t.unit = unit_of(t);
+    t->t.unit = sap_tree_unit(&t->cube, t->settings.eps2);
     t->t.flat = !(t->cube.edge > 0);
     for (int k = 0; k < 3; k++) {
         t->t.low[k] = t->cube.low[k];

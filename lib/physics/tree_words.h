@@ -1,0 +1,54 @@
+/*
+ * tree_words.h - lengths of a tree in units of its cube, and how they go into words of float, written once.
+ *
+ * Words of a walk are coordinates relative to the middle of the cube, cut at SAP_TREE_FAR; guards and radii are padded
+ * by what rounding may take away.
+ *
+ * Included after the named operations of a scalar D.
+ */
+#ifndef SAP_PHYSICS_TREE_WORDS_H
+#define SAP_PHYSICS_TREE_WORDS_H
+
+#include "physics/numbers.h"
+
+/* Largest coordinate of the walk. */
+#define SAP_TREE_FAR SAP_NUMBER(1e18, 0x43ABC16D674EC800UL)
+
+/* Guard, radius or strictness of what is never let through: beyond all distances of such words, and twice it squared is
+ * finite. */
+#define SAP_TREE_NEVER SAP_NUMBER(8e18, 0x43DBC16D674EC800UL)
+
+/* Largest coordinate of what pair terms in float see. */
+#define SAP_TREE_NEAR SAP_NUMBER(1e15, 0x430C6BF526340000UL)
+
+#ifdef SAP_HAVE_OPERATIONS
+
+SAP_INLINE D sap_tree_cut(D x)
+{
+    return d_max(d_min(x, d_set1(SAP_TREE_FAR)), d_sub(d_set1(SAP_ZERO), d_set1(SAP_TREE_FAR)));
+}
+
+/* A place in units from the middle of the cube; returns its largest coordinate. */
+SAP_INLINE D sap_tree_in_units(const D *place, const D *middle, D unit, D *x)
+{
+    D size = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) {
+        x[k] = d_mul(d_sub(place[k], middle[k]), unit);
+        size = d_max(size, d_max(x[k], d_sub(d_set1(SAP_ZERO), x[k])));
+    }
+    return size;
+}
+
+/*
+ * A guard or a radius, in units, that holds for words of float: they are off by 2^-24 of a coordinate each, of which
+ * `size` is the largest.  Where coordinates have been cut nothing is far enough.
+ */
+SAP_INLINE D sap_tree_padded(D length, D size)
+{
+    const D room = d_mul(size, d_set1(SAP_NUMBER(0x1p-20, 0x3EB0000000000000UL)));
+    const D reach = d_mul(d_add(length, room), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)));
+    return dm_any(d_gt(d_set1(SAP_TREE_FAR), d_max(size, reach))) ? reach : d_set1(SAP_TREE_NEVER);
+}
+
+#endif
+#endif
