@@ -127,7 +127,7 @@ int sap_near_of(const struct sap_judge *judge, int i, const struct sap_near *nea
 
 /*
  * Writes the indices of those of n candidates that belong into the list of i; returns how many.  The addresses of the
- * others go to `out` (n places), unless it is NULL; *nout is raised by their number.
+ * others go before `out`, unless it is NULL; *nout is raised by their number.  n places are enough for both together.
  */
 int sap_near_members(const struct sap_judge *judge, int i, const struct sap_hit *hit, int n, int32_t *entries,
                      int32_t *out, int *nout);

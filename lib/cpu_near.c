@@ -180,7 +180,7 @@ int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit
         if (j->holes && !sap_jstore_has(j->store->host, address)) continue;
         if (hit[k].address & SAP_DOUBTFUL) {
             if (!is_member(j, i, address)) {
-                if (out) out[(*nout)++] = address;
+                if (out) out[-++*nout] = address;
                 continue;
             }
             entries[kept] = sap_jstore_index(j->store->host, address);

@@ -9,8 +9,6 @@
 #include "cpu_plan.h"
 #include "lock.h"
 
-enum { TILE = SAP_CPU_SUPERPACKET };
-
 static struct sap_accum lane_accum(const struct sap_sum_lanes *s, int lane)
 {
     struct sap_accum a = {.unit = s->unit[lane], .special = s->special[lane]};
@@ -145,10 +143,10 @@ static int build_lists(const struct sap_plan *p, int from, int n, const struct s
     for (const struct sap_hit *h = hits->hit; h < last; h += 1 + h->index) {
         const int lane = (int)h->address;
         int *const at = &end[lane], left = 0;
-        int32_t out[TILE];
+        int32_t *const out = chunk + start[lane + 1]; /* the room is for all candidates: before its end there is some */
         *at += sap_near_members(&p->judge, from + lane, h + 1, h->index, chunk + *at, p->variant.outside ? out : NULL,
                                 &left);
-        if (p->variant.outside && left) add_outside(p, late, from + lane, lane, out, left);
+        if (left > 0) add_outside(p, late, from + lane, lane, out - left, left);
     }
     for (int lane = 0; lane < n; lane++) {
         int32_t *const entries = chunk + start[lane];
@@ -158,8 +156,12 @@ static int build_lists(const struct sap_plan *p, int from, int n, const struct s
     return 1;
 }
 
-/* The nearest of those lanes that a block does not settle: one more pass that lists everybody in reach. */
-static int settle_doubts(const struct sap_plan *p, int group, const double *reach, unsigned doubtful)
+/*
+ * The nearest of those lanes that a block does not settle: one more pass that lists everybody in reach.  Seldom, so its
+ * group shall not lie on the stack of who calls it else.
+ */
+__attribute__((noinline)) static int settle_doubts(const struct sap_plan *p, int group, const double *reach,
+                                                   unsigned doubtful)
 {
     struct sap_group g;
     const int from = group * p->kernel->group;

@@ -46,7 +46,7 @@ typedef struct session {
 
 static int give_up(session *on, const char *why)
 {
-    snprintf(on->result->failure, sizeof on->result->failure, "%s", why);
+    snprintf(on->result->failure, sizeof on->result->failure, "%.*s", (int)sizeof on->result->failure - 1, why);
     return -1;
 }
 
