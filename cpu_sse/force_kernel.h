@@ -251,7 +251,7 @@ static void finish_group(const struct sap_group *g, double *out)
         for (int h = 0; h < GROUP; h += D_LANES) {
             D limb[SAP_LIMBS];
             for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
-            const D sum = sap_total(d_load(s->unit + h), limb, d_load(s->special + h));
+            const D sum = g->alone ? limb[0] : sap_total(d_load(s->unit + h), limb, d_load(s->special + h));
             d_store(total + h, d_mul(sum, d_set1(scale_of(q))));
         }
         for (int lane = 0; lane < g->n; lane++) out[lane * SUMS + q] = total[lane];

@@ -89,6 +89,7 @@ struct sap_group {
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident; /* lanes that met a particle at zero distance */
     int n;               /* i-particles in the group */
+    int alone;           /* 1: one tile is all; its sums are the totals, limb 0 holds them and nothing else counts */
     struct sap_hits hits;
 };
 
@@ -166,8 +167,8 @@ struct sap_kernel {
      */
     int (*predict)(const struct sap_columns *columns, int terms, double time, int n, void *records);
 
-    /* Starts a group on i-particles from, from + 1, ...; n <= group. */
-    void (*start_group)(struct sap_group *group, const struct sap_i *i, int from, int n);
+    /* Starts a group on i-particles from, from + 1, ...; n <= group.  alone: it meets one tile at most, once. */
+    void (*start_group)(struct sap_group *group, const struct sap_i *i, int from, int n, int alone);
     void (*start_single)(struct sap_single *single, const struct sap_i *i, int from);
 
     /* Adds one tile. */

@@ -104,6 +104,25 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2
     }
 }
 
+/* Running sums of a tile go to the accumulators, or are the totals. */
+SAP_INLINE void keep_sums(struct sap_group *g, D (*run)[G_HALVES])
+{
+    for (int q = 0; q < SUMS; q++)
+        for (int h = 0; h < G_HALVES; h++) {
+            struct sap_sum_lanes *s = &g->sum[q];
+            if (g->alone) {
+                d_store(s->limb[0] + h * D_LANES, sap_total_of_one(run[q][h]));
+                continue;
+            }
+            D unit = d_load(s->unit + h * D_LANES), special = d_load(s->special + h * D_LANES), limb[SAP_LIMBS];
+            for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h * D_LANES);
+            sap_deposit(&unit, limb, &special, run[q][h]);
+            d_store(s->unit + h * D_LANES, unit);
+            d_store(s->special + h * D_LANES, special);
+            for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h * D_LANES, limb[k]);
+        }
+}
+
 SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, const struct sap_variant variant)
 {
     struct many_state m;
@@ -119,16 +138,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
         many_packet(a->records, l, count, block + l * SAP_BLOCKS, &m, run, g, &hits, variant);
     }
     if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first, variant.outside);
-    for (int q = 0; q < SUMS; q++)
-        for (int h = 0; h < G_HALVES; h++) {
-            struct sap_sum_lanes *s = &g->sum[q];
-            D unit = d_load(s->unit + h * D_LANES), special = d_load(s->special + h * D_LANES), limb[SAP_LIMBS];
-            for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h * D_LANES);
-            sap_deposit(&unit, limb, &special, run[q][h]);
-            d_store(s->unit + h * D_LANES, unit);
-            d_store(s->special + h * D_LANES, special);
-            for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h * D_LANES, limb[k]);
-        }
+    keep_sums(g, run);
     if (!(variant.near & SAP_NEAREST)) return;
     for (int v = 0; v < NV; v++) {
         v_store((W *)g->near.best + v * V_LANES, m.best[v]);

@@ -126,6 +126,46 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
     }
 #endif
 
+/* Writes what lies by word and lane to a record a lane: to + l PACKET_WORDS. */
+#if defined(SAP_KERNEL_DP)
+SAP_INLINE void write_records(W (*soa)[LANES], W *to)
+{
+    for (int l = 0; l < LANES; l++, to += PACKET_WORDS) {
+        UNROLL
+        for (int w = 0; w < RECORD; w++) to[w] = soa[w][l];
+    }
+}
+#else
+typedef float four __attribute__((vector_size(16)));
+
+#if defined(__clang__)
+#define FOUR_OF(a, b, p, q, r, s) __builtin_shufflevector((a), (b), p, q, r, s)
+#else
+typedef int32_t four_places __attribute__((vector_size(16)));
+#define FOUR_OF(a, b, p, q, r, s) __builtin_shuffle((a), (b), (four_places){p, q, r, s})
+#endif
+
+/* Four words of four lanes at a time. */
+SAP_INLINE void write_records(W (*soa)[LANES], W *to)
+{
+    _Static_assert(RECORD % 4 == 0 && LANES % 4 == 0, "records of four words");
+    for (int l = 0; l < LANES; l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
+        UNROLL
+        for (int w = 0; w < RECORD; w += 4) {
+            four row[4];
+            for (int k = 0; k < 4; k++) memcpy(&row[k], &soa[w + k][l], sizeof row[k]);
+            const four ab = FOUR_OF(row[0], row[1], 0, 4, 1, 5), cd = FOUR_OF(row[2], row[3], 0, 4, 1, 5);
+            const four AB = FOUR_OF(row[0], row[1], 2, 6, 3, 7), CD = FOUR_OF(row[2], row[3], 2, 6, 3, 7);
+            row[0] = FOUR_OF(ab, cd, 0, 1, 4, 5);
+            row[1] = FOUR_OF(ab, cd, 2, 3, 6, 7);
+            row[2] = FOUR_OF(AB, CD, 0, 1, 4, 5);
+            row[3] = FOUR_OF(AB, CD, 2, 3, 6, 7);
+            for (int k = 0; k < 4; k++) memcpy(to + w + (ptrdiff_t)k * PACKET_WORDS, &row[k], sizeof row[k]);
+        }
+    }
+}
+#endif
+
 SAP_INLINE int predict_terms(const int terms, const struct sap_columns *c, double time, int n, W *records)
 {
     _Alignas(64) W soa[RECORD][LANES];
@@ -135,11 +175,7 @@ SAP_INLINE int predict_terms(const int terms, const struct sap_columns *c, doubl
         far |= predict_16(c, terms, time, block, soa);
         copy_index(c, block, JID < KEPT ? soa[JID % RECORD] : records + AT_INDEX + (ptrdiff_t)block * LANES);
         if (c->eps2) copy_eps2(c, block, records + AT_EPS2 + (ptrdiff_t)block * LANES);
-        for (int l = 0; l < LANES; l++) {
-            W *to = records + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)block * RECORD;
-            UNROLL
-            for (int w = 0; w < RECORD; w++) to[w] = soa[w][l];
-        }
+        write_records(soa, records + (ptrdiff_t)block * RECORD);
     }
     return far;
 }
@@ -183,7 +219,20 @@ static void split_i(const struct sap_i *i, int k, W *words)
     if (SAP_ORDER == 4) words[IT] = i->dtr ? (W)i->dtr[k] : 0;
 }
 
-static void start_group(struct sap_group *g, const struct sap_i *i, int from, int n)
+static void clear_sums(struct sap_group *g)
+{
+    for (int q = 0; q < SUMS; q++) {
+        struct sap_sum_lanes *s = &g->sum[q];
+        if (g->alone) {
+            memset(s->limb[0], 0, sizeof s->limb[0]);
+            continue;
+        }
+        for (int lane = 0; lane < GROUP; lane++) s->unit[lane] = SAP_UNIT_MIN, s->special[lane] = 0.0;
+        memset(s->limb, 0, sizeof s->limb);
+    }
+}
+
+static void start_group(struct sap_group *g, const struct sap_i *i, int from, int n, int alone)
 {
     W words[SAP_IWORDS] = {0};
     for (int lane = 0; lane < GROUP; lane++) {
@@ -199,11 +248,8 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
         ((int32_t *)g->index)[lane] = index;
 #endif
     }
-    for (int q = 0; q < SUMS; q++) {
-        struct sap_sum_lanes *s = &g->sum[q];
-        for (int lane = 0; lane < GROUP; lane++) s->unit[lane] = SAP_UNIT_MIN, s->special[lane] = 0.0;
-        memset(s->limb, 0, sizeof s->limb);
-    }
+    g->alone = alone;
+    clear_sums(g);
     for (int v = 0; v < NV; v++) {
         v_store((W *)g->near.best + v * V_LANES, v_set1(W_HUGE));
         v_store((W *)g->near.second + v * V_LANES, v_set1(W_HUGE));

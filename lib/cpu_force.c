@@ -74,6 +74,7 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->threads = sap_threads_now(useful < store->devices->threads ? (int)useful : store->devices->threads);
     p->ranges = p->groups >= 2 * p->threads ? 1 : p->threads;
     if (p->ranges > p->tiles) p->ranges = p->tiles > 0 ? p->tiles : 1;
+    p->alone = p->tiles == 1 && !(extra & SAP_EXTRA_ACCUM) && !p->variant.outside;
     p->judge = (struct sap_judge){store, f, !p->few, store->host->count != store->host->upper, 0};
     if (p->variant.outside && r->dtr) p->judge.fastest = sap_cpu_fastest(store, r->time, f->nj);
 }
@@ -142,7 +143,7 @@ static void set_reach_outside(struct sap_group *g, int lane, struct sap_sphere r
 void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int group)
 {
     const int from = group * p->kernel->group, left = p->force->request.ni - from;
-    p->kernel->start_group(g, &p->i, from, left < p->kernel->group ? left : p->kernel->group);
+    p->kernel->start_group(g, &p->i, from, left < p->kernel->group ? left : p->kernel->group, p->alone);
     g->hits.n = g->hits.failed = 0;
     for (int lane = 0; lane < p->kernel->group; lane++) {
         if (p->variant.outside) {

@@ -153,7 +153,7 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
     const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL, NULL};
     for (int from = 0; from < l->ni; from += size) {
         double sum[SAP_GROUP_MAX][SAP_SUMS2];
-        w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size);
+        w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size, tiles == 1);
         for (int t = 0; t < tiles; t++) {
             const struct sap_many_args args = {.records = w->records + (size_t)t * w->tile_bytes,
                                                .first = (uint32_t)t * TILE,

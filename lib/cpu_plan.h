@@ -15,6 +15,7 @@ struct sap_plan {
     int tiles, threads;
     int few;            /* few_i serves all i-particles at once */
     int groups, ranges; /* items are groups times ranges of tiles */
+    int alone;          /* groups meet one tile, and only their totals are wanted */
     int failed;         /* memory ran out in some thread */
 };
 

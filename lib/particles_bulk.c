@@ -93,26 +93,33 @@ static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
     return carries >> 63 != 0;
 }
 
-/* Whether any of n doubles, an even number, carries. */
-__attribute__((always_inline)) static inline pair carries_of(const double *x, int n, uint64_t add)
+/* Two doubles of a client's array, which may lie anywhere. */
+__attribute__((always_inline)) static inline two two_of(const char *from, ptrdiff_t k)
 {
-    pair any = {0, 0};
-    for (int k = 0; k < n; k += 2) any |= carries((pair)two_at(x + k), add);
-    return any;
+    typedef double anywhere __attribute__((vector_size(16), aligned(1), may_alias));
+    const void *const place = from + k * (ptrdiff_t)sizeof(double);
+    return *(const anywhere *)place;
 }
 
 /* Positions, masses and indices of a whole word of particles without gaps in their columns; as copy_positions. */
 static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
 {
-    double row[LANES][3], mass[LANES];
+    const char *const row = sap_column_at(&all->derivative[0], k, 3 * sizeof(double));
+    const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
     double *const to = s->derivative[0] + sap_jstore_offset(in);
-    memcpy(row, sap_column_at(&all->derivative[0], k, sizeof row[0]), sizeof row);
-    memcpy(mass, sap_column_at(&all->mass, k, sizeof mass[0]), sizeof mass);
-    for (int l = 0; l < LANES; l++)
-        for (int axis = 0; axis < 3; axis++) to[axis * LANES + l] = row[l][axis];
-    memcpy(s->mass + in, mass, sizeof mass);
+    pair wide = {0, 0}, odd = {0, 0};
+    for (int l = 0; l < LANES; l += 2) {
+        const two xy = two_of(row, 3 * l), zx = two_of(row, 3 * l + 2), yz = two_of(row, 3 * l + 4);
+        const two m = two_of(mass, l);
+        wide |= carries((pair)xy, if_wide) | carries((pair)zx, if_wide) | carries((pair)yz, if_wide);
+        odd |= carries((pair)m, if_not_finite);
+        put_two(to + l, sap_two_of(xy, 0, zx, 1));
+        put_two(to + LANES + l, sap_two_of(xy, 1, yz, 0));
+        put_two(to + 2 * LANES + l, sap_two_of(zx, 0, yz, 1));
+        put_two(s->mass + in + l, m);
+    }
     for (int l = 0; l < LANES; l++) s->index[in + (unsigned)l] = address + l;
-    return carried(carries_of(row[0], 3 * LANES, if_wide) | carries_of(mass, LANES, if_not_finite));
+    return carried(wide | odd);
 }
 
 /* Whether columns are as copy_word needs them. */

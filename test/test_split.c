@@ -125,7 +125,7 @@ static int check_targets(const struct subject *s, int spread)
     int wrong = 0;
     for (int k = 0; k < s->kernel->group; k++)
         for (int axis = 0; axis < 3; axis++) x[k][axis] = coordinate(spread), v[k][axis] = 0;
-    s->kernel->start_group(&group, &i, 0, s->kernel->group);
+    s->kernel->start_group(&group, &i, 0, s->kernel->group, 0);
     for (int k = 0; k < s->kernel->group; k++)
         for (int axis = 0; axis < 3; axis++) {
             const float *const high = (const float *)group.words[axis], *const low =
