@@ -23,10 +23,73 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct j_words *j, cons
     j->index = vi_set1(index);
 }
 
-/* Elements e0 .. e1-1 of packet l, at most SAP_BLOCK of them if TWO_LOOPS. */
+/*
+ * Whether roots in double and sums walk in one loop: where nobody looks at the distances, and 32 registers hold both
+ * (with 16, two loops are faster).
+ */
+SAP_INLINE int walks_in_step(const struct sap_variant variant)
+{
+    return TWO_LOOPS && SAP_ORDER == 2 && D_LANES == 8 && !variant.near && !variant.zero && !variant.wide;
+}
+
+#if defined(SAP_KERNEL_DP)
+/* Squared distances of an element and the seeds of their roots. */
+struct seeds {
+    V r2[NV], seed[NV];
+};
+
+SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state *m, struct seeds *to,
+                           const struct sap_variant variant)
+{
+    struct j_words j;
+    load_record(tile, l, e, &j, variant);
+    UNROLL
+    for (int v = 0; v < NV; v++) {
+        to->r2[v] = pair_r2(&j, &m->i[v], m->eps2, variant);
+        to->seed[v] = d_rsqrt_seed(to->r2[v]);
+    }
+}
+
+SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state *m, const struct seeds *from,
+                           struct pair_state *s, const struct sap_variant variant)
+{
+    struct j_words j;
+    load_record(tile, l, e, &j, variant);
+    UNROLL
+    for (int v = 0; v < NV; v++) {
+        const V root = v_root_from(from->r2[v], from->seed[v]);
+        pair_sums(&j, &m->i[v], variant.skip_own ? v_keep(vi_ne(j.index, m->i[v].index), root) : root, s[v].sum);
+    }
+}
+
+/*
+ * walk for these: the seeds of an element are made beside the sums of the one before, since a division and a root take
+ * long, but leave most units free.  The operations on a pair are those of pair_root and pair_sums.
+ */
+SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
+                             const struct sap_variant variant)
+{
+    struct seeds last, next;
+    make_seeds(tile, l, e0, m, &last, variant);
+    for (int e = e0 + 1; e < e1; e++) {
+        make_seeds(tile, l, e, m, &next, variant);
+        add_seeded(tile, l, e - 1, m, &last, s, variant);
+        last = next;
+    }
+    add_seeded(tile, l, e1 - 1, m, &last, s, variant);
+}
+#endif
+
+/* Elements e0 .. e1-1 of packet l, at most SAP_BLOCK of them if TWO_LOOPS, unless both walk in step. */
 SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                      struct hit_bits *h, const struct sap_variant variant)
 {
+#if defined(SAP_KERNEL_DP)
+    if (walks_in_step(variant)) {
+        walk_in_step(tile, l, e0, e1, m, s, variant);
+        return;
+    }
+#endif
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
     for (int e = e0; e < e1; e++) {
         struct j_words j;
@@ -58,7 +121,7 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
 {
     struct pair_state s[NV];
     const int looks = variant.near & SAP_NEAREST || tells_zero(variant);
-    const int step = looks || TWO_LOOPS ? SAP_BLOCK : SAP_CPU_PACKET;
+    const int step = looks || (TWO_LOOPS && !walks_in_step(variant)) ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
     for (int q = 0; q < SUMS; q++) s[v].sum[q] = v_set1(0.0);

@@ -60,6 +60,21 @@ SAP_INLINE void separation(const struct j_words *j, const struct i_words *i, V *
     }
 }
 
+/* Squared distance with softening, out of the distance. */
+SAP_INLINE V soften(V d2, const struct j_words *j, const struct i_words *i, V eps2, const struct sap_variant variant)
+{
+    const V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
+    return variant.soft == 2 ? v_add(r2, j->word[JE]) : r2;
+}
+
+/* The same out of the words. */
+SAP_INLINE V pair_r2(const struct j_words *j, const struct i_words *i, V eps2, const struct sap_variant variant)
+{
+    V d[3];
+    separation(j, i, d);
+    return soften(sap_distance2(d[0], d[1], d[2]), j, i, eps2, variant);
+}
+
 /*
  * Lanes of candidates that leave the force: the squared distance, now or at the time ahead, is below reach + m weight,
  * or as good as zero.  What is not finite stays.
@@ -83,8 +98,7 @@ SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2,
     V d[3];
     separation(j, i, d);
     const V d2 = sap_distance2(d[0], d[1], d[2]);
-    V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
-    if (variant.soft == 2) r2 = v_add(r2, j->word[JE]);
+    const V r2 = soften(d2, j, i, eps2, variant);
     if (variant.outside) {
         const VM inside = pair_inside(j, i, d, d2, reach, weight);
         *hits = vm_bits(inside);
