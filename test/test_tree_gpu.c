@@ -2,7 +2,9 @@
  * test_tree_gpu.c - trees of accelerators against those of the CPU engine: nodes one by one, forces, subsets.
  *
  *   test_tree_gpu bench [N]   measures a Plummer model on the first device
+ *   test_tree_gpu parts [N]   the same with few particles active
  */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static sapporo_backend backend; /* of the tests that run */
 
@@ -294,6 +297,69 @@ static void forces(void **state)
     force_case(CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP}, 1e-12);
 }
 
+/* ---- active subsets -------------------------------------------------------------------------- */
+
+/* Particles that are active: of sorted neighbours a few, or all; each `every`-th, the first `many` of them. */
+static int choose(const struct particles *p, int every, int many, int *active)
+{
+    int n = 0;
+    for (int i = 0; i < p->n && n < many; i += every) active[n++] = (int)((long long)i * 7919 % p->n);
+    return n;
+}
+
+/* Active particles get the forces of all, to the errors of the tree, and again the same bits, unless by the
+ * accelerations that the force itself has made new. */
+static void subset_case(sapporo_tree *t, const struct particles *p, const struct forces *all, int every, int many,
+                        int repeats, double bound)
+{
+    int *const active = calloc((size_t)p->n + 1, sizeof *active);
+    const int n = choose(p, every, many, active);
+    const sapporo_tree_request r = {.ni = n, .active = active};
+    struct forces f = room_for(n), again = room_for(n), same = room_for(n);
+    for (int i = 0; i < n; i++) {
+        memcpy(same.acc[i], all->acc[active[i]], sizeof *same.acc);
+        same.pot[i] = all->pot[active[i]];
+    }
+    force_of(t, &r, &f);
+    force_of(t, &r, &again);
+    if (repeats) assert_memory_equal(f.acc, again.acc, (size_t)n * sizeof *f.acc);
+    if (repeats) assert_memory_equal(f.pot, again.pot, (size_t)n * sizeof *f.pot);
+    const double off = difference(&f, &same, n);
+    print_message("%d active of %d: %.3g\n", n, p->n, off);
+    assert_true(off <= bound);
+    drop_forces(&f);
+    drop_forces(&again);
+    drop_forces(&same);
+    free(active);
+}
+
+static void subsets_of(sapporo_tree_options options, double bound)
+{
+    struct particles p = make(CLUSTER, 6000);
+    const sapporo_tree_request whole = {.ni = p.n};
+    sapporo_tree *t = planted(backend, options, &p);
+    struct forces all = room_for(p.n);
+    force_of(t, &whole, &all);
+    force_of(t, &whole, &all); /* by accelerations that are known */
+    const int repeats = options.mac != SAPPORO_MAC_ACCELERATION;
+    subset_case(t, &p, &all, 1, 5000, repeats, bound); /* ordered by the long sort */
+    subset_case(t, &p, &all, 6, p.n, repeats, bound);  /* groups with few and with more */
+    subset_case(t, &p, &all, 500, p.n, repeats, bound);
+    drop_forces(&all);
+    sapporo_tree_destroy(t);
+    drop(&p);
+}
+
+static void subsets(void **state)
+{
+    (void)state;
+    need_device();
+    subsets_of((sapporo_tree_options){.eps2 = 1e-4}, 0.02);
+    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9}, 1e-5);
+    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .group_size = 100}, 0.02);
+    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9, .precision = SAPPORO_DP}, 1e-12);
+}
+
 /* ---- measures ------------------------------------------------------------------------------ */
 
 static struct particles plummer(int n)
@@ -364,6 +430,58 @@ static void measure(const struct particles *p, sapporo_tree_options options, con
     sapporo_tree_destroy(t);
 }
 
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A walk of one in `every`, of particles all over the model, or of those nearest to its middle. */
+static void measure_part(const struct particles *p, sapporo_tree *t, int every, int middle, struct forces *f)
+{
+    int n = 0, *const active = calloc((size_t)p->n + 1, sizeof *active);
+    const double r2 = pow(0.58904862, 2) / (pow(0.999 / every, -2.0 / 3) - 1); /* Plummer's, of so much mass */
+    for (int i = 0; i < p->n; i++) {
+        const double *const x = p->x[i];
+        if (middle ? x[0] * x[0] + x[1] * x[1] + x[2] * x[2] < r2 : i % every == 0) active[n++] = i;
+    }
+    double walk[REPEATS], whole[REPEATS];
+    sapporo_tree_statistics s = {.size = sizeof s};
+    const sapporo_tree_request some = {.ni = n, .active = active};
+    for (int k = -1; k < REPEATS; k++) {
+        const double begin = seconds_now();
+        force_of(t, &some, f);
+        if (k < 0) continue;
+        whole[k] = 1e3 * (seconds_now() - begin);
+        assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+        walk[k] = 1e3 * s.seconds[SAPPORO_PHASE_WALK];
+    }
+    qsort(walk, REPEATS, sizeof(double), by_value);
+    qsort(whole, REPEATS, sizeof(double), by_value);
+    printf("%9d of %9d active, %s: walk %8.3f ms, whole call %8.3f ms; pp %.0f pc %.0f\n", n, p->n,
+           middle ? "in the middle" : "all over", walk[REPEATS / 2], whole[REPEATS / 2],
+           (double)s.particle_particle / n, (double)s.particle_cell / n);
+    (void)fflush(stdout);
+    free(active);
+}
+
+static void measure_parts(const struct particles *p, struct forces *f)
+{
+    static const struct {
+        sapporo_tree_mac mac;
+        double accuracy;
+    } with[] = {{SAPPORO_MAC_OPENING, 0.8}, {SAPPORO_MAC_OPENING, 0.5}, {SAPPORO_MAC_ACCELERATION, 1e-2}};
+    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+        sapporo_tree *t =
+            planted(backend, (sapporo_tree_options){.eps2 = 1e-4, .mac = with[k].mac, .accuracy = with[k].accuracy}, p);
+        printf("%9d mac %d %7.2g\n", p->n, (int)with[k].mac, with[k].accuracy);
+        for (int every = 1; every <= 10000; every *= every < 100 ? 10 : 100)
+            for (int middle = 0; middle < 2; middle++) measure_part(p, t, every, middle, f);
+        sapporo_tree_destroy(t);
+    }
+}
+
 static void measures_of(int n)
 {
     struct particles p = plummer(n);
@@ -398,11 +516,20 @@ static void measures_of(int n)
     drop(&p);
 }
 
-static int measures(int n)
+static void measures_of_parts(int n)
+{
+    struct particles p = plummer(n);
+    struct forces f = room_for(n);
+    measure_parts(&p, &f);
+    drop_forces(&f);
+    drop(&p);
+}
+
+static int measures(int n, void (*of)(int n))
 {
     backend =
         sap_engine_cuda.count() > 0 && !getenv("SAPPORO_TEST_OPENCL") ? SAPPORO_BACKEND_CUDA : SAPPORO_BACKEND_OPENCL;
-    for (int k = n > 0 ? n : 1 << 17; k <= (n > 0 ? n : 1 << 23); k *= 8) measures_of(k);
+    for (int k = n > 0 ? n : 1 << 17; k <= (n > 0 ? n : 1 << 23); k *= 8) of(k);
     return 0;
 }
 
@@ -413,7 +540,11 @@ int main(int argc, char **argv)
         {"structures, cuda", structures, on_cuda, NULL, NULL},
         {"forces, opencl", forces, on_opencl, NULL, NULL},
         {"forces, cuda", forces, on_cuda, NULL, NULL},
+        {"subsets, opencl", subsets, on_opencl, NULL, NULL},
+        {"subsets, cuda", subsets, on_cuda, NULL, NULL},
     };
-    if (argc > 1 && strcmp(argv[1], "bench") == 0) return measures(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0);
+    const int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    if (argc > 1 && strcmp(argv[1], "bench") == 0) return measures(n, measures_of);
+    if (argc > 1 && strcmp(argv[1], "parts") == 0) return measures(n, measures_of_parts);
     return cmocka_run_group_tests_name("tree_gpu", tests, NULL, NULL);
 }

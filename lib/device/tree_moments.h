@@ -220,10 +220,6 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *
         for (int c = 0; c < 3; c++) ball[SAP_GROUP_WORDS * (size_t)g + c] = centre[c];
         ball[SAP_GROUP_WORDS * (size_t)g + 3] = radius;
         heavy[g] = needs;
-        if (has_a) {
-            const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, &root);
-            const D s = sap_accept_strictness(d_mul(t.accuracy, least));
-            strict[g] = w_of_d(d_min(d_mul(s, d_div(t.unit, sap_turn_unit(&root, &how))), d_set1(SAP_TREE_NEVER)));
-        }
+        if (has_a) strict[g] = strictness_of(&root, &t, least);
     }
 }

@@ -11,6 +11,9 @@
  * cube relative to the middle of the ball, and added to all walkers, sums of a list in the working type, lists in
  * double. Who comes where on a list is decided by sums over the threads, so the order of terms is always the same.
  *
+ * Where few of a group are active each of them walks alone, with 32 threads and a ball without extent: a part of one
+ * row.  Which parts there are depends on who is active, and on nothing else.
+ *
  * A group whose ball holds far more than the group, since the curve jumps within it, say, would open all of that by 32
  * threads: its walkers walk alone, 32 threads each, in a launch behind.  Who is in a ball does not depend on who is
  * active.
@@ -330,7 +333,8 @@ SAP_INLINE void count_up(GLOBAL unsigned *words, U64 x)
 }
 
 /*
- * acc (three a row) and pot of all rows; heavy[group]: left to double.  told: interactions, two words each.  split: how
+ * acc (three a row) and pot of all rows; heavy[group]: left to double; strict: of groups, where not all slots walk, of
+ * parts.  told: interactions, two words each.  split: how
  * many parts are left to a launch in which each walker is alone, and which they are, in any order.
  */
 KERNEL_DENSE(WALK_THREADS, WALK_GROUPS)
@@ -354,29 +358,30 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
         const struct walk_part q = part_of_walk(&w, &t, part_first, p, item);
         const int first = q.first, rows = q.rows;
         const int g = rows > 0 ? (w.all_slots ? first : slot[first]) / t.group_size : 0;
+        const int alone = w.alone || (!w.all_slots && rows == 1);
 #if defined(SAP_KERNEL_DP)
-        int walks = rows > 0 && (w.every || heavy[g] != 0);
+        const int walks = rows > 0 && (w.every || heavy[g] != 0);
 #else
-        int walks = rows > 0 && heavy[g] == 0;
+        const int walks = rows > 0 && heavy[g] == 0;
 #endif
         if (walks) {
             /* particles of the tree that walk here: no cell that acts holds any, and they are listed by themselves */
-            const int own = !w.own ? 0 : !w.alone ? g * t.group_size : w.all_slots ? first : slot[first];
-            const int own_end = !w.own ? 0 : w.alone ? own + 1 : min(own + t.group_size, w.n);
+            const int own = !w.own ? 0 : !alone ? g * t.group_size : w.all_slots ? first : slot[first];
+            const int own_end = !w.own ? 0 : alone ? own + 1 : min(own + t.group_size, w.n);
             struct walk_frame f;
             struct walk_ball b;
             struct walkers i;
             D at[3], mass, radius = ball[SAP_GROUP_WORDS * (size_t)g + 3];
             for (int c = 0; c < 3; c++) at[c] = ball[SAP_GROUP_WORDS * (size_t)g + c];
-            if (w.alone) {
+            if (alone) {
                 load_particle(walker, w.all_slots ? first : slot[first], at, &mass);
                 radius = d_set1(SAP_ZERO);
             }
-            start_frame(&t, at, radius, w.alone, &f, &b);
-            b.strictness = w.strict ? (V)strict[g] : v_set1(0.0);
+            start_frame(&t, at, radius, alone, &f, &b);
+            b.strictness = w.strict ? (V)strict[w.all_slots ? g : p] : v_set1(0.0);
             start_walkers(&f, &w, walker, slot, first, rows, &i);
 
-            int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, owning = own < own_end;
+            int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, owning = own < own_end && !alone;
             int within = 0; /* leaves in the ball */
             group_barrier();
             if (me == 0) stack[0] = 0; /* the root alone */
@@ -416,7 +421,7 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                     cells += made % 256;
                     all_cells += made % 256;
                     all_nears += near_sum;
-                    if (within > crowd && !w.alone) top = cells = nears = near_sum = 0; /* not together */
+                    if (within > crowd && !alone) top = cells = nears = near_sum = 0; /* not together */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* what is listed must be added now */
@@ -441,8 +446,8 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                 owning = 0;
             }
 
-            const int apart = within > crowd && !w.alone;
-            join_sums(&i, (LOCAL D *)words, w.alone);
+            const int apart = within > crowd && !alone;
+            join_sums(&i, (LOCAL D *)words, alone);
             if (apart && me == 0) split[1 + atomic_add(&split[0], 1)] = p;
             if (!apart && !deliver(&i, &t, row + first, rows, acc, pot)) heavy[g] = 1;
             if (!apart && me == 0) {

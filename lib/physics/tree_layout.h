@@ -23,6 +23,7 @@ enum {
     SAP_WALK_PART = SAP_WALK_THREADS * SAP_WALK_IPT,
     SAP_WALK_CROWD =
         128,             /* particles in a group's ball, for each that it may have, beyond which its walkers go alone */
+    SAP_WALK_FEW = 8,    /* active particles of a group that go alone, if they are no more */
     SAP_GROUP_WORDS = 4, /* doubles of a group: centre, radius */
     SAP_GPU_CELL = 17 * 8 /* bytes of a struct sap_cell */
 };

@@ -8,14 +8,15 @@
 #include "tree/tree_limits.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, IDLE_GROUPS = 2048 };
+enum { FEW_ROWS = 4096 }; /* ordered by one launch */
 
 /* A force under way. */
 struct pass {
     const sapporo_tree_request *request;
     struct sap_gpu_walkers *walkers;
     struct sap_gpu_walk w;
-    const struct sap_gpu_buffer *row, *slot, *part, *a; /* a: accelerations by address of the walkers, or NULL */
-    int bad;                                            /* places that are not finite */
+    const struct sap_gpu_buffer *row, *slot, *part, *strict;
+    int bad; /* places that are not finite */
 };
 
 static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
@@ -40,6 +41,7 @@ static void all_walk(const struct sap_tree *t, struct pass *p)
     p->w.n = p->w.slots = w->n;
     p->w.parts = parts_of(t, w->groups);
     p->row = p->slot = p->part = &w->address[w->at];
+    p->strict = &w->strict;
 }
 
 static int send_active(struct sap_tree *t, const sapporo_tree_request *r)
@@ -63,23 +65,42 @@ static int reserve_rows(struct sap_tree *t, int n)
     return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
 }
 
-/* Rows by the sorted particles that they are about, in parts of a group each. */
-static int some_walk(struct sap_tree *t, struct pass *p)
+/* Bits of the numbers of n particles. */
+static int bits_of(int n)
+{
+    int bits = 1;
+    while ((n - 1) >> bits) bits++;
+    return bits;
+}
+
+/* Rows by the sorted particles that they are about; *at: where row_key and row are sorted. */
+static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
+    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+                                        SAP_ARRAY(t->row_key[0]), VALUE(n)};
+    const struct sap_argument few[] = {SAP_ARRAY(t->row_key[0]), SAP_ARRAY(t->row_key[1]), SAP_ARRAY(t->row[1]),
+                                       VALUE(n)};
+    const struct sap_sort sort = {.key = {t->row_key[0].mem, t->row_key[1].mem},
+                                  .value = {t->row[0].mem, t->row[1].mem},
+                                  .n = n,
+                                  .to = bits_of(t->n),
+                                  .places = 1};
+    *at = 1;
+    TRY(for_each(t, t->f.row_keys, n, keys, COUNT(keys)));
+    if (n <= FEW_ROWS) return for_each(t, t->f.row_order, n, few, COUNT(few));
+    return sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, at);
+}
+
+/* Sorted rows in parts of a group each. */
+static int some_walk(struct sap_tree *t, struct pass *p)
+{
+    const int n = p->request->ni;
     int at, *const parts = (int *)((struct sap_gpu_tree_told *)t->told.host)->level_first;
     size_t total_at;
     TRY(send_active(t, p->request));
     TRY(reserve_rows(t, n));
-    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
-                                        SAP_ARRAY(t->row_key[0]), VALUE(n)};
-    const struct sap_sort sort = {.key = {t->row_key[0].mem, t->row_key[1].mem},
-                                  .value = {t->row[0].mem, t->row[1].mem},
-                                  .n = n,
-                                  .to = 32,
-                                  .places = 1};
-    TRY(for_each(t, t->f.row_keys, n, keys, COUNT(keys)));
-    TRY(sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, &at));
+    TRY(sort_rows(t, p, &at));
     const struct sap_argument cut[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), SAP_ARRAY(t->flag), VALUE(n),
                                        VALUE(t->settings.group_size)};
     TRY(for_each(t, t->f.row_parts, n, cut, COUNT(cut)));
@@ -93,7 +114,8 @@ static int some_walk(struct sap_tree *t, struct pass *p)
     p->row = &t->row[at];
     p->slot = &t->slot;
     p->part = &t->part;
-    return SAP_DRIVER_OK;
+    p->strict = &t->part_strict;
+    return sap_tree_reserve(t, &t->part_strict, (size_t)*parts * sizeof(float));
 }
 
 static int is_place(const double *x)
@@ -139,7 +161,7 @@ static int launch_groups(struct sap_tree *t, const struct pass *p, const struct 
     const struct sap_argument a[] = {
         SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted),  SAP_ARRAY(t->node),  SAP_ARRAY(t->word), SAP_ARRAY(t->turn),
         SAP_ARRAY(t->source),     SAP_ARRAY(t->moments), SAP_ARRAY(t->cell),  SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
-        SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),
+        SAP_ARRAY(*p->strict),    SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),
         SAP_ARRAY(t->pot),        SAP_ARRAY(t->walked),  SAP_ARRAY(t->split), VALUE(*how),        VALUE(t->t)};
     return sap_tree_launch(t, t->f.walk[wide], groups, SAP_WALK_THREADS, a, COUNT(a));
 }
@@ -187,6 +209,17 @@ static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_act
     return for_each(t, t->f.sizes, n, args, COUNT(args));
 }
 
+/* By ACCELERATION: how strict who walks is. */
+static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
+{
+    p->w.strict = 1;
+    if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
+    const struct sap_gpu_buffer *const address = &p->walkers->address[p->walkers->at];
+    const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*a),
+                                        SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(p->w),         VALUE(t->t)};
+    return for_each(t, t->f.part_strict, p->w.parts, args, COUNT(args));
+}
+
 /* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
 static int start(struct sap_tree *t, struct pass *p)
 {
@@ -199,8 +232,7 @@ static int start(struct sap_tree *t, struct pass *p)
         TRY(sizes(t, a, 0, first.w.n));
     }
     if (p->w.own) t->has_a = 1;
-    p->w.strict = 1;
-    return sap_tree_make_groups(t, p->walkers, a);
+    return make_strict(t, p, a);
 }
 
 static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], double *pot)

@@ -58,11 +58,12 @@ static void free_walkers(const struct sap_tree *t, struct sap_gpu_walkers *w)
 static void free_buffers(struct sap_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle, &t->a,           &t->chunk,   &t->told,       &t->place,      &t->scratch, &t->span,   &t->count,
-        &t->first,    &t->bounds,      &t->node,    &t->node_level, &t->cell,       &t->word,    &t->turn,   &t->source,
-        &t->moments,  &t->place_given, &t->place_a, &t->row_key[0], &t->row_key[1], &t->row[0],  &t->row[1], &t->slot,
-        &t->flag,     &t->place_of,    &t->part,    &t->active,     &t->next,       &t->query,   &t->found,  &t->begin,
-        &t->list,     &t->walked,      &t->split,   &t->acc,        &t->pot};
+        &t->particle, &t->a,      &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
+        &t->count,    &t->first,  &t->bounds,  &t->node,        &t->node_level, &t->cell,       &t->word,
+        &t->turn,     &t->source, &t->moments, &t->place_given, &t->place_a,    &t->row_key[0], &t->row_key[1],
+        &t->row[0],   &t->row[1], &t->slot,    &t->flag,        &t->place_of,   &t->part,       &t->part_strict,
+        &t->active,   &t->next,   &t->query,   &t->found,       &t->begin,      &t->list,       &t->walked,
+        &t->split,    &t->acc,    &t->pot};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
@@ -117,6 +118,7 @@ static int get_functions(struct sap_tree *t)
                   {0, "tree_leaves", &t->f.leaves},       {0, "tree_cells", &t->f.cells},
                   {0, "tree_words", &t->f.words},         {0, "tree_groups", &t->f.groups},
                   {0, "tree_row_keys", &t->f.row_keys},   {0, "tree_row_parts", &t->f.row_parts},
+                  {0, "tree_row_order", &t->f.row_order}, {0, "tree_part_strict", &t->f.part_strict},
                   {0, "tree_sizes", &t->f.sizes},         {0, "tree_next", &t->f.next},
                   {0, "tree_search", &t->f.search},       {2, "tree_walk_alone", &t->f.alone},
                   {1, "tree_walk_sp", &t->f.walk[0]},     {2, "tree_walk_dp", &t->f.walk[1]}};
