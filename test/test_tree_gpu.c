@@ -14,6 +14,7 @@
 
 #include "sapporo.h"
 #include "tree/tree.h"
+#include "tree_particles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,65 +45,13 @@ static void need_device(void)
     if (e->count() == 0 || (wanted && !strstr(wanted, e->name))) skip();
 }
 
-/* ---- models ----------------------------------------------------------------------------- */
-
-static uint64_t random_state;
-static double uniform(void)
-{
-    random_state = random_state * 6364136223846793005U + 1442695040888963407U;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
-enum model { CUBE, CLUSTER, PAIRS, ONE_PLACE, FAR, MODELS };
-
-struct particles {
-    int n;
-    double (*x)[3], *mass;
-};
-
-static double coordinate(enum model model, int i, int k, double scale)
-{
-    switch (model) {
-    case CUBE:
-        return uniform();
-    case CLUSTER: /* denser towards the middle */
-        return scale * (uniform() - 0.5);
-    case PAIRS: /* closer than keys can tell */
-        return i % 2 ? 0 : uniform();
-    case ONE_PLACE:
-        return 3 + k;
-    default: /* a few at great distance */
-        return i % 500 == 7 ? 1e12 * (uniform() - 0.5) : uniform();
-    }
-}
-
-static struct particles make(enum model model, int n)
-{
-    struct particles p = {n, calloc((size_t)n + 1, sizeof *p.x), calloc((size_t)n + 1, sizeof *p.mass)};
-    random_state = (uint64_t)n + 17U * (unsigned)model;
-    for (int i = 0; i < n; i++) {
-        const double scale = pow(uniform(), 4);
-        for (int k = 0; k < 3; k++) p.x[i][k] = coordinate(model, i, k, scale);
-        p.mass[i] = (1 + uniform()) / n;
-        if (model == PAIRS && i % 2)
-            for (int k = 0; k < 3; k++) p.x[i][k] = p.x[i - 1][k] + 1e-12 * k;
-    }
-    return p;
-}
-
-static void drop(struct particles *p)
-{
-    free(p->x);
-    free(p->mass);
-}
-
-static void given(sapporo_tree *t, const struct particles *p)
+static void given(sapporo_tree *t, const struct tree_particles *p)
 {
     const sapporo_tree_particles set = {.size = sizeof set, .n = p->n, .x = {p->x, 0}, .mass = {p->mass, 0}};
     assert_int_equal(sapporo_tree_set(t, &set), SAPPORO_OK);
 }
 
-static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, const struct particles *p)
+static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, const struct tree_particles *p)
 {
     sapporo_tree *t = NULL;
     options.size = sizeof options;
@@ -169,9 +118,9 @@ static void same_nodes(sapporo_tree *a, sapporo_tree *b)
     drop_nodes(&r);
 }
 
-static void structure_of(enum model model, int n, sapporo_tree_options options)
+static void structure_of(enum tree_model model, int n, sapporo_tree_options options)
 {
-    struct particles p = make(model, n);
+    struct tree_particles p = tree_particles_make(model, n);
     sapporo_tree *here = planted(backend, options, &p), *cpu = planted(SAPPORO_BACKEND_CPU, options, &p);
     same_nodes(here, cpu);
     for (int i = 0; i < n; i++) /* and after they have moved */
@@ -183,7 +132,7 @@ static void structure_of(enum model model, int n, sapporo_tree_options options)
     same_nodes(here, cpu);
     sapporo_tree_destroy(here);
     sapporo_tree_destroy(cpu);
-    drop(&p);
+    tree_particles_free(&p);
 }
 
 static void structures(void **state)
@@ -192,10 +141,10 @@ static void structures(void **state)
     need_device();
     static const int few[] = {0, 1, 2, 15, 17, 1025};
     for (size_t k = 0; k < sizeof few / sizeof *few; k++)
-        structure_of(CUBE, few[k], (sapporo_tree_options){.leaf_size = 16});
-    for (int model = 0; model < MODELS; model++)
-        structure_of((enum model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
-    structure_of(CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .curve = SAPPORO_CURVE_MORTON});
+        structure_of(TREE_CUBE, few[k], (sapporo_tree_options){.leaf_size = 16});
+    for (int model = 0; model < TREE_MODELS; model++)
+        structure_of((enum tree_model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
+    structure_of(TREE_CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .curve = SAPPORO_CURVE_MORTON});
 }
 
 /* ---- forces -------------------------------------------------------------------------------- */
@@ -242,7 +191,7 @@ static double difference(const struct forces *a, const struct forces *b, int n)
 }
 
 /* The direct sum, in double. */
-static struct forces direct(const struct particles *p, double eps2)
+static struct forces direct(const struct tree_particles *p, double eps2)
 {
     struct forces f = room_for(p->n);
     for (int i = 0; i < p->n; i++)
@@ -258,9 +207,9 @@ static struct forces direct(const struct particles *p, double eps2)
 }
 
 /* Forces against the direct sum; where every cell is opened they are as good as pair terms are. */
-static void force_case(enum model model, int n, sapporo_tree_options options, double bound)
+static void force_case(enum tree_model model, int n, sapporo_tree_options options, double bound)
 {
-    struct particles p = make(model, n);
+    struct tree_particles p = tree_particles_make(model, n);
     const sapporo_tree_request all = {.ni = n};
     sapporo_tree *t = planted(backend, options, &p);
     struct forces f = room_for(n), sum = direct(&p, options.eps2);
@@ -275,7 +224,7 @@ static void force_case(enum model model, int n, sapporo_tree_options options, do
     drop_forces(&f);
     drop_forces(&sum);
     sapporo_tree_destroy(t);
-    drop(&p);
+    tree_particles_free(&p);
 }
 
 static void forces(void **state)
@@ -283,24 +232,25 @@ static void forces(void **state)
     (void)state;
     need_device();
     const double eps2 = 1e-4;
-    force_case(CUBE, 1, (sapporo_tree_options){.eps2 = eps2}, 0);
-    force_case(CUBE, 3000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6}, 1e-5);
-    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2}, 0.02);
-    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .order = 1, .group_size = 200}, 0.05);
-    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION}, 0.02);
-    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 1e-4},
+    force_case(TREE_CUBE, 1, (sapporo_tree_options){.eps2 = eps2}, 0);
+    force_case(TREE_CUBE, 3000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6}, 1e-5);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2}, 0.02);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .order = 1, .group_size = 200}, 0.05);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION}, 0.02);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 1e-4},
                0.02);
     /* balls that hold a crowd: walkers alone */
-    force_case(CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
-    force_case(FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .ball = SAPPORO_BALL_RITTER}, 0.02);
-    force_case(PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
-    force_case(CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP}, 1e-12);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
+    force_case(TREE_FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .ball = SAPPORO_BALL_RITTER}, 0.02);
+    force_case(TREE_PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
+    force_case(TREE_CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP},
+               1e-12);
 }
 
 /* ---- active subsets -------------------------------------------------------------------------- */
 
 /* Particles that are active: of sorted neighbours a few, or all; each `every`-th, the first `many` of them. */
-static int choose(const struct particles *p, int every, int many, int *active)
+static int choose(const struct tree_particles *p, int every, int many, int *active)
 {
     int n = 0;
     for (int i = 0; i < p->n && n < many; i += every) active[n++] = (int)((long long)i * 7919 % p->n);
@@ -309,7 +259,7 @@ static int choose(const struct particles *p, int every, int many, int *active)
 
 /* Active particles get the forces of all, to the errors of the tree, and again the same bits, unless by the
  * accelerations that the force itself has made new. */
-static void subset_case(sapporo_tree *t, const struct particles *p, const struct forces *all, int every, int many,
+static void subset_case(sapporo_tree *t, const struct tree_particles *p, const struct forces *all, int every, int many,
                         int repeats, double bound)
 {
     int *const active = calloc((size_t)p->n + 1, sizeof *active);
@@ -335,7 +285,7 @@ static void subset_case(sapporo_tree *t, const struct particles *p, const struct
 
 static void subsets_of(sapporo_tree_options options, double bound)
 {
-    struct particles p = make(CLUSTER, 6000);
+    struct tree_particles p = tree_particles_make(TREE_CLUSTER, 6000);
     const sapporo_tree_request whole = {.ni = p.n};
     sapporo_tree *t = planted(backend, options, &p);
     struct forces all = room_for(p.n);
@@ -347,7 +297,7 @@ static void subsets_of(sapporo_tree_options options, double bound)
     subset_case(t, &p, &all, 500, p.n, repeats, bound);
     drop_forces(&all);
     sapporo_tree_destroy(t);
-    drop(&p);
+    tree_particles_free(&p);
 }
 
 static void subsets(void **state)
@@ -361,21 +311,6 @@ static void subsets(void **state)
 }
 
 /* ---- measures ------------------------------------------------------------------------------ */
-
-static struct particles plummer(int n)
-{
-    struct particles p = {n, calloc((size_t)n + 1, sizeof *p.x), calloc((size_t)n + 1, sizeof *p.mass)};
-    random_state = 1;
-    for (int i = 0; i < n; i++) {
-        const double m = uniform() * 0.999, r = 0.58904862 / sqrt(pow(m, -2.0 / 3) - 1), z = 2 * uniform() - 1,
-                     phi = 6.283185307179586 * uniform(), w = sqrt(1 - z * z);
-        p.x[i][0] = r * w * cos(phi);
-        p.x[i][1] = r * w * sin(phi);
-        p.x[i][2] = r * z;
-        p.mass[i] = 1.0 / n;
-    }
-    return p;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -403,7 +338,7 @@ static void errors_of(const struct forces *f, const struct forces *exact, const 
     *most = error[SAMPLE * 99 / 100];
 }
 
-static void measure(const struct particles *p, sapporo_tree_options options, const struct forces *exact,
+static void measure(const struct tree_particles *p, sapporo_tree_options options, const struct forces *exact,
                     const int *active, struct forces *f)
 {
     double phase[SAPPORO_PHASES][REPEATS], sum[SAPPORO_PHASES], median, most;
@@ -438,7 +373,7 @@ static double seconds_now(void)
 }
 
 /* A walk of one in `every`, of particles all over the model, or of those nearest to its middle. */
-static void measure_part(const struct particles *p, sapporo_tree *t, int every, int middle, struct forces *f)
+static void measure_part(const struct tree_particles *p, sapporo_tree *t, int every, int middle, struct forces *f)
 {
     int n = 0, *const active = calloc((size_t)p->n + 1, sizeof *active);
     const double r2 = pow(0.58904862, 2) / (pow(0.999 / every, -2.0 / 3) - 1); /* Plummer's, of so much mass */
@@ -466,7 +401,7 @@ static void measure_part(const struct particles *p, sapporo_tree *t, int every, 
     free(active);
 }
 
-static void measure_parts(const struct particles *p, struct forces *f)
+static void measure_parts(const struct tree_particles *p, struct forces *f)
 {
     static const struct {
         sapporo_tree_mac mac;
@@ -484,7 +419,7 @@ static void measure_parts(const struct particles *p, struct forces *f)
 
 static void measures_of(int n)
 {
-    struct particles p = plummer(n);
+    struct tree_particles p = tree_particles_plummer(n);
     struct forces f = room_for(n), exact = room_for(SAMPLE);
     int active[SAMPLE];
     for (int i = 0; i < SAMPLE; i++) active[i] = (int)((long long)i * n / SAMPLE);
@@ -513,16 +448,16 @@ static void measures_of(int n)
     }
     drop_forces(&f);
     drop_forces(&exact);
-    drop(&p);
+    tree_particles_free(&p);
 }
 
 static void measures_of_parts(int n)
 {
-    struct particles p = plummer(n);
+    struct tree_particles p = tree_particles_plummer(n);
     struct forces f = room_for(n);
     measure_parts(&p, &f);
     drop_forces(&f);
-    drop(&p);
+    tree_particles_free(&p);
 }
 
 static int measures(int n, void (*of)(int n))

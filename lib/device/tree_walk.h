@@ -77,11 +77,11 @@ struct walkers {
     D sum[IPT][SAP_SUMS2];
 };
 
-/* The middle of a ball, and what makes units of lengths; of a list this thread adds each step-th entry from from on. */
+/* The middle of a ball, and what makes units of lengths. */
 struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
-    int order, softened, from, step;
+    int order, softened;
 };
 
 SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, int k, W *w)
@@ -132,9 +132,12 @@ SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2])
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_add(i->sum[k][q], d_of_w(sum[k][q]));
 }
 
-/* The particles of a list, n <= NEAR_LIST; careful: some are walkers, or may be at zero distance. */
+/*
+ * The particles of a list, n <= NEAR_LIST; careful: some are walkers, or may be at zero distance; shared: each thread
+ * adds some of them to the only walker.
+ */
 SAP_INLINE void sum_particles(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
-                              struct walkers *i, int careful, int n)
+                              struct walkers *i, int careful, int shared, int n)
 {
     V sum[IPT][SAP_SUMS2];
     W w[NEAR_WORDS];
@@ -145,12 +148,12 @@ SAP_INLINE void sum_particles(const struct walk_frame *f, const struct walk_room
     group_barrier();
     start_sums(sum);
     if (careful)
-        for (int e = f->from; e < n; e += f->step) {
+        for (int e = shared ? (int)local_id() : 0; e < n; e += shared ? WALK_THREADS : 1) {
             for (int p = 0; p < NEAR_PARTS; p++) words_of(m->words[e * NEAR_PARTS + p], w + p * IN_PART);
             add_particle(f, i, w, 1, m->near[e], sum);
         }
     else
-        for (int e = f->from; e < n; e += f->step) {
+        for (int e = shared ? (int)local_id() : 0; e < n; e += shared ? WALK_THREADS : 1) {
             for (int p = 0; p < NEAR_PARTS; p++) words_of(m->words[e * NEAR_PARTS + p], w + p * IN_PART);
             add_particle(f, i, w, 0, 0, sum);
         }
@@ -173,7 +176,7 @@ SAP_INLINE void moments_of(const struct walk_frame *f, const struct walk_sources
 
 /* The cells of a list, n <= CELL_LIST. */
 SAP_INLINE void sum_cells(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
-                          struct walkers *i, int n)
+                          struct walkers *i, int shared, int n)
 {
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
@@ -185,12 +188,12 @@ SAP_INLINE void sum_cells(const struct walk_frame *f, const struct walk_room *m,
     group_barrier();
     start_sums(sum);
     if (f->order > 1)
-        for (int e = f->from; e < n; e += f->step) {
+        for (int e = shared ? (int)local_id() : 0; e < n; e += shared ? WALK_THREADS : 1) {
             for (int p = 0; p < CELL_PARTS; p++) words_of(m->words[e * CELL_PARTS + p], w + p * IN_PART);
             add_cell(f, i, w, sum);
         }
     else
-        for (int e = f->from; e < n; e += f->step) {
+        for (int e = shared ? (int)local_id() : 0; e < n; e += shared ? WALK_THREADS : 1) {
             for (int p = 0; p < NEAR_PARTS; p++) words_of(m->words[e * CELL_PARTS + p], w + p * IN_PART);
             add_particle(f, i, w, 1, -2, sum);
         }
@@ -221,14 +224,12 @@ SAP_INLINE int overlap(struct sap_tree_link leaf, int own, int own_end)
     return max(0, min(leaf.first + leaf.count, own_end) - max(leaf.first, own));
 }
 
-/* About a ball; shared: threads share its only walker.  The strictness is the caller's. */
-SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D radius, int shared, struct walk_frame *f,
+/* About a ball.  The strictness is the caller's. */
+SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D radius, struct walk_frame *f,
                             struct walk_ball *b)
 {
     D x[3];
     const D size = in_units(centre, t, x);
-    f->from = shared ? (int)local_id() : 0;
-    f->step = shared ? WALK_THREADS : 1;
     f->unit = t->unit;
     f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
@@ -316,6 +317,9 @@ SAP_INLINE void join_sums(struct walkers *i, LOCAL D *room, int share)
     group_barrier();
 }
 
+/* Whether 32 threads have one walker of these rows; asked again and again, since registers are short. */
+SAP_INLINE int goes_alone(const struct sap_gpu_walk *w, int rows) { return w->alone || (!w->all_slots && rows == 1); }
+
 /* Whether a cell's centre is within a ball. */
 SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_ball *b)
 {
@@ -358,7 +362,7 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
         const struct walk_part q = part_of_walk(&w, &t, part_first, p, item);
         const int first = q.first, rows = q.rows;
         const int g = rows > 0 ? (w.all_slots ? first : slot[first]) / t.group_size : 0;
-        const int alone = w.alone || (!w.all_slots && rows == 1);
+        const int alone = goes_alone(&w, rows);
 #if defined(SAP_KERNEL_DP)
         const int walks = rows > 0 && (w.every || heavy[g] != 0);
 #else
@@ -377,7 +381,7 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                 load_particle(walker, w.all_slots ? first : slot[first], at, &mass);
                 radius = d_set1(SAP_ZERO);
             }
-            start_frame(&t, at, radius, alone, &f, &b);
+            start_frame(&t, at, radius, &f, &b);
             b.strictness = w.strict ? (V)strict[w.all_slots ? g : p] : v_set1(0.0);
             start_walkers(&f, &w, walker, slot, first, rows, &i);
 
@@ -421,12 +425,12 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                     cells += made % 256;
                     all_cells += made % 256;
                     all_nears += near_sum;
-                    if (within > crowd && !alone) top = cells = nears = near_sum = 0; /* not together */
+                    if (within > crowd && !goes_alone(&w, rows)) top = cells = nears = near_sum = 0; /* not together */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* what is listed must be added now */
                 if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
-                    sum_cells(&f, &m, &s, &i, cells);
+                    sum_cells(&f, &m, &s, &i, goes_alone(&w, rows), cells);
                     cells = 0;
                 }
                 for (int done = 0; done < near_sum || (last && nears > 0);) {
@@ -439,16 +443,17 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                     done += take;
                     group_barrier();
                     if (nears == NEAR_LIST || last) {
-                        sum_particles(&f, &m, &s, &i, owning || !f.softened, nears);
+                        sum_particles(&f, &m, &s, &i, owning || !f.softened, goes_alone(&w, rows), nears);
                         nears = 0;
                     }
                 }
                 owning = 0;
             }
 
-            const int apart = within > crowd && !alone;
-            join_sums(&i, (LOCAL D *)words, alone);
-            if (apart && me == 0) split[1 + atomic_add(&split[0], 1)] = p;
+            const int apart = within > crowd && !goes_alone(&w, rows);
+            join_sums(&i, (LOCAL D *)words, goes_alone(&w, rows));
+            if (apart && me == 0)
+                split[1 + atomic_add(&split[0], 1)] = item; /* which is the part: none is left twice */
             if (!apart && !deliver(&i, &t, row + first, rows, acc, pot)) heavy[g] = 1;
             if (!apart && me == 0) {
                 count_up(told, (U64)rows * (U64)(all_nears + max(0, own_end - own - 1)));
