@@ -184,6 +184,7 @@ struct sap_tree_structure {
  * engine checks the numbers.  A failure leaves the tree as it was.
  */
 struct sap_tree_ops {
+    int (*able)(const struct sap_device_set *devices); /* whether these can have trees; NULL: all can */
     /* Bytes that a tree of n particles takes; *device_bytes of them on a device in addition. */
     size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes);

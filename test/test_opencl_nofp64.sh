@@ -98,5 +98,8 @@ if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     ! examples/sapporo bench --backend opencl --precision dp --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q 'device 0: .* has no double precision, which dp needs' "$work/log"
     report $? "dp is refused with words"
+    ! examples/sapporo bench --api tree --backend opencl --n 256 --min-time 0 >"$work/log" 2>&1 &&
+        grep -q 'no tree on opencl: its device has no double precision' "$work/log"
+    report $? "trees are refused with words"
 fi
 exit $((failures > 0))

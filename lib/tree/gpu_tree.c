@@ -163,7 +163,6 @@ static void take_settings(struct sap_tree *t, const struct sap_tree_settings *se
 static int create(struct sap_device_set *set, const struct sap_tree_settings *settings, int n, struct sap_tree **tree)
 {
     *tree = NULL;
-    if (!set->device[0].properties.has_fp64) return SAPPORO_ERR_UNSUPPORTED;
     struct sap_tree *const t = calloc(1, sizeof *t);
     if (!t) return SAPPORO_ERR_MEMORY;
     const sap_fpguard caller = sap_fp_guard();
@@ -401,7 +400,11 @@ static void kind(const struct sap_device_set *set, const struct sap_tree_setting
 
 static const char *words(const struct sap_tree *t) { return t->words; }
 
+/* Keys, cells and sums are in double. */
+static int able(const struct sap_device_set *set) { return set->device[0].properties.has_fp64; }
+
 const struct sap_tree_ops sap_tree_gpu = {
+    .able = able,
     .memory = memory,
     .create = create,
     .destroy = destroy,

@@ -94,6 +94,17 @@ static int has_device(const struct sap_engine *engine, const struct sap_settings
     return (named ? engine->count() : engine->automatic()) > 0;
 }
 
+/* An engine that the user has named is refused; without one trees are elsewhere. */
+static int refuse(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_notes *notes,
+                  const char *why)
+{
+    if (settings->backend_given)
+        return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "no tree on %s: %s; the cpu engine has trees", engine->name,
+                         why);
+    sap_context_warn_once(NULL, SAP_WARN_TREE_ENGINE, "%s is not used for trees: %s", engine->name, why);
+    return 0;
+}
+
 /* 1: the engine is open; 0: another may be tried; else a status. */
 static int try_engine(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_tree_engine *on,
                       struct sap_notes *notes)
@@ -104,14 +115,13 @@ static int try_engine(const struct sap_engine *engine, const struct sap_settings
         return sap_error(notes, SAPPORO_ERR_DEVICE, "no tree on %s: %s", engine->name,
                          engine->absent ? engine->absent() : "it has no device");
     }
-    if (!engine->tree) {
-        if (settings->backend_given)
-            return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no trees; the cpu engine has",
-                             engine->name);
-        sap_context_warn_once(NULL, SAP_WARN_TREE_ENGINE, "trees are on the cpu: the %s engine has none", engine->name);
-        return 0;
-    }
+    if (!engine->tree) return refuse(engine, settings, notes, "this engine has none");
     const int status = engine->open(settings, &on->devices, why, sizeof why);
+    if (!status && engine->tree->able && !engine->tree->able(on->devices)) {
+        engine->close(on->devices);
+        on->devices = NULL;
+        return refuse(engine, settings, notes, "its device has no double precision");
+    }
     if (!status) {
         on->engine = engine;
         return 1;
