@@ -249,11 +249,12 @@ static void forces(void **state)
 
 /* ---- active subsets -------------------------------------------------------------------------- */
 
-/* Particles that are active: of sorted neighbours a few, or all; each `every`-th, the first `many` of them. */
+/* Rows: each `every`-th particle, `many` at most; or as many rows of the first -every again and again. */
 static int choose(const struct tree_particles *p, int every, int many, int *active)
 {
     int n = 0;
-    for (int i = 0; i < p->n && n < many; i += every) active[n++] = (int)((long long)i * 7919 % p->n);
+    for (int i = 0; i < p->n && n<many; i += every> 0 ? every : 1)
+        active[n++] = every > 0 ? (int)((long long)i * 7919 % p->n) : i % -every;
     return n;
 }
 
@@ -292,9 +293,10 @@ static void subsets_of(sapporo_tree_options options, double bound)
     force_of(t, &whole, &all);
     force_of(t, &whole, &all); /* by accelerations that are known */
     const int repeats = options.mac != SAPPORO_MAC_ACCELERATION;
-    subset_case(t, &p, &all, 1, 5000, repeats, bound); /* ordered by the long sort */
-    subset_case(t, &p, &all, 6, p.n, repeats, bound);  /* groups with few and with more */
+    subset_case(t, &p, &all, 1, 5000, repeats, bound); /* by groups */
+    subset_case(t, &p, &all, 6, p.n, repeats, bound);  /* each alone */
     subset_case(t, &p, &all, 500, p.n, repeats, bound);
+    subset_case(t, &p, &all, -40, 5000, repeats, bound); /* more rows than a group has particles */
     drop_forces(&all);
     sapporo_tree_destroy(t);
     tree_particles_free(&p);
@@ -305,7 +307,8 @@ static void subsets(void **state)
     (void)state;
     need_device();
     subsets_of((sapporo_tree_options){.eps2 = 1e-4}, 0.02);
-    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9}, 1e-5);
+    /* groups of which few are active, and such with more */
+    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .group_size = 10, .accuracy = 1e-9}, 1e-5);
     subsets_of((sapporo_tree_options){.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .group_size = 100}, 0.02);
     subsets_of((sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9, .precision = SAPPORO_DP}, 1e-12);
 }

@@ -37,18 +37,19 @@ SAP_INLINE int first_from(const GLOBAL U64 *key, int from, int to, U64 least)
 
 /*
  * slot[k]: sorted keys as integers; flag[k]: whether a part begins there, each SAP_WALK_PART slots of a group, or each
- * slot of a group that has few.
+ * slot of a group that has at most `few`.
  */
 KERNEL(SAP_TREE_THREADS)
-tree_row_parts(const GLOBAL U64 *key, GLOBAL int *slot, GLOBAL int *flag, const int n, const int group_size)
+tree_row_parts(const GLOBAL U64 *key, GLOBAL int *slot, GLOBAL int *flag, const int n, const int group_size,
+               const int few)
 {
     const int k = (int)global_id();
     if (k >= n) return;
     const U64 first = key[k] / (U64)group_size * (U64)group_size;
-    const int begin = first_from(key, max(0, k - group_size), k, first);
-    const int few = begin + SAP_WALK_FEW >= n || key[begin + SAP_WALK_FEW] >= first + (U64)group_size;
+    const int begin = first_from(key, 0, k, first);
+    const int alone = begin + few >= n || key[begin + few] >= first + (U64)group_size;
     slot[k] = (int)key[k];
-    flag[k] = few || (k - begin) % SAP_WALK_PART == 0;
+    flag[k] = alone || (k - begin) % SAP_WALK_PART == 0;
 }
 
 /* strict[p]: the strictness of the walkers of part p: of one alone, or of their group; a lies by address. */

@@ -8,7 +8,7 @@
 #include "tree/tree_limits.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, IDLE_GROUPS = 2048 };
-enum { FEW_ROWS = 4096 }; /* ordered by one launch */
+enum { FEW_ROWS = 4096 }; /* ordered by one launch, and all alone: groups would leave most of a device idle */
 
 /* A force under way. */
 struct pass {
@@ -95,14 +95,14 @@ static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
 /* Sorted rows in parts of a group each. */
 static int some_walk(struct sap_tree *t, struct pass *p)
 {
-    const int n = p->request->ni;
+    const int n = p->request->ni, few = n > FEW_ROWS ? (int)SAP_WALK_FEW : n;
     int at, *const parts = (int *)((struct sap_gpu_tree_told *)t->told.host)->level_first;
     size_t total_at;
     TRY(send_active(t, p->request));
     TRY(reserve_rows(t, n));
     TRY(sort_rows(t, p, &at));
-    const struct sap_argument cut[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), SAP_ARRAY(t->flag), VALUE(n),
-                                       VALUE(t->settings.group_size)};
+    const struct sap_argument cut[] = {SAP_ARRAY(t->row_key[at]),     SAP_ARRAY(t->slot), SAP_ARRAY(t->flag), VALUE(n),
+                                       VALUE(t->settings.group_size), VALUE(few)};
     TRY(for_each(t, t->f.row_parts, n, cut, COUNT(cut)));
     TRY(sap_primitives_compact(&t->primitives, t->stream, t->flag.mem, NULL, t->place_of.mem, t->part.mem, n,
                                t->scratch.mem, &total_at));
