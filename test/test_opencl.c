@@ -454,8 +454,8 @@ int main(void)
         cmocka_unit_test(refused), cmocka_unit_test(cache_works), cmocka_unit_test(choice),
         cmocka_unit_test(several), cmocka_unit_test(kinds),       cmocka_unit_test(faults),
     };
-    const char *cache = getenv("SAPPORO_CACHE");
-    if (cache && strcmp(cache, "off") == 0) setenv("SAPPORO_CACHE", "build/opencl-cache", 1); /* devices open often */
+    const char *const folder = getenv("SAPPORO_CACHE");
+    if (folder && strcmp(folder, "off") == 0) setenv("SAPPORO_CACHE", "build/opencl-cache", 1); /* devices open often */
     setenv("SAPPORO_VERBOSE", "0", 0);
     return cmocka_run_group_tests_name("opencl", tests, NULL, NULL);
 }
