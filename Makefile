@@ -172,7 +172,7 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/sixth/sixth.c lib/sixth/api_sixth.c)
-OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c)
+OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c lib/sixth/api_yebisu_cxx.c)
 NBODY6_PARTS       := lib/nbody6/device.c lib/nbody6/regular.c lib/nbody6/potential.c lib/nbody6/irregular.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6.c)

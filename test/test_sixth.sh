@@ -33,6 +33,22 @@ client "client of libsapporo6th.a" lib/libsapporo6th.a lib/libsapporo.a ${OPENMP
 client "client of libyebisug6.a" -DSAPPORO_YEBISU=1 lib/libyebisug6.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm \
     -lpthread -ldl -lrt
 
+# Yebisu's own programs are in C++ and declare these calls as such.
+cxx=${CXX:-$(command -v g++ || command -v clang++)}
+if [ -n "$cxx" ] && echo 'int main() { return 0; }' | $cxx -x c++ - -o "$work/program" 2>/dev/null; then
+    rm -f "$work/program"
+    if $cxx -Wall -Wextra -Werror test/sixth/yebisu.cc -Llib -lyebisug6 -lsapporo -o "$work/program" >"$work/log" 2>&1 &&
+        LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1; then
+        echo "ok - client of libyebisug6.so in C++"
+    else
+        echo "not ok - client of libyebisug6.so in C++"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+else
+    echo "ok - client of libyebisug6.so in C++ # SKIP there is no C++ compiler"
+fi
+
 for name in sapporo g6; do # general names never come with the library itself
     nm -D --defined-only lib/lib$name.so | grep -E ' (initialize|set_j_particle|predict_all|set_jp)$' >"$work/log"
     if [ -s "$work/log" ]; then
