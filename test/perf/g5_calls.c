@@ -55,10 +55,16 @@ static void small_calls(int threads, int nj, int ni)
     }
 }
 
+/* Argument k, or what stands for it; 0: not a number. */
+static int argument(int argc, char **argv, int k, int without)
+{
+    return argc > k ? (int)strtol(argv[k], NULL, 10) : without;
+}
+
 int main(int argc, char **argv)
 {
-    const int threads = argc > 1 ? atoi(argv[1]) : 2, nj = argc > 2 ? atoi(argv[2]) : 500;
-    const int ni = argc > 3 ? atoi(argv[3]) : 64;
+    const int threads = argument(argc, argv, 1, 2), nj = argument(argc, argv, 2, 500);
+    const int ni = argument(argc, argv, 3, 64);
     double seconds[ROUNDS];
     if (threads < 1 || nj < 1 || nj > MOST || ni < 1 || ni > MOST) return 1;
     srand(1);
