@@ -10,6 +10,7 @@
 #include "structs.h"
 #include "threads.h"
 #include "tree/cpu_tree.h"
+#include "tree/tree.h"
 
 /* Of a leaf and of a group where nobody says: the best of Hernquist's and Plummer's models on AVX-512 and AVX2. */
 enum { LEAF = 16, GROUP = 64, SPARE_NODES = 64 };
@@ -258,17 +259,12 @@ static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
 static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure *s)
 {
     const struct sap_tree_node *const node = &t->node[k];
-    const struct sap_cell *const cell = &t->cell[k];
     s->first[k] = node->first;
     s->count[k] = node->count;
     s->child[k] = node->child;
     s->children[k] = node->children;
     s->level[k] = node->level;
-    s->mass[k] = cell->mass;
-    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
-    memcpy(s->low[k], cell->low, sizeof s->low[k]);
-    memcpy(s->high[k], cell->high, sizeof s->high[k]);
-    memcpy(s->q[k], cell->q, sizeof s->q[k]);
+    sap_tree_tell_cell(&t->cell[k], k, s);
 }
 
 static int structure(const struct sap_tree *t, struct sap_tree_structure *s)

@@ -9,6 +9,7 @@
 #include "structs.h"
 #include "tree/gpu_tree.h"
 #include "tree/scalars.h"
+#include "tree/tree.h"
 
 /* Of a leaf and of a group where nobody says. */
 enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
@@ -326,15 +327,6 @@ static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
     sap_fp_release(caller);
 }
 
-static void copy_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
-{
-    s->mass[k] = cell->mass;
-    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
-    memcpy(s->low[k], cell->low, sizeof s->low[k]);
-    memcpy(s->high[k], cell->high, sizeof s->high[k]);
-    memcpy(s->q[k], cell->q, sizeof s->q[k]);
-}
-
 static int fill_structure(const struct sap_tree *t, struct sap_tree_structure *s)
 {
     struct sap_tree_link *const node = copy_of(t, &t->node, s->nodes, sizeof *node);
@@ -348,7 +340,7 @@ static int fill_structure(const struct sap_tree *t, struct sap_tree_structure *s
         s->child[k] = node[k].child;
         s->children[k] = node[k].children;
         s->level[k] = level[k];
-        copy_cell(&cell[k], k, s);
+        sap_tree_tell_cell(&cell[k], k, s);
     }
     if (there) memcpy(s->address, address, (size_t)s->n * sizeof *address);
     free(node);

@@ -12,6 +12,7 @@
 #include "lock.h"
 #include "process.h"
 #include "structs.h"
+#include "tree/scalars.h"
 #include "tree/tree_limits.h"
 #include "tree/tree_options.h"
 
@@ -301,6 +302,15 @@ int sapporo_tree_get_statistics(sapporo_tree *t, sapporo_tree_statistics *statis
     whole.size = statistics->size < sizeof whole ? statistics->size : sizeof whole;
     memcpy(statistics, &whole, whole.size);
     return leave(t, callers, SAPPORO_OK);
+}
+
+void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
+{
+    s->mass[k] = cell->mass;
+    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
+    memcpy(s->low[k], cell->low, sizeof s->low[k]);
+    memcpy(s->high[k], cell->high, sizeof s->high[k]);
+    memcpy(s->q[k], cell->q, sizeof s->q[k]);
 }
 
 int sap_tree_structure_of(sapporo_tree *t, struct sap_tree_structure *structure)
