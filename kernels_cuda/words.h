@@ -36,12 +36,13 @@ typedef double2 part;
 SAP_INLINE V v_set1(double x) { return x; }
 SAP_INLINE W w_of_d(D x) { return x; }
 SAP_INLINE D d_of_w(W x) { return x; }
-#define v_add  d_add
-#define v_sub  d_sub
-#define v_mul  d_mul
-#define v_fma  d_fma
-#define v_fnma d_fnma
-#define v_min  d_min
+#define v_add    d_add
+#define v_sub    d_sub
+#define v_mul    d_mul
+#define v_fma    d_fma
+#define v_fnma   d_fnma
+#define v_min    d_min
+#define v_larger d_max
 
 /* Whether a pair counts, `any` or not: in double the loops that compilers make of a truth are the faster ones. */
 typedef VM any_index;
@@ -79,6 +80,7 @@ SAP_INLINE D d_of_w(W x) { return (D)x; }
 #define v_fma      f_fma
 #define v_fnma     f_fnma
 #define v_min      f_min
+#define v_larger   fmaxf
 
 /* Whether a pair counts, `any` or not: one instruction, where a truth would make two loops or a branch at each pair. */
 typedef VI any_index;
@@ -116,8 +118,9 @@ SAP_INLINE D record_of(w_total t) { return t; }
  * more warps than that to hide how long operations take.  In orders 6 and 8 as many as there are registers for.
  */
 #if defined(SAP_KERNEL_DP)
-#define MANY_GROUPS_HIGH(near) (SAP_KERNEL_ORDER == 6 && (near) == 0 ? 4 : 3)
-#define MANY_GROUPS(ipt, near) (SAP_KERNEL_ORDER > 4 ? MANY_GROUPS_HIGH(near) : (ipt) == 1 && (near) == 0 ? 7 : 0)
+#define MANY_GROUPS_HIGH(near)     (SAP_KERNEL_ORDER == 6 && (near) == 0 ? 4 : 3)
+#define MANY_GROUPS_LOW(ipt, near) ((ipt) == 1 && (near) == 0 ? 7 : (ipt) == 2 && (near) > 3 ? 2 : 0)
+#define MANY_GROUPS(ipt, near)     (SAP_KERNEL_ORDER > 4 ? MANY_GROUPS_HIGH(near) : MANY_GROUPS_LOW(ipt, near))
 #else
 #define MANY_GROUPS(ipt, near) (SAP_KERNEL_ORDER > 4 ? (SAP_KERNEL_ORDER == 6 ? 5 : 4) : 0)
 #endif

@@ -105,6 +105,8 @@ SAP_INLINE D d_add(D a, D b) { return a + b; }
 SAP_INLINE D d_sub(D a, D b) { return a - b; }
 SAP_INLINE D d_mul(D a, D b) { return a * b; }
 SAP_INLINE D d_div(D a, D b) { return a / b; }
+SAP_INLINE D d_fma(D a, D b, D c) { return fma(a, b, c); }
+SAP_INLINE D d_fnma(D a, D b, D c) { return fma(-a, b, c); }
 SAP_INLINE D d_min(D a, D b) { return a < b ? a : b; }
 SAP_INLINE D d_max(D a, D b) { return a > b ? a : b; }
 SAP_INLINE D d_neg(D a) { return -a; }

@@ -134,25 +134,10 @@ static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why
     return SAPPORO_OK;
 }
 
-/* Takes the CPU in place of an accelerator that has not what a force needs. */
-static void choose_outside(sapporo *c)
-{
-    char why[200] = "";
-    const char *const name = c->engine->name;
-    if (c->settings.backend_given || c->jobs) return;
-    if (!replace_engine(c, &sap_engine_cpu, why, sizeof why))
-        sap_warn_once(&c->notes, SAP_WARN_ENGINE,
-                      "the %s engine has no force outside of neighbour spheres yet: the cpu computes", name);
-}
-
-void sap_context_choose(sapporo *c, int nj, int outside)
+void sap_context_choose(sapporo *c, int nj)
 {
     char why[200] = "";
     c->chosen = 1;
-    if (outside && !c->engine->force->outside) {
-        choose_outside(c);
-        return;
-    }
     if (c->settings.backend_given || c->jobs || !c->engine->cpu_below) return;
     const int below = c->engine->cpu_below(c->devices);
     if (nj >= below) return;

@@ -85,10 +85,9 @@ void sap_context_store_sent(sapporo *context);
 
 /*
  * At the first force: takes the CPU engine in place of an accelerator that nobody named, if the tuning file says that
- * the CPU is faster for so few j-particles, or if it is the only one that has SAP_PAIRS_OUTSIDE (`outside`).  Context
- * locked.
+ * the CPU is faster for so few j-particles.  Context locked.
  */
-void sap_context_choose(sapporo *context, int nj, int outside);
+void sap_context_choose(sapporo *context, int nj);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

@@ -134,7 +134,6 @@ struct sap_store_ops {
 struct sap_force_ops {
     /* sap_soft that it can do; NULL: none. */
     unsigned (*softening)(const struct sap_device_set *devices);
-    int outside; /* 1: it has SAP_PAIRS_OUTSIDE */
     /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
     /*

@@ -204,7 +204,6 @@ static unsigned softening(const struct sap_device_set *devices)
 }
 
 static const struct sap_force_ops force_ops = {.softening = softening,
-                                               .outside = 1,
                                                .begin = begin,
                                                .extra = extra,
                                                .have = have,

@@ -154,11 +154,13 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
         status =
             get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");
     if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
+    if (!status) status = get_function(l, 2, &k->sums_outside, "finish_sums_outside");
     if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
     if (!status) status = get_function(l, 2, &k->longs, "finish_long");
     if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
     if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
     if (!status) status = get_function(l, 3, &k->fill, "list_fill");
+    if (!status) status = get_function(l, 3, &k->fill_outside, "list_fill_outside");
     if (!status) status = get_function(l, 3, &k->sort, "list_sort");
     return status;
 }

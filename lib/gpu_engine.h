@@ -17,7 +17,7 @@
 enum {
     SAP_GPU_DEVICES = 64,
     SAP_GPU_SHAPES = 3,
-    SAP_GPU_MODES = 8,  /* what a kernel does with pairs: sap_gpu_mode */
+    SAP_GPU_MODES = 9,  /* what a kernel does with pairs: sap_gpu_mode */
     SAP_GPU_CHOSEN = 4, /* shapes that are remembered */
     SAP_GPU_PARTS = 8,  /* in which rows of a long force come back at most */
     SAP_GPU_SIZES = 31  /* of forces, by the logarithm of ni */
@@ -42,6 +42,7 @@ struct sap_gpu_geometry {
 struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
     struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
+    struct sap_function *sums_outside, *fill_outside; /* of forces without the members of lists */
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: not there */
     struct sap_function *multi[3], *longs; /* of order 2: plain, zero, soft (device/multi.h); sums of long lists */
     int many_groups[SAP_GPU_SHAPES];
@@ -73,9 +74,9 @@ struct sap_device_set {
     int precision, n;
     int order, sums; /* sums: of an i-particle */
     int columns;     /* of the j-store */
-    int units;       /* of an i-particle as it travels (physics/gpu_layout.h) */
     int has_fp64;    /* all devices: kernels know doubles, and write what is alone themselves */
     struct sap_gpu_tuning tuning;
+    int units;      /* of an i-particle as it travels; sap_gpu_units */
     size_t working; /* bytes of a predicted j */
     size_t update;  /* bytes of a j-particle on its way */
     size_t word;    /* bytes of the working type */
@@ -133,6 +134,8 @@ struct sap_gpu_slab {
     int tells;              /* pairs at zero distance are reported */
     int mode;               /* of pairs, which chooses kernels */
     int again;              /* 1: only for its lists, the rest is there */
+    int by_mass;            /* h2 is multiplied by the mass of j, where */
+    int outside;            /* the members of lists leave the sums, so that these need all candidates */
 };
 
 /* What the lists of a force needed, for the next one like it. */
@@ -288,6 +291,9 @@ int sap_gpu_selftest(struct sap_device_set *set, const struct sap_store_ops *sto
 /* Dynamic shared memory of a few-kernel: a superpacket, and packet sums of each warp. */
 size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which);
 
+/* Units of an i-particle of a force as it travels (physics/gpu_layout.h). */
+int sap_gpu_units(const struct sap_device_set *set, const struct sap_force_request *request);
+
 /* What pinned memory needs around kernels that touch it (lib/driver.h). */
 int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
                       size_t bytes);
@@ -312,7 +318,7 @@ void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_de
 
 /* ---- store; driver statuses ---- */
 
-/* Brings a device's copy up to date and copies `ni` i-particles from pinned memory to share->i, in stream order. */
+/* Stages what the devices' copies lack. */
 int sap_gpu_store_update(struct sap_store *store);
 
 /* Slots, from the first on, that may hold addresses below nj. */
@@ -330,7 +336,9 @@ int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *s
 int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share);
 int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles,
                       const double (*rest)[SAP_DERIVATIVES_REST][3], int n); /* a sapporo status */
-int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni);
+
+/* Sends what is staged, and copies units of i-particles from pinned memory to share->i, in stream order. */
+int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units);
 
 /* Makes predicted records valid. */
 int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
@@ -374,7 +382,7 @@ void sap_gpu_multi_free(struct sap_store *store);
 /* ---- parts of a force; driver statuses ---- */
 
 /* Copies i-particles from .. end-1 into pinned memory of the first device; by a few threads where there are many. */
-void sap_gpu_fill_i(struct sap_force *force, int lists, int from, int end);
+void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end);
 
 /* Brings n of them, a slab, to device k; slabs come in order from first == 0 on. */
 int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n);
@@ -382,8 +390,14 @@ int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n);
 /* Those that have been brought, in pinned memory that device k can read. */
 const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k);
 
-/* Launches a force on device k again for its lists; what its device holds must be what it held. */
+/*
+ * Launches a force again, on device k for its lists, or whole on all devices; what they hold must be what they held.
+ */
 int sap_gpu_launch_again(struct sap_force *force, int k);
+int sap_gpu_launch_all_again(struct sap_force *force);
+
+/* Whether the members of its lists leave the sums, and some radius is positive: else there is nobody to leave. */
+int sap_gpu_outside(const struct sap_force_request *request, unsigned extra);
 
 /* Waits until nothing of a store is under way: what a force that failed has started must not outlive its memory. */
 void sap_gpu_halt(struct sap_store *store);
@@ -410,8 +424,12 @@ void sap_gpu_gather_free(struct sap_store *store);
 /* Room for the lists of a force, as its like needed; after room_i of the slabs is known; a driver status. */
 int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni);
 
-/* Launches what makes lists of the candidates of a slab; a driver status. */
-int sap_gpu_lists_slab(struct sap_gpu_slab *s);
+/* Launches what makes lists of the candidates of a slab: who is in them, then their order; driver statuses. */
+int sap_gpu_lists_fill(struct sap_gpu_slab *s);
+int sap_gpu_lists_sort(struct sap_gpu_slab *s);
+
+/* What kernels of a force without the members of lists are told of a slab. */
+struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s);
 
 /* Launches what brings them to the host, but the counters; a driver status. */
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni);

@@ -6,6 +6,13 @@
 
 enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
 
+int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
+{
+    return r->rule == SAP_PAIRS_OUTSIDE && (extra & SAP_EXTRA_LISTS);
+}
+
+static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
+
 /* Columns of doubles that results have. */
 static int columns_of(const struct sap_device_set *set, int accumulate)
 {
@@ -46,11 +53,15 @@ static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_for
 
 int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
 {
-    const int parts = sharing_lanes(s->share, f);
-    const struct sap_argument a[] = {MEM(s->share->record), {out, 0}, VALUE(*f), VALUE(parts)};
+    const struct sap_gpu_share *const h = s->share;
+    const struct sap_gpu_kernels *const k = h->device->kernels;
+    const int parts = sharing_lanes(h, f), outside = s->outside && lists(s);
+    const struct sap_gpu_outside more = sap_gpu_outside_of(s);
+    const struct sap_argument a[] = {MEM(h->record), {out, 0},       VALUE(*f),      VALUE(parts),  MEM(h->j),
+                                     {s->i, 0},      MEM(h->offset), MEM(h->cursor), MEM(h->entry), VALUE(more)};
     const unsigned groups[2] = {(unsigned)(((long long)f->ni * parts + 127) / 128), (unsigned)f->sums};
-    return sap_gpu_launch(s->share, s->store->set->driver, s->share->device->kernels->sums, groups, 128, 0, a,
-                          COUNT(a));
+    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, groups, 128, 0, a,
+                          outside ? COUNT(a) : 4);
 }
 
 static int launch_nearest(const struct sap_gpu_slab *s)
@@ -137,14 +148,12 @@ static int work_on(struct sap_store *store, int k)
     return status;
 }
 
-static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
-
 /* The i-particles of s->f against the j-particles of one device. */
 static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
-    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && s->store->set->has_fp64 &&
+    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !s->outside && s->store->set->has_fp64 &&
                 !sap_gpu_gathers(s->store);
     if (s->f.lone && !s->shape.many && s->f.ni == s->f.out_rows) s->f.lone = SAP_GPU_BY_ROW;
     if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
@@ -156,12 +165,15 @@ static int launch_pairs(struct sap_gpu_slab *s)
 /* What becomes of them. */
 static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
 {
+    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s)); /* sums need those who are no members */
     if (!s->again) {
         TRY(launch_finish(s, extra));
         TRY(results_to_host(s, extra));
         TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
-    return lists(s) ? sap_gpu_lists_slab(s) : (int)SAP_DRIVER_OK;
+    if (!lists(s)) return SAP_DRIVER_OK;
+    if (!s->outside) TRY(sap_gpu_lists_fill(s));
+    return sap_gpu_lists_sort(s);
 }
 
 static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
@@ -206,7 +218,7 @@ static struct sap_gpu_force kernel_force(const struct sap_store *store, const st
                                   .superpackets = force->superpackets[device],
                                   .terms = terms_of(store),
                                   .columns = store->set->columns,
-                                  .units = store->set->units,
+                                  .units = sap_gpu_units(store->set, r),
                                   .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
                                   .out_rows = r->ni,
                                   .accumulate = force->accumulate,
@@ -218,7 +230,9 @@ static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_reques
 {
     s->near = near;
     s->mode = sap_gpu_mode(s->store->set, r, near);
-    s->tells = s->store->set->order != 2 && r->eps2 < SAP_TINY_R2;
+    s->outside = sap_gpu_outside(r, (unsigned)near);
+    s->by_mass = r->h2_by_mass;
+    s->tells = s->store->set->order != 2 && r->eps2 < SAP_TINY_R2 && !s->outside;
 }
 
 /* Room for i-particles and results of a device. */
@@ -227,7 +241,8 @@ static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
     const struct sap_driver *d = store->set->driver;
     struct sap_dev *dev = store->share[k].device->dev;
     struct sap_gpu_part *p = &force->part[k];
-    const size_t n = (size_t)force->request.ni, i_bytes = (size_t)store->set->units * sizeof(struct sap_gpu_i);
+    const size_t n = (size_t)force->request.ni;
+    const size_t i_bytes = (size_t)sap_gpu_units(store->set, &force->request) * sizeof(struct sap_gpu_i);
     const int columns = k >= force->from ? 0 : columns_of(store->set, force->accumulate);
     if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * i_bytes));
     if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
@@ -265,7 +280,7 @@ static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
 {
     const int ni = force->request.ni, rows = sap_gpu_slab_rows(s, ni), lost = s->store->lost;
     TRY(work_on(s->store, k));
-    TRY(sap_gpu_store_send(s->store, s->share, sap_gpu_pinned_i(force, k), ni));
+    TRY(sap_gpu_store_send(s->store, s->share, sap_gpu_pinned_i(force, k), ni * s->f.units));
     s->store->lost |= lost;
     s->i = s->share->i.mem;
     TRY(begin_slabs(s, rows, ni));
@@ -307,7 +322,7 @@ static int launch_slabs(struct sap_store *store, struct sap_force *force, unsign
     if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
     for (int first = 0; first < ni; first += rows) {
         const int end = ni - first < rows ? ni : first + rows;
-        sap_gpu_fill_i(force, (extra & SAP_EXTRA_LISTS) != 0, first, end);
+        sap_gpu_fill_i(force, extra, first, end);
         for (int k = 0; k < n; k++) { /* all compute before any is told what to do with it */
             struct sap_gpu_slab *s = &store->share[k].slab;
             TRY(work_on(store, k));
@@ -326,6 +341,21 @@ static int launch_slabs(struct sap_store *store, struct sap_force *force, unsign
         TRY(end_slabs(&store->share[k].slab, ni));
     }
     return SAP_DRIVER_OK;
+}
+
+int sap_gpu_launch_all_again(struct sap_force *force)
+{
+    struct sap_store *const store = force->store;
+    const int lost = store->lost;
+    int status = SAP_DRIVER_OK;
+    for (int k = 0; k < store->set->n && !status; k++) {
+        status = work_on(store, k);
+        if (!status) status = prepare(store, force, k, force->have);
+    }
+    if (!status) status = launch_slabs(store, force, force->have);
+    store->lost |= lost;
+    stop_work(store);
+    return status;
 }
 
 /* On all devices; a driver status. */

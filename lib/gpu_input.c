@@ -32,6 +32,48 @@ static void split_row(const double *x, const double *v, struct sap_gpu_i *to)
     memcpy(to->v, &s, sizeof s);
 }
 
+int sap_gpu_units(const struct sap_device_set *set, const struct sap_force_request *r)
+{
+    return sap_gpu_outside(r, r->extra) ? (int)SAP_GPU_UNITS_OUTSIDE : set->units;
+}
+
+/* A bound of the working type that is no smaller; kernels multiply it by masses, which may be 0. */
+static double bound_of(const struct sap_device_set *set, double x)
+{
+    const double most = set->precision == SAPPORO_DP ? DBL_MAX : FLT_MAX,
+                 up = set->precision == SAPPORO_DP ? 0 : 0x1p-22;
+    return x < most ? fmin((double)(set->precision == SAPPORO_DP ? x : (float)(x * (1 + up))), most) : most;
+}
+
+/*
+ * The second unit of a force without the members of lists.  Errors of a separation that are in proportion to it are
+ * far below the margin of 2^-10 in its square.  Others, `off`, come from where i is and from the way that it goes until
+ * the time ahead, or grow with the distance now, which kernels know (load_sphere of device/working.h): a margin in
+ * (r + off)^2 of r^2 2^-11 + off^2 2^12 covers each half of them.
+ */
+static void fill_outside(const struct sap_device_set *set, const struct sap_force_request *r, int i,
+                         struct sap_gpu_i *to)
+{
+    const double ahead = r->dtr ? r->dtr[i] : 0, *const x = r->x[i], *const v = r->v[i];
+    const double size = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
+    const double way = fabs(ahead) * fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2])));
+    const double off = 4 * set->x_error * size + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
+    const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = r->h2[i] * (1 + 0x1p-10) * widen;
+    double word[3] = {[SAP_GPU_I_AHEAD] = ahead};
+    if (r->h2[i] > 0) {
+        word[SAP_GPU_I_WEIGHT] = r->h2_by_mass ? bound_of(set, most) : 0;
+        /* what exceeds the range is not told apart: then everybody is a candidate */
+        word[SAP_GPU_I_REACH] = bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most);
+    }
+    memset(to, 0, sizeof *to);
+    memcpy(to->x, v, sizeof to->x);
+    if (set->has_fp64)
+        memcpy(to->v, word, sizeof to->v);
+    else
+        split_row(x, word, to);
+    to->h2 = ahead;
+}
+
 /* The second unit: acceleration, jerk, softening. */
 static void fill_more(const struct sap_device_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
@@ -46,6 +88,7 @@ static void fill_more(const struct sap_device_set *set, const struct sap_force_r
     to->h2 = r->eps2_i ? r->eps2_i[i] : r->eps2;
 }
 
+/* lists: whether there are some; 2: whose members leave the sums. */
 static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
                             struct sap_gpu_i *to)
 {
@@ -58,15 +101,17 @@ static inline void fill_row(const struct sap_device_set *set, const struct sap_f
         split_row(r->x[i], v, to);
     to->h2 = lists && r->h2 ? r->h2[i] : 0;
     to->index = r->index ? r->index[i] : 0;
-    to->reach = lists ? reach_of(set, r, i) : 0;
+    to->reach = lists == 1 ? reach_of(set, r, i) : 0;
     if (set->order > 4) fill_more(set, r, i, to + 1);
+    if (lists > 1) fill_outside(set, r, i, to + 1);
 }
 
-void sap_gpu_fill_i(struct sap_force *force, int lists, int from, int end)
+void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end)
 {
     const struct sap_force_request *r = &force->request;
     struct sap_gpu_i *const to = force->part[0].i_host.host;
-    const int threads = sap_threads_for_rows(end - from), units = force->set->units;
+    const int threads = sap_threads_for_rows(end - from), units = sap_gpu_units(force->set, r);
+    const int lists = sap_gpu_outside(r, extra) ? 2 : (extra & SAP_EXTRA_LISTS) != 0;
     if (threads == 1) {
         for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, to + (ptrdiff_t)i * units);
         return;
@@ -89,7 +134,8 @@ const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int
 static void share_i(struct sap_force *force, int k, int first, int n)
 {
     const struct sap_gpu_buffer *own = sap_gpu_pinned_i(force, k), *common = &force->part[0].i_host;
-    const size_t each = (size_t)force->set->units * sizeof(struct sap_gpu_i), at = (size_t)first * each;
+    const size_t each = (size_t)sap_gpu_units(force->set, &force->request) * sizeof(struct sap_gpu_i);
+    const size_t at = (size_t)first * each;
     if (own != common) memcpy((char *)own->host + at, (const char *)common->host + at, (size_t)n * each);
 }
 
@@ -98,7 +144,7 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
-    const int units = s->store->set->units;
+    const int units = s->f.units;
     const size_t each = (size_t)units * sizeof(struct sap_gpu_i);
     s->i = i->mem;
     if (ni * units <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS && !sap_gpu_shape_of(s, ni).many) {
@@ -108,7 +154,7 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
     }
     if (s->f.superpackets <= DIRECT && h->updates == 0) return sap_gpu_to_device(h, d, s->i, 0, (size_t)n * each);
     TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * each));
-    TRY(sap_gpu_store_send(s->store, h, i, n));
+    TRY(sap_gpu_store_send(s->store, h, i, n * units));
     s->i = h->i.mem;
     return SAP_DRIVER_OK;
 }
@@ -120,7 +166,7 @@ int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n)
     struct sap_gpu_share *h = &store->share[k];
     struct sap_gpu_slab *s = &h->slab;
     const struct sap_gpu_buffer *i = sap_gpu_pinned_i(force, k);
-    const size_t each = (size_t)store->set->units * sizeof(struct sap_gpu_i);
+    const size_t each = (size_t)s->f.units * sizeof(struct sap_gpu_i);
     const size_t at = (size_t)first * each, bytes = (size_t)n * each;
     share_i(force, k, first, n);
     if (first == 0) return bring_first(s, i, n, force->request.ni);

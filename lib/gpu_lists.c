@@ -7,6 +7,7 @@
  * the host sees it once it has the counters, and launches the force again with
  * room enough, for these lists alone.
  */
+#include <float.h>
 #include <limits.h>
 
 #include "gpu_launch.h"
@@ -66,7 +67,7 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
     const size_t entries = room_for(rows, UNITS_A_ROW, UNITS_LEAST, need->most, need->rows);
     TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
     TRY(grow(s, &h->offset, n * sizeof(int), 0));
-    TRY(grow(s, &h->cursor, n * sizeof(int), 0));
+    TRY(grow(s, &h->cursor, 2 * n * sizeof(int), 0));
     TRY(grow(s, &h->list_rows, all, 0));
     TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
     TRY(grow(s, &h->entry, entries * UNIT, 0));
@@ -83,26 +84,40 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
 
 /* ---------------------------------------------------------------- launches */
 
-int sap_gpu_lists_slab(struct sap_gpu_slab *s)
+struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s)
+{
+    const double coincident = s->store->set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;
+    return (struct sap_gpu_outside){.coincident = coincident, .by_mass = s->by_mass, .first_i = s->f.first_i};
+}
+
+int sap_gpu_lists_fill(struct sap_gpu_slab *s)
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
     const struct sap_gpu_part *p = s->part;
     const struct sap_gpu_kernels *k = h->device->kernels;
+    const struct sap_gpu_outside outside = sap_gpu_outside_of(s);
     const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset), MEM(h->cursor), MEM(h->counters),
                                            VALUE(s->f.ni)};
     const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit),      MEM(h->offset),
                                         MEM(h->cursor), MEM(h->entry), MEM(h->counters), VALUE(p->entry_room),
-                                        VALUE(s->f)};
+                                        VALUE(s->f),    VALUE(outside)};
+    const int fill_groups = h->device->properties.units * FILL_GROUPS;
+    const unsigned one[2] = {1, 1}, groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
+    TRY(sap_gpu_launch(h, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
+    return sap_gpu_launch(h, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
+                          COUNT(fill) - !s->outside);
+}
+
+int sap_gpu_lists_sort(struct sap_gpu_slab *s)
+{
+    const struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_part *p = s->part;
     const struct sap_argument sort[] = {MEM(h->offset),      MEM(h->cursor),       MEM(h->entry),
                                         MEM(h->counters),    MEM(h->list_rows),    MEM(p->list_entries),
                                         VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room)};
-    const int fill_groups = h->device->properties.units * FILL_GROUPS;
-    const unsigned one[2] = {1, 1}, rows[2] = {(unsigned)s->f.ni, 1};
-    const unsigned groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
-    TRY(sap_gpu_launch(h, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
-    TRY(sap_gpu_launch(h, d, k->fill, groups, FILL_THREADS, 0, fill, COUNT(fill)));
-    return sap_gpu_launch(h, d, k->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
+    const unsigned rows[2] = {(unsigned)s->f.ni, 1};
+    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
 }
 
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
@@ -155,15 +170,18 @@ static int judge_room(struct sap_force *f, int k, int *fits)
 
 void sap_gpu_lists_review(struct sap_force *f)
 {
+    const int outside = sap_gpu_outside(&f->request, f->have);
     int status = SAP_DRIVER_OK, all_fit = 1;
     for (int k = 0; k < f->set->n && !status; k++) {
         int fits;
         status = judge_room(f, k, &fits);
-        if (!status && !fits) status = sap_gpu_launch_again(f, k);
+        if (!status && !fits && !outside) status = sap_gpu_launch_again(f, k);
         all_fit &= fits;
     }
+    if (!status && !all_fit && outside) status = sap_gpu_launch_all_again(f); /* its sums lack candidates */
     if (status) {
         f->no_lists = sap_gpu_judge(f->store, status);
+        if (outside) f->failed = f->no_lists;
         sap_gpu_halt(f->store);
     }
     if (status || all_fit) sap_gpu_lists_forget(f);

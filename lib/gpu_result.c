@@ -115,7 +115,8 @@ static int wait_rows(struct sap_force *f, int from, int *rows)
 static void find_coincident(struct sap_force *f)
 {
     f->coincident = -1;
-    for (int k = 0; k < f->set->n && f->set->order != 2 && f->request.eps2 < SAP_TINY_R2; k++) {
+    const int tells = f->set->order != 2 && f->request.eps2 < SAP_TINY_R2 && f->request.rule != SAP_PAIRS_OUTSIDE;
+    for (int k = 0; k < f->set->n && tells; k++) {
         const struct sap_gpu_counters *c = f->part[k].counters.host;
         if (c->coincident != INT_MAX && (f->coincident < 0 || c->coincident < f->coincident))
             f->coincident = c->coincident;
@@ -137,6 +138,8 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
     int rows = f->complete ? f->request.ni : f->gathered;
     f->store->words[0] = '\0';
     if (f->failed) return sap_gpu_refuse(f->store, f->failed, "it has failed before");
+    if (f->listing && sap_gpu_outside(&f->request, f->have)) sap_gpu_lists_settle(f); /* sums may lack candidates */
+    if (f->failed) return f->failed;
     if (!f->complete && rows <= from) {
         const int status = wait_rows(f, from, &rows);
         if (status) return status;

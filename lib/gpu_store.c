@@ -176,11 +176,11 @@ static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *
 }
 
 /* Starts the kernel that scatters what is staged and copies i-particles. */
-static int send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni)
+static int send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
-    const int n = share->updates, units = store->set->units, parts = ni * units * (int)(sizeof(struct sap_gpu_i) / 16);
+    const int n = share->updates, parts = units * (int)(sizeof(struct sap_gpu_i) / 16);
     const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
                                      MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
     const unsigned threads = share->device->kernels->geometry.stage;
@@ -190,7 +190,7 @@ static int send(struct sap_store *store, struct sap_gpu_share *share, const stru
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
     if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * store->set->update));
-    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)(ni * units) * sizeof(struct sap_gpu_i)));
+    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
     TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
@@ -388,12 +388,11 @@ int sap_gpu_store_update(struct sap_store *store)
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int ni)
+int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
 {
-    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i,
-                        (size_t)(ni * store->set->units) * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)units * sizeof(struct sap_gpu_i)));
     store->lost |= share->updates > 0;
-    TRY(send(store, share, i, ni));
+    TRY(send(store, share, i, units));
     store->lost = 0;
     return SAP_DRIVER_OK;
 }

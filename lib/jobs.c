@@ -296,12 +296,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job 
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
-    if (!status && !c->chosen && r->ni > 0 && r->nj > 0)
-        sap_context_choose(c, r->nj, r->pairs == SAPPORO_PAIRS_OUTSIDE);
-    if (!status && r->pairs == SAPPORO_PAIRS_OUTSIDE && !c->engine->force->outside)
-        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
-                          "SAPPORO_PAIRS_OUTSIDE is not in this version of the %s engine: open the context on the cpu",
-                          c->engine->name);
+    if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     if (!status && c->nstaged) sent = sap_context_send(c);
     sap_jstore_finish(&c->host);
     if (!status) {

@@ -26,7 +26,6 @@ enum sap_warning {
     SAP_WARN_G5_RANGE,    /* g5_set_range with xmin >= xmax */
     SAP_WARN_G5_N,        /* a force before g5_set_n */
     SAP_WARN_TREE_ENGINE, /* an engine that has no trees */
-    SAP_WARN_ENGINE,      /* another engine computes than the preferred one */
     SAP_WARN_TREE_BATCH,  /* small batches by a tree */
     SAP_WARN_COUNT
 };

@@ -14,9 +14,6 @@ cd "$(dirname "$0")/.." || exit 2
 #   58-61        NBODY6's regular and irregular forces
 landed="1-61,6th-,acc-,rep-"
 
-# Accelerators have no regular forces yet.
-[ "${CONFORMANCE_BACKENDS:-cpu}" = cpu ] || landed="1-57,60,61,6th-,acc-,rep-"
-
 for suite in shared/conformance ../shared/conformance; do
     [ -f "$suite/run.sh" ] && exec sh "$suite/run.sh" lib "${1:-$landed}"
 done

@@ -141,7 +141,7 @@ step_build() {
 
 # On GPUs, and nowhere else: without a device these fail.
 ON_ANY="primitives tree tree_edges tree_gpu accuracy bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results
-    g5 g5_input g5_threads multi"
+    g5 g5_input g5_threads multi outside"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -235,7 +235,7 @@ sanitize() {
     cut=
 }
 
-SANITIZED="primitives tree_gpu accum predictor g6_results jstore native_jobs bits"
+SANITIZED="primitives tree_gpu accum predictor g6_results jstore native_jobs bits outside"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
@@ -265,6 +265,8 @@ step_bench() {
     fi
     cp build/gpu-bench.txt "$out/bench.txt"
     [ -z "${ONLY:-}" ] || return
+    run "bench of NBODY6" examples/sapporo bench --api nbody6 --backend cuda --list-length 60 --nj 65536,262144 \
+        --ni 64,256,1024
     run "bench of primitives" "$(cat build/current)/test/test_primitives" bench
     run "bench of trees" "$(cat build/current)/test/test_tree_gpu" bench
 }

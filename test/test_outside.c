@@ -81,13 +81,13 @@ static void compare(const struct engine *e, const struct test_case *test, const 
     }
 }
 
-/* One problem on every path and precision of the CPU; several batches have the bits of one. */
+/* One problem on every engine; several batches have the bits of one. */
 static void check_problem(const struct test_case *test, const char *how, const struct problem *p)
 {
     struct reference *r = reference_new(p);
     struct exact *exact = zeroed((size_t)p->ntargets, sizeof *exact);
     for (int i = 0; i < p->ntargets; i++) reference_solve(r, i, &exact[i]);
-    for (int k = 0; k < CPU_ENGINES; k++) {
+    for (int k = 0; k < ENGINES; k++) {
         const struct engine *e = &engines[k];
         const struct ask all = {OUT_LISTS, 0, 0}, few = {OUT_LISTS, OUT_LISTS, 7};
         if (!engine_usable(e)) continue;
@@ -135,7 +135,7 @@ static void by_mass(void **state)
 static void same_bits(void **state)
 {
     (void)state;
-    for (int k = 0; k < CPU_ENGINES; k++) {
+    for (int k = 0; k < ENGINES; k++) {
         const struct engine *e = &engines[k];
         struct problem p;
         if (!engine_usable(e)) continue;

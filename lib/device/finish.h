@@ -1,5 +1,5 @@
 /* finish.h - records of superpackets become one result a row: accumulators or rounded sums, and the nearest. */
-#include "device/store.h"
+#include "device/outside.h"
 
 #include "physics/accumulate.h"
 
@@ -27,22 +27,58 @@ SAP_INLINE void store_sum(GLOBAL D *out, const struct sap_gpu_force *f, int q, i
     }
 }
 
+/* What a thread deposits of the records of a row. */
+SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_force *f, int q, int row, int part,
+                                int parts, D *a)
+{
+    clear(a);
+    if (row < f->ni)
+        for (int sp = part; sp < f->superpackets; sp += parts)
+            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
+                        d_of_record(record[((size_t)sp * f->sums + q) * f->room_i + row]));
+}
+
+/* The accumulators of `parts` threads meet in that of the first. */
+#define JOIN_PARTS(a, parts, room)                                                                                     \
+    for (int step = 1; step < (parts); step *= 2) {                                                                    \
+        D b[ACCUMULATOR];                                                                                              \
+        lanes_down(a, b, ACCUMULATOR, step, room, SUMS_ITEMS);                                                         \
+        merge(a, b);                                                                                                   \
+    }
+
 /* Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row. */
 KERNEL(SUMS_ITEMS)
 finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts)
 {
     LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
     const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
-    D a[ACCUMULATOR], b[ACCUMULATOR];
-    clear(a);
-    if (row < f.ni)
-        for (int sp = part; sp < f.superpackets; sp += parts)
-            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
-                        d_of_record(record[((size_t)sp * f.sums + q) * f.room_i + row]));
-    for (int step = 1; step < parts; step *= 2) { /* the first of them has the whole in the end */
-        lanes_down(a, b, ACCUMULATOR, step, room, SUMS_ITEMS);
-        merge(a, b);
+    D a[ACCUMULATOR];
+    deposit_records(record, &f, q, row, part, parts, a);
+    JOIN_PARTS(a, parts, room)
+    if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
+}
+
+/*
+ * The same of a force without the members of lists: with the pairs that its kernel left out and that are no members
+ * (list_fill_outside), each of which enters the accumulators on its own.
+ */
+KERNEL(SUMS_ITEMS)
+finish_sums_outside(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts,
+                    const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL int *offset,
+                    const GLOBAL int *cursor, const GLOBAL int *entry, const struct sap_gpu_outside outside)
+{
+    LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
+    const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
+    const int n = row < f.ni ? cursor[f.ni + row] : 0;
+    D a[ACCUMULATOR];
+    deposit_records(record, &f, q, row, part, parts, a);
+    for (int k = part; k < n; k += parts) {
+        const GLOBAL struct sap_gpu_i *i = i_all + (size_t)(outside.first_i + row) * f.units;
+        const int at = entry[(size_t)offset[row + 1] * SAP_GPU_LIST_UNIT - 1 - k];
+        D term;
+        if (outside_pair(store, &f, &outside, i, at, q, &term)) sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], term);
     }
+    JOIN_PARTS(a, parts, room)
     if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
 }
 

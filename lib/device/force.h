@@ -12,6 +12,24 @@
  */
 #include "device/pairs.h"
 
+/* Spheres of rows from, from + step, ..., each with `lanes` between its lanes, and a pair with or without them. */
+#if SAP_KERNEL_ORDER == 4
+#define LOAD_SPHERES(mode, n, i_all, f, from, step, lanes)                                                             \
+    struct sphere sphere[4];                                                                                           \
+    for (int k = 0; k < (n) && (mode).near == OUTSIDE; k++)                                                            \
+        load_sphere(i_all, f, (from) + k * (step), lanes, &sphere[k]);
+#define ADD_PAIR(mode, s, i, sphere, j, eps2, any, element, met)                                                       \
+    do {                                                                                                               \
+        if ((mode).near == OUTSIDE)                                                                                    \
+            add_pair_outside(s, i, sphere, j, eps2, element);                                                          \
+        else                                                                                                           \
+            add_pair(mode, s, i, j, eps2, any, element, met);                                                          \
+    } while (0)
+#else
+#define LOAD_SPHERES(mode, n, i_all, f, from, step, lanes)
+#define ADD_PAIR(mode, s, i, sphere, j, eps2, any, element, met) add_pair(mode, s, i, j, eps2, any, element, met)
+#endif
+
 /* ------------------------------------------------------------------- many */
 
 #if SAP_VECTORS
@@ -50,9 +68,10 @@ struct many_row {
     VM coincident;
 };
 
-SAP_INLINE void start_row(const struct force_memory *m, const struct sap_gpu_force *f, int row, struct many_row *r)
+SAP_INLINE void start_row(int near, const struct force_memory *m, const struct sap_gpu_force *f, int row,
+                          struct many_row *r)
 {
-    load_i(0, m->i, f, row, 1, &r->i);
+    load_i(0, units_for(near), m->i, f, row, 1, &r->i);
     start_near(&r->near);
     r->coincident = vm_set1(0);
 #pragma unroll
@@ -110,7 +129,8 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
     const any_index any = any_set(!f->skip_own);
     struct many_row r[4];
 #pragma unroll
-    for (int n = 0; n < ipt; n++) start_row(m, f, row0 + n * step, &r[n]);
+    for (int n = 0; n < ipt; n++) start_row(mode.near, m, f, row0 + n * step, &r[n]);
+    LOAD_SPHERES(mode, ipt, m->i, f, row0, step, 1)
     for (int first = 0; first < SAP_GPU_PACKETS; first += STAGE_PACKETS) {
         tile_pointer tile = stage_packets(parts_for(mode), room, m, sp, first);
         for (int l = 0; l < STAGE_PACKETS; l++) {
@@ -125,7 +145,8 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
                 struct j_words j;
                 load_j(parts_for(mode), tile + l, PITCH, e * STAGE_PACKETS, &j);
 #pragma unroll
-                for (int n = 0; n < ipt; n++) add_pair(mode, &r[n].s, &r[n].i, &j, eps2, any, e, &r[n].coincident);
+                for (int n = 0; n < ipt; n++)
+                    ADD_PAIR(mode, &r[n].s, &r[n].i, &sphere[n], &j, eps2, any, e, &r[n].coincident);
             }
 #pragma unroll
             for (int n = 0; n < ipt; n++) close_packet(mode.near, m, f, sp, first + l, row0 + n * step, &r[n]);
@@ -278,11 +299,11 @@ SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const
     for (int k = 0; k < n * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
 }
 
-SAP_INLINE void load_rows(int ipt, const struct force_memory *m, const struct sap_gpu_force *f, int row,
+SAP_INLINE void load_rows(int near, int ipt, const struct force_memory *m, const struct sap_gpu_force *f, int row,
                           struct i_words *i)
 {
 #pragma unroll
-    for (int n = 0; n < ipt; n++) load_i(1, m->i, f, row + n, 0, &i[n]);
+    for (int n = 0; n < ipt; n++) load_i(near != OUTSIDE, units_for(near), m->i, f, row + n, 0, &i[n]);
 }
 
 /* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1, 2 or 4. */
@@ -294,6 +315,7 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
     const any_index any = any_set(!f->skip_own);
     struct packet_state s[4];
     int packet = mine;
+    LOAD_SPHERES(mode, ipt, m->i, f, row, 1, 0)
     lanes_barrier();
     do {
         VM met[4];
@@ -308,7 +330,7 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
             struct j_words j;
             load_lanes_j(parts_for(mode), tile, SAP_GPU_SUPERPACKET, e * SAP_GPU_PACKETS + packet, &j);
 #pragma unroll
-            for (int n = 0; n < ipt; n++) add_pair(mode, &s[n], &i[n], &j, eps2, any, e, &met[n]);
+            for (int n = 0; n < ipt; n++) ADD_PAIR(mode, &s[n], &i[n], &sphere[n], &j, eps2, any, e, &met[n]);
         }
         put_packets(mode.near, FEW_AT_ONCE(ipt), s, room + packet);
 #pragma unroll
@@ -336,10 +358,11 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
     const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;
     struct i_words i[4];
-    load_rows(ipt, m, f, from + first, i); /* on their way, perhaps from the memory of the host, while j are staged */
+    load_rows(mode.near, ipt, m, f, from + first,
+              i); /* on their way, perhaps from the memory of the host, while j are staged */
     few_stage(parts_for(mode), tile, m, f);
     for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn) {
-        if (row > from + first) load_rows(ipt, m, f, row, i);
+        if (row > from + first) load_rows(mode.near, ipt, m, f, row, i);
         few_rows(mode, ipt, m, f, tile, room, row, i);
     }
 }
@@ -384,7 +407,8 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 #else
 #define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, 0) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
-    SAP_NEAR(SHAPE, 0, IPT) SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT)
+    SAP_NEAR(SHAPE, 0, IPT)                                                                                            \
+    SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT) SHAPE(IPT, outside, OUTSIDE, 0, 0, 0)
 #endif
 
 KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const struct sap_gpu_force f)

@@ -11,7 +11,8 @@ enum { FILL_ITEMS = 128, SORT_ITEMS = 128, SORT_ROOM = 2048 };
 
 /*
  * One group, after the force of a slab: row's list begins at unit offset[row] of the slab's, offset[n] is their end.
- * Clears what the next slab counts in, and keeps in *counters what the host needs to know of all slabs.
+ * Clears what the next slab counts in, and keeps in *counters what the host needs to know of all slabs.  cursor: of
+ * members by row, then of candidates that are none (list_fill_outside).
  */
 KERNEL(SCAN_ITEMS)
 list_offsets(GLOBAL int *count, GLOBAL int *offset, GLOBAL int *cursor, GLOBAL struct sap_gpu_counters *counters,
@@ -24,7 +25,7 @@ list_offsets(GLOBAL int *count, GLOBAL int *offset, GLOBAL int *cursor, GLOBAL s
         const int units = row < n ? (count[row] + SAP_GPU_LIST_UNIT - 1) / SAP_GPU_LIST_UNIT : 0;
         int at, total;
         group_scan(room, SCAN_ITEMS, units, at, total);
-        if (row < n) offset[row] = before + at, cursor[row] = 0, count[row] = 0;
+        if (row < n) offset[row] = before + at, cursor[row] = 0, cursor[n + row] = 0, count[row] = 0;
         before += total;
     }
     if (local_id() == 0) {
@@ -56,6 +57,39 @@ list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLO
             const int a = (int)element * SAP_GPU_PACKETS + packet;
             if (!eligible(store, &f, sp, a, i.index) || !d_gt(i.h2, canonical_r2(store, &f, sp, a, i.x))) continue;
             to[atomic_add(&cursor[h.row], 1)] = tag_at(store, f.columns, sp, 0, a);
+        }
+    }
+}
+
+/*
+ * The same of a force without the members of lists.  Candidates that are no members are noted for its sums: their local
+ * addresses come last in the room of a row, from its end on; there is room for every candidate.
+ */
+KERNEL(FILL_ITEMS)
+list_fill_outside(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL struct sap_gpu_hit *hit,
+                  const GLOBAL int *offset, GLOBAL int *cursor, GLOBAL int *entry,
+                  const GLOBAL struct sap_gpu_counters *counters, const int entry_room, const struct sap_gpu_force f,
+                  const struct sap_gpu_outside outside)
+{
+    const int n = min(counters->noted, f.hit_room);
+    for (int k = global_id(); k < n; k += global_size()) {
+        const struct sap_gpu_hit h = hit[k];
+        const struct sap_gpu_i i = i_all[(f.first_i + h.row) * f.units],
+                               more = i_all[(f.first_i + h.row) * f.units + 1];
+        const int sp = h.packet / SAP_GPU_PACKETS, packet = h.packet % SAP_GPU_PACKETS;
+        if (offset[h.row + 1] > entry_room) continue;
+        GLOBAL int *to = entry + (size_t)offset[h.row] * SAP_GPU_LIST_UNIT,
+                   *end = entry + (size_t)offset[h.row + 1] * SAP_GPU_LIST_UNIT;
+        for (unsigned bits = h.mask, element; bits; bits &= ~(0x80000000U >> element)) {
+            element = (unsigned)leading_zeros(bits);
+            const int a = (int)element * SAP_GPU_PACKETS + packet;
+            if (!takes_part(store, &f, sp, a)) continue;
+            const D mass = store_at(store, f.columns, sp, a)[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
+            const D h2 = outside.by_mass ? d_mul(mass, i.h2) : i.h2;
+            if (d_gt(h2, canonical_r2_ahead(store, &f, sp, a, i.x, more.x, more.h2)))
+                to[atomic_add(&cursor[h.row], 1)] = tag_at(store, f.columns, sp, 0, a);
+            else
+                end[-1 - atomic_add(&cursor[f.ni + h.row], 1)] = sp * SAP_GPU_SUPERPACKET + a;
         }
     }
 }

@@ -18,11 +18,16 @@ enum {
 
 /* What a kernel does with pairs: constants where they are inlined. */
 struct pair_mode {
-    int near; /* 1 nearest neighbour, 2 list candidates, 3 both, 0 neither */
+    int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 these leave the sums (OUTSIDE: both) */
     int zero; /* pairs at zero distance are skipped */
     int own;  /* pairs of the same index are, unless `any` says that all count */
     int soft; /* each i, in order 2 each j too, has softening of its own; else eps2 is common */
 };
+
+enum { OUTSIDE = 6 };
+
+/* Units of an i-particle. */
+SAP_INLINE int units_for(int near) { return near == OUTSIDE ? (int)SAP_GPU_UNITS_OUTSIDE : (int)UNITS; }
 
 /* Parts of a predicted j that it needs, from the first on. */
 SAP_INLINE int parts_for(struct pair_mode mode)
@@ -76,6 +81,31 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
     sap_pair8(sum, d->x, d->v, d->v + 3, d->v + 6, mass, u);
 #endif
 }
+
+#if SAP_KERNEL_ORDER == 4
+/*
+ * A pair of a force without the members of lists: candidates leave the sums, and finish.h adds those that are no
+ * members.  Who is nearer now or at the time ahead, on straight lines, or as good as at the same place, is one.
+ */
+SAP_INLINE void add_pair_outside(struct packet_state *s, const struct i_words *i, const struct sphere *sphere,
+                                 const struct j_words *j, V eps2, int element)
+{
+    struct separation d;
+    V later = eps2;
+    separate(i, j, &d);
+    const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], eps2)));
+#pragma unroll
+    for (int k = 2; k >= 0; k--) {
+        const V moved = v_fma(sphere->ahead, d.v[k], d.x[k]);
+        later = v_fma(moved, moved, later);
+    }
+    const V reach = v_fma(j->mass, sphere->weight, v_fma(sphere->spread, r2, sphere->reach));
+    const V least = v_min(later, r2), limit = v_larger(reach, v_set1(SAP_COINCIDENT));
+    const VM inside = v_less(least, limit);
+    s->mask = vi_note(s->mask, element, least, limit);
+    add_terms(s->sum, &d, j->mass, v_root_kept(vm_and_not(vm_set1(1), inside), r2));
+}
+#endif
 
 /* any: not 0 where pairs of the same index count too. */
 SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,

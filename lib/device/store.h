@@ -135,6 +135,21 @@ SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, 
     return r2;
 }
 
+/* The smaller of the squared distances now and dt later, on straight lines: canonical too. */
+SAP_INLINE D canonical_r2_ahead(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from,
+                                const D *from_v, D dt)
+{
+    D x[3], v[3], now = d_set1(SAP_ZERO), later = now;
+    predict_position(store, f, sp, a, x, v);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const D r = d_sub(x[k], from[k]), moved = d_add(r, d_mul(dt, d_sub(v[k], from_v[k])));
+        now = d_add(now, d_mul(r, r));
+        later = d_add(later, d_mul(moved, moved));
+    }
+    return d_select(d_gt(now, later), later, now);
+}
+
 /* Whether a particle can be a neighbour of i. */
 SAP_INLINE int eligible(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, int own)
 {

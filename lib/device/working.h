@@ -95,6 +95,11 @@ struct i_words {
     VI index;
 };
 
+/* Of each, in forces without the members of lists: who is a candidate (physics/gpu_layout.h). */
+struct sphere {
+    V reach, weight, ahead, spread;
+};
+
 /* Where number k of the velocity and so on is. */
 SAP_INLINE int at_derived(int k) { return k < 3 ? AT_V + k : AT_INDEX + 1 + k - 3; }
 
@@ -234,24 +239,24 @@ SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return w_of_d(
 #endif
 
 SAP_INLINE struct sap_gpu_i i_of_row(int inlined, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f,
-                                     int row, int unit)
+                                     int units, int row, int unit)
 {
-    return inlined ? i_unit(all, f, UNITS, row, unit) : all[(f->first_i + row) * UNITS + unit];
+    return inlined ? i_unit(all, f, units, row, unit) : all[(f->first_i + row) * units + unit];
 }
 
 /*
  * i-particles row, row + step, ...: one a lane.  Rows beyond the last are the last.  inlined, a constant: whether they
- * may have travelled with the launch.
+ * may have travelled with the launch; units, a constant: of each.
  */
-SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row,
-                       int step, struct i_words *i)
+SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f,
+                       int row, int step, struct i_words *i)
 {
     W x[3][LANES], v[DERIVED][LANES], low[3][LANES], reach[LANES], eps2[LANES];
     int index[LANES];
 #pragma unroll
     for (int lane = 0; lane < LANES; lane++) {
         const int at = min(row + lane * step, f->ni - 1);
-        const struct sap_gpu_i from = i_of_row(inlined, all, f, at, 0);
+        const struct sap_gpu_i from = i_of_row(inlined, all, f, units, at, 0);
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             x[k][lane] = w_of_d(from.x[k]);
@@ -262,7 +267,7 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
         eps2[lane] = MOVES ? 0 : v_of_i(&from, SAP_GPU_I_EPS2);
         index[lane] = from.index;
 #if SAP_KERNEL_ORDER > 4
-        const struct sap_gpu_i more = i_of_row(inlined, all, f, at, 1);
+        const struct sap_gpu_i more = i_of_row(inlined, all, f, units, at, 1);
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             v[3 + k][lane] = w_of_d(more.x[k]);
@@ -282,5 +287,29 @@ SAP_INLINE void load_i(int inlined, const GLOBAL struct sap_gpu_i *all, const st
     i->eps2 = v_get(eps2);
     i->index = vi_get(index);
 }
+
+#if SAP_KERNEL_ORDER == 4
+/*
+ * Spheres of the same rows.  An error of a separation that grows with it counts where particles come from afar:
+ * `spread` times the squared distance covers it, as the margin of lib/gpu_input.c does all others.
+ */
+SAP_INLINE void load_sphere(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row, int step,
+                            struct sphere *s)
+{
+    W reach[LANES], weight[LANES], ahead[LANES];
+    const W error = w_of_d(f->r2_error) + w_of_d(f->x_error);
+#pragma unroll
+    for (int lane = 0; lane < LANES; lane++) {
+        const struct sap_gpu_i more = i_of_row(0, all, f, SAP_GPU_UNITS_OUTSIDE, min(row + lane * step, f->ni - 1), 1);
+        reach[lane] = v_of_i(&more, SAP_GPU_I_REACH);
+        weight[lane] = v_of_i(&more, SAP_GPU_I_WEIGHT);
+        ahead[lane] = v_of_i(&more, SAP_GPU_I_AHEAD);
+    }
+    s->reach = v_get(reach);
+    s->weight = v_get(weight);
+    s->ahead = v_get(ahead);
+    s->spread = v_set1((W)0x1p17F * error * error);
+}
+#endif
 
 #endif

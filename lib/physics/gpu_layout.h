@@ -45,6 +45,12 @@ enum {
 /* Order 2 has no velocities: in the place of one is the squared softening, common and the i-particle's own together. */
 enum { SAP_GPU_I_EPS2 = 0 };
 
+/*
+ * Words of the second unit of a force without the members of lists.  Who is within a squared distance of reach +
+ * m weight, with the softening, is a candidate; numbers of the working type, rounded up.
+ */
+enum { SAP_GPU_I_REACH, SAP_GPU_I_WEIGHT, SAP_GPU_I_AHEAD };
+
 /* Words of an i-particle that kernels without double precision are given: of v (or order 2's eps2), and what (float)x
  * leaves of x. */
 struct sap_gpu_split {
@@ -56,10 +62,13 @@ struct sap_gpu_split {
 #define SAP_GPU_COLUMN(k, axis)     (((k) < SAP_GPU_KEPT ? 0 : SAP_GPU_COLUMNS - 3 * SAP_GPU_KEPT) + 3 * (k) + (axis))
 #define SAP_GPU_UPDATE_WORDS(order) (SAP_GPU_COLUMNS_OF(order) + 1)
 #define SAP_GPU_UNITS(order)        ((order) > 4 ? 2 : 1)
+#define SAP_GPU_UNITS_OUTSIDE       2
 
 /*
  * An i-particle as the host writes it: a unit of 64 bytes.  In orders 6 and 8 another one follows, in which the
  * acceleration, the jerk and the squared softening, common and own together, are in the places of x, v and h2.
+ * Where the members of lists leave the sums, the second has the velocity, as doubles everywhere, in the place of x, the
+ * time ahead in that of h2, and in that of v words of SAP_GPU_I_...
  */
 struct sap_gpu_i {
     SAP_GPU_REAL x[3];
@@ -122,6 +131,13 @@ struct sap_gpu_force {
     int lone;       /* of one superpacket there are no records: force kernels write rounded sums, SAP_GPU_BY_... */
     int sums;       /* of an i-particle */
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
+};
+
+/* What else is to be known where the members of lists leave the sums; by value. */
+struct sap_gpu_outside {
+    SAP_GPU_REAL coincident; /* pairs of a squared distance below do not count */
+    int by_mass;             /* h2 is multiplied by the mass of j */
+    int first_i;             /* of the slab in the i array */
 };
 
 /* A candidate: elements of one packet, bit 31 - e for element e, that may be neighbours of one i-particle. */
