@@ -172,20 +172,33 @@ struct force {
     int sure;      /* no fault is left for it */
 };
 
-static struct force begin(const struct client *k, int nj, int ni, double eps2, unsigned want)
+static struct force begin_request(const struct client *k, const sapporo_request *r)
 {
-    struct force f = {.ni = ni, .serial = stub_serial(), .sure = faulty.failed > 0 && must_succeed(k)};
-    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .eps2 = eps2, .want = want};
-    r.index.base = indices;
-    r.h2.base = h2;
-    const int status = sapporo_force_begin(k->c, &r, &f.job);
+    struct force f = {.ni = r->ni, .serial = stub_serial(), .sure = faulty.failed > 0 && must_succeed(k)};
+    const int status = sapporo_force_begin(k->c, r, &f.job);
     if (status) {
         assert_null(f.job);
         check_failure(status, sapporo_last_error(k->c));
         if (f.sure) fail_msg("begin fails after the fault: %s", sapporo_last_error(k->c));
     }
-    if (k->twin) assert_int_equal(sapporo_force_begin(k->twin, &r, &f.twin), SAPPORO_OK);
+    if (k->twin) assert_int_equal(sapporo_force_begin(k->twin, r, &f.twin), SAPPORO_OK);
     return f;
+}
+
+static struct force begin(const struct client *k, int nj, int ni, double eps2, unsigned want)
+{
+    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .eps2 = eps2, .want = want};
+    r.index.base = indices;
+    r.h2.base = h2;
+    return begin_request(k, &r);
+}
+
+/* A force without the members of its lists. */
+static struct force begin_outside(const struct client *k, int nj, int ni)
+{
+    const sapporo_request r = {
+        .size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .h2 = {h2, 0}, .pairs = SAPPORO_PAIRS_OUTSIDE};
+    return begin_request(k, &r);
 }
 
 static int end_job(sapporo_job *job, int ni, struct results *to, int neighbours)
@@ -279,6 +292,11 @@ static void native_session(const struct client *k)
     end(k, &two, 1); /* again */
     drop(&two);
     check_particles(k, 0.0625);
+
+    one = begin_outside(k, N, MANY);
+    end(k, &one, 0);
+    lists(k, &one);
+    drop(&one);
 
     /* nobody collects it; its memory is used again */
     struct force never = begin(k, N, FEW, 0, 0);

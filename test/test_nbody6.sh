@@ -47,6 +47,13 @@ done
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"
+if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
+    SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0 LD_LIBRARY_PATH=lib timeout 120 "$work/program" >"$work/log" 2>&1 &&
+        grep -q 'regular force on opencl' "$work/log"
+    verdict $? "client on OpenCL"
+else
+    echo "ok - client on OpenCL # SKIP no OpenCL device"
+fi
 SAPPORO_METHOD=tree SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
 [ "$(grep -c 'NBODY6 forces are summed directly' "$work/log")" = 1 ]
 verdict $? "SAPPORO_METHOD=tree is told of, once"

@@ -31,4 +31,9 @@ fi
 runs "3 stars" 3 1
 runs "1100 stars, short lists" 1100 5
 SAPPORO_PRECISION=dp runs "in dp" 500 20
+if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
+    SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0 runs "on OpenCL" 1100 20
+else
+    echo "ok - on OpenCL # SKIP no OpenCL device"
+fi
 exit $((failures > 0))
