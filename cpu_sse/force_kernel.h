@@ -200,43 +200,8 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
         if ((from + count) * LANES > a->n) blank(soa[count - 1], a->n - (from + count - 1) * LANES);
         for (int i = 0; i < a->ni; i++) few_i_chunk(&work, &singles[i], variant);
     }
-    for (int i = 0; i < a->ni; i++) close_superpacket(&singles[i], a->n < LANES ? a->n : LANES);
+    for (int i = 0; i < a->ni; i++) close_superpacket(&singles[i]);
 }
-
-/* Records hold all words of order 4 but softening: each is copied to its lane. */
-#if SAP_ORDER == 4
-static void pick(const struct sap_picked_args *a, int from, int n, W (*soa)[JWORDS][LANES])
-{
-    for (int k = 0; k < n; k++) {
-        const unsigned address = (unsigned)a->address[from + k];
-        const W *const r = record_of(a->records[address / TILE], (int)(address % TILE));
-        UNROLL
-        for (int w = 0; w < KEPT; w++) soa[k / LANES][w][k % LANES] = r[w];
-    }
-}
-
-static void few_picked(const struct sap_picked_args *a, struct sap_single *s)
-{
-    _Alignas(64) W soa[CHUNK][JWORDS][LANES];
-    memset(s->packet, 0, sizeof s->packet);
-    for (int from = 0; from < a->n; from += CHUNK * LANES) {
-        const int n = a->n - from < CHUNK * LANES ? a->n - from : CHUNK * LANES, count = (n + LANES - 1) / LANES;
-        const struct few_work work = {.soa = (const W(*)[JWORDS][LANES])soa,
-                                      .count = count,
-                                      .n = n,
-                                      .block = (int)(a->first / SAP_BLOCK) + from / (CHUNK * LANES),
-                                      .first = a->first + (uint32_t)from,
-                                      .eps2 = a->eps2};
-        pick(a, from, n, soa);
-        if (count * LANES > n) blank(soa[count - 1], n - (count - 1) * LANES);
-        few_i_chunk(&work, s, a->variant);
-    }
-    close_superpacket(s, a->n < LANES ? a->n : LANES);
-}
-#define SAP_FEW_PICKED few_picked
-#else
-#define SAP_FEW_PICKED NULL
-#endif
 
 /* ---------------------------------------------------------------- results */
 
@@ -317,6 +282,13 @@ static struct sap_near near_single(const struct sap_single *s)
             SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC, SAP_SCALE_ACC                   \
     }
 
+#if SAP_ORDER == 4
+#include "kernel_listed.h"
+#define SAP_LISTED_KERNELS .row_bytes = ROW * sizeof(W), .predict_rows = predict_rows, .listed = listed,
+#else
+#define SAP_LISTED_KERNELS
+#endif
+
 /* The table of this path and precision. */
 #define SAP_DEFINE_KERNEL(name, few_below)                                                                             \
     extern const struct sap_kernel name;                                                                               \
@@ -330,8 +302,7 @@ static struct sap_near near_single(const struct sap_single *s)
                                     .start_single = start_single,                                                      \
                                     .many_i = many_i,                                                                  \
                                     .few_i = few_i,                                                                    \
-                                    .few_picked = SAP_FEW_PICKED,                                                      \
-                                    .finish_group = finish_group,                                                      \
+                                    SAP_LISTED_KERNELS.finish_group = finish_group,                                    \
                                     .finish_single = finish_single,                                                    \
                                     .near_group = near_group,                                                          \
                                     .near_single = near_single,                                                        \

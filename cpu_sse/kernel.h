@@ -135,14 +135,32 @@ struct sap_few_args {
     struct sap_variant variant;
 };
 
-/* Particles picked out of predicted tiles, in the place of columns. */
-struct sap_picked_args {
-    const void *const *records; /* of all tiles */
-    const int *address;         /* n of them, at most those of a tile */
+/*
+ * Particles that lie in rows, by address: of each, terms + 1 (4 or 5) groups of four doubles, a derivative and a word
+ * more in each: the time, the mass, the index (an int32_t in both halves), nothing.
+ */
+struct sap_rows_args {
+    const double *rows; /* that of address 0 */
+    int terms;          /* 3 or 4 */
+    double time;
+    const int32_t *address; /* n of them; NULL: first, first + 1, ... */
+    int first, n;
+    void *predicted; /* row_bytes each, that of address 0; 64-byte aligned */
+};
+
+/*
+ * One i-particle and a list, in predicted rows; the row before that of address 0 is the kernel's, see predict_rows.  If
+ * `given` is not NULL, only that of the i-particle is predicted, and who is in the list is predicted on the way, out of
+ * these rows (sp and ds only: it is not told who is far).
+ */
+struct sap_listed_args {
+    const void *predicted;
+    const struct sap_rows_args *given;
+    int own;         /* the i-particle's address */
+    const int *list; /* n addresses, at most those of a tile */
     int n;
-    uint32_t first; /* place of the first in its list */
     double eps2;
-    struct sap_variant variant;
+    struct sap_variant variant; /* skip_own; neither soft nor outside */
 };
 
 /* i-particles as the caller gave them. */
@@ -175,8 +193,22 @@ struct sap_kernel {
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
     void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
 
-    /* As few_i for one i-particle; NULL: not of this order. */
-    void (*few_picked)(const struct sap_picked_args *args, struct sap_single *single);
+    /* ---- forces from lists; of order 4 only: of others all this is 0 ---- */
+    size_t row_bytes; /* of a predicted row */
+
+    /*
+     * Predicts rows; tells whether any particle lies beyond SAP_FAR (dp only).  With n = 0 it writes the row of nobody,
+     * which fills vectors up, before that of address 0.
+     */
+    int (*predict_rows)(const struct sap_rows_args *args);
+
+    /*
+     * The force of a list, which must have the bits of one on particles stored in its order.  Totals go to sum, or, if
+     * that is NULL, since more of the list follows, to the accumulators of `single`.  If the nearest is wanted, the
+     * places of all in the list that may be it, as far as the working type knows, go to `place` (n of them at most),
+     * and their number is returned; 0: it does not know.
+     */
+    int (*listed)(const struct sap_listed_args *args, struct sap_single *single, double *sum, int32_t *place);
 
     /* Totals in true scale and sign: `sums` of them for each lane, side by side. */
     void (*finish_group)(const struct sap_group *group, double *out);

@@ -28,16 +28,36 @@ static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int cou
     if (heading->index) s->hits.n = (int)(to - s->hits.hit);
 }
 
-/* Packet sums are added in order in double, as many_packet does, and deposited. */
-static void close_superpacket(struct sap_single *s, int packets)
+/*
+ * Packet sums are added in order in double, as many_packet does: a lane is a sum, total[PADDED / D_LANES].  Packets
+ * without particles add +0.
+ */
+SAP_INLINE void add_packets(const struct sap_single *s, D *total)
 {
-    _Alignas(64) double total[PADDED] = {0};
-    for (int l = 0; l < packets; l++)
-        for (int q = 0; q < SUMS; q++) total[q] += (double)((const W *)s->packet[q])[l];
+    enum { PLACES = (PADDED + V_LANES - 1) / V_LANES * V_LANES, STRIDE = (int)(sizeof s->packet[0] / (sizeof(W))) };
+    int32_t at[PLACES];
+    for (int q = 0; q < PLACES; q++) at[q] = q < SUMS ? q : 0;
+    for (int h = 0; h < PADDED / D_LANES; h++) total[h] = d_set1(0.0);
+    for (int l = 0; l < LANES; l += 4)
+        for (int from = 0; from < PLACES; from += V_LANES) {
+            V sums[4];
+            v_rows((const W *)s->packet[0], at + from, STRIDE, l, sums);
+            UNROLL
+            for (int k = 0; k < 4; k++)
+                for (int h = 0; h < V_HALVES && from + h * D_LANES < PADDED; h++)
+                    total[from / D_LANES + h] = d_add(total[from / D_LANES + h], v_to_d(sums[k], h));
+        }
+}
+
+/* And deposited. */
+static void close_superpacket(struct sap_single *s)
+{
+    D total[PADDED / D_LANES];
+    add_packets(s, total);
     for (int h = 0; h < PADDED; h += D_LANES) {
         D unit = d_load(s->unit + h), special = d_load(s->special + h), limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
-        sap_deposit(&unit, limb, &special, d_load(total + h));
+        sap_deposit(&unit, limb, &special, total[h / D_LANES]);
         d_store(s->unit + h, unit);
         d_store(s->special + h, special);
         for (int k = 0; k < SAP_LIMBS; k++) d_store(s->limb[k] + h, limb[k]);
@@ -78,9 +98,9 @@ SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_word
     if (variant.skip_own) j->index = vi_load((const WI *)(const void *)&a->soa[e][JID][f * V_LANES]);
 }
 
-/* One i-particle against the packets of vector f of a chunk. */
+/* One i-particle against the packets of vector f of a chunk; low, unless NULL, gets the distance of every pair. */
 SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V reach, V weight, int f,
-                            struct pair_state *p, uint32_t *mask, const struct sap_variant variant)
+                            struct pair_state *p, uint32_t *mask, W (*low)[LANES], const struct sap_variant variant)
 {
     const V eps2 = v_set1(a->eps2);
     V u[TWO_LOOPS ? CHUNK : 1];
@@ -88,7 +108,9 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
         struct j_words j;
         unsigned bits = 0;
         load_chunk(a, e, f, &j, variant);
+        if (low) p->low = v_set1(W_HUGE);
         const V root = pair_root(&j, i, eps2, reach, weight, &p->low, &bits, variant);
+        if (low) v_store(&low[e][f * V_LANES], p->low);
         if (TWO_LOOPS)
             u[TWO_LOOPS ? e : 0] = root;
         else
@@ -126,7 +148,7 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
         struct pair_state p;
         for (int q = 0; q < SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
         p.low = v_set1(W_HUGE);
-        few_packets(a, &i, v_set1(s->reach), v_set1(s->weight), f, &p, mask, variant);
+        few_packets(a, &i, v_set1(s->reach), v_set1(s->weight), f, &p, mask, NULL, variant);
         for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
         if (tells_zero(variant)) s->coincident |= vm_bits(v_lt(p.low, v_set1(SAP_COINCIDENT)));
         if (variant.near & SAP_NEAREST) note_single(s, p.low, a->block, f);

@@ -126,13 +126,13 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
     }
 #endif
 
-/* Writes what lies by word and lane to a record a lane: to + l PACKET_WORDS. */
+/* Writes what lies by word and lane to the records of lanes l to l + 3. */
 #if defined(SAP_KERNEL_DP)
-SAP_INLINE void write_records(W (*soa)[LANES], W *to)
+SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 {
-    for (int l = 0; l < LANES; l++, to += PACKET_WORDS) {
+    for (int k = 0; k < 4; k++) {
         UNROLL
-        for (int w = 0; w < RECORD; w++) to[w] = soa[w][l];
+        for (int w = 0; w < RECORD; w++) to[k][w] = soa[w][l + k];
     }
 }
 #else
@@ -145,26 +145,33 @@ typedef int32_t four_places __attribute__((vector_size(16)));
 #define FOUR_OF(a, b, p, q, r, s) __builtin_shuffle((a), (b), (four_places){p, q, r, s})
 #endif
 
-/* Four words of four lanes at a time. */
-SAP_INLINE void write_records(W (*soa)[LANES], W *to)
+/* Four words of them at a time. */
+SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 {
     _Static_assert(RECORD % 4 == 0 && LANES % 4 == 0, "records of four words");
-    for (int l = 0; l < LANES; l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
-        UNROLL
-        for (int w = 0; w < RECORD; w += 4) {
-            four row[4];
-            for (int k = 0; k < 4; k++) memcpy(&row[k], &soa[w + k][l], sizeof row[k]);
-            const four ab = FOUR_OF(row[0], row[1], 0, 4, 1, 5), cd = FOUR_OF(row[2], row[3], 0, 4, 1, 5);
-            const four AB = FOUR_OF(row[0], row[1], 2, 6, 3, 7), CD = FOUR_OF(row[2], row[3], 2, 6, 3, 7);
-            row[0] = FOUR_OF(ab, cd, 0, 1, 4, 5);
-            row[1] = FOUR_OF(ab, cd, 2, 3, 6, 7);
-            row[2] = FOUR_OF(AB, CD, 0, 1, 4, 5);
-            row[3] = FOUR_OF(AB, CD, 2, 3, 6, 7);
-            for (int k = 0; k < 4; k++) memcpy(to + w + (ptrdiff_t)k * PACKET_WORDS, &row[k], sizeof row[k]);
-        }
+    UNROLL
+    for (int w = 0; w < RECORD; w += 4) {
+        four row[4];
+        for (int k = 0; k < 4; k++) memcpy(&row[k], &soa[w + k][l], sizeof row[k]);
+        const four ab = FOUR_OF(row[0], row[1], 0, 4, 1, 5), cd = FOUR_OF(row[2], row[3], 0, 4, 1, 5);
+        const four AB = FOUR_OF(row[0], row[1], 2, 6, 3, 7), CD = FOUR_OF(row[2], row[3], 2, 6, 3, 7);
+        row[0] = FOUR_OF(ab, cd, 0, 1, 4, 5);
+        row[1] = FOUR_OF(ab, cd, 2, 3, 6, 7);
+        row[2] = FOUR_OF(AB, CD, 0, 1, 4, 5);
+        row[3] = FOUR_OF(AB, CD, 2, 3, 6, 7);
+        for (int k = 0; k < 4; k++) memcpy(to[k] + w, &row[k], sizeof row[k]);
     }
 }
 #endif
+
+/* A record a lane: to + l PACKET_WORDS. */
+SAP_INLINE void write_records(W (*soa)[LANES], W *to)
+{
+    for (int l = 0; l < LANES; l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
+        W *const place[4] = {to, to + PACKET_WORDS, to + (ptrdiff_t)2 * PACKET_WORDS, to + (ptrdiff_t)3 * PACKET_WORDS};
+        write_four(soa, l, place);
+    }
+}
 
 SAP_INLINE int predict_terms(const int terms, const struct sap_columns *c, double time, int n, W *records)
 {

@@ -90,6 +90,39 @@ SAP_INLINE D d_rsqrt_seed(D x)
 }
 SAP_INLINE D d_grid(D x) { return _mm256_and_pd(x, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7E00000000000000))); }
 
+/* ---- rows: four words of rows l and l + 4 side by side, then all is within 128 bits ---- */
+SAP_INLINE F f_row_pair(const float *rows, const int32_t *at, int stride)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows + (intptr_t)at[0] * stride)),
+                                _mm_loadu_ps(rows + (intptr_t)at[4] * stride), 1);
+}
+SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
+{
+    rows += word;
+    const F a = f_row_pair(rows, at, stride), b = f_row_pair(rows, at + 1, stride);
+    const F c = f_row_pair(rows, at + 2, stride), d = f_row_pair(rows, at + 3, stride);
+    const D ab = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)), cd = _mm256_castps_pd(_mm256_unpacklo_ps(c, d));
+    const D AB = _mm256_castps_pd(_mm256_unpackhi_ps(a, b)), CD = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+    out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd));
+    out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd));
+    out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(AB, CD));
+    out[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(AB, CD));
+}
+/* two words of rows l and l + 2 side by side */
+SAP_INLINE D d_row_pair(const double *rows, const int32_t *at, int stride)
+{
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(rows + (intptr_t)at[0] * stride)),
+                                _mm_loadu_pd(rows + (intptr_t)at[2] * stride), 1);
+}
+SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int word, D *out)
+{
+    for (int w = 0; w < 4; w += 2) {
+        const D a = d_row_pair(rows + word + w, at, stride), b = d_row_pair(rows + word + w, at + 1, stride);
+        out[w] = _mm256_unpacklo_pd(a, b);
+        out[w + 1] = _mm256_unpackhi_pd(a, b);
+    }
+}
+
 /* ---- between the two ---- */
 SAP_INLINE D d_from_f(F x, int h)
 {

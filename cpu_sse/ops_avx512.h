@@ -77,6 +77,43 @@ SAP_INLINE D d_rsqrt_seed(D x)
 }
 SAP_INLINE D d_grid(D x) { return _mm512_and_pd(x, _mm512_castsi512_pd(_mm512_set1_epi64(0x7E00000000000000))); }
 
+/* ---- rows: four words of rows l, l + 4, l + 8, l + 12 side by side, then all is within 128 bits ---- */
+SAP_INLINE F f_four_rows(const float *rows, const int32_t *at, int stride)
+{
+    F x = _mm512_castps128_ps512(_mm_loadu_ps(rows + (intptr_t)at[0] * stride));
+    x = _mm512_insertf32x4(x, _mm_loadu_ps(rows + (intptr_t)at[4] * stride), 1);
+    x = _mm512_insertf32x4(x, _mm_loadu_ps(rows + (intptr_t)at[8] * stride), 2);
+    return _mm512_insertf32x4(x, _mm_loadu_ps(rows + (intptr_t)at[12] * stride), 3);
+}
+SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
+{
+    rows += word;
+    const F a = f_four_rows(rows, at, stride), b = f_four_rows(rows, at + 1, stride);
+    const F c = f_four_rows(rows, at + 2, stride), d = f_four_rows(rows, at + 3, stride);
+    const D ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+    const D AB = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)), CD = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
+    out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
+    out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(AB, CD));
+    out[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(AB, CD));
+}
+/* two words of rows l, l + 2, l + 4, l + 6 side by side */
+SAP_INLINE D d_four_rows(const double *rows, const int32_t *at, int stride)
+{
+    D x = _mm512_castpd128_pd512(_mm_loadu_pd(rows + (intptr_t)at[0] * stride));
+    x = _mm512_insertf64x2(x, _mm_loadu_pd(rows + (intptr_t)at[2] * stride), 1);
+    x = _mm512_insertf64x2(x, _mm_loadu_pd(rows + (intptr_t)at[4] * stride), 2);
+    return _mm512_insertf64x2(x, _mm_loadu_pd(rows + (intptr_t)at[6] * stride), 3);
+}
+SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int word, D *out)
+{
+    for (int w = 0; w < 4; w += 2) {
+        const D a = d_four_rows(rows + word + w, at, stride), b = d_four_rows(rows + word + w, at + 1, stride);
+        out[w] = _mm512_unpacklo_pd(a, b);
+        out[w + 1] = _mm512_unpackhi_pd(a, b);
+    }
+}
+
 /* ---- between the two ---- */
 SAP_INLINE D d_from_f(F x, int h)
 {

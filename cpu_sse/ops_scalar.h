@@ -91,6 +91,18 @@ SAP_INLINE D d_grid(D x)
     return x;
 }
 
+/* ---- rows: out[w] is word `word` + w of F_LANES (D_LANES) rows, row at[l] in lane l; a row is `stride` words ---- */
+SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
+{
+    const float *const row = rows + (intptr_t)at[0] * stride + word;
+    for (int w = 0; w < 4; w++) out[w] = row[w];
+}
+SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int word, D *out)
+{
+    const double *const row = rows + (intptr_t)at[0] * stride + word;
+    for (int w = 0; w < 4; w++) out[w] = row[w];
+}
+
 /* ---- between the two: half h of F is lanes h * D_LANES ... ---- */
 SAP_INLINE D d_from_f(F x, int h) { return (void)h, (double)x; }
 SAP_INLINE F f_from_d(const D *x) { return (float)x[0]; }

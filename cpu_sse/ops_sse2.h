@@ -90,6 +90,23 @@ SAP_INLINE D d_rsqrt_seed(D x)
 }
 SAP_INLINE D d_grid(D x) { return _mm_and_pd(x, _mm_castsi128_pd(_mm_set1_epi64x(0x7E00000000000000))); }
 
+/* ---- rows ---- */
+SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
+{
+    rows += word;
+    for (int l = 0; l < 4; l++) out[l] = _mm_loadu_ps(rows + (intptr_t)at[l] * stride);
+    _MM_TRANSPOSE4_PS(out[0], out[1], out[2], out[3]);
+}
+SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int word, D *out)
+{
+    const double *const a = rows + (intptr_t)at[0] * stride + word, *const b = rows + (intptr_t)at[1] * stride + word;
+    for (int w = 0; w < 4; w += 2) {
+        const D p = _mm_loadu_pd(a + w), q = _mm_loadu_pd(b + w);
+        out[w] = _mm_unpacklo_pd(p, q);
+        out[w + 1] = _mm_unpackhi_pd(p, q);
+    }
+}
+
 /* ---- between the two ---- */
 SAP_INLINE D d_from_f(F x, int h) { return _mm_cvtps_pd(h ? _mm_movehl_ps(x, x) : x); }
 SAP_INLINE F f_from_d(const D *x) { return _mm_movelh_ps(_mm_cvtpd_ps(x[0]), _mm_cvtpd_ps(x[1])); }

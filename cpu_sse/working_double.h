@@ -41,6 +41,7 @@ enum { V_LANES = D_LANES, V_HALVES = 1 };
 #define vb_store     d_store
 #define vb_select    d_select
 #define v_to_d(x, h) (x)
+#define v_rows       d_rows
 
 /* 1/sqrt(r2) from y, good to single precision: one third-order step, error of order (y's error)^3. */
 SAP_INLINE V v_root_from(V r2, V y)

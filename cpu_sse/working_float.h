@@ -52,6 +52,7 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define vb_store     fi_store
 #define vb_select    fi_select
 #define v_to_d(x, h) d_from_f(x, h)
+#define v_rows       f_rows
 
 /*
  * SAP_ROOT_SCALE / sqrt(r2).  From a seed of 12 bits, which is all that some CPUs give, a Newton step leaves a bias of

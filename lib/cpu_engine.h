@@ -14,6 +14,7 @@ struct sap_device_set {
     int precision;
     int fast; /* roots */
     int threads;
+    struct sap_rows *rows; /* for forces from lists (cpu_listed.h); NULL: there was none */
 };
 
 /* Predicted j of one tile in packet order, and what they were made of. */
@@ -28,7 +29,7 @@ struct sap_predicted {
 
 struct sap_store {
     const struct sap_device_set *devices;
-    const struct sap_jstore *host;
+    struct sap_jstore *host;         /* of which only changes are taken, for rows */
     struct sap_predicted *predicted; /* one a tile */
     int tiles;
     struct {

@@ -1,147 +1,137 @@
 /*
  * cpu_listed.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
  *
- * The listed particles are gathered side by side, as if they had been stored at addresses 0, 1, ... in the list's
- * order, and go through the kernel of few i-particles.  So a force has the bits of one on particles stored like that,
- * whoever computes it.  Where lists name most particles, all are predicted first and picked out of the tiles; where
- * they name few, these alone are gathered and predicted.
+ * A force has the bits of one on particles stored at addresses 0, 1, ... in the list's order, whoever computes it: the
+ * kernel adds in that order.  Particles come out of rows (cpu_listed.h), predicted once for all lists that name them.
  */
+#include "cpu_listed.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "canonical.h"
-#include "cpu_engine.h"
 #include "fpenv.h"
 #include "physics/interaction.h"
 #include "threads.h"
 
-enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
+enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 
 /* Entries of lists for which another thread is worth waking. */
 static const double entries_per_thread = 8192;
 
-/* Columns of gathered particles, and the one on which they act. */
+/* Entries for each particle from which on all are predicted, without looking who is named. */
+static const double entries_for_all = 8;
+
+/* Part of the entries. */
+static const double mostly_new = 0.5;
+
 struct worker {
     struct sap_single single;
-    _Alignas(64) double derivative[SAP_TERMS + 1][3 * TILE];
-    _Alignas(64) double mass[TILE], time[TILE];
-    int32_t index[TILE];
+    int32_t place[TILE];
 };
 
 struct work {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
     const struct sap_listed *listed;
+    struct sap_rows *rows;
     struct sap_variant variant;
-    int terms;                  /* of all segments */
-    const void *const *records; /* of tiles that are predicted; NULL: they are not */
+    int precision;
+    int copy;   /* rows are not kept */
+    int direct; /* those of lists are not predicted yet */
+    int strict; /* lists may name nobody */
 };
 
-static int terms_of(const struct sap_jstore *host)
-{
-    int terms = 1;
-    for (int s = 0; s < host->segments; s++)
-        if (host->segment[s] && host->segment[s]->terms > terms) terms = host->segment[s]->terms;
-    return terms;
-}
-
-static int is_there(const struct sap_jstore *host, int address)
-{
-    return (unsigned)address < (unsigned)host->upper && sap_jstore_has(host, address);
-}
-
-static int all_there(const struct work *w, const int *list, int n)
-{
-    unsigned most = 0;
-    for (int k = 0; k < n; k++) most = (unsigned)list[k] > most ? (unsigned)list[k] : most;
-    if (n > 0 && most >= (unsigned)w->host->upper) return 0;
-    if (w->host->count == w->host->upper) return 1; /* no gaps */
-    for (int k = 0; k < n; k++)
-        if (!sap_jstore_has(w->host, list[k])) return 0;
-    return 1;
-}
-
-/* Brings n particles of a list side by side. */
-static void gather(const struct work *w, struct worker *to, const int *list, int n)
-{
-    enum { AHEAD = 8 };
-    for (int k = 0; k < n; k++) {
-        if (k + AHEAD < n) sap_jstore_fetch(w->host, list[k + AHEAD]);
-        const struct sap_segment *const s = sap_jstore_segment(w->host, list[k]);
-        const unsigned in = (unsigned)list[k] % SAP_SEGMENT;
-        const size_t from = sap_jstore_offset(in), at = sap_jstore_offset((unsigned)k);
-        for (int d = 0; d <= w->terms; d++)
-            for (int axis = 0; axis < 3; axis++)
-                to->derivative[d][at + (size_t)axis * LANES] =
-                    s->derivative[d] ? s->derivative[d][from + (size_t)axis * LANES] : 0;
-        to->mass[k] = s->mass[in];
-        to->time[k] = s->time[in];
-        to->index[k] = s->index[in];
-    }
-}
-
-static void add_picked(const struct work *w, struct worker *with, const int *list, int first, int n)
-{
-    const struct sap_picked_args args = {.records = w->records,
-                                         .address = list + first,
-                                         .n = n,
-                                         .first = (uint32_t)first,
-                                         .eps2 = w->listed->eps2,
-                                         .variant = w->variant};
-    w->kernel->few_picked(&args, &with->single);
-}
-
-static void add_part(const struct work *w, struct worker *with, const int *list, int first, int n)
-{
-    if (w->records) {
-        add_picked(w, with, list, first, n);
-        return;
-    }
-    struct sap_columns columns = {.mass = with->mass, .time = with->time, .index = with->index};
-    for (int d = 0; d <= w->terms; d++) columns.derivative[d] = with->derivative[d];
-    const struct sap_few_args args = {.columns = &columns,
-                                      .time = w->listed->time,
-                                      .first = (uint32_t)first,
-                                      .n = n,
-                                      .terms = w->terms,
-                                      .ni = 1,
-                                      .eps2 = w->listed->eps2,
-                                      .variant = w->variant};
-    gather(w, with, list + first, n);
-    w->kernel->few_i(&args, &with->single);
-}
-
-/* The nearest among entries first, first + step, ... that have another index; ties go to the lower address. */
-static int nearest_of(const struct work *w, const int *list, int n, int first, int step, int32_t own, const double *x,
-                      double *r2)
-{
-    int best = -1;
-    for (int k = first; k < n; k += step) {
-        if (sap_jstore_index(w->host, list[k]) == own) continue;
-        const double d2 = sap_canonical_r2(w->host, list[k], w->listed->time, x);
-        if (best >= 0 && (d2 > *r2 || (d2 == *r2 && list[k] > best))) continue;
-        best = list[k];
-        *r2 = d2;
-    }
-    return best;
-}
-
-/* Out of the packet in which the kernel found it, if no other comes as near within errors. */
-static void find_nearest(const struct work *w, const struct sap_single *s, int i, const double *x)
+/* Whether a list, and the particle whose it is, can be summed: all are there, and so predicted. */
+static int is_good(const struct work *w, int i)
 {
     const struct sap_listed *const l = w->listed;
-    const struct sap_near near = w->kernel->near_single(s);
-    const double r = sqrt(near.best), size = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
-    const double reach = r * (1 + 4 * w->kernel->r2_error) + 4 * w->kernel->x_error * (size + r);
-    const int clear = near.block >= 0 && near.second > reach * reach;
-    const int32_t own = sap_jstore_index(w->host, l->address[i]);
-    double r2 = INFINITY;
-    const int packet = (int)(near.block / SAP_BLOCKS % LANES);
-    const int address = clear ? nearest_of(w, l->list[i], l->length[i], packet, LANES, own, x, &r2)
-                              : nearest_of(w, l->list[i], l->length[i], 0, 1, own, x, &r2);
-    if (l->nearest) l->nearest[i] = address < 0 ? -1 : sap_jstore_index(w->host, address);
-    if (l->nearest_r2) l->nearest_r2[i] = r2;
+    const unsigned upper = (unsigned)w->host->upper;
+    unsigned most = (unsigned)l->address[i];
+    if (l->length[i] < 0) return 0;
+    for (int k = 0; k < l->length[i]; k++) most = (unsigned)l->list[i][k] > most ? (unsigned)l->list[i][k] : most;
+    if (most >= upper) return 0;
+    if (w->rows->all) return 1;
+    int good = w->rows->stamp[l->address[i]] == w->rows->now;
+    for (int k = 0; k < l->length[i]; k++) good &= w->rows->stamp[l->list[i][k]] == w->rows->now;
+    return good;
+}
+
+/* Notes whom lists name. */
+static void note_all(struct work *w)
+{
+    const struct sap_listed *const l = w->listed;
+    for (int i = 0; i < l->ni; i++) {
+        if (i + AHEAD < l->ni) sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
+        const int there = sap_rows_want(w->rows, w->host->upper, &l->address[i], 1);
+        w->strict |= l->length[i] < 0 || !there || !sap_rows_want(w->rows, w->host->upper, l->list[i], l->length[i]);
+    }
+    w->strict |= !sap_rows_leave_out(w->rows, w->host);
+}
+
+/*
+ * Where most entries name somebody new, keeping predictions is of no use: then only i-particles are predicted here.
+ * In dp it must be known beforehand whether anybody is far.
+ */
+static int goes_directly(const struct work *w, double entries)
+{
+    return !w->strict && !w->copy && w->precision != SAPPORO_DP && w->rows->ntodo > entries * mostly_new;
+}
+
+/* Predicts all whom lists name, each once. */
+static void predict(struct work *w, double entries, int threads)
+{
+    const struct sap_listed *const l = w->listed;
+    for (int i = 0; i < AHEAD && i < l->ni; i++) sap_rows_fetch_list(l->list[i], l->length[i]);
+    if (w->host->count == w->host->upper && entries >= entries_for_all * w->host->upper)
+        sap_rows_predict_all(w->rows, w->kernel, w->host, w->copy, threads);
+    if (!w->rows->all) note_all(w);
+    w->strict |= w->rows->all;
+    if (goes_directly(w, entries)) {
+        w->direct = 1;
+        sap_rows_forget(w->rows);
+        sap_rows_predict_these(w->rows, w->kernel, l->address, l->ni, threads);
+    }
+    sap_rows_predict(w->rows, w->kernel, w->host, w->copy, threads);
+    w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;
+}
+
+static int32_t index_of(const struct work *w, int address)
+{
+    int32_t index;
+    memcpy(&index, sap_rows_given(w->rows, address) + SAP_ROW_INDEX, sizeof index);
+    return index;
+}
+
+/* The nearest that was found so far. */
+struct nearest {
+    int address; /* -1: none */
+    double r2;
+};
+
+/* Looks at an entry that has another index; ties go to the lower address. */
+static void look_at(const struct work *w, int i, int address, const double *x, struct nearest *best)
+{
+    if (index_of(w, address) == index_of(w, w->listed->address[i])) return;
+    const double r2 = sap_canonical_r2(w->host, address, w->listed->time, x);
+    if (best->address >= 0 && (r2 > best->r2 || (r2 == best->r2 && address > best->address))) return;
+    best->address = address;
+    best->r2 = r2;
+}
+
+/* Out of n entries, of which `found` may be it; 0: any of them. */
+static void find_nearest(const struct work *w, int i, const int *list, int n, const int32_t *place, int found,
+                         struct nearest *best)
+{
+    double x[3];
+    if (found == 1 && n == w->listed->length[i] && !w->listed->nearest_r2) {
+        best->address = list[place[0]];
+        return;
+    }
+    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, NULL);
+    for (int k = 0; k < found; k++) look_at(w, i, list[place[k]], x, best);
+    for (int k = 0; k < n && !found; k++) look_at(w, i, list[k], x, best);
 }
 
 static void write_row(const struct sap_listed *l, int i, const double *sum)
@@ -162,88 +152,103 @@ static void write_bad(const struct sap_listed *l, int i)
     if (l->nearest_r2) l->nearest_r2[i] = NAN;
 }
 
+/* Parts of a list that is longer than a superpacket meet in accumulators. */
+static void start_long(const struct work *w, struct worker *with)
+{
+    static const double zero[1][3];
+    const struct sap_i nobody = {.x = zero, .v = zero};
+    w->kernel->start_single(&with->single, &nobody, 0);
+}
+
+static void add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[i];
+    const struct sap_rows_args given = {.rows = w->rows->given, .terms = w->rows->terms, .time = w->rows->time};
+    if (n > TILE) start_long(w, with);
+    for (int first = 0; first < n; first += TILE) {
+        const struct sap_listed_args args = {.predicted = w->rows->predicted,
+                                             .given = w->direct ? &given : NULL,
+                                             .own = l->address[i],
+                                             .list = l->list[i] + first,
+                                             .n = n - first < TILE ? n - first : TILE,
+                                             .eps2 = l->eps2,
+                                             .variant = w->variant};
+        const int found = w->kernel->listed(&args, &with->single, n > TILE ? NULL : sum, with->place);
+        if (w->variant.near) find_nearest(w, i, args.list, args.n, with->place, found, best);
+    }
+    if (n > TILE) w->kernel->finish_single(&with->single, sum);
+}
+
+/* Asks the caches for the rows of a list. */
+static void fetch_rows(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[i] < FETCHED ? l->length[i] : FETCHED;
+    for (int k = 0; k < n && w->direct; k++) {
+        const double *const row = sap_rows_given(w->rows, l->list[i][k]);
+        __builtin_prefetch(row);
+        __builtin_prefetch(row + 8);
+    }
+    for (int k = 0; k < n && !w->direct; k++)
+        __builtin_prefetch((const char *)w->rows->predicted + l->list[i][k] * w->rows->row_bytes);
+}
+
 /* One row; 1 if it is NaN for want of a particle. */
 static int compute_row(const struct work *w, struct worker *with, int i)
 {
     const struct sap_listed *const l = w->listed;
-    double x[1][3], v[1][3], sum[SAP_SUMS];
-    const int n = l->length[i];
-    if (n < 0 || !is_there(w->host, l->address[i]) || !all_there(w, l->list[i], n)) {
+    struct nearest best = {-1, INFINITY};
+    double sum[SAP_SUMS] = {0};
+    if (w->rows->all && i + AHEAD < l->ni) sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
+    if (i + 1 < l->ni) fetch_rows(w, i + 1);
+    if (w->strict && !is_good(w, i)) {
         write_bad(l, i);
         return 1;
     }
-    sap_canonical_predict(w->host, l->address[i], l->time, x[0], v[0]);
-    const int32_t index = sap_jstore_index(w->host, l->address[i]);
-    const struct sap_i one = {.x = (const double(*)[3])x, .v = (const double(*)[3])v, .index = &index};
-    w->kernel->start_single(&with->single, &one, 0);
-    for (int first = 0; first < n; first += TILE)
-        add_part(w, with, l->list[i], first, n - first < TILE ? n - first : TILE);
-    w->kernel->finish_single(&with->single, sum);
-    for (int q = 0; q < w->kernel->sums && n == 0; q++) sum[q] = 0;
+    add_list(w, with, i, sum, &best);
     write_row(l, i, sum);
-    if (w->variant.near) find_nearest(w, &with->single, i, x[0]);
+    if (l->nearest) l->nearest[i] = best.address < 0 ? -1 : index_of(w, best.address);
+    if (l->nearest_r2) l->nearest_r2[i] = best.r2;
     return 0;
 }
 
-static int run_threads(const struct work *w, int threads, int *failed)
+static int run_threads(const struct work *w, int threads)
 {
     const int ni = w->listed->ni;
-    int bad = 0, without = 0;
-    (void)threads; /* without OpenMP */
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(+ : bad, without)
+    int bad = 0;
+    if (threads == 1) { /* no parallel region: see cpu_force.c */
+        struct worker with;
+        for (int i = 0; i < ni; i++) bad += compute_row(w, &with, i);
+        return bad;
+    }
+#pragma omp parallel num_threads(threads) reduction(+ : bad)
     {
         const sap_fpenv caller = sap_fp_enter();
-        struct worker *const with = aligned_alloc(64, (sizeof *with + 63) / 64 * 64);
-        if (with) memset(with, 0, sizeof *with);
+        struct worker with;
 #pragma omp for schedule(dynamic, 16)
-        for (int i = 0; i < ni; i++) {
-            if (with)
-                bad += compute_row(w, with, i);
-            else
-                without++;
-        }
-        free(with);
+        for (int i = 0; i < ni; i++) bad += compute_row(w, &with, i);
         sap_fp_leave(caller);
     }
-    *failed = without > 0;
     return bad;
-}
-
-/*
- * Predicts all tiles, if that is worth it for so many entries: a particle in order costs an eighth of one out of order.
- * Returns their records, to be freed, or NULL.
- */
-static const void **predict_all(struct work *w, struct sap_store *store, double entries, int threads)
-{
-    const int nj = w->host->upper, tiles = (nj + TILE - 1) / TILE;
-    if (!store || entries * 8 < nj || sap_cpu_predict(store, w->listed->time, nj, threads)) return NULL;
-    const void **const records = malloc(((size_t)tiles + 1) * sizeof *records);
-    for (int t = 0; t < tiles && records; t++) {
-        records[t] = store->predicted[t].records;
-        w->variant.wide |= store->predicted[t].far;
-    }
-    return records;
 }
 
 int sap_cpu_listed(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                    const struct sap_listed *listed)
 {
     double entries = 0;
-    int failed;
     for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
     const double useful = entries / entries_per_thread + 1;
     const int threads = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
-    struct work work = {.kernel = devices->kernel,
-                        .host = host,
-                        .listed = listed,
-                        .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0,
-                                    .zero = listed->eps2 < SAP_TINY_R2,
-                                    .skip_own = 1,
-                                    .wide = host->far || listed->eps2 > SAP_FAR * SAP_FAR},
-                        .terms = terms_of(host)};
-    const void **const records = predict_all(&work, store, entries, threads);
-    work.records = records;
-    const int bad = run_threads(&work, threads, &failed);
-    free(records);
-    return failed ? SAPPORO_ERR_MEMORY : bad ? SAPPORO_PARTIAL : SAPPORO_OK;
+    struct work work = {
+        .kernel = devices->kernel,
+        .host = host,
+        .listed = listed,
+        .precision = devices->precision,
+        .rows = sap_rows_at(devices, host, store ? store->host : NULL, listed->time),
+        .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
+        .copy = store == NULL};
+    if (!work.rows) return SAPPORO_ERR_MEMORY;
+    predict(&work, entries, threads);
+    return run_threads(&work, threads) ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cpu_engine.h"
+#include "cpu_listed.h"
 #include "threads.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
@@ -57,7 +58,11 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
     return SAPPORO_OK;
 }
 
-static void engine_close(struct sap_device_set *devices) { free(devices); }
+static void engine_close(struct sap_device_set *devices)
+{
+    if (devices) sap_rows_free(devices->rows);
+    free(devices);
+}
 
 /* Seeds of reciprocal roots differ between vendors, except where they come from correctly rounded operations. */
 static void kind(const struct sap_device_set *devices, char *text, size_t room)

@@ -19,12 +19,21 @@ struct neighbours {
     int n, room; /* n < 0: a list that could not be kept */
 };
 
+/* Lists of those whose forces are wanted; a particle that is none has one that cannot be.  Memory stays for the next.
+ */
+struct targets {
+    int *address, *length;
+    const int **list;
+    int room;
+};
+
 static struct {
     sapporo *context;
     struct neighbours *of; /* [nmax] */
     int nmax, lmax;
     double computing; /* seconds since the last profile */
-    long calls, targets, members;
+    long calls, forces, members;
+    struct targets targets;
 } irregular;
 
 /* Held by opening, closing and forces; those are not called beside set and set_list. */
@@ -34,6 +43,10 @@ static void close_all(void)
 {
     for (int k = 0; k < irregular.nmax; k++) free(irregular.of[k].address);
     free(irregular.of);
+    free(irregular.targets.address);
+    free(irregular.targets.length);
+    free(irregular.targets.list);
+    irregular.targets = (struct targets){0};
     sapporo_close(irregular.context);
     irregular.context = NULL;
     irregular.of = NULL;
@@ -125,24 +138,31 @@ void sap_irregular_time(double time)
     sap_unlock(&lock);
 }
 
-/* Lists of those whose forces are wanted; a particle that is none has one that cannot be. */
-struct lists {
-    int *address, *length;
-    const int **list;
-};
-
-static int gather(struct lists *l, int ni, const int *number)
+static int reserve_targets(int ni)
 {
-    l->address = malloc((size_t)ni * sizeof *l->address);
-    l->length = malloc((size_t)ni * sizeof *l->length);
-    l->list = malloc((size_t)ni * sizeof *l->list);
-    if (!l->address || !l->length || !l->list) return 0;
+    struct targets *const t = &irregular.targets;
+    if (ni <= t->room) return 1;
+    int *const address = realloc(t->address, (size_t)ni * sizeof *address);
+    if (address) t->address = address;
+    int *const length = realloc(t->length, (size_t)ni * sizeof *length);
+    if (length) t->length = length;
+    const int **const list = realloc(t->list, (size_t)ni * sizeof *list);
+    if (list) t->list = list;
+    if (!address || !length || !list) return 0;
+    t->room = ni;
+    return 1;
+}
+
+static int gather(int ni, const int *number)
+{
+    const struct targets *const t = &irregular.targets;
+    if (!reserve_targets(ni)) return 0;
     for (int i = 0; i < ni; i++) {
         const int address = number[i] - 1, good = address >= 0 && address < irregular.nmax;
-        l->address[i] = good ? address : -1;
-        l->length[i] = good ? irregular.of[address].n : -1;
-        l->list[i] = good ? irregular.of[address].address : NULL;
-        irregular.members += l->length[i] > 0 ? l->length[i] : 0;
+        t->address[i] = good ? address : -1;
+        t->length[i] = good ? irregular.of[address].n : -1;
+        t->list[i] = good ? irregular.of[address].address : NULL;
+        irregular.members += t->length[i] > 0 ? t->length[i] : 0;
     }
     return 1;
 }
@@ -150,17 +170,13 @@ static int gather(struct lists *l, int ni, const int *number)
 static int compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)
 {
     const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .nearest = nearest};
-    struct lists l = {0};
-    int status = SAPPORO_ERR_MEMORY;
-    if (gather(&l, ni, number)) {
-        const sapporo_listed listed = {
-            .size = sizeof listed, .ni = ni, .address = l.address, .list = l.list, .length = l.length};
-        status = sapporo_force_listed(irregular.context, &listed, &result);
-    }
-    free(l.address);
-    free(l.length);
-    free(l.list);
-    return status;
+    if (!gather(ni, number)) return SAPPORO_ERR_MEMORY;
+    const sapporo_listed listed = {.size = sizeof listed,
+                                   .ni = ni,
+                                   .address = irregular.targets.address,
+                                   .list = irregular.targets.list,
+                                   .length = irregular.targets.length};
+    return sapporo_force_listed(irregular.context, &listed, &result);
 }
 
 void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)
@@ -178,7 +194,7 @@ void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (
     for (int i = 0; i < ni && nearest; i++) nearest[i] = status < 0 ? 0 : nearest[i] + 1; /* from 1 on; none: 0 */
     irregular.computing += sap_nbody6_clock() - start;
     irregular.calls++;
-    irregular.targets += ni;
+    irregular.forces += ni;
     sap_unlock(&lock);
 }
 
@@ -188,11 +204,11 @@ void sap_irregular_profile(int rank)
     if (irregular.calls > 0) {
         const double seconds = irregular.computing > 0 ? irregular.computing : 1e-9;
         sap_nbody6_report("[R.%d] irregular force: %.3f s, %ld calls on %ld particles", rank, irregular.computing,
-                          irregular.calls, irregular.targets);
+                          irregular.calls, irregular.forces);
         sap_nbody6_report("[R.%d] %.3e interactions/s, <NB>: %.1f", rank, (double)irregular.members / seconds,
-                          (double)irregular.members / (double)irregular.targets);
+                          (double)irregular.members / (double)irregular.forces);
     }
     irregular.computing = 0;
-    irregular.calls = irregular.targets = irregular.members = 0;
+    irregular.calls = irregular.forces = irregular.members = 0;
     sap_unlock(&lock);
 }

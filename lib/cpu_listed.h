@@ -1,0 +1,79 @@
+/*
+ * cpu_listed.h - particles in rows, for forces from lists.
+ *
+ * Columns of the host's copy serve forces of all on some.  Whoever is picked by a list would touch a dozen lines of
+ * memory there, so a context whose forces come from lists keeps each particle once more in a row (kernel.h), and its
+ * prediction in another, which is made when a list first names it.
+ */
+#ifndef SAP_CPU_LISTED_H
+#define SAP_CPU_LISTED_H
+
+#include <stdint.h>
+
+#include "cpu_engine.h"
+
+struct sap_rows {
+    int room, terms; /* particles that there is memory for, and their highest derivative: 3 or 4 */
+    double *given;   /* terms + 1 groups of four words each */
+    void *memory;    /* of predicted rows, with that of nobody before them */
+    void *predicted; /* that of address 0 */
+    ptrdiff_t row_bytes;
+
+    unsigned char *stamp; /* [room]: predicted if it is `now`, and the particle is there; bytes stay in the caches */
+    unsigned char now;
+    double time;      /* to which */
+    uint64_t version; /* of the host's copy */
+    int all;          /* all particles are predicted */
+    int far;          /* one of those that are predicted lies beyond SAP_FAR */
+
+    int32_t *todo; /* [room + 1]: particles that are to be predicted */
+    int ntodo;
+    uint64_t seen; /* version of the host's copy of which changes were taken */
+};
+
+/* Words of a row that are no derivatives. */
+enum { SAP_ROW_TIME = 3, SAP_ROW_MASS = 7, SAP_ROW_INDEX = 11 };
+
+static inline double *sap_rows_given(const struct sap_rows *rows, int address)
+{
+    return rows->given + (ptrdiff_t)address * 4 * (rows->terms + 1);
+}
+
+void sap_rows_free(struct sap_rows *rows);
+
+/*
+ * The rows of `devices` for the particles of host at a time.  `changes` is host if its changes may be taken, or NULL:
+ * then rows are copied whenever they are predicted.  NULL if memory is short.
+ */
+struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
+                             double time);
+
+/* Notes which of n addresses are to be predicted and are not yet; 0 if one of them is beyond the end of the store. */
+int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n);
+
+/* Asks the caches for a list that will be needed soon. */
+static inline void sap_rows_fetch_list(const int *list, int n)
+{
+    enum { LINE = 64 / sizeof *list, LINES = 16 };
+    for (int k = 0; k < n && k < LINES * LINE; k += LINE) __builtin_prefetch(list + k);
+}
+
+/* Forgets what was noted and predicted. */
+void sap_rows_forget(struct sap_rows *rows);
+
+/* Predicts n particles. */
+void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int n,
+                            int threads);
+
+/* Leaves out noted addresses where nobody is: they are not stamped.  0 if there are some. */
+int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host);
+
+/* Predicts those that were noted. */
+void sap_rows_predict(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host, int copy,
+                      int threads);
+
+/* Predicts all; there must be no gaps. */
+void sap_rows_predict_all(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                          int copy, int threads);
+
+#endif

@@ -1,0 +1,190 @@
+/* cpu_listed_rows.c - particles in rows: see cpu_listed.h. */
+#include "cpu_listed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fpenv.h"
+
+enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256 };
+
+void sap_rows_free(struct sap_rows *rows)
+{
+    if (!rows) return;
+    free(rows->given);
+    free(rows->memory);
+    free(rows->stamp);
+    free(rows->todo);
+    free(rows);
+}
+
+static int terms_of(const struct sap_jstore *host)
+{
+    int terms = 3;
+    for (int s = 0; s < host->segments; s++)
+        if (host->segment[s] && host->segment[s]->terms > terms) terms = host->segment[s]->terms;
+    return terms;
+}
+
+static void copy_row(struct sap_rows *rows, const struct sap_jstore *host, int address)
+{
+    const struct sap_segment *const s = sap_jstore_segment(host, address);
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    const size_t from = sap_jstore_offset(in);
+    double *const to = sap_rows_given(rows, address);
+    for (int k = 0; k <= rows->terms; k++)
+        for (int axis = 0; axis < 3; axis++)
+            to[4 * k + axis] = s->derivative[k] ? s->derivative[k][from + (size_t)axis * LANES] : 0;
+    to[SAP_ROW_TIME] = s->time[in];
+    to[SAP_ROW_MASS] = s->mass[in];
+    const int32_t index[2] = {s->index[in], s->index[in]};
+    memcpy(&to[SAP_ROW_INDEX], index, sizeof index);
+}
+
+static void copy_all(struct sap_rows *rows, const struct sap_jstore *host)
+{
+    for (int a = 0; a < host->upper; a++)
+        if (sap_jstore_has(host, a)) copy_row(rows, host, a);
+}
+
+static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
+/* Rows for `room` particles, all to be copied. */
+static struct sap_rows *make(const struct sap_kernel *kernel, int room, int terms)
+{
+    struct sap_rows *const rows = calloc(1, sizeof *rows);
+    if (!rows) return NULL;
+    const size_t given = (size_t)room * 4 * (size_t)(terms + 1) * sizeof *rows->given;
+    rows->room = room;
+    rows->terms = terms;
+    rows->row_bytes = (ptrdiff_t)kernel->row_bytes;
+    rows->given = aligned_alloc(LINE, whole_lines(given));
+    rows->memory = aligned_alloc(LINE, whole_lines(LINE + (size_t)room * kernel->row_bytes));
+    rows->stamp = calloc((size_t)room, sizeof *rows->stamp);
+    rows->todo = malloc(((size_t)room + 1) * sizeof *rows->todo);
+    if (!rows->given || !rows->memory || !rows->stamp || !rows->todo) {
+        sap_rows_free(rows);
+        return NULL;
+    }
+    memset(rows->given, 0, whole_lines(given));
+    rows->predicted = (char *)rows->memory + LINE;
+    kernel->predict_rows(&(struct sap_rows_args){.terms = terms, .predicted = rows->predicted});
+    return rows;
+}
+
+static void take_changes(struct sap_rows *rows, struct sap_jstore *host)
+{
+    enum { SOME = 512 };
+    int32_t address[SOME];
+    for (int from = 0, n = SOME; n == SOME; from = address[n - 1] + 1) {
+        n = sap_jstore_take_changes(host, rows->seen, from, address, SOME);
+        for (int k = 0; k < n; k++) copy_row(rows, host, address[k]);
+        if (n == 0) break;
+    }
+    rows->seen = host->version;
+}
+
+void sap_rows_forget(struct sap_rows *rows)
+{
+    rows->all = rows->far = rows->ntodo = 0;
+    if (++rows->now) return;
+    memset(rows->stamp, 0, (size_t)rows->room * sizeof *rows->stamp);
+    rows->now = 1;
+}
+
+struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
+                             double time)
+{
+    struct sap_rows *rows = devices->rows;
+    const int terms = terms_of(host);
+    if (!rows || rows->room < host->upper || rows->terms < terms) {
+        const int some_more = host->upper < SAP_ADDRESSES / 2 ? host->upper / 4 + LANES : 0;
+        struct sap_rows *const other = make(devices->kernel, host->upper + some_more, terms);
+        if (!other) return NULL;
+        sap_rows_free(rows);
+        devices->rows = rows = other;
+        if (changes) copy_all(rows, host);
+    }
+    if (rows->now && rows->time == time && rows->version == host->version) return rows;
+    if (changes && rows->seen != host->version) take_changes(rows, changes);
+    rows->time = time;
+    rows->version = host->version;
+    sap_rows_forget(rows);
+    return rows;
+}
+
+/* Without branches, since nobody foretells who comes anew. */
+int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
+{
+    unsigned char *const stamp = rows->stamp;
+    int32_t *const todo = rows->todo;
+    const unsigned char now = rows->now;
+    int ntodo = rows->ntodo, inside = 1;
+    for (int k = 0; k < n; k++) {
+        const int good = (unsigned)address[k] < (unsigned)upper, a = good ? address[k] : 0;
+        inside &= good;
+        todo[ntodo] = a;
+        ntodo += stamp[a] != now;
+        stamp[a] = now;
+    }
+    rows->ntodo = ntodo;
+    return inside;
+}
+
+/* Those of address, or, if that is NULL, the first n. */
+void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int n,
+                            int threads)
+{
+    int far = 0;
+    (void)threads; /* without OpenMP */
+#pragma omp parallel num_threads(threads) if (threads > 1 && n > 2 * AT_ONCE) reduction(| : far)
+    {
+        const sap_fpenv caller = sap_fp_enter();
+#pragma omp for schedule(static)
+        for (int from = 0; from < n; from += AT_ONCE) {
+            const struct sap_rows_args args = {.rows = rows->given,
+                                               .terms = rows->terms,
+                                               .time = rows->time,
+                                               .address = address ? address + from : NULL,
+                                               .first = from,
+                                               .n = n - from < AT_ONCE ? n - from : AT_ONCE,
+                                               .predicted = rows->predicted};
+            far |= kernel->predict_rows(&args);
+        }
+        sap_fp_leave(caller);
+    }
+    rows->far |= far;
+}
+
+int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host)
+{
+    int n = 0;
+    if (host->count == host->upper && host->upper > 0) return 1;
+    for (int k = 0; k < rows->ntodo; k++) {
+        const int address = rows->todo[k], there = sap_jstore_has(host, address);
+        if (!there) rows->stamp[address] = 0;
+        rows->todo[n] = address;
+        n += there;
+    }
+    const int all = n == rows->ntodo;
+    rows->ntodo = n;
+    return all;
+}
+
+void sap_rows_predict(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host, int copy,
+                      int threads)
+{
+    for (int k = 0; k < rows->ntodo && copy; k++) copy_row(rows, host, rows->todo[k]);
+    sap_rows_predict_these(rows, kernel, rows->todo, rows->ntodo, threads);
+    rows->ntodo = 0;
+}
+
+void sap_rows_predict_all(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                          int copy, int threads)
+{
+    if (rows->all) return;
+    if (copy) copy_all(rows, host);
+    sap_rows_predict_these(rows, kernel, NULL, host->upper, threads);
+    memset(rows->stamp, rows->now, (size_t)host->upper);
+    rows->all = 1;
+}
