@@ -195,14 +195,13 @@ SAP_INLINE W near_limit(const W *own, W r2)
     return (W)(reach * reach);
 }
 
-/* Those within errors of the smallest distance. */
+/* Those within errors of the smallest distance, unless nobody, who fills the last vector up, is as near. */
 SAP_INLINE int near_places(const struct sap_listed_args *a, W (*low)[LANES], int32_t *place)
 {
     const int count = (a->n + LANES - 1) / LANES;
     _Alignas(64) W lane[LANES];
     W least = W_HUGE;
     int n = 0;
-    for (int k = a->n; k % LANES; k++) low[k / LANES][k % LANES] = W_HUGE;
     for (int f = 0; f < LANES; f += V_LANES) {
         V best = v_set1((double)W_HUGE);
         for (int e = 0; e < count; e++) best = v_min(v_load(&low[e][f]), best); /* not what is NaN */
@@ -215,7 +214,7 @@ SAP_INLINE int near_places(const struct sap_listed_args *a, W (*low)[LANES], int
         for (unsigned near = vm_bits(v_nlt(v_set1((double)limit), v_load(lane + f))); near; near &= near - 1) {
             const int l = f + __builtin_ctz(near);
             for (int e = 0; e < count; e++)
-                if (low[e][l] <= limit) place[n++] = e * LANES + l;
+                if (low[e][l] <= limit && e * LANES + l < a->n) place[n++] = e * LANES + l;
         }
     return n;
 }

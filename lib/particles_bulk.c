@@ -1,8 +1,9 @@
 /*
  * particles_bulk.c - storing j-particles in columns.
  *
- * Tree codes store hundreds of particles for each small force: those of order 2
- * go straight into the store in runs of up to 16 addresses.
+ * Tree codes store hundreds of particles for each small force, NBODY6 all that it has for each regular one: those of
+ * order 2, and those of order 4 without acceleration and jerk, go straight into the store in runs of up to 16
+ * addresses.
  */
 #include <string.h>
 
@@ -52,10 +53,18 @@ static int put_rows(sapporo *c, int first, int from, int n, const sapporo_partic
 
 enum { LANES = SAP_CPU_LANES };
 
+/* Whether particles are what a run may have: nothing but position, velocity and mass, and indices. */
+static int is_simple(const sapporo *c, const sapporo_particles *all)
+{
+    int higher = all->seventh.base || all->time.base;
+    for (int d = 2; d < SAPPORO_DERIVATIVES; d++) higher |= all->derivative[d].base != NULL;
+    return c->settings.order == 4 && !c->sends && all->derivative[1].base && !higher;
+}
+
 /* Whether a run may go straight into the store: nobody needs it as it is, and there is no softening in it. */
 static int takes_runs(const sapporo *c, const sapporo_particles *all)
 {
-    return c->settings.order == 2 && c->open_needs == 0 && !all->eps2.base && c->host.soft == 0;
+    return (c->settings.order == 2 || is_simple(c, all)) && c->open_needs == 0 && !all->eps2.base && c->host.soft == 0;
 }
 
 static uint64_t carry_of(double x, uint64_t add)
@@ -65,8 +74,11 @@ static uint64_t carry_of(double x, uint64_t add)
     return (bits & exponent) + add;
 }
 
-/* Positions of n particles, from k on, to their places in the store; returns nonzero if one of them must be judged. */
-static int copy_positions(double *to, const sapporo_column *x, int k, int n)
+/*
+ * Positions or velocities of n particles, from k on, to their places in the store; nonzero if `add` carries for one:
+ * then it must be judged.
+ */
+static int copy_vectors(double *to, const sapporo_column *x, int k, int n, uint64_t add)
 {
     uint64_t carries = 0;
     const char *from = sap_column_at(x, k, 3 * sizeof(double));
@@ -75,7 +87,7 @@ static int copy_positions(double *to, const sapporo_column *x, int k, int n)
         double row[3];
         memcpy(row, from, sizeof row);
         for (int axis = 0; axis < 3; axis++) {
-            carries |= carry_of(row[axis], if_wide);
+            carries |= carry_of(row[axis], add);
             to[axis * LANES + l] = row[axis];
         }
     }
@@ -101,25 +113,34 @@ __attribute__((always_inline)) static inline two two_of(const char *from, ptrdif
     return *(const anywhere *)place;
 }
 
-/* Positions, masses and indices of a whole word of particles without gaps in their columns; as copy_positions. */
-static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
+/* The same of a whole word of particles without gaps in their column. */
+__attribute__((always_inline)) static inline pair copy_word_vectors(double *to, const sapporo_column *x, int k,
+                                                                    uint64_t add)
 {
-    const char *const row = sap_column_at(&all->derivative[0], k, 3 * sizeof(double));
-    const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
-    double *const to = s->derivative[0] + sap_jstore_offset(in);
-    pair wide = {0, 0}, odd = {0, 0};
+    const char *const row = sap_column_at(x, k, 3 * sizeof(double));
+    pair carry = {0, 0};
     for (int l = 0; l < LANES; l += 2) {
         const two xy = two_of(row, 3 * l), zx = two_of(row, 3 * l + 2), yz = two_of(row, 3 * l + 4);
-        const two m = two_of(mass, l);
-        wide |= carries((pair)xy, if_wide) | carries((pair)zx, if_wide) | carries((pair)yz, if_wide);
-        odd |= carries((pair)m, if_not_finite);
+        carry |= carries((pair)xy, add) | carries((pair)zx, add) | carries((pair)yz, add);
         put_two(to + l, sap_two_of(xy, 0, zx, 1));
         put_two(to + LANES + l, sap_two_of(xy, 1, yz, 0));
         put_two(to + 2 * LANES + l, sap_two_of(zx, 0, yz, 1));
+    }
+    return carry;
+}
+
+/* Positions, masses and indices of such a word. */
+static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
+{
+    const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
+    pair carry = copy_word_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, if_wide);
+    for (int l = 0; l < LANES; l += 2) {
+        const two m = two_of(mass, l);
+        carry |= carries((pair)m, if_not_finite);
         put_two(s->mass + in + l, m);
     }
     for (int l = 0; l < LANES; l++) s->index[in + (unsigned)l] = address + l;
-    return carried(wide | odd);
+    return carried(carry);
 }
 
 /* Whether columns are as copy_word needs them. */
@@ -128,6 +149,20 @@ static int without_gaps(const sapporo_particles *all)
     const ptrdiff_t x = all->derivative[0].stride, mass = all->mass.stride;
     return all->mass.base && !all->index.base && (x == 0 || x == (ptrdiff_t)(3 * sizeof(double))) &&
            (mass == 0 || mass == (ptrdiff_t)sizeof(double));
+}
+
+/* Velocities of a run of order 4; what else moves particles is zero. */
+static int copy_motion(struct sap_segment *s, unsigned in, int k, int n, const sapporo_particles *all)
+{
+    const size_t at = sap_jstore_offset(in);
+    const sapporo_column *const v = &all->derivative[1];
+    const int gaps = v->stride != 0 && v->stride != (ptrdiff_t)(3 * sizeof(double));
+    memset(s->time + in, 0, (size_t)n * sizeof *s->time);
+    for (int d = 2; d <= s->terms; d++)
+        for (int axis = 0; axis < 3; axis++)
+            memset(s->derivative[d] + at + (size_t)axis * LANES, 0, (size_t)n * sizeof(double));
+    if (n == LANES && !gaps) return carried(copy_word_vectors(s->derivative[1] + at, v, k, if_not_finite));
+    return copy_vectors(s->derivative[1] + at, v, k, n, if_not_finite);
 }
 
 /* n particles that lie in one word of 16 addresses, where there is room.  Those that are strange are put once more. */
@@ -140,13 +175,14 @@ static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles 
     if (n == LANES && without_gaps(all)) {
         strange = copy_word(s, in, address, k, all);
     } else {
-        strange = copy_positions(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n);
+        strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, if_wide);
         strange |= copy_masses(s->mass + in, &all->mass, k, n);
         for (int l = 0; l < n; l++) {
             s->index[in + (unsigned)l] = address + l;
             if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
         }
     }
+    if (c->settings.order == 4) strange |= copy_motion(s, in, k, n, all);
     sap_jstore_mark_run(&c->host, s, address, n);
     return strange ? put_rows(c, first, k, n, all) : SAPPORO_OK;
 }

@@ -360,6 +360,44 @@ static void absent_columns(void **state)
     sapporo_close(c);
 }
 
+/* Positions, velocities and masses of many, over others that had more, from any address on, with gaps and without. */
+static void runs_of_particles(void **state)
+{
+    enum { N = 60, FIRST = 2030 };
+    static double row[N][7];
+    (void)state;
+    for (int k = 0; k < N; k++)
+        for (int w = 0; w < 7; w++) row[k][w] = k + 0.125 * w;
+    for (int gaps = 0; gaps < 2; gaps++) {
+        static double x[N][3], v[N][3], mass[N];
+        sapporo_particle got = {.time = 1, .mass = 5, .derivative = {{1}, {2}, {3}, {4}}, .index = 3};
+        sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
+        if (gaps) all.derivative[0] = (sapporo_column){row[0], sizeof row[0]};
+        if (gaps) all.derivative[1] = (sapporo_column){row[0] + 3, sizeof row[0]};
+        if (gaps) all.mass = (sapporo_column){row[0] + 6, sizeof row[0]};
+        sapporo *c = open_t3();
+        for (int k = 0; k < N; k++) {
+            memcpy(x[k], row[k], sizeof x[k]);
+            memcpy(v[k], row[k] + 3, sizeof v[k]);
+            mass[k] = row[k][6];
+            assert_int_equal(sapporo_set_particle(c, FIRST + k, &got), SAPPORO_OK);
+        }
+        assert_int_equal(sapporo_set_particles(c, FIRST, N, &all), SAPPORO_OK);
+        for (int k = 0; k < N; k++) {
+            sapporo_particle exact = {.mass = row[k][6], .index = FIRST + k};
+            memcpy(exact.derivative, row[k], 2 * sizeof exact.derivative[0]);
+            assert_int_equal(sapporo_get_particle(c, FIRST + k, 0, &got), SAPPORO_OK);
+            assert_memory_equal(&got, &exact, offsetof(sapporo_particle, index) + sizeof got.index);
+        }
+        check_well(c);
+        row[5][4] = NAN;
+        v[5][1] = NAN;
+        assert_int_equal(sapporo_set_particles(c, FIRST, N, &all), SAPPORO_ERR_NOT_FINITE);
+        row[5][4] = 5.5;
+        sapporo_close(c);
+    }
+}
+
 static void bad_particles(void **state)
 {
     const sapporo_particles good = {.size = sizeof good, .derivative = {{t3_x, 0}}};
@@ -427,10 +465,11 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions),       cmocka_unit_test(devices),        cmocka_unit_test(older_device),
-        cmocka_unit_test(open_refused),   cmocka_unit_test(no_such_device), cmocka_unit_test(open_other_versions),
-        cmocka_unit_test(queries),        cmocka_unit_test(null_contexts),  cmocka_unit_test(packed_rows),
-        cmocka_unit_test(absent_columns), cmocka_unit_test(bad_particles),  cmocka_unit_test(bad_row),
+        cmocka_unit_test(versions),       cmocka_unit_test(devices),           cmocka_unit_test(older_device),
+        cmocka_unit_test(open_refused),   cmocka_unit_test(no_such_device),    cmocka_unit_test(open_other_versions),
+        cmocka_unit_test(queries),        cmocka_unit_test(null_contexts),     cmocka_unit_test(packed_rows),
+        cmocka_unit_test(absent_columns), cmocka_unit_test(runs_of_particles), cmocka_unit_test(bad_particles),
+        cmocka_unit_test(bad_row),
     };
     return cmocka_run_group_tests_name("native", tests, clean, NULL);
 }

@@ -47,14 +47,15 @@ static void tell_method(void)
         sapporo_log(SAPPORO_LOG_WARNING, "SAPPORO_METHOD=tree: NBODY6 forces are summed directly");
 }
 
-sapporo *sap_nbody6_context(int order, sapporo_precision precision, int rank)
+sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank)
 {
     int device[DEVICES_MAX];
-    sapporo_options options = {.size = sizeof options, .order = order, .precision = precision};
+    sapporo_options options = {.size = sizeof options, .backend = backend, .order = order, .precision = precision};
     sapporo *context;
     const int n = read_list(device), mine = rank > 0 ? rank : 0;
     options.preferred_device = mine;
-    if (n > 0 && list_applies()) { /* ranks take turns; a code of one process has all that are named */
+    if (n > 0 && backend != SAPPORO_BACKEND_CPU &&
+        list_applies()) { /* ranks take turns; a code of one process has all that are named */
         options.devices = rank < 0 ? device : &device[mine % n];
         options.ndevices = rank < 0 ? n : 1;
     }

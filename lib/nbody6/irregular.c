@@ -64,7 +64,7 @@ void sap_irregular_open(int nmax, int lmax)
         irregular.of = calloc((size_t)nmax + 1, sizeof *irregular.of);
         irregular.nmax = irregular.of ? nmax : 0;
         irregular.lmax = lmax;
-        if (irregular.of) irregular.context = sap_nbody6_context(4, SAPPORO_PRECISION_DEFAULT, 0);
+        if (irregular.of) irregular.context = sap_nbody6_context(SAPPORO_BACKEND_CPU, 4, SAPPORO_PRECISION_DEFAULT, 0);
         if (!irregular.of) sap_nbody6_tell("irregular force: no memory for %d particles", nmax);
         if (!irregular.context) close_all();
     }

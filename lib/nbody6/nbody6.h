@@ -50,8 +50,9 @@ void sap_irregular_profile(int rank);
 
 /* ---- both (device.c) ---- */
 
-/* Opens a context of an order on the devices of GPU_LIST, or as the environment says; NULL after a message. */
-sapporo *sap_nbody6_context(int order, sapporo_precision precision, int rank);
+/* Opens a context of an order, on the devices of GPU_LIST, or as the environment says, or on the CPU; NULL after a
+ * message. */
+sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank);
 
 /* One line where the library's messages go: of errors twenty at most; of profiles all. */
 void sap_nbody6_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

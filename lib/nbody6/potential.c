@@ -21,7 +21,7 @@ static int open_once(int rank)
 {
     if (!potential.tried) {
         const sapporo_precision precision = getenv("SAPPORO_PRECISION") ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
-        potential.context = sap_nbody6_context(2, precision, rank);
+        potential.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 2, precision, rank);
         potential.tried = 1;
     }
     return potential.context != NULL;

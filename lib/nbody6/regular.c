@@ -21,7 +21,7 @@ void sap_regular_open(int nbmax, int rank)
     if (regular.context) {
         sap_nbody6_tell("gpunb_open: it is open already; particles are kept");
     } else {
-        regular.context = sap_nbody6_context(4, SAPPORO_PRECISION_DEFAULT, rank);
+        regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
         regular.nj = 0;
     }
     (void)nbmax; /* memory grows on demand */
@@ -129,7 +129,7 @@ void sap_regular_profile(int rank)
     sap_lock(&lock);
     if (regular.calls > 0) {
         const double seconds = regular.computing > 0 ? regular.computing : 1e-9;
-        sap_nbody6_report("[R.%d] regular force on %s", rank, sapporo_kind(regular.context));
+        if (regular.context) sap_nbody6_report("[R.%d] regular force on %s", rank, sapporo_kind(regular.context));
         sap_nbody6_report("[R.%d] send: %.3f s, force: %.3f s, %ld calls on %ld particles", rank, regular.sending,
                           regular.computing, regular.calls, regular.targets);
         sap_nbody6_report("[R.%d] %.3e interactions/s, <NB>: %.1f, overflows: %ld", rank, regular.pairs / seconds,
