@@ -1,6 +1,6 @@
 /*
  * test_listed.c - forces from lists (sapporo_force_listed) have the bits of forces on particles stored in the list's
- * order, on every path and precision; the nearest of the list; what is refused.
+ * order, on every path and precision, one by one and all at once; the nearest of the list; what is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,6 +111,96 @@ static void same_as_forces(void **state)
     problem_free(&all);
 }
 
+/* ---- few particles, and lists that name all of them often: each call predicts in its own way ---- */
+
+enum { FEW = 150 };
+
+static struct problem few;
+
+static void make_few(void)
+{
+    rng random;
+    rng_seed(&random, 7, 7);
+    problem_new(&few, FEW, 1);
+    few.time = 0.5;
+    few.nj = FEW;
+    model_plummer(few.body, FEW, 45);
+    model_derivatives(few.body, FEW, 3);
+    model_times(few.body, FEW, 0.5, 0.02, 45);
+    for (int i = 0; i < NI; i++) {
+        length[i] = 20 + i * 3;
+        address[i] = few.body[i * 3].address;
+        list[i] = entries[i];
+        for (int k = 0; k < length[i]; k++) entries[i][k] = few.body[(int)(rng_uniform(&random) * FEW)].address;
+    }
+}
+
+/* Forces on lists from .. from+n-1, the nearest without its distance. */
+static void compute_some(sapporo *c, int from, int n)
+{
+    const sapporo_listed listed = {
+        .size = sizeof listed, .ni = n, .address = address + from, .list = list + from, .length = length + from};
+    const sapporo_result result = {
+        .size = sizeof result, .acc = acc + from, .jerk = jerk + from, .pot = pot + from, .nearest = nearest + from};
+    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+}
+
+static void same_in_steps(const struct engine *e, sapporo *c, int step)
+{
+    double a[NI][3], j[NI][3], p[NI];
+    int near[NI];
+    memcpy(a, acc, sizeof a);
+    memcpy(j, jerk, sizeof j);
+    memcpy(p, pot, sizeof p);
+    memcpy(near, nearest, sizeof near);
+    memset(acc, 0, sizeof acc);
+    memset(nearest, 0, sizeof nearest);
+    for (int from = 0; from < NI; from += step) compute_some(c, from, step);
+    if (!same_doubles(a[0], acc[0], 3 * NI) || !same_doubles(j[0], jerk[0], 3 * NI) || !same_doubles(p, pot, NI))
+        fail_msg("%s: %d lists at a time have other bits", e->name, step);
+    assert_memory_equal(near, nearest, sizeof near);
+}
+
+/* An eighth of all is moved, and the time goes on. */
+static void move_some(sapporo *c)
+{
+    for (int k = 0; k < FEW; k += 8) {
+        few.body[k].derivative[0][1] += 0.01;
+        few.body[k].time = 0.5;
+        sapporo_particle one = {.mass = few.body[k].mass, .time = 0.5, .index = few.body[k].index};
+        memcpy(one.derivative, few.body[k].derivative, 4 * sizeof one.derivative[0]);
+        assert_int_equal(sapporo_set_particle(c, few.body[k].address, &one), SAPPORO_OK);
+    }
+    few.time = 0.5625;
+    assert_int_equal(sapporo_set_time(c, few.time), SAPPORO_OK);
+}
+
+/* Accelerators leave lists to the CPU: the bits are those of its fastest path. */
+static void one_by_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < ENGINES; k++) {
+        const struct engine cpu = {.name = "cpu", .precision = engines[k].precision, .backend = SAPPORO_BACKEND_CPU};
+        if (!engine_usable(&engines[k])) continue;
+        make_few();
+        sapporo *c = engine_open(&engines[k], 1), *other;
+        problem_load(c, &few);
+        compute_some(c, 0, NI);
+        same_in_steps(&engines[k], c, 1);
+        same_in_steps(&engines[k], c, 8);
+        move_some(c);
+        compute_some(c, 0, 1);
+        compute_some(c, 1, NI - 1);
+        same_in_steps(&engines[k], c, 2);
+        other = engine_open(k < CPU_ENGINES ? &engines[k] : &cpu, 2);
+        problem_load(other, &few);
+        same_in_steps(&engines[k], other, NI);
+        sapporo_close(other);
+        sapporo_close(c);
+        problem_free(&few);
+    }
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -148,6 +238,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_forces), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_forces), cmocka_unit_test(one_by_one),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
