@@ -75,8 +75,9 @@ runs() {
     fi
 }
 
-# Programs take long to compile: all in the form for CPUs, but one in that for GPUs.
-runs "test_accuracy" accuracy SAPPORO_OPENCL_VECTORS=1
+# Programs take long to compile: of order 4 ds, of order 2 sp, and but one in the form for GPUs.
+runs "test_accuracy, ds" accuracy SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=*, opencl ds'
+runs "test_accuracy, order 2 in sp" accuracy SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=*, opencl sp, order 2'
 runs "test_bits over batches" bits SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=threads_and_batches*'
 runs "test_bits on two halves of a CPU" bits SAPPORO_OPENCL_VECTORS=1 SAPPORO_OPENCL_SPLIT=2 CMOCKA_TEST_FILTER=devices
 runs "test_accum, halves of a force" accum SAPPORO_OPENCL_VECTORS=1 CMOCKA_TEST_FILTER=halves_of_a_force

@@ -12,6 +12,7 @@
 #include "driver.h"
 #include "isa.h"
 #include "model.h"
+#include "sanitized.h"
 
 #define PRECISIONS(name, isa, backend)                                                                                 \
     {name " sp", isa, SAPPORO_SP, backend, 0, SAPPORO_ROOT_DEFAULT},                                                   \
@@ -66,15 +67,15 @@ const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(
 static const char *restriction(void) { return getenv("SAPPORO_TEST_ENGINES") ? getenv("SAPPORO_TEST_ENGINES") : ""; }
 
 /*
- * On OpenCL's CPUs each kernel takes seconds to compile: of order 6 dp and of order 8 ds tell of the others, in the
- * form that users get there.  SAPPORO_TEST_SPARING=0: all.
+ * On OpenCL's CPUs each kernel takes seconds to compile, and sanitizers are slow: of order 6 dp and of order 8 ds tell
+ * of the others, in the form that users get there.  SAPPORO_TEST_SPARING=0: all.
  */
 static int is_spared(const struct engine *engine)
 {
     const char *const sparing = getenv("SAPPORO_TEST_SPARING");
-    if (engine->order < 6 || engine->backend != SAPPORO_BACKEND_OPENCL || sap_opencl_automatic() > 0) return 0;
-    if (sparing && strcmp(sparing, "0") == 0) return 0;
-    if (!getenv("SAPPORO_OPENCL_VECTORS") && !getenv("SAPPORO_OPENCL_FP64") &&
+    const int slow_opencl = engine->backend == SAPPORO_BACKEND_OPENCL && sap_opencl_automatic() == 0;
+    if (engine->order < 6 || !(slow_opencl || SANITIZED) || (sparing && strcmp(sparing, "0") == 0)) return 0;
+    if (!(slow_opencl && (getenv("SAPPORO_OPENCL_VECTORS") || getenv("SAPPORO_OPENCL_FP64"))) &&
         engine->precision == (engine->order == 6 ? SAPPORO_DP : SAPPORO_DS))
         return 0;
     print_message("skip: %s: another precision tells of it\n", engine->name);
@@ -108,7 +109,7 @@ int engine_usable(const struct engine *engine)
         return 0;
     }
     const int isa = sap_isa_find(engine->isa);
-    if (isa >= 0 && sap_isa_usable((enum sap_isa)isa)) return 1;
+    if (isa >= 0 && sap_isa_usable((enum sap_isa)isa)) return !is_spared(engine);
     print_message("skip: path %s is not usable here\n", engine->isa);
     return 0;
 }
