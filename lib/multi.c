@@ -29,12 +29,27 @@ static int good_softening(const sapporo_column *column, int n)
     return 1;
 }
 
+/* Whether all are from 0 to last: tested by their signs, four at a time. */
+static int all_within(const int *address, int n, int last)
+{
+    typedef unsigned four __attribute__((vector_size(16)));
+    typedef unsigned loose __attribute__((vector_size(16), aligned(4), may_alias));
+    const unsigned most = (unsigned)last;
+    four bad = {0};
+    unsigned rest = 0;
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        const four a = *(const loose *)(const void *)(address + k);
+        bad |= a | (most - a);
+    }
+    for (; k < n; k++) rest |= (unsigned)address[k] | (most - (unsigned)address[k]);
+    return (bad[0] | bad[1] | bad[2] | bad[3] | rest) >> 31 == 0;
+}
+
 static int good_addresses(const sapporo *c, const sapporo_list *l)
 {
-    unsigned most = 0;
-    if (!l->address) return 1;
-    for (int k = 0; k < l->nj; k++) most = (unsigned)l->address[k] > most ? (unsigned)l->address[k] : most;
-    if (l->nj > 0 && most >= (unsigned)c->host.upper) return 0;
+    if (!l->address || l->nj == 0) return 1;
+    if (c->host.upper == 0 || !all_within(l->address, l->nj, c->host.upper - 1)) return 0;
     if (c->host.count == c->host.upper) return 1; /* no gaps below */
     for (int k = 0; k < l->nj; k++)
         if (!sap_jstore_has(&c->host, l->address[k])) return 0;

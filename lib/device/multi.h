@@ -2,30 +2,16 @@
  * multi.h - many small forces of order 2 in one launch (struct sap_gpu_item): a group of threads takes some targets of
  * a list, and a superpacket of its sources.  The same sequence of operations as in force.h, so the same bits as if the
  * sources of the list lay at addresses from 0 on.
+ *
+ * On GPUs each 32 threads of a group walk a packet of their own for all targets of the item, two a thread; then the
+ * sums of these packets are added in order, and it goes on with the next ones.  On CPUs a thread is a group.
  */
 #include "device/pairs.h"
 
-#if SAP_VECTORS
-enum { TARGETS = 1 };
-#define MULTI_ROOM
-#define MULTI_TILE NULL
-typedef const GLOBAL part *multi_room;
-#else
-enum { TARGETS = SAP_GPU_TARGETS, TILE_PACKETS = 8, TILE = TILE_PACKETS * SAP_GPU_PACKET };
-#define MULTI_ROOM SHARED part tile[PARTS * TILE];
-#define MULTI_TILE tile
-typedef LOCAL part *multi_room;
-#endif
 enum { TARGET_WORDS = SAP_GPU_TARGET_WORDS(LOW), TURN = 4 /* elements of a packet: loops take so many at a time */ };
 
-/* Targets of a thread. */
-struct target {
-    struct i_words i;
-    struct packet_state s;
-    v_total total[SUMS];
-};
-
-SAP_INLINE void start_target(const GLOBAL W *from, int row, int n, struct target *t)
+/* LANES targets, or one. */
+SAP_INLINE void load_target(const GLOBAL W *from, int row, int n, struct i_words *t)
 {
     W x[3][LANES], low[3][LANES], eps2[LANES];
 #pragma unroll
@@ -40,12 +26,10 @@ SAP_INLINE void start_target(const GLOBAL W *from, int row, int n, struct target
     }
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        t->i.x[k] = v_get(x[k]);
-        t->i.low[k] = v_get(low[k]);
+        t->x[k] = v_get(x[k]);
+        t->low[k] = v_get(low[k]);
     }
-    t->i.eps2 = v_get(eps2);
-#pragma unroll
-    for (int q = 0; q < SUMS; q++) t->total[q] = v_total_zero();
+    t->eps2 = v_get(eps2);
 }
 
 /* Where the sources of an item come from. */
@@ -75,7 +59,44 @@ SAP_INLINE void fetch_source(int parts, const struct sources *s, int at, part *p
     }
 }
 
+SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *predicted, const GLOBAL char *input,
+                                     const struct sap_gpu_multi *lists, const struct sap_gpu_item *item)
+{
+    const GLOBAL part *own = (const GLOBAL part *)(input + (size_t)lists->j * 16);
+    const GLOBAL int *index = (const GLOBAL int *)(input + (size_t)lists->index * 16);
+    const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening all is as of targets */
+    const struct sources s = {predicted, item->indexed ? own : own + (size_t)item->j * pitch,
+                              item->indexed ? index + item->j : NULL, item->nj, pitch};
+    return s;
+}
+
+SAP_INLINE const GLOBAL W *targets_of(const GLOBAL char *input, const struct sap_gpu_multi *lists,
+                                      const struct sap_gpu_item *item)
+{
+    return (const GLOBAL W *)(input + (size_t)lists->i * 16) + (size_t)item->i * TARGET_WORDS;
+}
+
+/* The sum of a superpacket: a record, or where there is no other one the result, in true sign. */
+SAP_INLINE void store_sum(const struct sap_gpu_item *item, int row, int q, D total, GLOBAL D *record, GLOBAL D *out,
+                          int out_rows)
+{
+    if (row >= item->n) return;
+    if (item->lone) {
+        const D result = sap_total_of_one(d_of_record(total));
+        out[(size_t)q * out_rows + item->row + row] = q == SAP_POT ? d_neg(result) : result;
+    } else {
+        record[(size_t)item->row + (size_t)q * item->pitch + row] = total;
+    }
+}
+
 #if SAP_VECTORS
+enum { MULTI_THREADS = 1 };
+#define MULTI_ROOM
+#define MULTI_TILE NULL
+#define MULTI_SUMS NULL
+typedef const GLOBAL part *multi_room;
+typedef W *multi_sums;
+
 /* A source in all lanes. */
 SAP_INLINE void load_source(int parts, const struct sources *s, int at, struct j_words *j)
 {
@@ -86,101 +107,124 @@ SAP_INLINE void load_source(int parts, const struct sources *s, int at, struct j
     for (int k = 0; k < parts; k++) w[k] = v_word(p[k]);
     take_words(parts, w, j);
 }
-#else
-/* Packets from `first` on into memory of the group, [part][element][packet]. */
-SAP_INLINE void stage_sources(int parts, multi_room tile, const struct sources *s, int first, int elements)
-{
-    group_barrier();
-    for (int k = local_id(); k < elements * TILE_PACKETS; k += local_size()) {
-        part p[PARTS];
-        fetch_source(parts, s, k / TILE_PACKETS * SAP_GPU_PACKETS + first + k % TILE_PACKETS, p);
-#pragma unroll
-        for (int w = 0; w < parts; w++) tile[w * TILE + k] = p[w];
-    }
-    group_barrier();
-}
-#endif
 
-/* A packet, of so many elements. */
-SAP_INLINE void walk_packet(struct pair_mode mode, const struct sources *s, multi_room tile, int packet, int elements,
-                            struct target *t)
+SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
+                      const struct sources *s, int elements, multi_room tile, multi_sums sums, GLOBAL D *record,
+                      GLOBAL D *out, int out_rows)
 {
+    const int packets = min(s->n, (int)SAP_GPU_PACKETS);
+    struct i_words target;
+    v_total total[SUMS];
+    load_target(targets, 0, item->n, &target);
+    for (int q = 0; q < SUMS; q++) total[q] = v_total_zero();
+    for (int packet = 0; packet < packets; packet++) {
+        struct packet_state state;
+        VM met = vm_set1(0);
+        start_packet(&state);
+        for (int e = 0; e < elements; e++) {
+            struct j_words j;
+            load_source(parts_for(mode), s, e * SAP_GPU_PACKETS + packet, &j);
+            add_pair(mode, &state, &target, &j, target.eps2, any_set(0), e, &met);
+        }
+        for (int q = 0; q < SUMS; q++) total[q] = v_total_add(total[q], state.sum[q]);
+    }
+    for (int q = 0; q < SUMS; q++) {
+        D each[LANES];
+        v_total_put(total[q], each);
+        for (int lane = 0; lane < LANES; lane++) store_sum(item, lane, q, each[lane], record, out, out_rows);
+    }
+}
+#else
+enum {
+    TARGETS = SAP_GPU_TARGETS,
+    ROUND = SAP_GPU_MULTI_THREADS / 32, /* packets at a time */
+    MULTI_THREADS = SAP_GPU_MULTI_THREADS,
+    COLUMNS = SUMS * TARGETS * 32, /* sums of an item */
+    MINE = COLUMNS / MULTI_THREADS /* of them a thread adds up */
+};
+#define MULTI_ROOM                                                                                                     \
+    SHARED part tile[PARTS * MULTI_THREADS];                                                                           \
+    SHARED W sums[ROUND * COLUMNS];
+#define MULTI_TILE tile
+#define MULTI_SUMS sums
+typedef LOCAL part *multi_room;
+typedef LOCAL W *multi_sums;
+
+/* The source that a thread brings of packets from `first` on: [element][packet]. */
+SAP_INLINE int my_source(int first) { return local_id() / ROUND * SAP_GPU_PACKETS + first + local_id() % ROUND; }
+
+/* Packet number `mine` of those in memory of the group; its sums follow one another by quantity. */
+SAP_INLINE void walk_packet(struct pair_mode mode, const LOCAL part *tile, int mine, int elements,
+                            const struct i_words *target, multi_sums to)
+{
+    struct packet_state state[TARGETS];
     VM met = vm_set1(0);
 #pragma unroll
-    for (int n = 0; n < TARGETS; n++) start_packet(&t[n].s);
+    for (int n = 0; n < TARGETS; n++) start_packet(&state[n]);
     for (int first = 0; first < elements; first += TURN) {
 #pragma unroll
         for (int e = 0; e < TURN; e++) {
             struct j_words j;
-#if SAP_VECTORS
-            load_source(parts_for(mode), s, (first + e) * SAP_GPU_PACKETS + packet, &j);
-#else
-            load_j(parts_for(mode), tile + packet % TILE_PACKETS, TILE, (first + e) * TILE_PACKETS, &j);
-#endif
+            load_j(parts_for(mode), tile + mine, MULTI_THREADS, (first + e) * ROUND, &j);
 #pragma unroll
-            for (int n = 0; n < TARGETS; n++) add_pair(mode, &t[n].s, &t[n].i, &j, t[n].i.eps2, any_set(0), e, &met);
+            for (int n = 0; n < TARGETS; n++)
+                add_pair(mode, &state[n], &target[n], &j, target[n].eps2, any_set(0), e, &met);
         }
     }
 #pragma unroll
     for (int n = 0; n < TARGETS; n++)
 #pragma unroll
-        for (int q = 0; q < SUMS; q++) t[n].total[q] = v_total_add(t[n].total[q], t[n].s.sum[q]);
+        for (int q = 0; q < SUMS; q++) to[(q * TARGETS + n) * 32] = state[n].sum[q];
 }
 
-SAP_INLINE void store_target(const struct sap_gpu_item *item, int row, const struct target *t, GLOBAL D *record,
-                             GLOBAL D *out, int out_rows)
+SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
+                      const struct sources *s, int elements, multi_room tile, multi_sums sums, GLOBAL D *record,
+                      GLOBAL D *out, int out_rows)
 {
-    D total[LANES];
+    const int lane = local_id() % 32, mine = local_id() / 32, parts = parts_for(mode);
+    struct i_words target[TARGETS];
+    w_total total[MINE];
+    part next[PARTS];
+    fetch_source(parts, s, my_source(0), next);
 #pragma unroll
-    for (int q = 0; q < SUMS; q++) {
-        v_total_put(t->total[q], total);
-        for (int lane = 0; lane < LANES; lane++) {
-            if (row + lane >= item->n) continue;
-            if (item->lone) {
-                const D result = sap_total_of_one(d_of_record(total[lane]));
-                out[(size_t)q * out_rows + item->row + row + lane] = q == SAP_POT ? d_neg(result) : result;
-            } else {
-                record[(size_t)item->row + (size_t)q * item->pitch + row + lane] = total[lane];
-            }
-        }
+    for (int n = 0; n < TARGETS; n++) load_target(targets, lane + 32 * n, item->n, &target[n]);
+#pragma unroll
+    for (int c = 0; c < MINE; c++) total[c] = w_total_zero();
+    for (int first = 0; first < SAP_GPU_PACKETS; first += ROUND) {
+#pragma unroll
+        for (int w = 0; w < parts; w++) tile[w * MULTI_THREADS + local_id()] = next[w];
+        group_barrier(); /* nor does anybody read sums of the round before */
+        fetch_source(parts, s, my_source(first + ROUND), next);
+        walk_packet(mode, tile, mine, elements, target, sums + mine * COLUMNS + lane);
+        group_barrier();
+#pragma unroll
+        for (int c = 0; c < MINE; c++)
+#pragma unroll
+            for (int p = 0; p < ROUND; p++)
+                total[c] = w_total_add(total[c], sums[p * COLUMNS + c * MULTI_THREADS + local_id()]);
+    }
+#pragma unroll
+    for (int c = 0; c < MINE; c++) {
+        const int column = c * MULTI_THREADS + local_id();
+        store_sum(item, column % (TARGETS * 32), column / (TARGETS * 32), record_of(total[c]), record, out, out_rows);
     }
 }
-
-SAP_INLINE void multi(struct pair_mode mode, const GLOBAL part *predicted, const GLOBAL char *input,
-                      const struct sap_gpu_multi *lists, GLOBAL D *record, GLOBAL D *out, multi_room tile)
-{
-    const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];
-    const GLOBAL W *from = (const GLOBAL W *)(input + (size_t)lists->i * 16) + (size_t)item.i * TARGET_WORDS;
-    const GLOBAL part *own = (const GLOBAL part *)(input + (size_t)lists->j * 16);
-    const GLOBAL int *index = (const GLOBAL int *)(input + (size_t)lists->index * 16);
-    const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening all is as of targets */
-    const struct sources s = {predicted, item.indexed ? own : own + (size_t)item.j * pitch,
-                              item.indexed ? index + item.j : NULL, item.nj, pitch};
-    const int elements = (item.nj + SAP_GPU_PACKETS * TURN - 1) / (SAP_GPU_PACKETS * TURN) * TURN;
-    const int packets = min(item.nj, (int)SAP_GPU_PACKETS), step = local_size() * LANES, row = local_id() * LANES;
-    struct target t[TARGETS];
-#pragma unroll
-    for (int n = 0; n < TARGETS; n++) start_target(from, row + n * step, item.n, &t[n]);
-    for (int packet = 0; packet < packets; packet++) {
-#if !SAP_VECTORS
-        if (packet % TILE_PACKETS == 0) stage_sources(parts_for(mode), tile, &s, packet, elements);
 #endif
-        walk_packet(mode, &s, tile, packet, elements, t);
-    }
-#pragma unroll
-    for (int n = 0; n < TARGETS; n++) store_target(&item, row + n * step, &t[n], record, out, lists->out_rows);
-}
 
 /* SOFT: some source has softening of its own; ZERO: some target has none, so that pairs at zero distance are skipped */
 #define SAP_MULTI(NAME, ZERO, SOFT)                                                                                    \
-    KERNEL(32)                                                                                                         \
+    KERNEL(MULTI_THREADS)                                                                                              \
     NAMED(multi_##NAME)                                                                                                \
     (const GLOBAL part *predicted, const GLOBAL char *input, GLOBAL D *record, GLOBAL D *out,                          \
      const struct sap_gpu_multi lists)                                                                                 \
     {                                                                                                                  \
         const struct pair_mode mode = {0, ZERO, 0, SOFT};                                                              \
+        const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];                     \
+        const struct sources s = sources_of(mode, predicted, input, &lists, &item);                                    \
+        const int step = SAP_GPU_PACKETS * TURN, elements = (item.nj + step - 1) / step * TURN;                        \
         MULTI_ROOM                                                                                                     \
-        multi(mode, predicted, input, &lists, record, out, MULTI_TILE);                                                \
+        multi(mode, &item, targets_of(input, &lists, &item), &s, elements, MULTI_TILE, MULTI_SUMS, record, out,        \
+              lists.out_rows);                                                                                         \
     }
 SAP_MULTI(plain, 0, 0)
 SAP_MULTI(zero, 1, 0)

@@ -200,8 +200,9 @@ struct sap_gpu_multi {
 #define SAP_GPU_TARGET_WORDS(low) (4 + 4 * (low))
 
 enum {
-    SAP_GPU_TARGETS = 2,  /* of a thread; with vectors one vector */
-    SAP_GPU_LONG_SUMS = 4 /* of a target */
+    SAP_GPU_TARGETS = 2,         /* of a thread; with vectors one vector */
+    SAP_GPU_MULTI_THREADS = 128, /* of a group; each 32 have a packet of their own, and the same targets */
+    SAP_GPU_LONG_SUMS = 4        /* of a target */
 };
 
 #endif
