@@ -1,0 +1,196 @@
+/*
+ * test_multi_faults.c - many small forces in one call, of which the n-th call of the driver fails, for every n and in
+ * every way, over the stub: the call says so, all rows are NaN, the next one is right, and nothing leaks.
+ *
+ * A kernel of the stub writes the number of its launch into the rows of its items, so stale results show, and rows that
+ * nobody computed.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "faulty_driver.h"
+#include "gpu_engine.h"
+#include "model.h"
+#include "process.h"
+#include "stub_driver.h"
+#include "stub_kernels.h"
+
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Sources of all lists together are so many that they take several slabs, some of which are under way at a time: four
+ * bytes each by address on one device, sixteen on several, none of which has all.
+ */
+enum { N = 1500, LISTS = 1800, OF_SEVERAL = 450, NI = 2, NJ = 1000, LONG = 7, DEVICES = 2 };
+
+static double x[N][3], mass[N];
+static int address[N];
+static sapporo_list list[LISTS];
+static sapporo_result result[LISTS];
+static double acc[LISTS][NI][3], pot[LISTS][NI];
+static int lists; /* of a call */
+static atomic_long launched;
+
+/* multi_..(predicted, input, record, out, lists), finish_long(record, input, out, lists) */
+static void write_items(const char *name, const struct sap_launch *l)
+{
+    const int longs = strcmp(name, "finish_long") == 0;
+    struct sap_gpu_multi slab;
+    memcpy(&slab, l->argument[longs ? 3 : 4].value, sizeof slab);
+    const char *const input = stub_memory(l->argument[1].value);
+    double *const out = stub_memory(l->argument[longs ? 2 : 3].value);
+    const double value = (double)(atomic_fetch_add(&launched, 1) + 1);
+    const struct sap_gpu_item *const item = (const void *)input;
+    const struct sap_gpu_long *const of_long = (const void *)(input + (size_t)slab.longs * 16);
+    for (unsigned g = 0; g < l->groups[0]; g++) {
+        const int row = longs ? of_long[g].row : item[g].row, n = longs ? of_long[g].n : item[g].lone ? item[g].n : 0;
+        for (int q = 0; q < SAP_GPU_LONG_SUMS; q++)
+            for (int i = row; i < row + n; i++) out[(size_t)q * (size_t)slab.out_rows + (size_t)i] = value;
+    }
+}
+
+static void kernel(const char *name, const struct sap_launch *l)
+{
+    if (strncmp(name, "multi_", 6) == 0 || strcmp(name, "finish_long") == 0)
+        write_items(name, l);
+    else
+        stub_kernel(name, l);
+}
+
+/* What the driver's failure means, and no other; 0: the call did not fail. */
+static int failure(sapporo *c, int status, int fault)
+{
+    if (status >= 0) return 0;
+    const char *const words = sapporo_last_error(c);
+    if (!faulty.failed) fail_msg("without a fault: %s", words);
+    assert_int_equal(status, fault == SAP_DRIVER_MEMORY ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_DEVICE);
+    assert_true(words[0] != '\0');
+    return 1;
+}
+
+/* A call that must succeed if it is `sure`; 1: it failed. */
+static int call(sapporo *c, int fault, int sure)
+{
+    const double before = (double)atomic_load(&launched);
+    memset(acc, 0x11, sizeof acc);
+    memset(pot, 0x11, sizeof pot);
+    const int failed = failure(c, sapporo_force_multi(c, lists, list, result), fault);
+    if (failed && sure) fail_msg("the call after %s fails: %s", faulty.failed_call, sapporo_last_error(c));
+    for (int k = 0; k < lists; k++)
+        for (int i = 0; i < list[k].ni; i++)
+            for (int q = 0; q < 4; q++) {
+                const double sum = q < 3 ? acc[k][i][q] : pot[k][i];
+                if (failed ? !isnan(sum) : !(sum > before)) fail_msg("list %d, row %d: %g, %d", k, i, sum, failed);
+            }
+    return failed;
+}
+
+/* Several calls, between which particles change; returns how many said that they failed. */
+static int session(int devices, int fault)
+{
+    const sapporo_options options = {.size = sizeof options,
+                                     .backend = SAPPORO_BACKEND_CUDA,
+                                     .ndevices = devices > 1 ? -1 : 0,
+                                     .precision = SAPPORO_SP,
+                                     .order = 2};
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    sapporo *c = NULL;
+    int failed = sapporo_open(&options, &c) != SAPPORO_OK;
+    if (failed) assert_true(faulty.failed > 0);
+    if (!c) return failed;
+    assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
+    failed += call(c, fault, 0);
+    assert_int_equal(sapporo_set_particles(c, N / 2, 1, &all), SAPPORO_OK);
+    const int well = faulty.failed > 0 && fault != SAP_DRIVER_LOST;
+    failed += call(c, fault, well);
+    sapporo_close(c);
+    return failed;
+}
+
+/* Calls whose failure may be made good, or change nothing. */
+static int harmless(const char *what)
+{
+    static const char *const calls[] = {"occupancy",   "event_query", "properties", "stream_finish",  "open",
+                                        "module_load", "function",    "allocate",   "allocate_pinned"};
+    for (size_t k = 0; k < sizeof calls / sizeof calls[0]; k++)
+        if (strcmp(what, calls[k]) == 0) return 1;
+    return 0;
+}
+
+/* every: of the calls that can fail, so many further on */
+static void walk(int devices, int every)
+{
+    lists = devices > 1 ? OF_SEVERAL : LISTS;
+    stub_reset(devices);
+    stub.on_launch = kernel;
+    stub.pending = 1;
+    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
+    for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
+        for (long n = 1 + (kind - faulty_kinds) % every, left = 1; left; n += every) {
+            faulty_plan(n, kind->status);
+            const int failed = session(devices, kind->status);
+            left = faulty.failed > 0;
+            if (left && !failed && !harmless(faulty.failed_call))
+                fail_msg("call %ld, %s, fails and nobody tells", n, faulty.failed_call);
+            faulty_plan(0, SAP_DRIVER_OK);
+            assert_int_equal(session(devices, SAP_DRIVER_OK), 0); /* opened again all is well */
+            sap_gpu_unload_idle(sap_process.cuda_driver);
+            assert_true(stub_idle());
+            if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
+        }
+    }
+    assert_true(stub_launches("finish_long") > 0 && stub_launches("multi_plain_order2_sp") > 100);
+    assert_int_equal(stub.outside, 0);
+    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
+}
+
+static void one_device(void **state)
+{
+    (void)state;
+    walk(1, 2);
+}
+
+static void several_devices(void **state)
+{
+    (void)state;
+    walk(DEVICES, 5);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices)};
+    (void)argc;
+    /* forces are tiny here: threads would only wait for each other */
+    if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
+#ifdef M_MMAP_THRESHOLD /* what the stub frees is used again */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+    struct body *body = zeroed(N, sizeof *body);
+    model_plummer(body, N, 5);
+    setenv("SAPPORO_VERBOSE", "0", 1);
+    for (int k = 0; k < N; k++) {
+        memcpy(x[k], body[k].derivative[0], sizeof x[k]);
+        mass[k] = body[k].mass;
+        address[k] = k * 7 % N;
+    }
+    free(body);
+    for (int k = 0; k < LISTS; k++) {
+        list[k] = (sapporo_list){.size = sizeof list[k], .ni = NI, .nj = k == LONG ? N : NJ, .x.base = x, .eps2 = 1e-4};
+        if (k % 64)
+            list[k].address = address;
+        else
+            list[k].x_j.base = x, list[k].mass_j.base = mass;
+        result[k] = (sapporo_result){.size = sizeof result[k], .acc = acc[k], .pot = pot[k]};
+    }
+    return cmocka_run_group_tests_name("multi_faults", tests, NULL, NULL);
+}
