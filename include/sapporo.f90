@@ -277,6 +277,13 @@ module sapporo
             type(sapporo_list), intent(in) :: lists(*)
             type(sapporo_result), intent(in) :: results(*)
         end function sapporo_force_multi
+
+        integer(c_int) function sapporo_keep_addresses(context, address, n) bind(c)
+            import :: c_int, c_ptr, c_size_t
+            type(c_ptr), value :: context
+            type(c_ptr), value :: address !< c_loc of an array that stays as it is
+            integer(c_size_t), value :: n
+        end function sapporo_keep_addresses
     end interface
 
 contains

@@ -370,6 +370,15 @@ typedef struct sapporo_list {
 SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists,
                                     const sapporo_result *results);
 
+/*
+ * Announces addresses that lists will name in several calls, as those of a tree that is used for some steps: n of them
+ * from `address` on, whose numbers the caller neither changes nor frees until it announces others; n = 0: none any
+ * more.  Lists whose `address` lies in there, with all nj behind it, have the same results as others, but a GPU gets
+ * the numbers once and not in each call, and they are looked at once.  Particles may change and be added.  Costs
+ * nothing where an engine has no use for it.
+ */
+SAPPORO_API int sapporo_keep_addresses(sapporo *context, const int *address, size_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,8 @@ struct sapporo {
     const struct sap_engine *engine;
     struct sap_device_set *devices;
     struct sap_device_set *multi; /* the CPU, for many forces that the engine cannot do at once; NULL: not needed yet */
+    struct sap_kept kept;         /* of sapporo_keep_addresses */
+    int kept_below;               /* those are addresses below, all of which hold a particle; 0: it is not known */
     struct sap_store *store;
     struct sap_jstore host;
     double time;

@@ -82,11 +82,25 @@ struct sap_force_output {
     int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */
 };
 
+/* Addresses that lists name again and again; n 0: none.  `number` tells them from all that were kept before. */
+struct sap_kept {
+    const int *address;
+    size_t n;
+    uint64_t number;
+};
+
+static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_list *l)
+{
+    const uintptr_t from = (uintptr_t)kept->address, at = (uintptr_t)l->address;
+    return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
+}
+
 /* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
 struct sap_multi {
     int nlists;
     const sapporo_list *lists;
     const sapporo_result *results;
+    struct sap_kept kept;
 };
 
 /* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not

@@ -8,6 +8,7 @@
  * the first thread, which alone speaks to the driver, sends off the slab that
  * was filled before, plans the one to come, and waits for another.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "fpenv.h"
@@ -18,14 +19,16 @@
 enum {
     PLACES = 8,             /* slabs of a device, from their planning until their results have been handed out */
     SLAB_BYTES = 3 << 20,   /* of a slab's input, about */
-    SLAB_ROWS = 1 << 17,    /* targets of a slab at most */
+    SLAB_ROWS = 1 << 16,    /* targets of a slab at most */
     RECORDS = 4 << 20,      /* doubles of records of a slab, about */
     THREAD_BYTES = 1 << 16, /* of input for which another thread is worth waking */
     SUMS = SAP_GPU_LONG_SUMS
 };
 
 struct sap_gpu_places {
-    struct sap_event *ready; /* particles of the store are as they shall be */
+    struct sap_event *ready;    /* particles of the store are as they shall be */
+    struct sap_gpu_buffer kept; /* addresses that the caller keeps */
+    uint64_t kept_number;       /* which of them; 0: none */
     int n;
     struct sap_gpu_place place[];
 };
@@ -79,7 +82,7 @@ static int add_spot(const struct sap_multi_work *w, struct sap_gpu_place *p, con
     p->items += superpackets * blocks;
     p->longs += is_long ? blocks : 0;
     p->records += is_long ? superpackets * SUMS * n : 0;
-    *(sap_multi_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
+    if (!sap_multi_kept(w, l)) *(sap_multi_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
     return n;
 }
 
@@ -133,8 +136,8 @@ static int start(struct sap_multi_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const size_t bytes = lay_out(w, p), results = (size_t)p->rows * SUMS * sizeof(double);
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(p->record), MEM(p->out),
-                                         VALUE(p->layout)};
+    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->store->places->kept),
+                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
     int found = 0;
     for (int n = 0; n < p->spots; n++) found |= p->spot[n].found;
@@ -246,6 +249,30 @@ static int run_slabs(struct sap_multi_work *w)
 
 /* --------------------------------------------------------------------- all */
 
+static int slots_in_order(const struct sap_gpu_share *h)
+{
+    for (int k = 0; k < h->slots; k++)
+        if (h->number[k] != k) return 0;
+    return 1;
+}
+
+/* Addresses that the caller keeps, once; not if they would have to be translated, or are more than an item can tell. */
+static int bring_kept(struct sap_multi_work *w)
+{
+    struct sap_gpu_places *const all = w->store->places;
+    const struct sap_gpu_share *h = &w->store->share[0];
+    const struct sap_driver *d = w->store->set->driver;
+    const struct sap_kept *kept = &w->m->kept;
+    const size_t bytes = kept->n * sizeof(int);
+    w->kept = w->in_order && kept->n > 0 && kept->n < INT_MAX;
+    if (!w->kept || all->kept_number == kept->number) return SAP_DRIVER_OK;
+    all->kept_number = 0;
+    TRY(sap_gpu_reserve(d, h->device->dev, &all->kept, bytes));
+    TRY(d->copy_in(h->stream, all->kept.mem, 0, kept->address, bytes));
+    all->kept_number = kept->number;
+    return SAP_DRIVER_OK;
+}
+
 /* Particles of the store as they are now, in their working form. */
 static int bring_particles(struct sap_multi_work *w)
 {
@@ -263,20 +290,14 @@ static int bring_particles(struct sap_multi_work *w)
                                     .sums = store->set->sums};
     if (h->updates > 0) TRY(sap_gpu_store_send(store, h, NULL, 0));
     if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
+    w->in_order = slots_in_order(h);
+    TRY(bring_kept(w));
     return d->event_record(store->places->ready, h->stream);
-}
-
-static int slots_in_order(const struct sap_gpu_share *h)
-{
-    for (int k = 0; k < h->slots; k++)
-        if (h->number[k] != k) return 0;
-    return 1;
 }
 
 static int run(struct sap_multi_work *w)
 {
     if (w->resident) TRY(bring_particles(w));
-    w->in_order = w->resident && slots_in_order(&w->store->share[0]);
     return run_slabs(w);
 }
 
@@ -318,6 +339,7 @@ static void halt(struct sap_store *store)
         if (p->stream && p->under_way) (void)store->set->driver->stream_finish(p->stream);
         p->under_way = 0;
     }
+    store->places->kept_number = 0;
 }
 
 int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *m)
@@ -351,6 +373,7 @@ void sap_gpu_multi_free(struct sap_store *store)
         if (all->place[k].stream && stream_owner(store, &all->place[k]) == &all->place[k])
             d->stream_destroy(all->place[k].stream);
     if (all->ready) d->event_destroy(all->ready);
+    sap_gpu_free(d, &all->kept);
     free(all);
     store->places = NULL;
 }

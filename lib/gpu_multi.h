@@ -42,6 +42,7 @@ struct sap_multi_work {
     int soft;     /* some source has softening of its own */
     int resident; /* sources by address are read from the device's store */
     int in_order; /* there every superpacket is where its number says */
+    int kept;     /* addresses that the caller keeps are on the device */
     int low;      /* positions have a second word */
     size_t target_bytes, source_bytes;
     double bytes;                 /* of all input, about */
@@ -61,6 +62,12 @@ static inline int sap_multi_superpackets(const sapporo_list *l)
 static inline int sap_multi_by_address(const struct sap_multi_work *w, const sapporo_list *l)
 {
     return l->address && w->resident;
+}
+
+/* Whether the device has them already. */
+static inline int sap_multi_kept(const struct sap_multi_work *w, const sapporo_list *l)
+{
+    return w->kept && sap_is_kept(&w->m->kept, l);
 }
 
 /* Writes what a spot has in the pinned memory of its slab; its rows into the caller's results. */

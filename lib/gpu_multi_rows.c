@@ -188,15 +188,16 @@ static void fill_addresses(const struct sap_multi_work *w, const sapporo_list *l
 static void fill_items(const struct sap_multi_work *w, const struct sap_multi_spot *s, const sapporo_list *l,
                        struct sap_gpu_item *item, struct sap_gpu_long *longs)
 {
-    const int superpackets = sap_multi_superpackets(l);
+    const int superpackets = sap_multi_superpackets(l), kept = sap_multi_kept(w, l);
+    const int source = kept ? (int)(l->address - w->m->kept.address) : s->source;
     for (int from = 0; from < s->n; from += w->rows) {
         const int n = s->n - from < w->rows ? s->n - from : w->rows, record = s->record + from;
         for (int sp = 0; sp < superpackets; sp++)
             *item++ = (struct sap_gpu_item){.i = s->row + from,
                                             .n = n,
-                                            .j = s->source + sp * SUPER,
+                                            .j = source + sp * SUPER,
                                             .nj = l->nj - sp * SUPER < SUPER ? l->nj - sp * SUPER : SUPER,
-                                            .indexed = sap_multi_by_address(w, l),
+                                            .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_multi_by_address(w, l),
                                             .lone = superpackets == 1,
                                             .row = superpackets == 1 ? s->row + from : record + sp * SUMS * s->n,
                                             .pitch = s->n};
@@ -215,11 +216,11 @@ void sap_multi_fill(const struct sap_multi_work *w, const struct sap_gpu_place *
     int *const index = (int *)(void *)(to + (size_t)p->layout.index * 16);
     char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes;
     fill_items(w, s, l, items + s->item, longs + s->longs);
-    if (sap_multi_by_address(w, l))
+    if (sap_multi_by_address(w, l) && !sap_multi_kept(w, l))
         fill_addresses(w, l, index + s->source);
-    else if (l->address)
+    else if (l->address && !w->resident)
         fill_stored(w, l, own);
-    else
+    else if (!l->address)
         fill_own(w, l, own);
     s->found = fill_targets(w, s, l, to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes);
 }

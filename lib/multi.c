@@ -48,7 +48,7 @@ static int all_within(const int *address, int n, int last)
 
 static int good_addresses(const sapporo *c, const sapporo_list *l)
 {
-    if (!l->address || l->nj == 0) return 1;
+    if (!l->address || l->nj == 0 || (c->kept_below > 0 && sap_is_kept(&c->kept, l))) return 1;
     if (c->host.upper == 0 || !all_within(l->address, l->nj, c->host.upper - 1)) return 0;
     if (c->host.count == c->host.upper) return 1; /* no gaps below */
     for (int k = 0; k < l->nj; k++)
@@ -66,6 +66,23 @@ static const char *fault_of(const sapporo *c, const sapporo_list *l)
     if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
         return "has a softening that is negative or not finite";
     return good_addresses(c, l) ? NULL : "names an address that holds no particle";
+}
+
+/* Looks at the kept addresses unless nothing can have become wrong since: that there are no gaps makes it easy. */
+static void judge_kept(sapporo *c)
+{
+    enum { PART = 1 << 16 };
+    const long parts = (long)((c->kept.n + PART - 1) / PART);
+    const int upper = c->host.upper, threads = sap_threads_for_rows((int)(parts < 1024 ? parts : 1024) * 1024);
+    int bad = upper == 0 || c->host.count != upper;
+    (void)threads; /* without OpenMP */
+    if (c->kept_below > 0 && c->kept_below <= upper && !bad) return;
+#pragma omp parallel for num_threads(threads) if (threads > 1) reduction(| : bad)
+    for (long k = 0; k < parts; k++) {
+        const size_t from = (size_t)k * PART, left = c->kept.n - from;
+        bad |= bad || !all_within(c->kept.address + from, (int)(left < PART ? left : PART), upper - 1);
+    }
+    c->kept_below = bad || parts == 0 ? 0 : upper;
 }
 
 static int wants_too_much(const sapporo_result *r) { return r->jerk || r->nearest || r->nearest_r2; }
@@ -130,17 +147,31 @@ static int run(sapporo *c, const struct sap_multi *m)
 
 int sapporo_force_multi(sapporo *c, int nlists, const sapporo_list *lists, const sapporo_result *results)
 {
-    const struct sap_multi m = {nlists, lists, results};
+    struct sap_multi m = {nlists, lists, results, {0}};
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
+    judge_kept(c);
+    if (c->kept_below > 0) m.kept = c->kept;
     int status = check(c, &m);
     const int checked = status == SAPPORO_OK;
     if (checked && nlists > 0) status = run(c, &m);
     if (checked && status < 0) write_failed(&m);
     sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_keep_addresses(sapporo *c, const int *address, size_t n)
+{
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_lock(&c->busy);
+    const int status =
+        n > 0 && !address ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_keep_addresses: address is NULL") : SAPPORO_OK;
+    if (!status) c->kept = (struct sap_kept){address, n, c->kept.number + 1};
+    if (!status) c->kept_below = 0;
     sap_unlock(&c->busy);
     return status;
 }

@@ -148,6 +148,39 @@ static void bad_lists(void **state)
     free(m);
 }
 
+/* Addresses that are announced and kept: nothing is different, whatever happens to them and to the particles. */
+static void kept_addresses(void **state)
+{
+    struct many *m = new_many(), *other = new_many();
+    static const int none[] = {N};
+    (void)state;
+    for (int k = 0; k < ENGINES2; k++) {
+        if (!engine_usable(&engines2[k])) continue;
+        sapporo *c = engine_open(&engines2[k], 1);
+        assert_int_equal(sapporo_keep_addresses(c, m->address, N), SAPPORO_OK); /* before there is anybody */
+        m->list[6].nj = 3;
+        assert_int_equal(sapporo_force_multi(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        for (int turn = 0; turn < 3; turn++) {
+            m->mass[turn] = other->mass[turn] = 3 + turn;
+            m->list[6].nj = other->list[6].nj = 3 + 1000 * turn;
+            store_all(c, m);
+            assert_int_equal(sapporo_force_multi(c, LISTS, m->list, m->result), SAPPORO_OK);
+            assert_int_equal(sapporo_keep_addresses(c, turn ? NULL : none, turn ? 0 : 1), SAPPORO_OK); /* no use */
+            assert_int_equal(sapporo_force_multi(c, LISTS, other->list, other->result), SAPPORO_OK);
+            assert_memory_equal(m->acc, other->acc, sizeof m->acc);
+            assert_memory_equal(m->pot, other->pot, sizeof m->pot);
+            assert_int_equal(sapporo_keep_addresses(c, m->address + turn, N - (size_t)turn), SAPPORO_OK);
+        }
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+        assert_int_equal(sapporo_force_multi(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_keep_addresses(c, NULL, 1), SAPPORO_ERR_ARGUMENT);
+        sapporo_close(c);
+    }
+    assert_int_equal(sapporo_keep_addresses(NULL, m->address, 1), SAPPORO_ERR_CLOSED);
+    free(m);
+    free(other);
+}
+
 /* A target that is not finite costs nobody else anything. */
 static void not_finite(void **state)
 {
@@ -241,8 +274,8 @@ static void order2_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_alone), cmocka_unit_test(bad_lists),
-                                       cmocka_unit_test(not_finite), cmocka_unit_test(many_lists),
-                                       cmocka_unit_test(order2_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_alone),       cmocka_unit_test(bad_lists),
+                                       cmocka_unit_test(kept_addresses), cmocka_unit_test(not_finite),
+                                       cmocka_unit_test(many_lists),     cmocka_unit_test(order2_refuses)};
     return cmocka_run_group_tests_name("multi", tests, NULL, NULL);
 }

@@ -40,14 +40,14 @@ static double acc[LISTS][NI][3], pot[LISTS][NI];
 static int lists; /* of a call */
 static atomic_long launched;
 
-/* multi_..(predicted, input, record, out, lists), finish_long(record, input, out, lists) */
+/* multi_..(predicted, input, kept, record, out, lists), finish_long(record, input, out, lists) */
 static void write_items(const char *name, const struct sap_launch *l)
 {
     const int longs = strcmp(name, "finish_long") == 0;
     struct sap_gpu_multi slab;
-    memcpy(&slab, l->argument[longs ? 3 : 4].value, sizeof slab);
+    memcpy(&slab, l->argument[longs ? 3 : 5].value, sizeof slab);
     const char *const input = stub_memory(l->argument[1].value);
-    double *const out = stub_memory(l->argument[longs ? 2 : 3].value);
+    double *const out = stub_memory(l->argument[longs ? 2 : 4].value);
     const double value = (double)(atomic_fetch_add(&launched, 1) + 1);
     const struct sap_gpu_item *const item = (const void *)input;
     const struct sap_gpu_long *const of_long = (const void *)(input + (size_t)slab.longs * 16);

@@ -60,6 +60,11 @@ static void add_case(case_list *list, const bench_case *what)
     if (list->n < MOST_CASES) list->each[list->n++] = *what;
 }
 
+static bench_sources sources_from_name(const char *name)
+{
+    return strcmp(name, "own") == 0 ? BENCH_OWN : strcmp(name, "kept") == 0 ? BENCH_KEPT : BENCH_ADDRESSES;
+}
+
 /* The last steps of the product: order of addresses, or threads and neighbours. */
 static void add_variants(case_list *list, const request *asked, bench_case what)
 {
@@ -77,7 +82,7 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
             }
         } else if (what.kind == BENCH_MULTI) {
             for (int k = 0; k < asked->sources.n; k++) {
-                what.own_sources = strcmp(asked->sources.word[k], "own") == 0;
+                what.sources = sources_from_name(asked->sources.word[k]);
                 add_case(list, &what);
             }
         } else {
@@ -232,7 +237,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
         {"--lists", OPTION_COUNT, &asked->nlists, "L", 1,
          "of --case multi, each of nj sources on ni targets (default 10000)"},
-        {"--sources", OPTION_WORDS, &asked->sources, "address|own", 0, "of --case multi (default both)"},
+        {"--sources", OPTION_WORDS, &asked->sources, "address|own|kept", 0, "of --case multi (default all)"},
         {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
         {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
         {"--suite", OPTION_ON, &asked->suite, NULL, 0,
@@ -313,7 +318,7 @@ int bench_main(int argc, char **argv)
                      .neighbours = {1, {"none"}},
                      .derivatives = {1, {"all"}},
                      .order = {2, {"address", "random"}},
-                     .sources = {2, {"address", "own"}},
+                     .sources = {3, {"address", "own", "kept"}},
                      .nlists = 10000,
                      .list_length = 50,
                      .advance = 1,

@@ -18,6 +18,9 @@ typedef enum bench_kind {
     BENCH_KINDS = 7
 } bench_kind;
 
+/* Where lists have their sources: addresses, which are sent in each call or kept, or particles of their own. */
+typedef enum bench_sources { BENCH_ADDRESSES, BENCH_OWN, BENCH_KEPT } bench_sources;
+
 typedef struct bench_case {
     char label[48]; /* how a suite calls it; "" otherwise */
     bench_kind kind;
@@ -30,7 +33,7 @@ typedef struct bench_case {
     model_derivatives derivatives;
     int shuffled;    /* BENCH_SETJ: in random order of addresses */
     int nlists;      /* BENCH_MULTI */
-    int own_sources; /* BENCH_MULTI: lists bring their sources; else these are addresses */
+    int sources;     /* BENCH_MULTI: a bench_sources */
     int repeat;      /* samples at least, unless they take long */
     double min_time; /* seconds of sampling at least */
 } bench_case;

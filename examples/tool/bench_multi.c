@@ -16,7 +16,7 @@ struct multi_case {
     model cluster;
     targets stars;
     double *mass;
-    int *address; /* room for the longest list, twice around the model */
+    int *address; /* of all lists, one after the other, as a tree code has them */
     sapporo_list *list;
     sapporo_result *result;
     double (*acc)[3], *pot;
@@ -28,27 +28,28 @@ multi_case *multi_new(const bench_case *what, sapporo *context)
     const size_t n = (size_t)what->nlists, rows = n * (size_t)what->ni;
     on->what = what;
     on->context = context;
-    const int stars = STARS > what->nj ? STARS : what->nj, most = stars + what->nj;
+    const int stars = STARS > what->nj ? STARS : what->nj;
     on->cluster = model_plummer(stars);
     on->stars = model_targets(&on->cluster, 1, 0.0);
     on->mass = allocate((size_t)stars, sizeof *on->mass);
-    on->address = allocate((size_t)most, sizeof *on->address);
+    on->address = allocate(n * (size_t)what->nj, sizeof *on->address);
     on->list = allocate(n, sizeof *on->list);
     on->result = allocate(n, sizeof *on->result);
     on->acc = allocate(rows, sizeof *on->acc);
     on->pot = allocate(rows, sizeof *on->pot);
     for (int k = 0; k < stars; k++) on->mass[k] = on->cluster.particle[k].mass;
-    for (int k = 0; k < most; k++) on->address[k] = (int)((long)k * STEP % stars);
     for (int k = 0; k < what->nlists; k++) {
         sapporo_list *l = &on->list[k];
         *l = (sapporo_list){.size = sizeof *l, .ni = what->ni, .nj = what->nj, .eps2 = BENCH_EPS2};
         l->x.base = on->stars.x + (long)k * what->ni % (stars - what->ni + 1);
-        if (what->own_sources) {
+        if (what->sources == BENCH_OWN) {
             const long first = (long)k * 7919 % (stars - what->nj + 1);
             l->x_j.base = on->stars.x + first;
             l->mass_j.base = on->mass + first;
         } else {
-            l->address = on->address + (long)k * 7919 % stars;
+            int *const address = on->address + (size_t)k * (size_t)what->nj;
+            for (int j = 0; j < what->nj; j++) address[j] = (int)((k * 7919L + j) * STEP % stars);
+            l->address = address;
         }
         on->result[k] = (sapporo_result){.size = sizeof on->result[k],
                                          .acc = on->acc + (size_t)k * (size_t)what->ni,
@@ -74,7 +75,9 @@ int multi_load(const multi_case *on)
 {
     const sapporo_particles all = {
         .size = sizeof all, .derivative = {{on->stars.x, 0}}, .mass = {on->mass, 0}, .index = {on->stars.index, 0}};
-    return sapporo_set_particles(on->context, 0, on->cluster.n, &all);
+    const int status = sapporo_set_particles(on->context, 0, on->cluster.n, &all);
+    if (status != SAPPORO_OK || on->what->sources != BENCH_KEPT) return status;
+    return sapporo_keep_addresses(on->context, on->address, (size_t)on->what->nlists * (size_t)on->what->nj);
 }
 
 int multi_compute(const multi_case *on)

@@ -22,6 +22,9 @@ const char *bench_derivatives_name(model_derivatives derivatives)
 }
 
 /* What a case is, in few words. */
+static const char *const sources_text[] = {"addresses", "own sources", "addresses kept"}, *const sources_word[] = {
+                                                                                              "address", "own", "kept"};
+
 static void describe(const bench_case *what, char *text, size_t room)
 {
     if (what->label[0] != '\0') {
@@ -38,7 +41,7 @@ static void describe(const bench_case *what, char *text, size_t room)
         snprintf(text, room, "%s force%s%s%s%s", api, hermite[what->what.order > 4 ? what->what.order / 2 - 2 : 0],
                  asked[what->want], what->advance ? "" : ", time stays", order[what->derivatives]);
     } else if (what->kind == BENCH_MULTI) {
-        snprintf(text, room, "multi, %d lists, %s", what->nlists, what->own_sources ? "own sources" : "addresses");
+        snprintf(text, room, "multi, %d lists, %s", what->nlists, sources_text[what->sources]);
     } else {
         snprintf(text, room, "%s %s", api, BENCH_NAMES[what->kind]);
     }
@@ -109,7 +112,7 @@ static void json_case(const bench_case *what)
     json_text("derivatives", bench_derivatives_name(what->derivatives));
     if (what->kind == BENCH_MULTI) {
         json_integer("lists", what->nlists);
-        json_text("sources", what->own_sources ? "own" : "address");
+        json_text("sources", sources_word[what->sources]);
     }
     json_text("order", what->shuffled ? "random" : "address");
     json_integer("hermite", what->what.order ? what->what.order : 4);

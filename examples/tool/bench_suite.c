@@ -32,7 +32,7 @@ struct figure {
     bench_kind kind;
     int shuffled;
     int order; /* 2: through the GRAPE-5 calls, 4: GRAPE-6, 6 and 8: sapporo.h */
-    int own;   /* BENCH_MULTI: lists bring their sources */
+    int own;   /* BENCH_MULTI: a bench_sources */
 };
 
 static const struct figure CPU_FIGURES[] = {
@@ -104,7 +104,8 @@ static const struct figure GPU_FIGURES[] = {
     {"order 8, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
     {"order 8, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
     {"10,000 lists, by address, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, 0},
-    {"10,000 lists, own sources, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, 1},
+    {"10,000 lists, own sources, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, BENCH_OWN},
+    {"10,000 lists, addresses kept, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, BENCH_KEPT},
 };
 
 /* Of 1, 2, 4, ... devices, where several are named. */
@@ -153,7 +154,7 @@ static void add_figure(suite *to, const struct figure *row, int ndevices)
     what->derivatives = row->derivatives;
     what->shuffled = row->shuffled;
     what->nlists = 10000;
-    what->own_sources = row->own;
+    what->sources = row->own;
 }
 
 int bench_suite(bench_case *cases, int room, const suite_choice *choice)

@@ -60,10 +60,12 @@ SAP_INLINE void fetch_source(int parts, const struct sources *s, int at, part *p
 }
 
 SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *predicted, const GLOBAL char *input,
-                                     const struct sap_gpu_multi *lists, const struct sap_gpu_item *item)
+                                     const GLOBAL int *kept, const struct sap_gpu_multi *lists,
+                                     const struct sap_gpu_item *item)
 {
     const GLOBAL part *own = (const GLOBAL part *)(input + (size_t)lists->j * 16);
-    const GLOBAL int *index = (const GLOBAL int *)(input + (size_t)lists->index * 16);
+    const GLOBAL int *sent = (const GLOBAL int *)(input + (size_t)lists->index * 16);
+    const GLOBAL int *index = item->indexed == SAP_GPU_KEPT_LISTS ? kept : sent;
     const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening all is as of targets */
     const struct sources s = {predicted, item->indexed ? own : own + (size_t)item->j * pitch,
                               item->indexed ? index + item->j : NULL, item->nj, pitch};
@@ -215,12 +217,12 @@ SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, co
 #define SAP_MULTI(NAME, ZERO, SOFT)                                                                                    \
     KERNEL(MULTI_THREADS)                                                                                              \
     NAMED(multi_##NAME)                                                                                                \
-    (const GLOBAL part *predicted, const GLOBAL char *input, GLOBAL D *record, GLOBAL D *out,                          \
+    (const GLOBAL part *predicted, const GLOBAL char *input, const GLOBAL int *kept, GLOBAL D *record, GLOBAL D *out,  \
      const struct sap_gpu_multi lists)                                                                                 \
     {                                                                                                                  \
         const struct pair_mode mode = {0, ZERO, 0, SOFT};                                                              \
         const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];                     \
-        const struct sources s = sources_of(mode, predicted, input, &lists, &item);                                    \
+        const struct sources s = sources_of(mode, predicted, input, kept, &lists, &item);                              \
         const int step = SAP_GPU_PACKETS * TURN, elements = (item.nj + step - 1) / step * TURN;                        \
         MULTI_ROOM                                                                                                     \
         multi(mode, &item, targets_of(input, &lists, &item), &s, elements, MULTI_TILE, MULTI_SUMS, record, out,        \

@@ -175,7 +175,7 @@ struct sap_gpu_list_row {
 struct sap_gpu_item {
     int i, n;    /* targets, those of the slab counted together */
     int j, nj;   /* sources: first of those in the input, or of the addresses there */
-    int indexed; /* 1: addresses */
+    int indexed; /* 1: addresses; SAP_GPU_KEPT_LISTS: among those that the device keeps */
     int lone;    /* 1: the list has no other superpacket: sums are results, else records */
     int row;     /* of the results; or of records: where potentials begin, then 3 columns of acceleration */
     int pitch;   /* of records: from column to column */
@@ -202,7 +202,8 @@ struct sap_gpu_multi {
 enum {
     SAP_GPU_TARGETS = 2,         /* of a thread; with vectors one vector */
     SAP_GPU_MULTI_THREADS = 128, /* of a group; each 32 have a packet of their own, and the same targets */
-    SAP_GPU_LONG_SUMS = 4        /* of a target */
+    SAP_GPU_LONG_SUMS = 4,       /* of a target */
+    SAP_GPU_KEPT_LISTS = 2
 };
 
 #endif
