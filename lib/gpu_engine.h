@@ -17,7 +17,7 @@
 enum {
     SAP_GPU_DEVICES = 64,
     SAP_GPU_SHAPES = 3,
-    SAP_GPU_MODES = 9,  /* what a kernel does with pairs: sap_gpu_mode */
+    SAP_GPU_MODES = 10, /* what a kernel does with pairs: sap_gpu_mode */
     SAP_GPU_CHOSEN = 4, /* shapes that are remembered */
     SAP_GPU_PARTS = 8,  /* in which rows of a long force come back at most */
     SAP_GPU_SIZES = 31  /* of forces, by the logarithm of ni */

@@ -59,11 +59,13 @@ static void fill_outside(const struct sap_device_set *set, const struct sap_forc
     const double way = fabs(ahead) * fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2])));
     const double off = 4 * set->x_error * size + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
     const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = r->h2[i] * (1 + 0x1p-10) * widen;
-    double word[3] = {[SAP_GPU_I_AHEAD] = ahead};
+    const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2; /* who is at the same place leaves */
+    double word[3] = {[SAP_GPU_I_AHEAD] = ahead, [SAP_GPU_I_REACH] = tiny};
     if (r->h2[i] > 0) {
         word[SAP_GPU_I_WEIGHT] = r->h2_by_mass ? bound_of(set, most) : 0;
         /* what exceeds the range is not told apart: then everybody is a candidate */
         word[SAP_GPU_I_REACH] = bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most);
+        if (word[SAP_GPU_I_REACH] < tiny) word[SAP_GPU_I_REACH] = tiny;
     }
     memset(to, 0, sizeof *to);
     memcpy(to->x, v, sizeof to->x);

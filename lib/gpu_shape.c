@@ -60,16 +60,16 @@ void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *setting
 /* ------------------------------------------------------------------- modes */
 
 /*
- * Order 4: by what is asked for and whether pairs at zero distance must be skipped, and one for forces without the
- * members of lists.  Other orders: force.h tells, of 6
+ * Order 4: by what is asked for and whether pairs at zero distance must be skipped, and two for forces without the
+ * members of lists, the second with radii by mass.  Other orders: force.h tells, of 6
  * and 8 a few kernels, where all but the first serve softening of each i-particle.
  */
 enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
 
 const char *sap_gpu_mode_name(int order, int mode)
 {
-    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",  "n2_z0",
-                                      "n2_z1", "n3_z0", "n3_z1", "outside"},
+    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",   "n2_z0",
+                                      "n2_z1", "n3_z0", "n3_z1", "outside", "weighted"},
                              *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near"},
                              *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
     if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
@@ -80,7 +80,7 @@ const char *sap_gpu_mode_name(int order, int mode)
 int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *r, int near)
 {
     const int zero = r->eps2 < SAP_TINY_R2;
-    if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 : near * 2 + zero;
+    if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
     if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
     if (near) return NEAR;
     return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;

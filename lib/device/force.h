@@ -16,12 +16,11 @@
 #if SAP_KERNEL_ORDER == 4
 #define LOAD_SPHERES(mode, n, i_all, f, from, step, lanes)                                                             \
     struct sphere sphere[4];                                                                                           \
-    for (int k = 0; k < (n) && (mode).near == OUTSIDE; k++)                                                            \
-        load_sphere(i_all, f, (from) + k * (step), lanes, &sphere[k]);
+    for (int k = 0; k < (n) && ((mode).near & 4); k++) load_sphere(i_all, f, (from) + k * (step), lanes, &sphere[k]);
 #define ADD_PAIR(mode, s, i, sphere, j, eps2, any, element, met)                                                       \
     do {                                                                                                               \
-        if ((mode).near == OUTSIDE)                                                                                    \
-            add_pair_outside(s, i, sphere, j, eps2, element);                                                          \
+        if ((mode).near & 4)                                                                                           \
+            add_pair_outside(mode, s, i, sphere, j, eps2, element);                                                    \
         else                                                                                                           \
             add_pair(mode, s, i, j, eps2, any, element, met);                                                          \
     } while (0)
@@ -303,7 +302,7 @@ SAP_INLINE void load_rows(int near, int ipt, const struct force_memory *m, const
                           struct i_words *i)
 {
 #pragma unroll
-    for (int n = 0; n < ipt; n++) load_i(near != OUTSIDE, units_for(near), m->i, f, row + n, 0, &i[n]);
+    for (int n = 0; n < ipt; n++) load_i(!(near & 4), units_for(near), m->i, f, row + n, 0, &i[n]);
 }
 
 /* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1, 2 or 4. */
@@ -408,7 +407,8 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 #define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, 0) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 0, IPT)                                                                                            \
-    SAP_NEAR(SHAPE, 1, IPT) SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT) SHAPE(IPT, outside, OUTSIDE, 0, 0, 0)
+    SAP_NEAR(SHAPE, 1, IPT)                                                                                            \
+    SAP_NEAR(SHAPE, 2, IPT) SAP_NEAR(SHAPE, 3, IPT) SHAPE(IPT, outside, 6, 0, 0, 0) SHAPE(IPT, weighted, 14, 0, 0, 0)
 #endif
 
 KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const struct sap_gpu_force f)

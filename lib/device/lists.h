@@ -115,6 +115,26 @@ SAP_INLINE void sort_step(LOCAL int *near, GLOBAL int *out, int fits, int n, int
 }
 
 /*
+ * Lists of no more entries than threads: an entry goes where the number of smaller ones says.  0 if some are equal:
+ * then nothing is written.
+ */
+SAP_INLINE int sort_short(const LOCAL int *near, int n, GLOBAL int *to, LOCAL int *equal)
+{
+    const int me = local_id(), mine = near[max(min(me, n - 1), 0)];
+    int place = 0, same = 0;
+    if (me == 0) *equal = 0;
+    for (int k = 0; k < n; k++) {
+        place += near[k] < mine;
+        same += near[k] == mine;
+    }
+    group_barrier();
+    if (me < n && same > 1) *equal = 1;
+    group_barrier();
+    if (me < n && *equal == 0) to[place] = mine;
+    return *equal == 0;
+}
+
+/*
  * A group a row: sorts its entries, and writes each once into `out`, all lists of the force in units; list[row] says
  * where.  A list for which there is no room, here or there, is left out.
  */
@@ -125,6 +145,7 @@ list_sort(const GLOBAL int *offset, const GLOBAL int *cursor, GLOBAL int *entry,
 {
     SCAN_ROOM(room, SORT_ITEMS);
     SHARED int near[SORT_ROOM];
+    SHARED int equal;
     const int row = group_id(0), unit = counters->first + offset[row];
     const int there = offset[row + 1] <= entry_room && counters->first + offset[row + 1] <= out_room;
     const int found = cursor[row], n = there ? found : 0, fits = n <= SORT_ROOM;
@@ -135,12 +156,14 @@ list_sort(const GLOBAL int *offset, const GLOBAL int *cursor, GLOBAL int *entry,
     if (fits)
         for (int k = local_id(); k < n; k += local_size()) near[k] = from[k];
     group_barrier_all();
+    const int ready = sort_short(near, n <= SORT_ITEMS ? n : 0, to, &equal) && n <= SORT_ITEMS;
+    size = ready ? 1 : size; /* the rest has no rounds */
     for (int k = 2; k <= size; k *= 2)
         for (int span = k / 2; span > 0; span /= 2) {
             sort_step(near, from, fits, n, k, span, size);
             group_barrier_all();
         }
-    for (int first = 0; first < n; first += SORT_ITEMS) {
+    for (int first = ready ? n : 0; first < n; first += SORT_ITEMS) {
         const int k = first + local_id(), here = min(k, n - 1), last = max(here - 1, 0);
         /* loaded without branches: LLVM's checks of itself end the process of PoCL 6 over them */
         const int mine = fits ? near[here] : from[here], before = fits ? near[last] : from[last];
@@ -150,5 +173,5 @@ list_sort(const GLOBAL int *offset, const GLOBAL int *cursor, GLOBAL int *entry,
         if (is_new) to[kept + at] = mine;
         kept += total;
     }
-    if (local_id() == 0) list[first_row + row].first = unit, list[first_row + row].count = kept;
+    if (local_id() == 0) list[first_row + row].first = unit, list[first_row + row].count = ready ? n : kept;
 }

@@ -18,16 +18,14 @@ enum {
 
 /* What a kernel does with pairs: constants where they are inlined. */
 struct pair_mode {
-    int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 these leave the sums (OUTSIDE: both) */
+    int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 these leave the sums, 8 with radii by mass */
     int zero; /* pairs at zero distance are skipped */
     int own;  /* pairs of the same index are, unless `any` says that all count */
     int soft; /* each i, in order 2 each j too, has softening of its own; else eps2 is common */
 };
 
-enum { OUTSIDE = 6 };
-
 /* Units of an i-particle. */
-SAP_INLINE int units_for(int near) { return near == OUTSIDE ? (int)SAP_GPU_UNITS_OUTSIDE : (int)UNITS; }
+SAP_INLINE int units_for(int near) { return near & 4 ? (int)SAP_GPU_UNITS_OUTSIDE : (int)UNITS; }
 
 /* Parts of a predicted j that it needs, from the first on. */
 SAP_INLINE int parts_for(struct pair_mode mode)
@@ -85,25 +83,22 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 #if SAP_KERNEL_ORDER == 4
 /*
  * A pair of a force without the members of lists: candidates leave the sums, and finish.h adds those that are no
- * members.  Who is nearer now or at the time ahead, on straight lines, or as good as at the same place, is one.
+ * members.  Who is nearer now or at the time ahead t, on straight lines, or as good as at the same place, is one:
+ * |r + t v|^2 = r^2 + 2 t (r.v + t v^2 / 2), and r.v is what the jerk needs too.
  */
-SAP_INLINE void add_pair_outside(struct packet_state *s, const struct i_words *i, const struct sphere *sphere,
-                                 const struct j_words *j, V eps2, int element)
+SAP_INLINE void add_pair_outside(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
+                                 const struct sphere *sphere, const struct j_words *j, V eps2, int element)
 {
     struct separation d;
-    V later = eps2;
     separate(i, j, &d);
     const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], eps2)));
-#pragma unroll
-    for (int k = 2; k >= 0; k--) {
-        const V moved = v_fma(sphere->ahead, d.v[k], d.x[k]);
-        later = v_fma(moved, moved, later);
-    }
-    const V reach = v_fma(j->mass, sphere->weight, v_fma(sphere->spread, r2, sphere->reach));
-    const V least = v_min(later, r2), limit = v_larger(reach, v_set1(SAP_COINCIDENT));
-    const VM inside = v_less(least, limit);
-    s->mask = vi_note(s->mask, element, least, limit);
-    add_terms(s->sum, &d, j->mass, v_root_kept(vm_and_not(vm_set1(1), inside), r2));
+    V now = v_fma(r2, sphere->shrink, sphere->reach);
+    /* who has no mass, or less, has no sphere, but is skipped at zero distance */
+    if (mode.near & 8) now = v_fnma(v_larger(j->mass, v_set1(0.0)), sphere->weight, now);
+    const V later = v_fma(sphere->twice, v_fma(sphere->halved, sap_dot(d.v, d.v), sap_dot(d.x, d.v)), now);
+    const V beyond = v_min(later, now);
+    s->mask = vi_note(s->mask, element, beyond, v_set1(0.0));
+    add_terms(s->sum, &d, j->mass, v_root_kept(vm_and_not(vm_set1(1), v_less(beyond, v_set1(0.0))), r2));
 }
 #endif
 

@@ -95,9 +95,10 @@ struct i_words {
     VI index;
 };
 
-/* Of each, in forces without the members of lists: who is a candidate (physics/gpu_layout.h). */
+/* Of each, in forces without the members of lists: who is a candidate (physics/gpu_layout.h); the time ahead twice and
+ * by half, what the squared distance is multiplied by; reach is negative. */
 struct sphere {
-    V reach, weight, ahead, spread;
+    V reach, weight, twice, halved, shrink;
 };
 
 /* Where number k of the velocity and so on is. */
@@ -290,8 +291,9 @@ SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *al
 
 #if SAP_KERNEL_ORDER == 4
 /*
- * Spheres of the same rows.  An error of a separation that grows with it counts where particles come from afar:
- * `spread` times the squared distance covers it, as the margin of lib/gpu_input.c does all others.
+ * Spheres of the same rows.  Errors that grow with the distance now count where particles come from afar: of the
+ * separation, and of the squared distance at the time ahead, of which terms nearly cancel (some 32 roundings of the
+ * square).  A part of the squared distance covers them, as the margin of lib/gpu_input.c does all others.
  */
 SAP_INLINE void load_sphere(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row, int step,
                             struct sphere *s)
@@ -305,10 +307,11 @@ SAP_INLINE void load_sphere(const GLOBAL struct sap_gpu_i *all, const struct sap
         weight[lane] = v_of_i(&more, SAP_GPU_I_WEIGHT);
         ahead[lane] = v_of_i(&more, SAP_GPU_I_AHEAD);
     }
-    s->reach = v_get(reach);
+    s->reach = v_sub(v_set1(0.0), v_get(reach));
     s->weight = v_get(weight);
-    s->ahead = v_get(ahead);
-    s->spread = v_set1((W)0x1p17F * error * error);
+    s->twice = v_add(v_get(ahead), v_get(ahead));
+    s->halved = v_mul(v_get(ahead), v_set1(0.5));
+    s->shrink = v_set1(1 - 4 * w_of_d(f->r2_error) - (W)0x1p17F * error * error);
 }
 #endif
 
