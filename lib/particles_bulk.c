@@ -51,20 +51,24 @@ static int put_rows(sapporo *c, int first, int from, int n, const sapporo_partic
 
 /* --------------------------------------------------- runs: position and mass */
 
-enum { LANES = SAP_CPU_LANES };
+enum {
+    LANES = SAP_CPU_LANES,
+    MANY = 4096 /* that travel faster as they lie in the store than as an engine stages them */
+};
 
-/* Whether particles are what a run may have: nothing but position, velocity and mass, and indices. */
-static int is_simple(const sapporo *c, const sapporo_particles *all)
+/* Whether n particles are what a run may have: nothing but position, velocity and mass, and indices. */
+static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
 {
     int higher = all->seventh.base || all->time.base;
     for (int d = 2; d < SAPPORO_DERIVATIVES; d++) higher |= all->derivative[d].base != NULL;
-    return c->settings.order == 4 && !c->sends && all->derivative[1].base && !higher;
+    return c->settings.order == 4 && (!c->sends || n >= MANY) && all->derivative[1].base && !higher;
 }
 
 /* Whether a run may go straight into the store: nobody needs it as it is, and there is no softening in it. */
-static int takes_runs(const sapporo *c, const sapporo_particles *all)
+static int takes_runs(const sapporo *c, int n, const sapporo_particles *all)
 {
-    return (c->settings.order == 2 || is_simple(c, all)) && c->open_needs == 0 && !all->eps2.base && c->host.soft == 0;
+    return (c->settings.order == 2 || is_simple(c, n, all)) && c->open_needs == 0 && !all->eps2.base &&
+           c->host.soft == 0;
 }
 
 static uint64_t carry_of(double x, uint64_t add)
@@ -223,7 +227,7 @@ int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles 
     int status = check_particles(c, first, n, &all, particles);
     if (!status) {
         const sap_fpenv caller = sap_fp_enter();
-        const int runs = takes_runs(c, &all);
+        const int runs = takes_runs(c, n, &all);
         if (runs && c->nstaged) sap_context_settle(c);
         status = runs ? put_runs(c, first, n, &all) : put_rows(c, first, 0, n, &all);
         sap_fp_leave(caller);

@@ -22,6 +22,7 @@ typedef struct session {
     sapporo *context;
     model cluster;
     targets stars;
+    double (*x)[3], (*v)[3], *mass; /* [nj] */
     double *dtr;
     int *address, *entry, **list, *length, room; /* room: entries of each list */
     forces regular, irregular;
@@ -36,13 +37,21 @@ static int give_up(session *on, const char *call)
     return -1;
 }
 
-/* Stars with derivatives up to `highest`. */
-static int send(session *on, int highest)
+/* Stars as the regular force gets them. */
+static int send(session *on)
+{
+    const sapporo_particles columns = {
+        .size = sizeof columns, .mass = {on->mass, 0}, .derivative = {{on->x, 0}, {on->v, 0}}};
+    return sapporo_set_particles(on->context, 0, on->nj, &columns) ? give_up(on, "sapporo_set_particles") : 0;
+}
+
+/* With derivatives, as the irregular one gets them. */
+static int send_all(session *on)
 {
     const sapporo_particle *p = on->cluster.particle;
     const ptrdiff_t stride = sizeof *p;
     sapporo_particles columns = {.size = sizeof columns, .mass = {&p->mass, stride}};
-    for (int d = 0; d <= highest; d++) columns.derivative[d] = (sapporo_column){p->derivative[d], stride};
+    for (int d = 0; d < 4; d++) columns.derivative[d] = (sapporo_column){p->derivative[d], stride};
     return sapporo_set_particles(on->context, 0, on->nj, &columns) ? give_up(on, "sapporo_set_particles") : 0;
 }
 
@@ -78,7 +87,7 @@ static int call_regular(session *on)
     return status;
 }
 
-static int call_sent(session *on) { return send(on, 1) ? -1 : call_regular(on); }
+static int call_sent(session *on) { return send(on) ? -1 : call_regular(on); }
 
 static int call_irregular(session *on)
 {
@@ -116,7 +125,7 @@ static int measure(session *on, int (*call)(session *), double *median)
 static int measure_both(session *on)
 {
     if (measure(on, call_sent, &on->sent) || measure(on, call_regular, &on->regular_time)) return -1;
-    if (send(on, 3) || measure(on, call_irregular, &on->irregular_time)) return -1;
+    if (send_all(on) || measure(on, call_irregular, &on->irregular_time)) return -1;
     on->calls = 0; /* time 0 again */
     return call_irregular(on);
 }
@@ -152,6 +161,15 @@ static void prepare(session *on)
     on->room = 8 * on->asked->list_length + 64;
     on->regular = forces_new(on->ni, 1);
     on->irregular = forces_new(on->ni, 1);
+    on->x = allocate((size_t)on->nj, sizeof *on->x);
+    on->v = allocate((size_t)on->nj, sizeof *on->v);
+    on->mass = allocate((size_t)on->nj, sizeof *on->mass);
+    for (int j = 0; j < on->nj; j++) {
+        const sapporo_particle *p = &on->cluster.particle[j];
+        memcpy(on->x[j], p->derivative[0], sizeof on->x[j]);
+        memcpy(on->v[j], p->derivative[1], sizeof on->v[j]);
+        on->mass[j] = p->mass;
+    }
     on->dtr = allocate((size_t)on->ni, sizeof *on->dtr);
     on->address = allocate((size_t)on->ni, sizeof *on->address);
     on->length = allocate((size_t)on->ni, sizeof *on->length);
@@ -171,6 +189,9 @@ static void release(session *on)
     targets_free(&on->stars);
     forces_free(&on->regular);
     forces_free(&on->irregular);
+    free(on->x);
+    free(on->v);
+    free(on->mass);
     free(on->dtr);
     free(on->address);
     free(on->length);
