@@ -167,7 +167,6 @@ struct sap_gpu_share {
     int nj;
     struct sap_gpu_buffer record, near, i, counters;
     struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* lists of a slab in the making */
-    struct sap_gpu_buffer list_rows;                             /* [ni] of the force: struct sap_gpu_list_row */
     struct sap_gpu_need need[SAP_GPU_SIZES];
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last ones */
     int next_chosen;

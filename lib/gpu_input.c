@@ -9,11 +9,16 @@
 
 enum { DIRECT = 1 /* superpackets: so few read i-particles from the host's memory as they need them */ };
 
+/* What fmax gives of numbers, without a call. */
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+static inline double largest(const double *x) { return larger(fabs(x[0]), larger(fabs(x[1]), fabs(x[2]))); }
+
 /* Softened squared radius, in single precision and rounded up, that holds whoever may belong into a list. */
 static float reach_of(const struct sap_device_set *set, const struct sap_force_request *r, int i)
 {
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
-    const double size = fmax(fabs(r->x[i][0]), fmax(fabs(r->x[i][1]), fabs(r->x[i][2])));
+    const double size = largest(r->x[i]);
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
     const double softened = set->order == 4 ? r->eps2 : 0; /* distances that kernels compare are, or are not */
     const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
@@ -38,11 +43,10 @@ int sap_gpu_units(const struct sap_device_set *set, const struct sap_force_reque
 }
 
 /* A bound of the working type that is no smaller; kernels multiply it by masses, which may be 0. */
-static double bound_of(const struct sap_device_set *set, double x)
+static inline double bound_of(const struct sap_device_set *set, double x)
 {
-    const double most = set->precision == SAPPORO_DP ? DBL_MAX : FLT_MAX,
-                 up = set->precision == SAPPORO_DP ? 0 : 0x1p-22;
-    return x < most ? fmin((double)(set->precision == SAPPORO_DP ? x : (float)(x * (1 + up))), most) : most;
+    if (set->precision == SAPPORO_DP) return x < DBL_MAX ? x : DBL_MAX;
+    return x < FLT_MAX * (1 - 0x1p-20) ? (double)(float)(x * (1 + 0x1p-22)) : FLT_MAX;
 }
 
 /*
@@ -55,9 +59,8 @@ static void fill_outside(const struct sap_device_set *set, const struct sap_forc
                          struct sap_gpu_i *to)
 {
     const double ahead = r->dtr ? r->dtr[i] : 0, *const x = r->x[i], *const v = r->v[i];
-    const double size = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
-    const double way = fabs(ahead) * fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2])));
-    const double off = 4 * set->x_error * size + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
+    const double way = fabs(ahead) * largest(v);
+    const double off = 4 * set->x_error * largest(x) + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
     const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = r->h2[i] * (1 + 0x1p-10) * widen;
     const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2; /* who is at the same place leaves */
     double word[3] = {[SAP_GPU_I_AHEAD] = ahead, [SAP_GPU_I_REACH] = tiny};

@@ -68,7 +68,6 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
     TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
     TRY(grow(s, &h->offset, n * sizeof(int), 0));
     TRY(grow(s, &h->cursor, 2 * n * sizeof(int), 0));
-    TRY(grow(s, &h->list_rows, all, 0));
     TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
     TRY(grow(s, &h->entry, entries * UNIT, 0));
     TRY(grow(s, &p->list_rows, all, 1));
@@ -114,7 +113,7 @@ int sap_gpu_lists_sort(struct sap_gpu_slab *s)
     const struct sap_gpu_share *h = s->share;
     const struct sap_gpu_part *p = s->part;
     const struct sap_argument sort[] = {MEM(h->offset),      MEM(h->cursor),       MEM(h->entry),
-                                        MEM(h->counters),    MEM(h->list_rows),    MEM(p->list_entries),
+                                        MEM(h->counters),    MEM(p->list_rows),    MEM(p->list_entries),
                                         VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room)};
     const unsigned rows[2] = {(unsigned)s->f.ni, 1};
     return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
@@ -125,8 +124,7 @@ int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
     struct sap_gpu_part *p = s->part;
-    const size_t bytes = (size_t)ni * sizeof(struct sap_gpu_list_row);
-    TRY(d->copy_out(h->stream, p->list_rows.host, h->list_rows.mem, 0, bytes));
+    TRY(sap_gpu_to_host(h, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
     return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
 }
 

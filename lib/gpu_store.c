@@ -443,9 +443,8 @@ int sap_gpu_judge(struct sap_store *store, int status)
 static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_buffer *const all[] = {&s->j,        &s->predicted, &s->record,   &s->near,      &s->i,
-                                          &s->counters, &s->accum,     &s->hit,      &s->hit_count, &s->offset,
-                                          &s->cursor,   &s->entry,     &s->list_rows};
+    struct sap_gpu_buffer *const all[] = {&s->j,     &s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
+                                          &s->accum, &s->hit,       &s->hit_count, &s->offset, &s->cursor, &s->entry};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
