@@ -118,7 +118,7 @@ SAP_INLINE void sort_step(LOCAL int *near, GLOBAL int *out, int fits, int n, int
  * Lists of no more entries than threads: an entry goes where the number of smaller ones says.  0 if some are equal:
  * then nothing is written.
  */
-SAP_INLINE int sort_short(const LOCAL int *near, int n, GLOBAL int *to, LOCAL int *equal)
+SAP_INLINE int sort_short(LOCAL int *near, int n, GLOBAL int *to, LOCAL int *equal)
 {
     const int me = local_id(), mine = near[max(min(me, n - 1), 0)];
     int place = 0, same = 0;
@@ -128,10 +128,13 @@ SAP_INLINE int sort_short(const LOCAL int *near, int n, GLOBAL int *to, LOCAL in
         same += near[k] == mine;
     }
     group_barrier();
-    if (me < n && same > 1) *equal = 1;
+    if (me < n && same > 1) (void)atomic_or(equal, 1);
     group_barrier();
-    if (me < n && *equal == 0) to[place] = mine;
-    return *equal == 0;
+    const int ready = *equal == 0;
+    if (me < n && ready) near[place] = mine;
+    group_barrier();
+    if (me < n && ready) to[me] = near[me]; /* neighbours side by side, since `to` may lie beyond a bus */
+    return ready;
 }
 
 /*
