@@ -35,4 +35,19 @@ SAP_INLINE int lanes_scan(int *room, int x, int *total)
     return sum - x;
 }
 
+/*
+ * Who of the 32 says yes to three questions: how many, and how many of them before this thread.  Of the third only how
+ * many.
+ */
+struct lanes_marks {
+    int first, first_at, second, second_at, third;
+};
+SAP_INLINE struct lanes_marks lanes_mark(int *room, int first, int second, int third)
+{
+    const unsigned before = (1U << (threadIdx.x & 31U)) - 1U, a = __ballot_sync(~0U, first),
+                   b = __ballot_sync(~0U, second), c = __ballot_sync(~0U, third);
+    (void)room;
+    return {__popc(a), __popc(a & before), __popc(b), __popc(b & before), __popc(c)};
+}
+
 #endif

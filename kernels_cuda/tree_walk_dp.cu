@@ -2,4 +2,6 @@
 #define SAP_KERNEL_DP
 #include "device/tree_walk.h"
 
+#include "device/tree_few.h"
+
 #include "device/tree_stackless.h"

@@ -5,4 +5,9 @@
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define WALK_GROUPS 24 /* others have room for fewer */
 #endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define FEW_GROUPS 6
+#endif
 #include "device/tree_walk.h"
+
+#include "device/tree_few.h"

@@ -43,4 +43,18 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
     return before;
 }
 
+struct lanes_marks {
+    int first, first_at, second, second_at, third;
+};
+SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third)
+{
+    struct lanes_marks m;
+    int total;
+    const int before = lanes_scan(room, (first ? 1 : 0) + (second ? 256 : 0) + (third ? 65536 : 0), &total);
+    m.first = total % 256, m.first_at = before % 256;
+    m.second = total / 256 % 256, m.second_at = before / 256 % 256;
+    m.third = total / 65536;
+    return m;
+}
+
 #endif

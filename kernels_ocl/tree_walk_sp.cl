@@ -4,4 +4,6 @@
 #define SAP_VECTORS 0 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
 #include "device/tree_walk.h"
+
+#include "device/tree_few.h"
 #endif

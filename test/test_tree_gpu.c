@@ -1,8 +1,8 @@
 /*
  * test_tree_gpu.c - trees of accelerators against those of the CPU engine: nodes one by one, forces, subsets.
  *
- *   test_tree_gpu bench [N]   measures a Plummer model on the first device
- *   test_tree_gpu parts [N]   the same with few particles active
+ *   test_tree_gpu bench [N [MAC,ACCURACY[,ORDER[,LEAF[,GROUP]]]...]]   measures a Plummer model on the first device
+ *   test_tree_gpu parts [N [MAC,ACCURACY...]]                          the same with few particles active
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -361,11 +361,13 @@ static void measure(const struct tree_particles *p, sapporo_tree_options options
         sum[q] = phase[q][REPEATS / 2];
     }
     errors_of(f, exact, active, &median, &most);
-    printf("%9d mac %d %7.2g order %d leaf %3d group %3d: %8.3f ms = sort %.3f link %.3f moments %.3f walk %.3f; "
-           "pp %.0f pc %.0f; error %.2e, 99 %% %.2e; cells %d depth %d wide %d\n",
-           p->n, (int)options.mac, options.accuracy, options.order, options.leaf_size, options.group_size,
-           sum[0] + sum[1] + sum[2] + sum[3], sum[0], sum[1], sum[2], sum[3], (double)s.particle_particle / p->n,
-           (double)s.particle_cell / p->n, median, most, s.cells, s.depth, s.wide_groups);
+    const double all_ms = sum[0] + sum[1] + sum[2] + sum[3], pp = (double)s.particle_particle / p->n;
+    printf(
+        "%9d mac %d %7.3g order %d leaf %3d group %3d: %8.3f ms = sort %.3f link %.3f moments %.3f walk %.3f; pp %.0f "
+        "pc %.0f, %.3f ps each; error %.2e, 99 %% %.2e; cells %d depth %d wide %d\n",
+        p->n, (int)options.mac, options.accuracy, options.order, options.leaf_size, options.group_size, all_ms, sum[0],
+        sum[1], sum[2], sum[3], pp, (double)s.particle_cell / p->n,
+        1e9 * sum[3] / (double)(s.particle_particle + s.particle_cell), median, most, s.cells, s.depth, s.wide_groups);
     (void)fflush(stdout);
     sapporo_tree_destroy(t);
 }
@@ -406,70 +408,79 @@ static void measure_part(const struct tree_particles *p, sapporo_tree *t, int ev
     free(active);
 }
 
-static void measure_parts(const struct tree_particles *p, struct forces *f)
+struct how {
+    sapporo_tree_mac mac;
+    double accuracy;
+    int order, leaf, group;
+};
+
+static const struct how usual[] = {
+    {SAPPORO_MAC_OPENING, 0.8, 2, 16, 64},      {SAPPORO_MAC_OPENING, 0.5, 2, 16, 64},
+    {SAPPORO_MAC_OPENING, 0.7, 2, 8, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 32, 64},
+    {SAPPORO_MAC_OPENING, 0.7, 2, 16, 32},      {SAPPORO_MAC_OPENING, 0.7, 2, 16, 128},
+    {SAPPORO_MAC_OPENING, 0.5, 1, 16, 64},      {SAPPORO_MAC_ACCELERATION, 1e-2, 2, 16, 64},
+    {SAPPORO_MAC_ACCELERATION, 1e-3, 2, 16, 64}};
+
+static sapporo_tree_options options_of(const struct how *h)
 {
-    static const struct {
-        sapporo_tree_mac mac;
-        double accuracy;
-    } with[] = {{SAPPORO_MAC_OPENING, 0.8}, {SAPPORO_MAC_OPENING, 0.5}, {SAPPORO_MAC_ACCELERATION, 1e-2}};
-    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
-        sapporo_tree *t =
-            planted(backend, (sapporo_tree_options){.eps2 = 1e-4, .mac = with[k].mac, .accuracy = with[k].accuracy}, p);
-        printf("%9d mac %d %7.2g\n", p->n, (int)with[k].mac, with[k].accuracy);
-        for (int every = 1; every <= 10000; every *= every < 100 ? 10 : 100)
-            for (int middle = 0; middle < 2; middle++) measure_part(p, t, every, middle, f);
-        sapporo_tree_destroy(t);
-    }
+    return (sapporo_tree_options){.eps2 = 1e-4,
+                                  .mac = h->mac,
+                                  .accuracy = h->accuracy,
+                                  .order = h->order,
+                                  .leaf_size = h->leaf,
+                                  .group_size = h->group};
 }
 
-static void measures_of(int n)
+static void measures_of_parts(int n, const struct how *with, int many)
+{
+    struct tree_particles p = tree_particles_plummer(n);
+    struct forces f = room_for(n);
+    for (int k = 0; k < many; k++) {
+        sapporo_tree *t = planted(backend, options_of(&with[k]), &p);
+        printf("%9d mac %d %7.3g\n", p.n, (int)with[k].mac, with[k].accuracy);
+        for (int every = 1; every <= 10000; every *= 10)
+            for (int middle = 0; middle < 2; middle++) measure_part(&p, t, every, middle, &f);
+        sapporo_tree_destroy(t);
+    }
+    drop_forces(&f);
+    tree_particles_free(&p);
+}
+
+static void measures_of(int n, const struct how *with, int many)
 {
     struct tree_particles p = tree_particles_plummer(n);
     struct forces f = room_for(n), exact = room_for(SAMPLE);
     int active[SAMPLE];
     for (int i = 0; i < SAMPLE; i++) active[i] = (int)((long long)i * n / SAMPLE);
-    sapporo_tree_options options = {.eps2 = 1e-4, .accuracy = 1e-9};
-    sapporo_tree *t = planted(backend, options, &p);
+    sapporo_tree *t = planted(backend, (sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9}, &p);
     const sapporo_tree_request some = {.ni = SAMPLE, .active = active};
     force_of(t, &some, &exact);
     sapporo_tree_destroy(t);
-    static const struct {
-        sapporo_tree_mac mac;
-        double accuracy;
-        int order, leaf, group;
-    } with[] = {{SAPPORO_MAC_OPENING, 0.8, 2, 16, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 16, 64},
-                {SAPPORO_MAC_OPENING, 0.5, 2, 16, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 8, 64},
-                {SAPPORO_MAC_OPENING, 0.7, 2, 32, 64},       {SAPPORO_MAC_OPENING, 0.7, 2, 16, 32},
-                {SAPPORO_MAC_OPENING, 0.7, 2, 16, 128},      {SAPPORO_MAC_OPENING, 0.5, 1, 16, 64},
-                {SAPPORO_MAC_ACCELERATION, 1e-2, 2, 16, 64}, {SAPPORO_MAC_ACCELERATION, 1e-3, 2, 16, 64}};
-    for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
-        options = (sapporo_tree_options){.eps2 = 1e-4,
-                                         .mac = with[k].mac,
-                                         .accuracy = with[k].accuracy,
-                                         .order = with[k].order,
-                                         .leaf_size = with[k].leaf,
-                                         .group_size = with[k].group};
-        measure(&p, options, &exact, active, &f);
-    }
+    for (int k = 0; k < many; k++) measure(&p, options_of(&with[k]), &exact, active, &f);
     drop_forces(&f);
     drop_forces(&exact);
     tree_particles_free(&p);
 }
 
-static void measures_of_parts(int n)
+static struct how how_of(const char *text)
 {
-    struct tree_particles p = tree_particles_plummer(n);
-    struct forces f = room_for(n);
-    measure_parts(&p, &f);
-    drop_forces(&f);
-    tree_particles_free(&p);
+    double x[5] = {SAPPORO_MAC_OPENING, 0.7, 2, 16, 64};
+    char *end = NULL;
+    for (int k = 0; k < 5 && *text; k++, text = *end == ',' ? end + 1 : end) x[k] = strtod(text, &end);
+    return (struct how){(sapporo_tree_mac)x[0], x[1], (int)x[2], (int)x[3], (int)x[4]};
 }
 
-static int measures(int n, void (*of)(int n))
+static int measures(int argc, char **argv)
 {
+    struct how with[16];
+    const int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, parts = strcmp(argv[1], "parts") == 0;
+    int many = 0;
+    for (int k = 3; k < argc && many < 16; k++) with[many++] = how_of(argv[k]);
+    const int given = many > 0, usuals = (int)(sizeof usual / sizeof *usual);
     backend =
         sap_engine_cuda.count() > 0 && !getenv("SAPPORO_TEST_OPENCL") ? SAPPORO_BACKEND_CUDA : SAPPORO_BACKEND_OPENCL;
-    for (int k = n > 0 ? n : 1 << 17; k <= (n > 0 ? n : 1 << 23); k *= 8) of(k);
+    for (int k = n > 0 ? n : 1 << 17; k <= (n > 0 ? n : 1 << 23); k *= 8)
+        (parts ? measures_of_parts : measures_of)(k, given ? with : usual, given ? many : parts ? 2 : usuals);
     return 0;
 }
 
@@ -483,8 +494,6 @@ int main(int argc, char **argv)
         {"subsets, opencl", subsets, on_opencl, NULL, NULL},
         {"subsets, cuda", subsets, on_cuda, NULL, NULL},
     };
-    const int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
-    if (argc > 1 && strcmp(argv[1], "bench") == 0) return measures(n, measures_of);
-    if (argc > 1 && strcmp(argv[1], "parts") == 0) return measures(n, measures_of_parts);
+    if (argc > 1 && (strcmp(argv[1], "bench") == 0 || strcmp(argv[1], "parts") == 0)) return measures(argc, argv);
     return cmocka_run_group_tests_name("tree_gpu", tests, NULL, NULL);
 }

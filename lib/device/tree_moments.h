@@ -171,27 +171,28 @@ SAP_INLINE int centres_of(LOCAL D *room, const GLOBAL wide *x, int first, int en
     return dm_any(d_gt(weight, d_set1(SAP_ZERO)));
 }
 
-/* Whether float would not do for the pair terms of a group. */
+/* Whether float would not do for the pair terms of a group; *nearest: as sap_group_wide has it. */
 SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D radius,
-                       const struct sap_cell *root, const struct sap_gpu_tree *t)
+                       const struct sap_cell *root, const struct sap_gpu_tree *t, D *nearest)
 {
-    D nearest = d_set1(SAP_LARGEST), a[3], b[3], mass;
+    D a[3], b[3], mass;
+    *nearest = d_set1(SAP_LARGEST);
     for (int k = first + 1 + (int)local_id(); k < end; k += 32) {
         load_particle(x, k - 1, a, &mass);
         load_particle(x, k, b, &mass);
         const D r2 = d_add(sap_ball_far(a, b), t->eps2);
-        if (dm_any(d_gt(r2, d_set1(SAP_ZERO)))) nearest = d_min(nearest, r2);
+        if (dm_any(d_gt(r2, d_set1(SAP_ZERO)))) *nearest = d_min(*nearest, r2);
     }
-    nearest = joined(room, nearest, 1);
+    *nearest = joined(room, *nearest, 1);
     D size = in_units(root->low, t, a);
     size = d_max(size, in_units(root->high, t, a));
     size = d_max(size, in_units(centre, t, a));
-    return t->flat || sap_group_wide(radius, nearest) || dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
+    return t->flat || sap_group_wide(radius, *nearest) || dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }
 
 /*
- * ball[4 g ...]: centre and radius of group g of n sorted walkers; heavy[g]: its pair terms need double.  strict[g], if
- * a is there: its strictness; a lies by address.
+ * ball[5 g ...]: centre, radius and nearest of group g of n sorted walkers; heavy[g]: its pair terms need double.
+ * strict[g], if a is there: its strictness; a lies by address.
  */
 KERNEL(32)
 tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *ball, GLOBAL int *heavy,
@@ -201,7 +202,7 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *
     SHARED D room[32];
     const int g = (int)group_id(0), first = g * t.group_size, end = min(first + t.group_size, n);
     const struct sap_cell root = cell[0];
-    D centre[3], mean[3], least = d_set1(SAP_LARGEST);
+    D centre[3], mean[3], nearest, least = d_set1(SAP_LARGEST);
     const int massive = centres_of(room, x, first, end, centre, mean);
     if (t.ball == SAP_BALL_RITTER) ball_of_ritter(room, x, first, end, centre);
     D r2 = farthest(room, x, first, end, centre);
@@ -213,12 +214,13 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *
         }
     }
     const D radius = d_sqrt(r2);
-    const int needs = is_wide(room, x, first, end, centre, radius, &root, &t);
+    const int needs = is_wide(room, x, first, end, centre, radius, &root, &t, &nearest);
     for (int k = first + (int)local_id(); k < end && has_a; k += 32) least = d_min(least, a[address[k]]);
     least = joined(room, least, 1);
     if (local_id() == 0) {
         for (int c = 0; c < 3; c++) ball[SAP_GROUP_WORDS * (size_t)g + c] = centre[c];
         ball[SAP_GROUP_WORDS * (size_t)g + 3] = radius;
+        ball[SAP_GROUP_WORDS * (size_t)g + 4] = nearest;
         heavy[g] = needs;
         if (has_a) strict[g] = strictness_of(&root, &t, least);
     }

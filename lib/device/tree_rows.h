@@ -1,4 +1,4 @@
-/* tree_rows.h - which rows of a force walk together, where not all particles of a tree do; sizes of accelerations. */
+/* tree_rows.h - in which order rows of a force walk, where not all particles of a tree do; sizes of accelerations. */
 #include "device/tree_units.h"
 
 /* key[i]: the sorted particle that row i is about; active, if it is there, names its address, else i does. */
@@ -22,52 +22,34 @@ tree_row_order(const GLOBAL U64 *key, GLOBAL U64 *sorted, GLOBAL int *row, const
     row[at] = i;
 }
 
-/* First of the sorted keys from ... to - 1 that is not below `least`; `to`: there is none. */
-SAP_INLINE int first_from(const GLOBAL U64 *key, int from, int to, U64 least)
+/* slot[k]: sorted keys as integers. */
+KERNEL(SAP_TREE_THREADS)
+tree_row_slots(const GLOBAL U64 *key, GLOBAL int *slot, const int n)
 {
-    while (from < to) {
-        const int middle = from + (to - from) / 2;
-        if (key[middle] < least)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return to;
+    const int k = (int)global_id();
+    if (k < n) slot[k] = (int)key[k];
 }
 
-/*
- * slot[k]: sorted keys as integers; flag[k]: whether a part begins there, each SAP_WALK_PART slots of a group, or each
- * slot of a group that has at most `few`.
- */
+/* The same of rows in the order given: slot[i] and row[i] = i. */
 KERNEL(SAP_TREE_THREADS)
-tree_row_parts(const GLOBAL U64 *key, GLOBAL int *slot, GLOBAL int *flag, const int n, const int group_size,
-               const int few)
+tree_row_places(const GLOBAL int *place, const GLOBAL int *active, const int has_active, GLOBAL int *slot,
+                GLOBAL int *row, const int n)
+{
+    const int i = (int)global_id();
+    if (i >= n) return;
+    slot[i] = place[has_active ? active[i] : i];
+    row[i] = i;
+}
+
+/* strict[k]: the strictness of the walker of slot k; a lies by address. */
+KERNEL(SAP_TREE_THREADS)
+tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, const GLOBAL D *a,
+                const GLOBAL int *address, GLOBAL float *strict, const int n, const struct sap_gpu_tree t)
 {
     const int k = (int)global_id();
     if (k >= n) return;
-    const U64 first = key[k] / (U64)group_size * (U64)group_size;
-    const int begin = first_from(key, 0, k, first);
-    const int alone = begin + few >= n || key[begin + few] >= first + (U64)group_size;
-    slot[k] = (int)key[k];
-    flag[k] = alone || (k - begin) % SAP_WALK_PART == 0;
-}
-
-/* strict[p]: the strictness of the walkers of part p: of one alone, or of their group; a lies by address. */
-KERNEL(SAP_TREE_THREADS)
-tree_part_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, const GLOBAL int *part_first,
-                 const GLOBAL D *a, const GLOBAL int *address, GLOBAL float *strict, const struct sap_gpu_walk w,
-                 const struct sap_gpu_tree t)
-{
-    const int p = (int)global_id();
-    if (p >= w.parts) return;
-    const int first = part_first[p], end = p + 1 < w.parts ? part_first[p + 1] : w.slots;
-    const int alone = end - first == 1, walker = slot[first];
-    const int from = alone ? walker : walker / t.group_size * t.group_size;
-    const int to = alone ? walker + 1 : min(from + t.group_size, w.n);
     const struct sap_cell root = cell[0];
-    D least = d_set1(SAP_LARGEST);
-    for (int k = from; k < to; k++) least = d_min(least, a[address[k]]);
-    strict[p] = strictness_of(&root, &t, least);
+    strict[k] = strictness_of(&root, &t, a[address[slot[k]]]);
 }
 
 /* a[address of row i]: the size of its acceleration. */

@@ -6,7 +6,7 @@ KERNEL(SAP_TREE_THREADS)
 tree_walk_alone(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,
                 const GLOBAL int *next, const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre,
                 const GLOBAL struct sap_cell *cell, const GLOBAL float *strict, const GLOBAL int *slot,
-                const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL unsigned *told, const struct sap_gpu_walk w,
+                const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const struct sap_gpu_walk w,
                 const struct sap_gpu_tree t)
 {
     const int at = (int)global_id();
@@ -51,6 +51,5 @@ tree_walk_alone(const GLOBAL wide *particle, const GLOBAL wide *walker, const GL
     const size_t to = (size_t)row[at];
     pot[to] = d_mul(d_neg(sum[SAP_POT]), to_pot);
     for (int c = 0; c < 3; c++) acc[3 * to + c] = d_mul(sum[SAP_ACC + c], to_acc);
-    count_up(told, (U64)nears);
-    count_up(told + 2, (U64)cells);
+    tell(left, 1, nears, cells);
 }

@@ -21,10 +21,12 @@ enum {
     SAP_WALK_THREADS = 32,  /* of a group that walks */
     SAP_WALK_IPT = 2,       /* walkers of a thread */
     SAP_WALK_PART = SAP_WALK_THREADS * SAP_WALK_IPT,
-    SAP_WALK_CROWD =
-        128,             /* particles in a group's ball, for each that it may have, beyond which its walkers go alone */
-    SAP_WALK_FEW = 8,    /* active particles of a group that go alone, if they are no more */
-    SAP_GROUP_WORDS = 4, /* doubles of a group: centre, radius */
+    SAP_WALK_CROWD = 128, /* particles in a group's ball, for each that it may have, beyond which it parts */
+    SAP_FEW_THREADS = 128,
+    SAP_FEW_MOST = 32,    /* walkers of a bunch at most */
+    SAP_FEW_LEFT = 8,     /* of what groups leave; divides SAP_WALK_PART */
+    SAP_FEW_CROWD = 256,  /* leaves in a bunch's ball, for each that it may have, beyond which its walkers go alone */
+    SAP_GROUP_WORDS = 5,  /* doubles of a group: centre, radius, square of what the nearest are apart */
     SAP_GPU_CELL = 17 * 8 /* bytes of a struct sap_cell */
 };
 
@@ -44,16 +46,31 @@ struct sap_gpu_tree {
     int tiles, flat; /* flat: all particles are at one place */
 };
 
+/*
+ * What a force leaves in memory, in ints: interactions with particles and cells, two words each, lower one first; how
+ * long the lists are; from SAP_LEFT_FIRST on these, left_room each.
+ */
+enum {
+    SAP_LEFT_TOLD = 0,
+    SAP_LEFT_COUNT = 4,
+    SAP_LEFT_APART = 0, /* bunches, by their first slots: groups that cannot walk together */
+    SAP_LEFT_WIDE = 1,  /* such for double */
+    SAP_LEFT_PARTS = 2, /* parts of groups for double */
+    SAP_LEFT_LISTS = 3,
+    SAP_LEFT_FIRST = 8
+};
+
 /* Who walks. */
 struct sap_gpu_walk {
     int own;       /* they are the tree's sorted particles */
-    int n;         /* walkers */
     int slots;     /* rows; slot k is row[k] of the results, walker slot[k] */
-    int parts;     /* runs of at most SAP_WALK_PART slots of one group; all_slots 0: they begin at part[] */
-    int all_slots; /* slot k is walker k */
-    int strict;    /* groups have a strictness */
-    int alone;     /* each walker of those parts that were left by the launch before */
-    int every;     /* in double: all groups, not only those that need it */
+    int all_slots; /* slot k is walker k, and they walk by groups */
+    int parts;     /* runs of at most SAP_WALK_PART slots of one group */
+    int width;     /* slots of a bunch: a power of two, SAP_FEW_MOST at most; of all_slots within a group */
+    int strict;    /* groups, or slots where not all walk, have a strictness */
+    int every;     /* in double: all, not only those that need it */
+    int from;      /* the list that is worked off; -1: all there is */
+    int left_room;
 };
 
 #endif

@@ -32,11 +32,11 @@ SAP_INLINE void sap_pair_cell(V *sum, V dx, V dy, V dz, V mass, const V *s, V t,
     const V wz = v_fma(s[SAP_ZZ], dz, v_fma(s[SAP_YZ], dy, v_mul(s[SAP_XZ], dx)));
     const V a = v_mul(v2, v_fma(wz, dz, v_fma(wy, dy, v_mul(wx, dx)))); /* 3 (r Q r) u^2 */
     const V pot = v_fma(v2, v_fma(v_set1(0.5), a, v_mul(t, v_set1(-1.0 / 3.0))), mass);
-    const V f = v_fma(v2, v_sub(v_mul(v_set1(2.5), a), t), mass);
+    const V f = v_mul(u3, v_fma(v2, v_fma(v_set1(2.5), a, v_mul(t, v_set1(-1.0))), mass)), u5 = v_mul(u3, v2);
     sum[SAP_POT] = v_fma(u, pot, sum[SAP_POT]);
-    sum[SAP_ACC + 0] = v_fma(u3, v_fnma(v2, wx, v_mul(f, dx)), sum[SAP_ACC + 0]);
-    sum[SAP_ACC + 1] = v_fma(u3, v_fnma(v2, wy, v_mul(f, dy)), sum[SAP_ACC + 1]);
-    sum[SAP_ACC + 2] = v_fma(u3, v_fnma(v2, wz, v_mul(f, dz)), sum[SAP_ACC + 2]);
+    sum[SAP_ACC + 0] = v_fnma(u5, wx, v_fma(f, dx, sum[SAP_ACC + 0]));
+    sum[SAP_ACC + 1] = v_fnma(u5, wy, v_fma(f, dy, sum[SAP_ACC + 1]));
+    sum[SAP_ACC + 2] = v_fnma(u5, wz, v_fma(f, dz, sum[SAP_ACC + 2]));
 }
 
 #endif

@@ -7,15 +7,16 @@
 #include "tree/gpu_tree.h"
 #include "tree/tree_limits.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, IDLE_GROUPS = 2048 };
-enum { FEW_ROWS = 4096 }; /* ordered by one launch, and all alone: groups would leave most of a device idle */
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
+enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find nothing left */
+enum { FEW_ROWS = 4096 };                         /* are ordered by one launch */
 
 /* A force under way. */
 struct pass {
     const sapporo_tree_request *request;
     struct sap_gpu_walkers *walkers;
     struct sap_gpu_walk w;
-    const struct sap_gpu_buffer *row, *slot, *part, *strict;
+    const struct sap_gpu_buffer *row, *slot, *strict;
     int bad; /* places that are not finite */
 };
 
@@ -38,18 +39,35 @@ static void all_walk(const struct sap_tree *t, struct pass *p)
 {
     struct sap_gpu_walkers *const w = p->walkers;
     p->w.all_slots = 1;
-    p->w.n = p->w.slots = w->n;
+    p->w.slots = w->n;
     p->w.parts = parts_of(t, w->groups);
-    p->row = p->slot = p->part = &w->address[w->at];
+    p->w.width = SAP_FEW_LEFT;
+    p->w.left_room = p->w.parts * (SAP_WALK_PART / SAP_FEW_LEFT);
+    p->row = p->slot = &w->address[w->at];
     p->strict = &w->strict;
+}
+
+/*
+ * Slots of a bunch where n of `all` particles walk.  A bunch of more shares more of the walk, but its ball holds more
+ * who do not: at 1 % eight cost least, and below 0.2 % one.  So few that a device would be idle walk alone.
+ */
+static int width_of(int n, int all)
+{
+    const double part = (double)n / all;
+    int width = part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : SAP_FEW_MOST;
+    while (width > 1 && n / width < 1024) width /= 2;
+    return width;
 }
 
 static int send_active(struct sap_tree *t, const sapporo_tree_request *r)
 {
-    TRY(sap_tree_reserve(t, &t->active, (size_t)r->ni * sizeof(int)));
+    const size_t bytes = (size_t)r->ni * sizeof(int);
+    const int staged = bytes <= t->chunk.bytes;
+    TRY(sap_tree_reserve(t, &t->active, bytes));
     if (!r->active) return SAP_DRIVER_OK;
-    TRY(t->driver->copy_in(t->stream, t->active.mem, 0, r->active, (size_t)r->ni * sizeof(int)));
-    return t->driver->stream_finish(t->stream);
+    if (staged) memcpy(t->chunk.host, r->active, bytes); /* nobody needs it before the force is over */
+    TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
+    return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
 }
 
 static int reserve_rows(struct sap_tree *t, int n)
@@ -59,9 +77,7 @@ static int reserve_rows(struct sap_tree *t, int n)
         TRY(sap_tree_reserve(t, &t->row[k], (size_t)n * sizeof(int)));
     }
     TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->flag, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->place_of, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->part, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float)));
     return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
 }
 
@@ -92,30 +108,27 @@ static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
     return sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
-/* Sorted rows in parts of a group each. */
+/* Rows in bunches: sorted, if there is anybody to share a walk with. */
 static int some_walk(struct sap_tree *t, struct pass *p)
 {
-    const int n = p->request->ni, few = n > FEW_ROWS ? (int)SAP_WALK_FEW : n;
-    int at, *const parts = (int *)((struct sap_gpu_tree_told *)t->told.host)->level_first;
-    size_t total_at;
+    const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
+    const int as_given = width == 1 && n <= FEW_ROWS;
+    int at = 1;
     TRY(send_active(t, p->request));
     TRY(reserve_rows(t, n));
-    TRY(sort_rows(t, p, &at));
-    const struct sap_argument cut[] = {SAP_ARRAY(t->row_key[at]),     SAP_ARRAY(t->slot), SAP_ARRAY(t->flag), VALUE(n),
-                                       VALUE(t->settings.group_size), VALUE(few)};
-    TRY(for_each(t, t->f.row_parts, n, cut, COUNT(cut)));
-    TRY(sap_primitives_compact(&t->primitives, t->stream, t->flag.mem, NULL, t->place_of.mem, t->part.mem, n,
-                               t->scratch.mem, &total_at));
-    TRY(t->driver->copy_out(t->stream, parts, t->scratch.mem, total_at, sizeof *parts));
-    TRY(t->driver->stream_finish(t->stream));
-    p->w.n = p->walkers->n;
+    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
+    if (as_given) TRY(for_each(t, t->f.row_places, n, places, COUNT(places)));
+    if (!as_given) TRY(sort_rows(t, p, &at));
+    const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
+    if (!as_given) TRY(for_each(t, t->f.row_slots, n, slots, COUNT(slots)));
     p->w.slots = n;
-    p->w.parts = *parts;
+    p->w.width = width;
+    p->w.left_room = n / width + 1;
     p->row = &t->row[at];
     p->slot = &t->slot;
-    p->part = &t->part;
-    p->strict = &t->part_strict;
-    return sap_tree_reserve(t, &t->part_strict, (size_t)*parts * sizeof(float));
+    p->strict = &t->slot_strict;
+    return SAP_DRIVER_OK;
 }
 
 static int is_place(const double *x)
@@ -155,26 +168,71 @@ static int places_walk(struct sap_tree *t, struct pass *p)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-static int launch_groups(struct sap_tree *t, const struct pass *p, const struct sap_gpu_walk *how, int wide, int groups)
+static int launch_groups(struct sap_tree *t, const struct pass *p, int wide, int from)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
-    const struct sap_argument a[] = {
-        SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted),  SAP_ARRAY(t->node),  SAP_ARRAY(t->word), SAP_ARRAY(t->turn),
-        SAP_ARRAY(t->source),     SAP_ARRAY(t->moments), SAP_ARRAY(t->cell),  SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
-        SAP_ARRAY(*p->strict),    SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),
-        SAP_ARRAY(t->pot),        SAP_ARRAY(t->walked),  SAP_ARRAY(t->split), VALUE(*how),        VALUE(t->t)};
-    return sap_tree_launch(t, t->f.walk[wide], groups, SAP_WALK_THREADS, a, COUNT(a));
+    struct sap_gpu_walk how = p->w;
+    how.from = from;
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->turn),
+                                     SAP_ARRAY(t->source),
+                                     SAP_ARRAY(t->moments),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(w->ball),
+                                     SAP_ARRAY(w->heavy),
+                                     SAP_ARRAY(*p->strict),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(how),
+                                     VALUE(t->t)};
+    return sap_tree_launch(t, t->f.walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, COUNT(a));
 }
 
-/* Groups together, then those alone that cannot go together. */
-static int launch_walk(struct sap_tree *t, const struct pass *p, int wide)
+static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int from)
 {
-    const int few = p->w.parts < IDLE_GROUPS ? p->w.parts : (int)IDLE_GROUPS;
+    const struct sap_gpu_walkers *const w = p->walkers;
+    const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
+    const int idle = bunches < IDLE_BUNCHES ? bunches : (int)IDLE_BUNCHES;
     struct sap_gpu_walk how = p->w;
-    TRY(t->driver->fill(t->stream, t->split.mem, 0, 0, sizeof(int)));
-    TRY(launch_groups(t, p, &how, wide, wide && !how.every ? few : how.parts));
-    how.alone = 1;
-    return launch_groups(t, p, &how, wide, IDLE_GROUPS);
+    how.from = from;
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->turn),
+                                     SAP_ARRAY(t->source),
+                                     SAP_ARRAY(t->moments),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(w->ball),
+                                     SAP_ARRAY(w->heavy),
+                                     SAP_ARRAY(*p->strict),
+                                     SAP_ARRAY(*p->slot),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(how),
+                                     VALUE(t->t)};
+    return sap_tree_launch(t, t->f.few[wide], from < 0 ? bunches : idle, SAP_FEW_THREADS, a, COUNT(a));
+}
+
+/* Each launch works off what those before have left. */
+static int launch_walks(struct sap_tree *t, const struct pass *p)
+{
+    const int all = p->w.all_slots;
+    if (p->w.every) {
+        if (all) TRY(launch_groups(t, p, 1, -1));
+        return launch_few(t, p, 1, all ? (int)SAP_LEFT_WIDE : -1);
+    }
+    if (all) TRY(launch_groups(t, p, 0, -1));
+    TRY(launch_few(t, p, 0, all ? (int)SAP_LEFT_APART : -1));
+    if (all) TRY(launch_groups(t, p, 1, SAP_LEFT_PARTS));
+    return launch_few(t, p, 1, SAP_LEFT_WIDE);
 }
 
 static int launch_alone(struct sap_tree *t, const struct pass *p)
@@ -185,7 +243,7 @@ static int launch_alone(struct sap_tree *t, const struct pass *p)
         SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted), SAP_ARRAY(t->node),   SAP_ARRAY(t->next),
         SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
         SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
-        SAP_ARRAY(t->pot),        SAP_ARRAY(t->walked), VALUE(p->w),          VALUE(t->t)};
+        SAP_ARRAY(t->pot),        SAP_ARRAY(t->left),   VALUE(p->w),          VALUE(t->t)};
     return for_each(t, t->f.alone, p->w.slots, a, COUNT(a));
 }
 
@@ -194,12 +252,10 @@ static int walk(struct sap_tree *t, const struct pass *p)
     const size_t rows = (size_t)p->w.slots;
     TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
     TRY(sap_tree_reserve(t, &t->pot, rows * sizeof(double)));
-    TRY(sap_tree_reserve(t, &t->split, ((size_t)p->w.parts + 1) * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->walked, sizeof((struct sap_gpu_tree_told *)0)->walked));
-    TRY(t->driver->fill(t->stream, t->walked.mem, 0, 0, sizeof((struct sap_gpu_tree_told *)0)->walked));
-    if (t->settings.walk == SAPPORO_WALK_STACKLESS) return launch_alone(t, p);
-    if (!p->w.every) TRY(launch_walk(t, p, 0));
-    return launch_walk(t, p, 1);
+    const size_t left = SAP_LEFT_FIRST + (size_t)SAP_LEFT_LISTS * (size_t)p->w.left_room;
+    TRY(sap_tree_reserve(t, &t->left, left * sizeof(int)));
+    TRY(t->driver->fill(t->stream, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
 }
 
 static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
@@ -215,9 +271,11 @@ static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_
     p->w.strict = 1;
     if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
     const struct sap_gpu_buffer *const address = &p->walkers->address[p->walkers->at];
-    const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*p->part), SAP_ARRAY(*a),
-                                        SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(p->w),         VALUE(t->t)};
-    return for_each(t, t->f.part_strict, p->w.parts, args, COUNT(args));
+    const int n = p->w.slots;
+    const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
+                                        SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
+                                        VALUE(t->t)};
+    return for_each(t, t->f.row_strict, n, args, COUNT(args));
 }
 
 /* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
@@ -229,7 +287,7 @@ static int start(struct sap_tree *t, struct pass *p)
     if (!p->w.own || !t->has_a) {
         all_walk(t, &first);
         TRY(walk(t, &first));
-        TRY(sizes(t, a, 0, first.w.n));
+        TRY(sizes(t, a, 0, first.w.slots));
     }
     if (p->w.own) t->has_a = 1;
     return make_strict(t, p, a);
@@ -242,7 +300,7 @@ static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], d
     TRY(sap_tree_mark(t, SAPPORO_PHASES));
     if (acc) TRY(t->driver->copy_out(t->stream, acc, t->acc.mem, 0, rows * sizeof *acc));
     if (pot) TRY(t->driver->copy_out(t->stream, pot, t->pot.mem, 0, rows * sizeof *pot));
-    TRY(t->driver->copy_out(t->stream, told->walked, t->walked.mem, 0, sizeof told->walked));
+    TRY(t->driver->copy_out(t->stream, told->walked, t->left.mem, 0, sizeof told->walked));
     TRY(t->driver->stream_finish(t->stream));
     TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
     t->done.walk = t->settings.walk;

@@ -62,9 +62,8 @@ static void free_buffers(struct sap_tree *t)
         &t->particle, &t->a,      &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
         &t->count,    &t->first,  &t->bounds,  &t->node,        &t->node_level, &t->cell,       &t->word,
         &t->turn,     &t->source, &t->moments, &t->place_given, &t->place_a,    &t->row_key[0], &t->row_key[1],
-        &t->row[0],   &t->row[1], &t->slot,    &t->flag,        &t->place_of,   &t->part,       &t->part_strict,
-        &t->active,   &t->next,   &t->query,   &t->found,       &t->begin,      &t->list,       &t->walked,
-        &t->split,    &t->acc,    &t->pot};
+        &t->row[0],   &t->row[1], &t->slot,    &t->slot_strict, &t->active,     &t->next,       &t->query,
+        &t->found,    &t->begin,  &t->list,    &t->left,        &t->acc,        &t->pot};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
@@ -113,16 +112,29 @@ static int get_functions(struct sap_tree *t)
         int module;
         const char *name;
         struct sap_function **function;
-    } wanted[] = {{0, "tree_bounds", &t->f.bounds},       {0, "tree_keys", &t->f.keys},
-                  {0, "tree_gather", &t->f.gather},       {0, "tree_levels", &t->f.levels},
-                  {0, "tree_level_firsts", &t->f.firsts}, {0, "tree_link", &t->f.link},
-                  {0, "tree_leaves", &t->f.leaves},       {0, "tree_cells", &t->f.cells},
-                  {0, "tree_words", &t->f.words},         {0, "tree_groups", &t->f.groups},
-                  {0, "tree_row_keys", &t->f.row_keys},   {0, "tree_row_parts", &t->f.row_parts},
-                  {0, "tree_row_order", &t->f.row_order}, {0, "tree_part_strict", &t->f.part_strict},
-                  {0, "tree_sizes", &t->f.sizes},         {0, "tree_next", &t->f.next},
-                  {0, "tree_search", &t->f.search},       {2, "tree_walk_alone", &t->f.alone},
-                  {1, "tree_walk_sp", &t->f.walk[0]},     {2, "tree_walk_dp", &t->f.walk[1]}};
+    } wanted[] = {{0, "tree_bounds", &t->f.bounds},
+                  {0, "tree_keys", &t->f.keys},
+                  {0, "tree_gather", &t->f.gather},
+                  {0, "tree_levels", &t->f.levels},
+                  {0, "tree_level_firsts", &t->f.firsts},
+                  {0, "tree_link", &t->f.link},
+                  {0, "tree_leaves", &t->f.leaves},
+                  {0, "tree_cells", &t->f.cells},
+                  {0, "tree_words", &t->f.words},
+                  {0, "tree_groups", &t->f.groups},
+                  {0, "tree_row_keys", &t->f.row_keys},
+                  {0, "tree_row_slots", &t->f.row_slots},
+                  {0, "tree_row_order", &t->f.row_order},
+                  {0, "tree_row_strict", &t->f.row_strict},
+                  {0, "tree_row_places", &t->f.row_places},
+                  {0, "tree_sizes", &t->f.sizes},
+                  {0, "tree_next", &t->f.next},
+                  {0, "tree_search", &t->f.search},
+                  {2, "tree_walk_alone", &t->f.alone},
+                  {1, "tree_walk_sp", &t->f.walk[0]},
+                  {2, "tree_walk_dp", &t->f.walk[1]},
+                  {1, "tree_few_sp", &t->f.few[0]},
+                  {2, "tree_few_dp", &t->f.few[1]}};
     for (int k = 0; k < COUNT(wanted); k++)
         TRY(t->driver->function(t->module[wanted[k].module], wanted[k].name, wanted[k].function));
     return SAP_DRIVER_OK;

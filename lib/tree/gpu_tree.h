@@ -23,11 +23,11 @@ struct sap_gpu_walkers {
 };
 
 struct sap_gpu_tree_kernels {
-    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;        /* tree_build.h */
-    struct sap_function *leaves, *cells, *words, *groups;                        /* tree_moments.h */
-    struct sap_function *row_keys, *row_order, *row_parts, *part_strict, *sizes; /* tree_rows.h */
-    struct sap_function *next, *search;                                          /* tree_search.h */
-    struct sap_function *alone, *walk[2];                                        /* tree_walk.h: sp, dp */
+    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                    /* tree_build.h */
+    struct sap_function *leaves, *cells, *words, *groups;                                    /* tree_moments.h */
+    struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes; /* tree_rows.h */
+    struct sap_function *next, *search;                                                      /* tree_search.h */
+    struct sap_function *alone, *walk[2], *few[2]; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp */
 };
 
 /* What the device tells the host while a tree is made; pinned. */
@@ -74,8 +74,7 @@ struct sap_tree {
 
     /* a force */
     struct sap_gpu_walkers places;
-    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, flag, place_of, part, part_strict, active,
-        walked, split, acc, pot;
+    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, slot_strict, active, left, acc, pot;
 
     /* a search */
     struct sap_gpu_buffer query, found, begin, list;

@@ -1,0 +1,196 @@
+/*
+ * tree_terms.h - what the walks of a tree share: who acts, in which units, when a cell does as a whole, and the terms.
+ *
+ * Cells and particles that act are listed; a list that is full is brought into memory of the group, in units of the
+ * cube relative to the middle of a ball that holds the walkers, and added to all of them, sums of a list in the working
+ * type, lists in double.
+ */
+#ifndef SAP_DEVICE_TREE_TERMS_H
+#define SAP_DEVICE_TREE_TERMS_H
+
+#include "device/tree_units.h"
+#include "scan.h"
+
+#if defined(SAP_KERNEL_DP)
+#define WALK_COINCIDENT 0x1p-1022
+#define WALK_FRAME(x)   d_set1(SAP_ZERO) /* coordinates as they are: an escaper in the group must not blur the others */
+#define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
+SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
+SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
+#else
+#define WALK_COINCIDENT 0x1p-126F
+#define WALK_FRAME(x)   (x)
+#define WALK_CELL(r2)   1 /* a cell so near that its square is lost makes sums that are not finite */
+SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
+SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
+#endif
+
+enum {
+    CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace, nothing */
+    NEAR_WORDS = 4,
+    IN_PART = sizeof(part) / sizeof(W),
+    CELL_PARTS = CELL_WORDS / IN_PART,
+    NEAR_PARTS = NEAR_WORDS / IN_PART
+};
+
+/* Who acts. */
+struct walk_sources {
+    const GLOBAL wide *particle, *centre;
+    const GLOBAL float4 *moments;
+    const GLOBAL struct sap_cell *cell;
+};
+
+/* The middle of a ball, and what makes units of lengths. */
+struct walk_frame {
+    D centre[3], unit, moment_unit;
+    V eps2;
+    int order, softened;
+};
+
+/* A ball as cells are compared with it. */
+struct walk_ball {
+    V x[3], radius, strictness;
+};
+
+SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, int k, W *w)
+{
+    D x[3], mass;
+    load_particle(from, k, x, &mass);
+    UNROLL
+    for (int c = 0; c < 3; c++) w[c] = w_of_d(d_mul(d_sub(x[c], f->centre[c]), f->unit));
+    w[3] = w_of_d(mass);
+}
+
+/* Moments of a cell in units. */
+SAP_INLINE void moments_of(const struct walk_frame *f, const struct walk_sources *s, int cell, W *w)
+{
+#if defined(SAP_KERNEL_DP)
+    for (int q = 0; q < SAP_MOMENTS2; q++) w[q] = d_mul(s->cell[cell].q[q], f->moment_unit);
+    w[6] = d_mul(d_set1(SAP_HALF), d_add(d_add(w[SAP_XX], w[SAP_YY]), w[SAP_ZZ]));
+#else
+    const float4 a = s->moments[2 * (size_t)cell], b = s->moments[2 * (size_t)cell + 1];
+    w[0] = a.x, w[1] = a.y, w[2] = a.z, w[3] = a.w, w[4] = b.x, w[5] = b.y, w[6] = b.z;
+#endif
+    w[7] = 0;
+}
+
+/* Brings listed particle k into a list. */
+SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
+{
+    W w[NEAR_WORDS];
+    relative(f, s->particle, k, w);
+    for (int p = 0; p < NEAR_PARTS; p++) to[p] = part_of(w + p * IN_PART);
+}
+
+SAP_INLINE void bring_cell(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
+{
+    W w[CELL_WORDS];
+    relative(f, s->centre, k, w);
+    if (f->order > 1) moments_of(f, s, k, w + 4);
+    for (int p = 0; p < CELL_PARTS; p++) to[p] = part_of(w + p * IN_PART);
+}
+
+SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
+{
+    for (int p = 0; p < parts; p++) words_of(from[p], w + p * IN_PART);
+}
+
+/* One particle on a walker at x; careful: only if it is `another` one, and not at the same place. */
+SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w, int careful, int another, V *sum)
+{
+    const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    const VM keep = careful ? r2 >= WALK_COINCIDENT && another : 1;
+    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
+}
+
+/* A cell with second moments. */
+SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *sum)
+{
+    const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    sap_pair_cell(sum, dx, dy, dz, w[3], w + 4, w[10], v_root_kept(WALK_CELL(r2), r2));
+}
+
+SAP_INLINE int accepted(const GLOBAL float4 *word, const GLOBAL float *turn, int cell, const struct walk_ball *b)
+{
+    const float4 w = word[cell];
+    const V v_turn = (V)turn[cell];
+    return sap_accept(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), (V)w.w, v_turn, b->radius,
+                      b->strictness)
+               ? 1
+               : 0;
+}
+
+/* Whether a cell's centre is within a ball. */
+SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_ball *b)
+{
+    const float4 w = word[cell];
+    const V d2 = sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
+    return d2 < v_mul(b->radius, b->radius) ? 1 : 0;
+}
+
+/* About a ball.  The strictness is the caller's. */
+SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D radius, struct walk_frame *f,
+                            struct walk_ball *b)
+{
+    D x[3];
+    const D size = in_units(centre, t, x);
+    f->unit = t->unit;
+    f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
+    f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
+    f->order = t->order;
+    f->softened = f->eps2 >= WALK_COINCIDENT;
+    for (int c = 0; c < 3; c++) {
+        f->centre[c] = WALK_FRAME(centre[c]);
+        b->x[c] = w_of_d(sap_tree_cut(x[c]));
+    }
+    b->radius = padded(d_mul(radius, t->unit), size);
+}
+
+/* Writes the sums of a walker to a row; returns whether all are finite. */
+SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)
+{
+    const D to_pot = d_div(t->unit, t->mass_unit), to_acc = d_mul(to_pot, t->unit);
+    int finite = 1;
+    pot[to] = d_mul(d_neg(sum[SAP_POT]), to_pot);
+    for (int c = 0; c < 3; c++) acc[3 * to + c] = d_mul(sum[SAP_ACC + c], to_acc);
+    for (int q = 0; q < SAP_SUMS2; q++) finite &= dm_any(d_eq(d_sub(sum[q], sum[q]), d_set1(SAP_ZERO))) ? 1 : 0;
+    return finite;
+}
+
+/* Adds to a number of two words. */
+SAP_INLINE void count_up(GLOBAL int *at, U64 x)
+{
+    GLOBAL unsigned *const words = (GLOBAL unsigned *)at;
+    const unsigned low = (unsigned)x, before = atomic_add(&words[0], low);
+    const unsigned carry = (unsigned)(x >> 32) + (before + low < before ? 1U : 0U);
+    if (carry) (void)atomic_add(&words[1], carry);
+}
+
+/* Rows that have interacted so often. */
+SAP_INLINE void tell(GLOBAL int *left, int rows, int particles, int cells)
+{
+    count_up(left + SAP_LEFT_TOLD, (U64)rows * (U64)particles);
+    count_up(left + SAP_LEFT_TOLD + 2, (U64)rows * (U64)cells);
+}
+
+/* Puts something on a list of what is left to launches behind: in any order, since each stands for itself. */
+SAP_INLINE void leave_it(GLOBAL int *left, const struct sap_gpu_walk *w, int list, int what)
+{
+    left[SAP_LEFT_FIRST + (size_t)list * (size_t)w->left_room + (size_t)atomic_add(&left[SAP_LEFT_COUNT + list], 1)] =
+        what;
+}
+
+/* How many items this launch has, and the k-th of them. */
+SAP_INLINE int items_of(const GLOBAL int *left, const struct sap_gpu_walk *w, int without)
+{
+    return w->from < 0 ? without : left[SAP_LEFT_COUNT + w->from];
+}
+
+SAP_INLINE int item_of(const GLOBAL int *left, const struct sap_gpu_walk *w, int k)
+{
+    return w->from < 0 ? k : left[SAP_LEFT_FIRST + (size_t)w->from * (size_t)w->left_room + (size_t)k];
+}
+
+#endif
