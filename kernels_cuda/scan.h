@@ -50,4 +50,53 @@ SAP_INLINE struct lanes_marks lanes_mark(int *room, int first, int second, int t
     return {__popc(a), __popc(a & before), __popc(b), __popc(b & before), __popc(c)};
 }
 
+/*
+ * The same of a group of `items` threads, 32 or a few times that.  A round of a walk scans lengths of runs, and then
+ * marks and numbers of particles at once; they meet once each.  room: ITEMS_ROOM.
+ */
+#define ITEMS_ROOM(name, items) __shared__ int name[12]
+SAP_INLINE int items_join(const int *room, int items, int *total)
+{
+    const int warp = (int)threadIdx.x >> 5;
+    int before = 0, sum = 0;
+#pragma unroll
+    for (int k = 0; k < items / 32; k++) {
+        if (k == warp) before = sum;
+        sum += room[k];
+    }
+    *total = sum;
+    return before;
+}
+
+SAP_INLINE int items_scan(int *room, int items, int x, int *total)
+{
+    int sum;
+    const int before = lanes_scan(room, x, &sum);
+    *total = sum;
+    if (items == 32) return before;
+    if ((threadIdx.x & 31U) == 0) room[threadIdx.x >> 5] = sum;
+    __syncthreads();
+    return before + items_join(room, items, total);
+}
+
+SAP_INLINE struct lanes_marks items_look(int *room, int items, int first, int second, int third, int x, int *at,
+                                         int *total)
+{
+    int sum, all;
+    struct lanes_marks m = lanes_mark(room, first, second, third);
+    *at = lanes_scan(room, x, &sum);
+    *total = sum;
+    if (items == 32) return m;
+    if ((threadIdx.x & 31U) == 0) {
+        room[4 + (threadIdx.x >> 5)] = m.first + 256 * m.second + 65536 * m.third;
+        room[8 + (threadIdx.x >> 5)] = sum;
+    }
+    __syncthreads();
+    const int before = items_join(room + 4, items, &all);
+    *at += items_join(room + 8, items, total);
+    m.first_at += before % 256, m.second_at += before / 256 % 256;
+    m.first = all % 256, m.second = all / 256 % 256, m.third = all / 65536;
+    return m;
+}
+
 #endif

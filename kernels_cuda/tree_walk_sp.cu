@@ -5,9 +5,12 @@
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define WALK_GROUPS 24 /* others have room for fewer */
 #endif
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define FEW_GROUPS 6
-#endif
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 24)
+#else
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
+#endif
+FEW_KERNEL(tree_lone_sp, SAP_LONE_THREADS, 4)

@@ -57,4 +57,24 @@ SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int secon
     return m;
 }
 
+/* Of a group of `items` threads. */
+#define ITEMS_ROOM(name, items) __local int name[items]
+SAP_INLINE int items_scan(__local int *room, int items, int x, int *total)
+{
+    return items == 32 ? lanes_scan(room, x, total) : scan_group(room, items, x, total);
+}
+
+SAP_INLINE struct lanes_marks items_look(__local int *room, int items, int first, int second, int third, int x, int *at,
+                                         int *total)
+{
+    struct lanes_marks m;
+    int all;
+    const int before = items_scan(room, items, (first ? 1 : 0) + (second ? 256 : 0) + (third ? 65536 : 0), &all);
+    m.first = all % 256, m.first_at = before % 256;
+    m.second = all / 256 % 256, m.second_at = before / 256 % 256;
+    m.third = all / 65536;
+    *at = items_scan(room, items, x, total);
+    return m;
+}
+
 #endif

@@ -3,6 +3,7 @@
 #undef SAP_VECTORS
 #define SAP_VECTORS 0 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
+#include "device/tree_given.h"
 #include "device/tree_moments.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"

@@ -6,4 +6,6 @@
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
+FEW_KERNEL(tree_lone_sp, SAP_LONE_THREADS, 4)
 #endif

@@ -389,6 +389,7 @@ const struct sap_driver sap_driver_cuda = {
     .pinned_for_all = 1,
     .together = together,
     .release = sap_cuda_release,
+    .adopt = sap_cuda_adopt,
     .copy_in = copy_in,
     .copy_out = copy_out,
     .copy = copy,

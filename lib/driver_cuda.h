@@ -26,6 +26,7 @@ struct sap_mem {
     void *host;                /* of pinned memory; NULL: memory of the device */
     size_t mapped;             /* bytes of memory that other devices see too; 0: it is the device's own */
     unsigned long long handle; /* of that memory */
+    int theirs;                /* the caller's own */
 };
 
 int sap_cuda_count(void);
@@ -54,5 +55,6 @@ int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem *
 int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
                              struct sap_mem **mem);
 void sap_cuda_release(struct sap_mem *mem);
+int sap_cuda_adopt(struct sap_dev *dev, const void *address, struct sap_mem **mem);
 
 #endif

@@ -2,6 +2,7 @@
  * driver_cuda_memory.c - memory of the CUDA driver: of a GPU, pinned memory of the host, and memory of one GPU at an
  * address that others see too, by libcuda's management of addresses.
  */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "driver_cuda.h"
@@ -164,10 +165,37 @@ int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others,
     return allocate_at(dev, bytes, &(struct place){.others = others, .n = n}, mem);
 }
 
+/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL; CU_MEMORYTYPE_DEVICE. */
+enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9, TYPE_DEVICE = 2 };
+
+int sap_cuda_adopt(struct sap_dev *dev, const void *address, struct sap_mem **mem)
+{
+    unsigned type = 0;
+    int device = -1;
+    *mem = NULL;
+    if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda tells nothing of addresses");
+    int status = sap_cuda_begin(dev);
+    const int known = !status && !api()->pointer(&type, ATTRIBUTE_TYPE, (sap_cu_address)(uintptr_t)address) &&
+                      !api()->pointer(&device, ATTRIBUTE_DEVICE, (sap_cu_address)(uintptr_t)address);
+    status = sap_cuda_end(dev, status);
+    if (status) return status;
+    if (!known || type != TYPE_DEVICE || device != dev->device)
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is no memory of device %d", address, dev->device);
+    struct sap_mem *const m = sap_cuda_room(sizeof *m);
+    if (!m) return SAP_DRIVER_MEMORY;
+    *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .theirs = 1};
+    *mem = m;
+    return SAP_DRIVER_OK;
+}
+
 /* Of a broken context nothing can be given back: its memory goes with it. */
 void sap_cuda_release(struct sap_mem *mem)
 {
     if (!mem) return;
+    if (mem->theirs) {
+        free(mem);
+        return;
+    }
     int status = sap_cuda_begin(mem->dev);
     if (status == SAP_DRIVER_OK)
         status = mem->host     ? sap_cuda_check(api()->host_release(mem->host), "cuMemFreeHost")

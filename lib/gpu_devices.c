@@ -46,6 +46,8 @@ struct sap_gpu_loaded {
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
     struct sap_gpu_buffer pinned[KEPT]; /* that no context has borrowed; of dev, which outlives them */
+    void *kept;                         /* by sap_gpu_keep */
+    void (*drop)(const struct sap_driver *driver, void *kept);
 };
 
 static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
@@ -58,6 +60,8 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 static void unload(struct sap_gpu_loaded *l)
 {
     for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
+    if (l->kept) l->drop(l->driver, l->kept);
+    l->kept = NULL;
     for (int k = 0; k < 4; k++)
         if (l->module[k]) l->driver->module_unload(l->module[k]);
     if (l->dev) l->driver->close(l->dev);
@@ -256,6 +260,19 @@ void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_de
         }
     sap_gpu_free(set->driver, b);
     sap_unlock(&sap_process.gpu_lock);
+}
+
+int sap_gpu_keep(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                 int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
+                 void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number);
+    const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
+    l->drop = drop;
+    *kept = l->kept;
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
 }
 
 static int renew_unlocked(const struct sap_driver *driver, int number)

@@ -315,6 +315,14 @@ int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device
                    size_t bytes);
 void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
 
+/*
+ * What `make` makes of an open device when it is first asked for, kept with the device's kernels, and dropped with
+ * them. On failure there is nothing to drop.  A driver status.
+ */
+int sap_gpu_keep(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                 int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
+                 void (*drop)(const struct sap_driver *driver, void *kept), void **kept);
+
 /* ---- store; driver statuses ---- */
 
 /* Stages what the devices' copies lack. */

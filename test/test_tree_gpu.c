@@ -286,19 +286,19 @@ static void subset_case(sapporo_tree *t, const struct tree_particles *p, const s
     free(active);
 }
 
-static void subsets_of(sapporo_tree_options options, double bound)
+static void subsets_of(int n, sapporo_tree_options options, double bound)
 {
-    struct tree_particles p = tree_particles_make(TREE_CLUSTER, 6000);
+    struct tree_particles p = tree_particles_make(TREE_CLUSTER, n);
     const sapporo_tree_request whole = {.ni = p.n};
     sapporo_tree *t = planted(backend, options, &p);
     struct forces all = room_for(p.n);
     force_of(t, &whole, &all);
     force_of(t, &whole, &all); /* by accelerations that are known */
     const int repeats = options.mac != SAPPORO_MAC_ACCELERATION;
-    subset_case(t, &p, &all, 1, 5000, repeats, bound); /* by groups */
-    subset_case(t, &p, &all, 6, p.n, repeats, bound);  /* each alone */
-    subset_case(t, &p, &all, 500, p.n, repeats, bound);
-    subset_case(t, &p, &all, 0, 5000, repeats, bound); /* more rows than a group has particles */
+    subset_case(t, &p, &all, 1, n / 6 * 5, repeats, bound);  /* out of all */
+    subset_case(t, &p, &all, 1, n / 20 * 9, repeats, bound); /* in bunches: of eight where n is 20,000 */
+    subset_case(t, &p, &all, 500, p.n, repeats, bound);      /* each alone */
+    subset_case(t, &p, &all, 0, n / 3, repeats, bound);      /* more rows than a bunch has */
     drop_forces(&all);
     sapporo_tree_destroy(t);
     tree_particles_free(&p);
@@ -308,11 +308,10 @@ static void subsets(void **state)
 {
     (void)state;
     need_device();
-    subsets_of((sapporo_tree_options){.eps2 = 1e-4}, 0.02);
-    /* groups of which few are active, and such with more */
-    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .group_size = 10, .accuracy = 1e-9}, 1e-5);
-    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .group_size = 100}, 0.02);
-    subsets_of((sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9, .precision = SAPPORO_DP}, 1e-12);
+    subsets_of(20000, (sapporo_tree_options){.eps2 = 1e-4}, 0.02);
+    subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .group_size = 10, .accuracy = 1e-9}, 1e-5);
+    subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .group_size = 100}, 0.02);
+    subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9, .precision = SAPPORO_DP}, 1e-12);
 }
 
 /* ---- measures ------------------------------------------------------------------------------ */

@@ -52,6 +52,18 @@ tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, cons
     strict[k] = strictness_of(&root, &t, a[address[slot[k]]]);
 }
 
+/* Rows out of forces by address. */
+KERNEL(SAP_TREE_THREADS)
+tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, const int has_active,
+          GLOBAL D *picked_acc, GLOBAL D *picked_pot, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    const size_t from = has_active ? (size_t)active[i] : i;
+    for (int c = 0; c < 3; c++) picked_acc[3 * i + c] = acc[3 * from + c];
+    picked_pot[i] = pot[from];
+}
+
 /* a[address of row i]: the size of its acceleration. */
 KERNEL(SAP_TREE_THREADS)
 tree_sizes(const GLOBAL D *acc, const GLOBAL int *active, const int has_active, GLOBAL D *a, const int n)

@@ -65,7 +65,7 @@ static int look_at_bounds(struct sap_tree *t, int members)
     const int n = t->given;
     const size_t parts = sizeof told(t)->bounds;
     const struct sap_argument a[] = {SAP_ARRAY(t->particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
-    TRY(sap_tree_launch(t, t->f.bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
+    TRY(sap_tree_launch(t, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
     TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
     TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
     return t->driver->stream_finish(t->stream);
@@ -119,7 +119,7 @@ static int gather(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sa
                                      VALUE(has_place),
                                      VALUE(mass_unit),
                                      VALUE(n)};
-    return for_each(t, t->f.gather, n, a, COUNT(a));
+    return for_each(t, t->f->gather, n, a, COUNT(a));
 }
 
 static int reserve_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, int n)
@@ -148,8 +148,8 @@ int sap_tree_sort_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, const s
                                   .places = 1};
     w->n = n;
     w->groups = n / t->settings.group_size + (n % t->settings.group_size > 0);
-    TRY(for_each(t, t->f.keys, n, keys, COUNT(keys)));
-    TRY(sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, &w->at));
+    TRY(for_each(t, t->f->keys, n, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, &w->at));
     return gather(t, w, given, place, mass_unit, n);
 }
 
@@ -174,12 +174,13 @@ static int count_nodes(struct sap_tree *t)
     size_t total_at;
     const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[t->own.at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
                                           VALUE(t->t)};
-    TRY(sap_tree_launch(t, t->f.levels, t->t.tiles, THREADS, levels, COUNT(levels)));
-    TRY(sap_primitives_scan(&t->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem, &total_at));
+    TRY(sap_tree_launch(t, t->f->levels, t->t.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
+                            &total_at));
     const int total = (int)(total_at / sizeof(int));
     const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->first), VALUE(total),
                                           VALUE(t->t.tiles)};
-    TRY(sap_tree_launch(t, t->f.firsts, 1, 32, firsts, COUNT(firsts)));
+    TRY(sap_tree_launch(t, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
     TRY(tell(t, told(t)->level_first, &t->first, 0, sizeof told(t)->level_first));
     TRY(t->driver->stream_finish(t->stream));
     memcpy(t->level_first, told(t)->level_first, sizeof t->level_first);
@@ -194,7 +195,7 @@ static int link_nodes(struct sap_tree *t)
     const struct sap_argument a[] = {
         SAP_ARRAY(t->own.key[t->own.at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count), SAP_ARRAY(t->node),
         SAP_ARRAY(t->node_level),         VALUE(t->t)};
-    return sap_tree_launch(t, t->f.link, t->t.tiles, THREADS, a, COUNT(a));
+    return sap_tree_launch(t, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
 }
 
 /* ---- moments ---------------------------------------------------------------------------------- */
@@ -206,7 +207,7 @@ int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const st
     const struct sap_argument args[] = {
         SAP_ARRAY(w->sorted),         SAP_ARRAY(t->cell),   SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy), SAP_ARRAY(*sizes),
         SAP_ARRAY(w->address[w->at]), SAP_ARRAY(w->strict), VALUE(has_a),       VALUE(w->n),         VALUE(t->t)};
-    return sap_tree_launch(t, t->f.groups, w->groups, 32, args, COUNT(args));
+    return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
 }
 
 /* linked: children have been counted. */
@@ -221,13 +222,13 @@ static int make_moments(struct sap_tree *t, int linked)
                                           VALUE(t->t)};
     const struct sap_argument words[] = {SAP_ARRAY(t->cell),   SAP_ARRAY(t->word),    SAP_ARRAY(t->turn),
                                          SAP_ARRAY(t->source), SAP_ARRAY(t->moments), VALUE(t->t)};
-    TRY(for_each(t, t->f.leaves, t->t.nodes, leaves, COUNT(leaves)));
+    TRY(for_each(t, t->f->leaves, t->t.nodes, leaves, COUNT(leaves)));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
-        TRY(for_each(t, t->f.cells, to - from, cells, COUNT(cells)));
+        TRY(for_each(t, t->f->cells, to - from, cells, COUNT(cells)));
     }
-    TRY(for_each(t, t->f.words, t->t.nodes, words, COUNT(words)));
+    TRY(for_each(t, t->f->words, t->t.nodes, words, COUNT(words)));
     return sap_tree_make_groups(t, &t->own, NULL);
 }
 
@@ -252,7 +253,7 @@ int sap_tree_make_next(struct sap_tree *t)
     for (int level = 0; level < t->levels; level++) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->next), VALUE(from), VALUE(to)};
-        TRY(for_each(t, t->f.next, to - from, a, COUNT(a)));
+        TRY(for_each(t, t->f->next, to - from, a, COUNT(a)));
     }
     t->has_next = 1;
     return SAP_DRIVER_OK;

@@ -1,5 +1,6 @@
 /* gpu_force.c - forces from a tree on an accelerator: who walks, by which accelerations, and the way of the results. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gpu_launch.h"
@@ -17,7 +18,9 @@ struct pass {
     struct sap_gpu_walkers *walkers;
     struct sap_gpu_walk w;
     const struct sap_gpu_buffer *row, *slot, *strict;
-    int bad; /* places that are not finite */
+    int picked;     /* all walk, and rows are picked of theirs */
+    int bad;        /* places that are not finite */
+    int bad_active; /* the first of the list that is no particle, or -1 */
 };
 
 static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
@@ -49,26 +52,17 @@ static void all_walk(const struct sap_tree *t, struct pass *p)
 
 /*
  * Slots of a bunch where n of `all` particles walk.  A bunch of more shares more of the walk, but its ball holds more
- * who do not: at 1 % eight cost least, and below 0.2 % one.  So few that a device would be idle walk alone.
+ * who do not: at 1 % eight cost least, and below 0.2 % one.  Beyond MOST of them groups of all cost less.
  */
 static int width_of(int n, int all)
 {
     const double part = (double)n / all;
     int width = part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : SAP_FEW_MOST;
-    while (width > 1 && n / width < 1024) width /= 2;
+    while (width > 1 && n / width < 1024) width /= 2; /* so few bunches leave a device idle */
     return width;
 }
 
-static int send_active(struct sap_tree *t, const sapporo_tree_request *r)
-{
-    const size_t bytes = (size_t)r->ni * sizeof(int);
-    const int staged = bytes <= t->chunk.bytes;
-    TRY(sap_tree_reserve(t, &t->active, bytes));
-    if (!r->active) return SAP_DRIVER_OK;
-    if (staged) memcpy(t->chunk.host, r->active, bytes); /* nobody needs it before the force is over */
-    TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
-    return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
-}
+static int most_walk(const struct sap_tree *t, int n) { return n / 5 >= t->n / 8; }
 
 static int reserve_rows(struct sap_tree *t, int n)
 {
@@ -103,9 +97,9 @@ static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
                                   .to = bits_of(t->n),
                                   .places = 1};
     *at = 1;
-    TRY(for_each(t, t->f.row_keys, n, keys, COUNT(keys)));
-    if (n <= FEW_ROWS) return for_each(t, t->f.row_order, n, few, COUNT(few));
-    return sap_primitives_sort(&t->primitives, t->stream, &sort, t->scratch.mem, at);
+    TRY(for_each(t, t->f->row_keys, n, keys, COUNT(keys)));
+    if (n <= FEW_ROWS) return for_each(t, t->f->row_order, n, few, COUNT(few));
+    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
 /* Rows in bunches: sorted, if there is anybody to share a walk with. */
@@ -114,14 +108,20 @@ static int some_walk(struct sap_tree *t, struct pass *p)
     const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
     const int as_given = width == 1 && n <= FEW_ROWS;
     int at = 1;
-    TRY(send_active(t, p->request));
+    TRY(sap_tree_take_active(t, p->request, &p->bad_active));
+    if (p->bad_active >= 0) return SAP_DRIVER_OK;
+    p->picked = most_walk(t, n);
+    if (p->picked) {
+        all_walk(t, p);
+        return SAP_DRIVER_OK;
+    }
     TRY(reserve_rows(t, n));
     const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
                                           SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
-    if (as_given) TRY(for_each(t, t->f.row_places, n, places, COUNT(places)));
+    if (as_given) TRY(for_each(t, t->f->row_places, n, places, COUNT(places)));
     if (!as_given) TRY(sort_rows(t, p, &at));
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
-    if (!as_given) TRY(for_each(t, t->f.row_slots, n, slots, COUNT(slots)));
+    if (!as_given) TRY(for_each(t, t->f->row_slots, n, slots, COUNT(slots)));
     p->w.slots = n;
     p->w.width = width;
     p->w.left_room = n / width + 1;
@@ -190,7 +190,8 @@ static int launch_groups(struct sap_tree *t, const struct pass *p, int wide, int
                                      SAP_ARRAY(t->left),
                                      VALUE(how),
                                      VALUE(t->t)};
-    return sap_tree_launch(t, t->f.walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, COUNT(a));
+    return sap_tree_launch(t, t->f->walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a,
+                           COUNT(a));
 }
 
 static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int from)
@@ -218,7 +219,9 @@ static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int fr
                                      SAP_ARRAY(t->left),
                                      VALUE(how),
                                      VALUE(t->t)};
-    return sap_tree_launch(t, t->f.few[wide], from < 0 ? bunches : idle, SAP_FEW_THREADS, a, COUNT(a));
+    const int lone = !wide && from < 0 && p->w.width == 1 && bunches <= FEW_ROWS;
+    return sap_tree_launch(t, lone ? t->f->lone : t->f->few[wide], from < 0 ? bunches : idle,
+                           lone ? SAP_LONE_THREADS : SAP_FEW_THREADS, a, COUNT(a));
 }
 
 /* Each launch works off what those before have left. */
@@ -244,7 +247,7 @@ static int launch_alone(struct sap_tree *t, const struct pass *p)
         SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
         SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
         SAP_ARRAY(t->pot),        SAP_ARRAY(t->left),   VALUE(p->w),          VALUE(t->t)};
-    return for_each(t, t->f.alone, p->w.slots, a, COUNT(a));
+    return for_each(t, t->f->alone, p->w.slots, a, COUNT(a));
 }
 
 static int walk(struct sap_tree *t, const struct pass *p)
@@ -262,7 +265,7 @@ static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_act
 {
     const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
                                         VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
-    return for_each(t, t->f.sizes, n, args, COUNT(args));
+    return for_each(t, t->f->sizes, n, args, COUNT(args));
 }
 
 /* By ACCELERATION: how strict who walks is. */
@@ -275,13 +278,14 @@ static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
                                         SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
                                         VALUE(t->t)};
-    return for_each(t, t->f.row_strict, n, args, COUNT(args));
+    return for_each(t, t->f->row_strict, n, args, COUNT(args));
 }
 
 /* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
 static int start(struct sap_tree *t, struct pass *p)
 {
-    struct pass first = {.request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}};
+    struct pass first = {
+        .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
     struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
     if (!p->w.own) TRY(sap_tree_reserve(t, a, (size_t)p->walkers->n * sizeof(double)));
     if (!p->w.own || !t->has_a) {
@@ -293,18 +297,28 @@ static int start(struct sap_tree *t, struct pass *p)
     return make_strict(t, p, a);
 }
 
+static int pick(struct sap_tree *t, const struct pass *p)
+{
+    const int n = p->request->ni, has_active = p->request->active != NULL;
+    TRY(sap_tree_reserve(t, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->picked_pot, (size_t)n * sizeof(double)));
+    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(t->active),
+                                     VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
+                                     VALUE(n)};
+    return for_each(t, t->f->pick, n, a, COUNT(a));
+}
+
 static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], double *pot)
 {
     struct sap_gpu_tree_told *const told = t->told.host;
-    const size_t rows = (size_t)p->w.slots;
+    if (p->picked) TRY(pick(t, p));
     TRY(sap_tree_mark(t, SAPPORO_PHASES));
-    if (acc) TRY(t->driver->copy_out(t->stream, acc, t->acc.mem, 0, rows * sizeof *acc));
-    if (pot) TRY(t->driver->copy_out(t->stream, pot, t->pot.mem, 0, rows * sizeof *pot));
+    TRY(sap_tree_give(t, p->request, p->picked, acc, pot));
     TRY(t->driver->copy_out(t->stream, told->walked, t->left.mem, 0, sizeof told->walked));
     TRY(t->driver->stream_finish(t->stream));
     TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
     t->done.walk = t->settings.walk;
-    t->done.rows = p->w.slots;
+    t->done.rows = p->request->ni;
     t->done.particle_particle = (long long)told->walked[0] + ((long long)told->walked[1] << 32);
     t->done.particle_cell = (long long)told->walked[2] + ((long long)told->walked[3] << 32);
     return SAP_DRIVER_OK;
@@ -324,9 +338,10 @@ static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot
         TRY(some_walk(t, p));
     else
         all_walk(t, p);
+    if (p->bad_active >= 0) return SAP_DRIVER_OK;
     if (by_acceleration) TRY(start(t, p));
     TRY(walk(t, p));
-    if (by_acceleration && p->w.own) TRY(sizes(t, &t->a, r->active != NULL, r->ni));
+    if (by_acceleration && p->w.own) TRY(sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni));
     return results(t, p, acc, pot);
 }
 
@@ -340,6 +355,12 @@ static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, d
     }
 }
 
+static int bad_active(struct sap_tree *t, int k)
+{
+    (void)snprintf(t->words, sizeof t->words, "active[%d] is none of the tree's %d particles", k, t->n);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
 /* Nothing acts where there is no particle. */
 static void nothing(const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
@@ -349,7 +370,7 @@ static void nothing(const sapporo_tree_request *r, double (*acc)[3], double *pot
 
 int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
-    struct pass p = {.request = request};
+    struct pass p = {.request = request, .bad_active = -1};
     int status = SAP_DRIVER_OK;
     if (t->n == 0)
         nothing(request, acc, pot);
@@ -360,6 +381,7 @@ int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, 
         t->driver->leave(t->device->dev);
     }
     if (status) return sap_tree_judge(t, status);
+    if (p.bad_active >= 0) return bad_active(t, p.bad_active);
     if (p.bad > 0) erase_bad(t, request, acc, pot);
     return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

@@ -55,7 +55,7 @@ static int launch_search(struct sap_tree *t, int n, int fills)
                                      SAP_ARRAY(fills ? t->list : t->found),
                                      VALUE(fills),
                                      VALUE(n)};
-    return sap_tree_launch(t, t->f.search, n / THREADS + (n % THREADS > 0), THREADS, a, COUNT(a));
+    return sap_tree_launch(t, t->f->search, n / THREADS + (n % THREADS > 0), THREADS, a, COUNT(a));
 }
 
 /* Counts, and makes `first` of the counts. */

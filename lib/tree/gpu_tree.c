@@ -27,7 +27,7 @@ int sap_tree_judge(struct sap_tree *t, int status)
     return sap_gpu_status(status);
 }
 
-static int failed(struct sap_tree *t, int status, const char *why)
+int sap_tree_fail(struct sap_tree *t, int status, const char *why)
 {
     (void)snprintf(t->words, sizeof t->words, "%s", why);
     return status;
@@ -59,11 +59,12 @@ static void free_walkers(const struct sap_tree *t, struct sap_gpu_walkers *w)
 static void free_buffers(struct sap_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle, &t->a,      &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
-        &t->count,    &t->first,  &t->bounds,  &t->node,        &t->node_level, &t->cell,       &t->word,
-        &t->turn,     &t->source, &t->moments, &t->place_given, &t->place_a,    &t->row_key[0], &t->row_key[1],
-        &t->row[0],   &t->row[1], &t->slot,    &t->slot_strict, &t->active,     &t->next,       &t->query,
-        &t->found,    &t->begin,  &t->list,    &t->left,        &t->acc,        &t->pot};
+        &t->particle,    &t->a,          &t->chunk,      &t->told,   &t->place,   &t->scratch,
+        &t->span,        &t->count,      &t->first,      &t->bounds, &t->node,    &t->node_level,
+        &t->cell,        &t->word,       &t->turn,       &t->source, &t->moments, &t->place_given,
+        &t->place_a,     &t->row_key[0], &t->row_key[1], &t->row[0], &t->row[1],  &t->slot,
+        &t->slot_strict, &t->picked_acc, &t->picked_pot, &t->active, &t->next,    &t->query,
+        &t->found,       &t->begin,      &t->list,       &t->left,   &t->acc,     &t->pot};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
@@ -73,9 +74,6 @@ static void free_tree(struct sap_tree *t)
 {
     if (t->stream) (void)t->driver->stream_finish(t->stream);
     free_buffers(t);
-    sap_primitives_close(&t->primitives);
-    for (int k = 0; k < COUNT(t->module); k++)
-        if (t->module[k]) t->driver->module_unload(t->module[k]);
     for (int k = 0; k < COUNT(t->mark); k++)
         if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
     if (t->stream) t->driver->stream_destroy(t->stream);
@@ -90,66 +88,14 @@ static void destroy(struct sap_tree *t)
     sap_fp_release(caller);
 }
 
-/* ---- kernels -------------------------------------------------------------------------- */
-
-static const struct sap_embedded *kernels_of(const struct sap_driver *driver)
-{
-    return strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
-}
-
-static int load(struct sap_tree *t, int module, const char *name)
-{
-    const struct sap_embedded *const e = kernels_of(t->driver);
-    for (int k = 0; k < e->count; k++)
-        if (strcmp(e->images[k].name, name) == 0)
-            return t->driver->module_load(t->device->dev, e->images[k].image, e->images[k].size, &t->module[module]);
-    return SAP_DRIVER_UNSUPPORTED;
-}
-
-static int get_functions(struct sap_tree *t)
-{
-    const struct {
-        int module;
-        const char *name;
-        struct sap_function **function;
-    } wanted[] = {{0, "tree_bounds", &t->f.bounds},
-                  {0, "tree_keys", &t->f.keys},
-                  {0, "tree_gather", &t->f.gather},
-                  {0, "tree_levels", &t->f.levels},
-                  {0, "tree_level_firsts", &t->f.firsts},
-                  {0, "tree_link", &t->f.link},
-                  {0, "tree_leaves", &t->f.leaves},
-                  {0, "tree_cells", &t->f.cells},
-                  {0, "tree_words", &t->f.words},
-                  {0, "tree_groups", &t->f.groups},
-                  {0, "tree_row_keys", &t->f.row_keys},
-                  {0, "tree_row_slots", &t->f.row_slots},
-                  {0, "tree_row_order", &t->f.row_order},
-                  {0, "tree_row_strict", &t->f.row_strict},
-                  {0, "tree_row_places", &t->f.row_places},
-                  {0, "tree_sizes", &t->f.sizes},
-                  {0, "tree_next", &t->f.next},
-                  {0, "tree_search", &t->f.search},
-                  {2, "tree_walk_alone", &t->f.alone},
-                  {1, "tree_walk_sp", &t->f.walk[0]},
-                  {2, "tree_walk_dp", &t->f.walk[1]},
-                  {1, "tree_few_sp", &t->f.few[0]},
-                  {2, "tree_few_dp", &t->f.few[1]}};
-    for (int k = 0; k < COUNT(wanted); k++)
-        TRY(t->driver->function(t->module[wanted[k].module], wanted[k].name, wanted[k].function));
-    return SAP_DRIVER_OK;
-}
+/* ---- making one ---------------------------------------------------------------------- */
 
 static int open_device(struct sap_tree *t)
 {
     struct sap_dev *const dev = t->device->dev;
     TRY(t->driver->stream_create(dev, &t->stream));
     for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
-    TRY(sap_primitives_open(t->driver, dev, t->device->number, kernels_of(t->driver), &t->primitives));
-    TRY(load(t, 0, "tree"));
-    TRY(load(t, 1, "tree_walk_sp"));
-    TRY(load(t, 2, "tree_walk_dp"));
-    TRY(get_functions(t));
+    TRY(sap_tree_kernels(t));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->told, sizeof(struct sap_gpu_tree_told)));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->chunk, CHUNK * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &t->bounds, sizeof(struct sap_gpu_tree_told)));
@@ -200,56 +146,12 @@ static int create(struct sap_device_set *set, const struct sap_tree_settings *se
 
 /* ---- particles ------------------------------------------------------------------------ */
 
-/* Sends n doubles or four times as many, of which `chunk` holds those from `first` on. */
-static int send(struct sap_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
-{
-    TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
-    return t->driver->stream_finish(t->stream);
-}
-
-static int send_particles(struct sap_tree *t, const sapporo_tree_particles *p)
-{
-    double(*const chunk)[4] = t->chunk.host;
-    for (int first = 0; first < p->n; first += CHUNK) {
-        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
-        for (int k = 0; k < n; k++) {
-            memcpy(chunk[k], sap_column_at(&p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
-            if (p->mass.base)
-                memcpy(&t->mass[first + k], sap_column_at(&p->mass, first + k, sizeof(double)), sizeof(double));
-            chunk[k][3] = t->mass[first + k];
-        }
-        TRY(send(t, &t->particle, sizeof *chunk, first, n));
-    }
-    return SAP_DRIVER_OK;
-}
-
-static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *p)
-{
-    double *const chunk = t->chunk.host;
-    for (int first = 0; first < p->n; first += CHUNK) {
-        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
-        for (int k = 0; k < n; k++) memcpy(&chunk[k], sap_column_at(&p->a, first + k, sizeof(double)), sizeof(double));
-        TRY(send(t, &t->a, sizeof *chunk, first, n));
-    }
-    return SAP_DRIVER_OK;
-}
-
-static int set_particles(struct sap_tree *t, const sapporo_tree_particles *p)
-{
-    if (p->n != t->given) t->has_a = 0;
-    if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
-    TRY(send_particles(t, p));
-    if (p->a.base) TRY(send_accelerations(t, p));
-    if (p->a.base) t->has_a = 1;
-    t->given = p->n;
-    return SAP_DRIVER_OK;
-}
-
 /* Runs what needs the device. */
 static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
 {
     t->words[0] = '\0';
-    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (t->torn) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
     const sap_fpguard caller = sap_fp_guard();
     int status = t->driver->enter(t->device->dev);
     if (!status) {
@@ -264,16 +166,9 @@ static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
 static int set(struct sap_tree *t, const sapporo_tree_particles *p)
 {
     t->words[0] = '\0';
-    if (p->memory != SAPPORO_MEMORY_HOST)
-        return failed(t, SAPPORO_ERR_UNSUPPORTED, "this engine takes particles from host memory only");
-    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     const sap_fpguard caller = sap_fp_guard();
-    int status = t->driver->enter(t->device->dev);
-    if (!status) {
-        status = set_particles(t, p);
-        t->driver->leave(t->device->dev);
-    }
-    const int result = sap_tree_judge(t, status);
+    const int result = sap_tree_set_gpu(t, p);
     sap_fp_release(caller);
     return result;
 }
@@ -289,7 +184,8 @@ static int build(struct sap_tree *t)
 
 static int refresh(struct sap_tree *t)
 {
-    if (!t->built || t->given != t->n) return failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    if (!t->built || t->given != t->n)
+        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     return entered(t, sap_tree_refresh_gpu);
 }
 
@@ -376,9 +272,11 @@ static int structure(const struct sap_tree *t, struct sap_tree_structure *s)
 static int force(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     t->words[0] = '\0';
-    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
-    if (request->memory != SAPPORO_MEMORY_HOST)
-        return failed(t, SAPPORO_ERR_UNSUPPORTED, "this engine works on host memory only");
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (request->memory == SAPPORO_MEMORY_DEVICE && !t->driver->adopt)
+        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED, "OpenCL works on host memory only");
+    if (request->memory == SAPPORO_MEMORY_DEVICE && request->x.base)
+        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED, "places are taken from host memory only");
     const sap_fpguard caller = sap_fp_guard();
     const int status = sap_tree_force_gpu(t, request, acc, pot);
     sap_fp_release(caller);
@@ -389,7 +287,7 @@ static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h
                   int *list)
 {
     t->words[0] = '\0';
-    if (t->broken) return failed(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     const sap_fpguard caller = sap_fp_guard();
     const int status = sap_tree_search_gpu(t, ni, &x, &h, first, room, list);
     sap_fp_release(caller);

@@ -22,12 +22,16 @@ struct sap_gpu_walkers {
     int n, groups;
 };
 
+/* Of a device. */
 struct sap_gpu_tree_kernels {
-    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                    /* tree_build.h */
-    struct sap_function *leaves, *cells, *words, *groups;                                    /* tree_moments.h */
-    struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes; /* tree_rows.h */
-    struct sap_function *next, *search;                                                      /* tree_search.h */
-    struct sap_function *alone, *walk[2], *few[2]; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp */
+    struct sap_module *module[3];
+    struct sap_primitives primitives;
+    struct sap_function *look, *take, *look_active;                                                 /* tree_given.h */
+    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
+    struct sap_function *leaves, *cells, *words, *groups;                                           /* tree_moments.h */
+    struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
+    struct sap_function *next, *search;                                                             /* tree_search.h */
+    struct sap_function *alone, *walk[2], *few[2], *lone; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
 };
 
 /* What the device tells the host while a tree is made; pinned. */
@@ -44,9 +48,7 @@ struct sap_tree {
     const struct sap_driver *driver;
     struct sap_gpu_device *device;
     struct sap_stream *stream;
-    struct sap_primitives primitives;
-    struct sap_module *module[3];
-    struct sap_gpu_tree_kernels f;
+    const struct sap_gpu_tree_kernels *f;
     int events;                                 /* they tell times; else the host's clock does */
     struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
     double clock[SAPPORO_PHASES + 1];
@@ -55,9 +57,11 @@ struct sap_tree {
     char words[200];
 
     /* particles by address */
-    int given;    /* of the last set */
-    double *mass; /* [room] on the host: for a set without masses */
-    int has_a;    /* accelerations are known */
+    int given;          /* of the last set */
+    double *mass;       /* [room] on the host: for a set without masses */
+    int mass_elsewhere; /* the last ones came in memory of the device */
+    int torn;           /* a set failed half way */
+    int has_a;          /* accelerations are known */
     struct sap_gpu_buffer particle, a, chunk, told;
 
     /* the tree; valid if built */
@@ -74,7 +78,8 @@ struct sap_tree {
 
     /* a force */
     struct sap_gpu_walkers places;
-    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, slot_strict, active, left, acc, pot;
+    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, slot_strict, active, left, acc, pot,
+        picked_acc, picked_pot;
 
     /* a search */
     struct sap_gpu_buffer query, found, begin, list;
@@ -87,6 +92,9 @@ struct sap_tree {
     {                                                                                                                  \
         (buffer).mem, 0                                                                                                \
     }
+
+/* Finds or loads the kernels; a driver status. */
+int sap_tree_kernels(struct sap_tree *t);
 
 /* Launches so many groups of so many threads. */
 int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups, int threads,
@@ -109,6 +117,15 @@ int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const st
 int sap_tree_build_gpu(struct sap_tree *t);
 int sap_tree_refresh_gpu(struct sap_tree *t);
 
+/* The table's set; a sapporo_status. */
+int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p);
+
+/* Brings a request's list to t->active; *bad: the first of it that is no particle, or -1.  A driver status. */
+int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int *bad);
+
+/* Brings results, or rows picked of them, to where the request wants them; the caller waits.  A driver status. */
+int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot);
+
 /* The table's force, entered. */
 int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
@@ -118,6 +135,9 @@ int sap_tree_make_next(struct sap_tree *t);
 /* The table's search, entered. */
 int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, const sapporo_column *h, long long *first,
                         long long room, int *list);
+
+/* Keeps why; returns status. */
+int sap_tree_fail(struct sap_tree *t, int status, const char *why);
 
 /* What a driver status means for the tree and its words; a sapporo_status. */
 int sap_tree_judge(struct sap_tree *t, int status);

@@ -204,6 +204,15 @@ static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, i
     return made(status, *mem, dev);
 }
 
+static int adopt(struct sap_dev *dev, const void *address, struct sap_mem **mem)
+{
+    *mem = NULL;
+    int status = judge(dev, "adopt");
+    if (status) return status;
+    status = inner->adopt(dev, address, mem);
+    return made(status, *mem, dev);
+}
+
 static void release(struct sap_mem *mem)
 {
     if (mem) disown(mem);
@@ -391,6 +400,7 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
         .allocate = allocate,
         .allocate_pinned = allocate_pinned,
         .allocate_shared = driver->allocate_shared ? allocate_shared : NULL,
+        .adopt = driver->adopt ? adopt : NULL,
         .pinned_for_all = driver->pinned_for_all,
         .unite = driver->unite,
         .together = driver->together,

@@ -1,0 +1,44 @@
+/* tree_given.h - particles and lists of who is active that the caller has in memory of the device: columns without
+ * gaps. */
+#include "device/tree_units.h"
+
+SAP_INLINE int is_place(D x) { return dm_any(d_ge(d_set1(SAP_NUMBER(1e100, 0x54B249AD2594C37DUL)), d_abs(x))) ? 1 : 0; }
+
+SAP_INLINE int is_finite(D x) { return dm_any(d_eq(d_sub(x, x), d_set1(SAP_ZERO))) ? 1 : 0; }
+
+/* bad[0], [1], [2]: the first particle whose position, mass or acceleration is none, if it is less than what is there.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_look(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int has_a,
+          GLOBAL int *bad, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    for (int c = 0; c < 3; c++)
+        if (!is_place(x[3 * i + c])) (void)atomic_min(&bad[0], (int)i);
+    if (has_mass && !is_finite(mass[i])) (void)atomic_min(&bad[1], (int)i);
+    if (has_a && !is_finite(a[i])) (void)atomic_min(&bad[2], (int)i);
+}
+
+/* Particles as a tree has them; keeps: masses stay, else they are 0 where there are none. */
+KERNEL(SAP_TREE_THREADS)
+tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int keeps,
+          const int has_a, GLOBAL wide *particle, GLOBAL D *sizes, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    wide p, q;
+    p.x = x[3 * i], p.y = x[3 * i + 1], q.x = x[3 * i + 2];
+    q.y = has_mass ? mass[i] : keeps ? particle[2 * i + 1].y : d_set1(SAP_ZERO);
+    particle[2 * i] = p;
+    particle[2 * i + 1] = q;
+    if (has_a) sizes[i] = a[i];
+}
+
+/* bad[0]: the first of ni active ones that is none of n particles, if it is less than what is there. */
+KERNEL(SAP_TREE_THREADS)
+tree_look_active(const GLOBAL int *active, GLOBAL int *bad, const int ni, const int n)
+{
+    const int i = (int)global_id();
+    if (i < ni && (active[i] < 0 || active[i] >= n)) (void)atomic_min(&bad[0], i);
+}
