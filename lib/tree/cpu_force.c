@@ -204,6 +204,8 @@ static void remember(struct sap_tree *t, const sapporo_tree_request *request, co
 int sap_tree_force_cpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     enum { A_THREAD = 128 }; /* rows that are worth waking one */
+    if (request->memory != SAPPORO_MEMORY_HOST)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
     const int threads = sap_threads_now(most < t->threads ? most : t->threads);
     const double begin = sap_tree_clock();

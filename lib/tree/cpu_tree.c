@@ -138,7 +138,7 @@ static void kind(const struct sap_device_set *devices, const struct sap_tree_set
 
 static const char *words(const struct sap_tree *t) { return t->words; }
 
-static int failed(struct sap_tree *t, int status, const char *why)
+int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why)
 {
     (void)snprintf(t->words, sizeof t->words, "%s", why);
     return status;
@@ -150,7 +150,7 @@ static int set(struct sap_tree *t, const sapporo_tree_particles *p)
 {
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
-        return failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine has no device memory");
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int known = p->n == t->given;
     for (int i = 0; i < p->n; i++) {
         memcpy(t->given_x[i], sap_column_at(&p->x, i, sizeof *t->given_x), sizeof *t->given_x);
@@ -222,7 +222,8 @@ static int build(struct sap_tree *t)
     const double sorted = sap_tree_clock();
     t->done = (sapporo_tree_statistics){.seconds = {[SAPPORO_PHASE_SORT] = sorted - start}};
     const int status = sap_tree_link(t, threads);
-    if (status || reserve_nodes(t)) return failed(t, SAPPORO_ERR_MEMORY, "for cells: there is no tree now");
+    if (status || reserve_nodes(t))
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for cells: there is no tree now");
     t->done.seconds[SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted;
     finish(t, threads);
     return SAPPORO_OK;
@@ -231,7 +232,8 @@ static int build(struct sap_tree *t)
 static int refresh(struct sap_tree *t)
 {
     t->words[0] = '\0';
-    if (!t->built || t->given != t->n) return failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    if (!t->built || t->given != t->n)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
     finish(t, threads_for(t, t->n));
     return SAPPORO_OK;

@@ -133,4 +133,7 @@ double sap_tree_clock(void);
 int sap_tree_search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                     int *list, int threads);
 
+/* Keeps why; returns status. */
+int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why);
+
 #endif

@@ -107,8 +107,13 @@ size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, si
 /* An error of the engine, with its own words. */
 static int failed(sapporo_tree *t, int status, const char *what)
 {
-    const char *const words = t->ops->words(t->tree);
-    return fail(t, status, "%s: %s%s%s", what, sapporo_status_text(status), words[0] ? ": " : "", words);
+    const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
+                      *const colon = words[0] ? ": " : "";
+    if (status != SAPPORO_ERR_MEMORY) return fail(t, status, "%s: %s%s%s", what, text, colon, words);
+    size_t device = 0;
+    const size_t host = t->ops->memory(t->on.devices, &t->settings, t->room, &device);
+    return fail(t, status, "%s: %s%s%s; %d particles need %zu bytes of memory and %zu of a device", what, text, colon,
+                words, t->room, host, device);
 }
 
 /* ---- calls: each is locked, and in a floating-point environment of ours ---------------------- */
