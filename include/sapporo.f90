@@ -2,7 +2,7 @@
 !
 !   gfortran sapporo.f90 yours.f90 -lsapporo
 !
-! What each function does is written in sapporo.h; names, order and meaning of arguments are the same here.  Compile
+! What each function does is written in sapporo.h and sapporo_tree.h; names, order and meaning of arguments are the same here.  Compile
 ! this file with your own compiler, since modules of one compiler are of no use to another.
 !
 ! - Status codes are integer(c_int); >= 0 is success.
@@ -36,6 +36,19 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
     integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 7
+
+    ! ---- choices of trees (sapporo_tree.h)
+
+    integer(c_int), parameter :: SAPPORO_TREE_KIND_DEFAULT = 0, SAPPORO_TREE_OCTREE = 1, SAPPORO_TREE_KDTREE = 2
+    integer(c_int), parameter :: SAPPORO_MAC_DEFAULT = 0, SAPPORO_MAC_OPENING = 1, SAPPORO_MAC_MULTIPOLE = 2, &
+        SAPPORO_MAC_ACCELERATION = 3
+    integer(c_int), parameter :: SAPPORO_BALL_DEFAULT = 0, SAPPORO_BALL_BOX = 1, SAPPORO_BALL_MASS = 2, &
+        SAPPORO_BALL_SMALLER = 3, SAPPORO_BALL_RITTER = 4
+    integer(c_int), parameter :: SAPPORO_WALK_DEFAULT = 0, SAPPORO_WALK_GROUPS = 1, SAPPORO_WALK_STACKLESS = 2
+    integer(c_int), parameter :: SAPPORO_CURVE_DEFAULT = 0, SAPPORO_CURVE_HILBERT = 1, SAPPORO_CURVE_MORTON = 2
+    integer(c_int), parameter :: SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1
+    integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
+        SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
 
     ! ---- types
 
@@ -105,6 +118,42 @@ module sapporo
         type(c_ptr) :: length = c_null_ptr                  ! integer(c_int), ni of them
         real(c_double) :: eps2 = 0
     end type sapporo_listed
+
+    type, bind(c) :: sapporo_tree_options
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: kind = 0, mac = 0
+        real(c_double) :: accuracy = 0
+        integer(c_int) :: order = 0
+        real(c_double) :: eps2 = 0
+        integer(c_int) :: leaf_size = 0, group_size = 0, precision = SAPPORO_PRECISION_DEFAULT, ball = 0, walk = 0, &
+            curve = 0, backend = SAPPORO_BACKEND_AUTO
+        type(c_ptr) :: devices = c_null_ptr                 ! as in sapporo_options
+        integer(c_int) :: ndevices = 0, preferred_device = 0
+        type(c_ptr) :: cpu_isa = c_null_ptr
+        integer(c_int) :: threads = 0
+    end type sapporo_tree_options
+
+    type, bind(c) :: sapporo_tree_particles
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST
+        type(sapporo_column) :: x, mass, a
+    end type sapporo_tree_particles
+
+    type, bind(c) :: sapporo_tree_request
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: memory = SAPPORO_MEMORY_HOST, ni = 0
+        type(c_ptr) :: active = c_null_ptr                  ! integer(c_int), ni of them
+        type(sapporo_column) :: x
+    end type sapporo_tree_request
+
+    type, bind(c) :: sapporo_tree_statistics
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: n = 0, cells = 0, leaves = 0, groups = 0, largest_leaf = 0, depth = 0, wide_groups = 0, &
+            walk = 0
+        integer(c_long_long) :: rows = 0, particle_particle = 0, particle_cell = 0
+        real(c_double) :: seconds(SAPPORO_PHASES) = 0
+        integer(c_size_t) :: host_bytes = 0, device_bytes = 0
+    end type sapporo_tree_statistics
 
     ! ---- functions
 
@@ -284,6 +333,82 @@ module sapporo
             type(c_ptr), value :: address !< c_loc of an array that stays as it is
             integer(c_size_t), value :: n
         end function sapporo_keep_addresses
+
+        integer(c_int) function sapporo_tree_create(options, n, tree) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_options
+            type(sapporo_tree_options), intent(in), optional :: options
+            integer(c_int), value :: n
+            type(c_ptr), intent(out) :: tree
+        end function sapporo_tree_create
+
+        subroutine sapporo_tree_destroy(tree) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+        end subroutine sapporo_tree_destroy
+
+        function sapporo_tree_last_error(tree) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+            type(c_ptr) :: text
+        end function sapporo_tree_last_error
+
+        function sapporo_tree_kind_text(tree) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+            type(c_ptr) :: text
+        end function sapporo_tree_kind_text
+
+        integer(c_int) function sapporo_tree_get_backend(tree) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: tree
+        end function sapporo_tree_get_backend
+
+        integer(c_size_t) function sapporo_tree_memory_needed(options, n, device_bytes) bind(c)
+            import :: c_int, c_size_t, sapporo_tree_options
+            type(sapporo_tree_options), intent(in), optional :: options
+            integer(c_int), value :: n
+            integer(c_size_t), intent(out), optional :: device_bytes
+        end function sapporo_tree_memory_needed
+
+        integer(c_int) function sapporo_tree_set(tree, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_particles
+            type(c_ptr), value :: tree
+            type(sapporo_tree_particles), intent(in) :: particles
+        end function sapporo_tree_set
+
+        integer(c_int) function sapporo_tree_build(tree) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: tree
+        end function sapporo_tree_build
+
+        integer(c_int) function sapporo_tree_refresh(tree) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: tree
+        end function sapporo_tree_refresh
+
+        ! acc, pot: c_loc of acc(3, ni), pot(ni), or c_null_ptr
+        integer(c_int) function sapporo_tree_force(tree, request, acc, pot) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_request
+            type(c_ptr), value :: tree
+            type(sapporo_tree_request), intent(in) :: request
+            type(c_ptr), value :: acc, pot
+        end function sapporo_tree_force
+
+        integer(c_int) function sapporo_tree_neighbours(tree, ni, x, h, first, room, list) bind(c)
+            import :: c_int, c_long_long, c_ptr, sapporo_column
+            type(c_ptr), value :: tree
+            integer(c_int), value :: ni
+            type(sapporo_column), value :: x, h
+            integer(c_long_long), intent(inout) :: first(*) ! ni + 1, from 0: those of place i are list(first(i) + 1) ...
+            integer(c_long_long), value :: room
+            integer(c_int), intent(inout) :: list(*)
+        end function sapporo_tree_neighbours
+
+        integer(c_int) function sapporo_tree_get_statistics(tree, statistics) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_statistics
+            type(c_ptr), value :: tree
+            type(sapporo_tree_statistics), intent(inout) :: statistics
+        end function sapporo_tree_get_statistics
     end interface
 
 contains

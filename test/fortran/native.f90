@@ -14,14 +14,22 @@ program native
     type(sapporo_result) :: results
     type(sapporo_list) :: lists(1)
     type(sapporo_listed) :: listed
+    type(c_ptr) :: tree
+    type(sapporo_tree_options) :: tree_options
+    type(sapporo_tree_particles) :: tree_particles
+    type(sapporo_tree_request) :: tree_request
+    type(sapporo_tree_statistics) :: tree_statistics
+    real(c_double), target :: tree_acc(3, n), tree_pot(n)
+    integer(c_long_long) :: first(2)
     real(c_double), target :: x(3, n), v(3, n), m(n), xi(3, 1), h2(1), acc(3, 1), jerk(3, 1), pot(1), r2(1)
     integer(c_int), target :: index(n), own(1), nearest(1), one_address(1), neighbours(2), two(1)
     type(c_ptr), target :: list_at(1)
     integer(c_int) :: list(n), length, total
     integer(c_size_t) :: bytes
 
-    print '(a,9(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
-        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed)
+    print '(a,13(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
+        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed), &
+        c_sizeof(tree_options), c_sizeof(tree_particles), c_sizeof(tree_request), c_sizeof(tree_statistics)
     print '(a)', sapporo_text(sapporo_version())
 
     if (sapporo_arith_version() < 1) error stop 'sapporo_arith_version'
@@ -123,8 +131,44 @@ program native
     if (sapporo_text(sapporo_last_error(context)) /= '') error stop 'sapporo_clear_error'
     if (sapporo_clear_particles(context) /= SAPPORO_OK) error stop 'sapporo_clear_particles'
     call sapporo_close(context)
+    call trees()
 
 contains
+
+    subroutine trees()
+        tree_options%size = c_sizeof(tree_options)
+        tree_options%backend = SAPPORO_BACKEND_CPU
+        tree_options%accuracy = -1
+        if (sapporo_tree_create(tree_options, n, tree) /= SAPPORO_ERR_ARGUMENT) error stop 'accuracy -1'
+        tree_options%accuracy = 0.5_c_double
+        tree_options%precision = SAPPORO_DP
+        if (sapporo_tree_create(tree_options, n, tree) /= SAPPORO_OK) error stop 'sapporo_tree_create'
+        if (sapporo_tree_memory_needed(tree_options, n) == 0) error stop 'sapporo_tree_memory_needed'
+        if (sapporo_tree_get_backend(tree) /= SAPPORO_BACKEND_CPU) error stop 'sapporo_tree_get_backend'
+        if (scan_for(sapporo_text(sapporo_tree_kind_text(tree)), 'octree') == 0) error stop 'sapporo_tree_kind_text'
+        tree_particles%size = c_sizeof(tree_particles)
+        tree_particles%n = n
+        tree_particles%x = sapporo_column(c_loc(x), 0)
+        tree_particles%mass = sapporo_column(c_loc(m), 0)
+        if (sapporo_tree_refresh(tree) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_tree_refresh'
+        if (sapporo_text(sapporo_tree_last_error(tree)) == '') error stop 'sapporo_tree_last_error'
+        if (sapporo_tree_set(tree, tree_particles) /= SAPPORO_OK) error stop 'sapporo_tree_set'
+        if (sapporo_tree_build(tree) /= SAPPORO_OK) error stop 'sapporo_tree_build'
+        tree_request%size = c_sizeof(tree_request)
+        tree_request%ni = n
+        if (sapporo_tree_force(tree, tree_request, c_loc(tree_acc), c_loc(tree_pot)) /= SAPPORO_OK) &
+            error stop 'sapporo_tree_force'
+        if (any(abs(tree_acc(:, 1) - [2, 1, 0]) > 1e-12) .or. abs(tree_pot(1) + 4) > 1e-12) error stop 'tree: acc, pot'
+        h2 = 1.5_c_double
+        if (sapporo_tree_neighbours(tree, 1, sapporo_column(c_loc(xi), 0), sapporo_column(c_loc(h2), 0), first, &
+            int(n, c_long_long), list) /= SAPPORO_OK) error stop 'sapporo_tree_neighbours'
+        if (first(2) /= 2 .or. any(list(:2) /= [0, 1])) error stop 'tree: list'
+        tree_statistics%size = c_sizeof(tree_statistics)
+        if (sapporo_tree_get_statistics(tree, tree_statistics) /= SAPPORO_OK) error stop 'sapporo_tree_get_statistics'
+        if (tree_statistics%n /= n .or. tree_statistics%rows /= n .or. &
+            tree_statistics%seconds(SAPPORO_PHASE_WALK) < 0) error stop 'tree: statistics'
+        call sapporo_tree_destroy(tree)
+    end subroutine trees
 
     integer function index_of_precision()
         intrinsic :: index
