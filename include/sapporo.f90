@@ -2,8 +2,8 @@
 !
 !   gfortran sapporo.f90 yours.f90 -lsapporo
 !
-! What each function does is written in sapporo.h and sapporo_tree.h; names, order and meaning of arguments are the same here.  Compile
-! this file with your own compiler, since modules of one compiler are of no use to another.
+! What each function does is written in sapporo.h and sapporo_tree.h; names, order and meaning of arguments are the same
+! here.  Compile this file with your own compiler, since modules of one compiler are of no use to another.
 !
 ! - Status codes are integer(c_int); >= 0 is success.
 ! - A context is a type(c_ptr), and so is a job.
