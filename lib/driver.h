@@ -100,7 +100,7 @@ struct sap_driver {
      * Memory of the device that is the caller's own, by its address, to be given to kernels and copies; release leaves
      * it alone.  UNSUPPORTED: it is none of this device.  NULL: memory has no address.
      */
-    int (*adopt)(struct sap_dev *dev, const void *address, struct sap_mem **mem);
+    int (*adopt)(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem);
 
     /* Whether streams of one wait for events of the other, and copy_peer returns at once between them; NULL: never. */
     int (*together)(const struct sap_dev *a, const struct sap_dev *b);

@@ -168,7 +168,7 @@ int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others,
 /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL; CU_MEMORYTYPE_DEVICE. */
 enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9, TYPE_DEVICE = 2 };
 
-int sap_cuda_adopt(struct sap_dev *dev, const void *address, struct sap_mem **mem)
+int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem)
 {
     unsigned type = 0;
     int device = -1;
@@ -183,7 +183,7 @@ int sap_cuda_adopt(struct sap_dev *dev, const void *address, struct sap_mem **me
         return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is no memory of device %d", address, dev->device);
     struct sap_mem *const m = sap_cuda_room(sizeof *m);
     if (!m) return SAP_DRIVER_MEMORY;
-    *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .theirs = 1};
+    *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
     *mem = m;
     return SAP_DRIVER_OK;
 }

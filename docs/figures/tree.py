@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of docs/tree.md from docs/figures/tree.jsonl: python3 docs/figures/tree.py
+"""Draws the figures of docs/tree.md from docs/figures/tree.jsonl and tree_h200.jsonl: python3 docs/figures/tree.py
 
 Needs nothing but Python.  tree.sh measures the data.
 """
@@ -66,9 +66,14 @@ class Plot:
             file.write("\n".join(self.parts) + "\n</svg>\n")
 
 
-def read():
-    with open(os.path.join(HERE, "tree.jsonl"), encoding="utf-8") as file:
+def read(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]
+
+
+def on_device(row):
+    """Seconds of a step without the way of particles and forces."""
+    return row["sort"] + row["link"] + row["moments"] + row["walk"]
 
 
 def of(rows, **what):
@@ -85,39 +90,50 @@ def draw_errors(rows):
     plot.write("tree_errors.svg")
 
 
-def draw_cost(rows, model, value, label, limits, name):
-    plot = Plot(f"{model}, 65,536 particles, one core", "relative error that 99 % of the particles stay below", label,
+def draw_cost(rows, where, model, value, label, limits, name):
+    plot = Plot(f"{model}, {where}", "relative error that 99 % of the particles stay below", label,
                 (1e-5, 3e-2), limits)
     for mac, colour in COLOURS.items():
         for p in (1, 2):
-            some = [r for r in of(rows, model=model, mac=mac, multipoles=p, case="tree", n=65536)
+            n = 65536 if "core" in where else 262144
+            some = [r for r in of(rows, model=model, mac=mac, multipoles=p, case="tree", n=n)
                     if r["accuracy"] > 0 and r["ball"] == 0 and r["curve"] == 0]
             plot.line(sorted({(r["error99"], value(r)) for r in some}), colour, p == 1,
                       f"{mac}, {'masses' if p == 1 else 'second moments'}")
     plot.write(name)
 
 
-def draw_direct(rows):
-    plot = Plot("Plummer, one core: tree (0.3 % for 99 %) and direct sum", "particles", "seconds",
-                (2e2, 4e5), (1e-5, 1e1))
+def draw_direct(rows, where, time, limits, name):
+    plot = Plot(f"Plummer, {where}: tree (0.3 % for 99 %) and direct sum", "particles", "seconds", *limits)
     some = of(rows, case="tree", model="plummer", mac="acceleration", accuracy=0.01, multipoles=1)
     trees = sorted({r["n"]: r for r in some}.values(), key=lambda r: r["n"])
     plot.line([(r["nj"], 1e-6 * r["min"]) for r in of(rows, case="force")], "black", name="direct sum, sp")
-    plot.line([(r["n"], r["min"]) for r in trees], "#c0392b", name="tree, all")
+    plot.line([(r["n"], time(r)) for r in trees], "#c0392b", name="tree, all")
     for phase, colour in (("walk", "#1e8449"), ("sort", "#2471a3"), ("moments", "#b7950b"), ("link", "#7d3c98")):
         plot.line([(r["n"], r[phase]) for r in trees], colour, True, phase, False)
-    plot.write("tree_direct.svg")
+    plot.write(name)
+
+
+def draw_all(rows, where, time, end):
+    """end: of the names of figures; costs of all models that were measured."""
+    for model in sorted({r["model"] for r in of(rows, case="tree")}):
+        limits = (0.5, 30) if not end else (1e-3, 0.1)
+        draw_cost(rows, where, model, lambda r: 1e6 * time(r) / r["n"], "microseconds a particle", limits,
+                  f"tree_cost_{model}{end}.svg")
+        if not end:
+            draw_cost(rows, where, model, lambda r: r["particle_particle"] + r["particle_cell"],
+                      "interactions a particle", (5e2, 2e4), f"tree_interactions_{model}.svg")
 
 
 def main():
-    rows = read()
+    rows = read("tree.jsonl")
     draw_errors(rows)
-    for model in ("plummer", "hernquist"):
-        draw_cost(rows, model, lambda r: 1e6 * r["min"] / r["n"], "microseconds a particle", (0.5, 30),
-                  f"tree_cost_{model}.svg")
-        draw_cost(rows, model, lambda r: r["particle_particle"] + r["particle_cell"], "interactions a particle",
-                  (5e2, 2e4), f"tree_interactions_{model}.svg")
-    draw_direct(rows)
+    draw_all(rows, "65,536 particles, one core", lambda r: r["min"], "")
+    draw_direct(rows, "one core", lambda r: r["min"], ((2e2, 4e5), (1e-5, 1e1)), "tree_direct.svg")
+    if os.path.exists(os.path.join(HERE, "tree_h200.jsonl")):
+        rows = read("tree_h200.jsonl")
+        draw_all(rows, "262,144 particles, an H200", on_device, "_h200")
+        draw_direct(rows, "an H200", on_device, ((2e2, 4e6), (1e-5, 1e0)), "tree_direct_h200.svg")
 
 
 if __name__ == "__main__":

@@ -84,10 +84,10 @@ struct columns {
     struct sap_mem *x, *mass, *a;
 };
 
-static int adopt(const struct sap_tree *t, const void *at, struct sap_mem **mem)
+static int adopt(const struct sap_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
 {
     *mem = NULL;
-    return at ? t->driver->adopt(t->device->dev, at, mem) : (int)SAP_DRIVER_OK;
+    return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
 }
 
 static void drop(const struct sap_tree *t, struct columns *c)
@@ -99,9 +99,10 @@ static void drop(const struct sap_tree *t, struct columns *c)
 
 static int adopt_all(const struct sap_tree *t, const sapporo_tree_particles *p, struct columns *c)
 {
-    TRY(adopt(t, p->x.base, &c->x));
-    TRY(adopt(t, p->mass.base, &c->mass));
-    return adopt(t, p->a.base, &c->a);
+    const size_t column = (size_t)p->n * sizeof(double);
+    TRY(adopt(t, p->x.base, 3 * column, &c->x));
+    TRY(adopt(t, p->mass.base, column, &c->mass));
+    return adopt(t, p->a.base, column, &c->a);
 }
 
 static int ask_for_bad(struct sap_tree *t, int *bad)
@@ -217,7 +218,7 @@ int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int 
         TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
         return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
     }
-    TRY(adopt(t, r->active, &theirs));
+    TRY(adopt(t, r->active, bytes, &theirs));
     int status = t->driver->copy(t->stream, t->active.mem, 0, theirs, 0, bytes);
     if (!status) status = t->driver->stream_finish(t->stream);
     t->driver->release(theirs);
@@ -234,7 +235,7 @@ static int give(struct sap_tree *t, int memory, void *to, const struct sap_gpu_b
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
     if (memory != SAPPORO_MEMORY_DEVICE) return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
-    TRY(adopt(t, to, &theirs));
+    TRY(adopt(t, to, bytes, &theirs));
     int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);
     if (!status) status = t->driver->stream_finish(t->stream);
     t->driver->release(theirs);

@@ -204,12 +204,12 @@ static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, i
     return made(status, *mem, dev);
 }
 
-static int adopt(struct sap_dev *dev, const void *address, struct sap_mem **mem)
+static int adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem)
 {
     *mem = NULL;
     int status = judge(dev, "adopt");
     if (status) return status;
-    status = inner->adopt(dev, address, mem);
+    status = inner->adopt(dev, address, bytes, mem);
     return made(status, *mem, dev);
 }
 
