@@ -10,7 +10,8 @@
 #include "device/tree_few.h"
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 24)
+FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 6)
 #else
 FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
+FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 4)
 #endif
-FEW_KERNEL(tree_lone_sp, SAP_LONE_THREADS, 4)

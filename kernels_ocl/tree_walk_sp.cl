@@ -7,5 +7,5 @@
 
 #include "device/tree_few.h"
 FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
-FEW_KERNEL(tree_lone_sp, SAP_LONE_THREADS, 4)
+FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 4)
 #endif

@@ -8,7 +8,7 @@
  * itself differences of coordinates lose nothing.  Who is in a bunch depends on who is active, and on nothing else.
  *
  * Each kernel is an instance, FEW_KERNEL(name, threads, groups for which a multiprocessor shall have room; 0: as the
- * compiler thinks).  Groups of one warp cost least; larger ones are sooner done with one walker.
+ * compiler thinks).  Groups of one warp do for many who walk alone; larger ones are sooner done.
  */
 #include "device/tree_terms.h"
 

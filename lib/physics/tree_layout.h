@@ -23,12 +23,12 @@ enum {
     SAP_WALK_PART = SAP_WALK_THREADS * SAP_WALK_IPT,
     SAP_WALK_CROWD = 128, /* particles in a group's ball, for each that it may have, beyond which it parts */
     SAP_FEW_THREADS = 32,
-    SAP_LONE_THREADS = 128, /* where walkers are so few that a device would be idle */
-    SAP_FEW_MOST = 32,      /* walkers of a bunch at most */
-    SAP_FEW_LEFT = 8,       /* of what groups leave; divides SAP_WALK_PART */
-    SAP_FEW_CROWD = 256,    /* leaves in a bunch's ball, for each that it may have, beyond which its walkers go alone */
-    SAP_GROUP_WORDS = 5,    /* doubles of a group: centre, radius, square of what the nearest are apart */
-    SAP_GPU_CELL = 17 * 8   /* bytes of a struct sap_cell */
+    SAP_LARGE_THREADS = 128, /* of a group for a bunch, or for a walker where there are few */
+    SAP_FEW_MOST = 32,       /* walkers of a bunch at most */
+    SAP_FEW_LEFT = 8,        /* of what groups leave; divides SAP_WALK_PART */
+    SAP_FEW_CROWD = 256,  /* leaves in a bunch's ball, for each that it may have, beyond which its walkers go alone */
+    SAP_GROUP_WORDS = 5,  /* doubles of a group: centre, radius, square of what the nearest are apart */
+    SAP_GPU_CELL = 17 * 8 /* bytes of a struct sap_cell */
 };
 
 /* A node. */

@@ -57,7 +57,7 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {0, "tree_search", &f->search},
                   {1, "tree_walk_sp", &f->walk[0]},
                   {1, "tree_few_sp", &f->few[0]},
-                  {1, "tree_lone_sp", &f->lone},
+                  {1, "tree_large_sp", &f->large},
                   {0, "tree_pick", &f->pick},
                   {2, "tree_walk_dp", &f->walk[1]},
                   {2, "tree_few_dp", &f->few[1]},

@@ -31,7 +31,7 @@ struct sap_gpu_tree_kernels {
     struct sap_function *leaves, *cells, *words, *groups;                                           /* tree_moments.h */
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
     struct sap_function *next, *search;                                                             /* tree_search.h */
-    struct sap_function *alone, *walk[2], *few[2], *lone; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
+    struct sap_function *alone, *walk[2], *few[2], *large; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
 };
 
 /* What the device tells the host while a tree is made; pinned. */
