@@ -8,10 +8,12 @@
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 24)
-FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 6)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+#define LARGE_GROUPS 8 /* in 64 registers, for which others would keep variables in memory */
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
+#define LARGE_GROUPS 6
 #else
-FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
-FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 4)
+#define LARGE_GROUPS 4
 #endif
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, LARGE_GROUPS > 4 ? 24 : 0)
+FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, LARGE_GROUPS)

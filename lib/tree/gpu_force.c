@@ -220,7 +220,7 @@ static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int fr
                                      VALUE(how),
                                      VALUE(t->t)};
     /* many who walk alone keep a device busy by one warp each; others are sooner done by four */
-    const int large = !wide && from < 0 && (p->w.width > 1 || bunches <= FEW_ROWS);
+    const int large = !wide && (from >= 0 || p->w.width > 1 || bunches <= FEW_ROWS);
     return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], from < 0 ? bunches : idle,
                            large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, COUNT(a));
 }
