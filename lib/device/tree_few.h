@@ -107,6 +107,44 @@ SAP_INLINE void few_join(struct few_walker *i, LOCAL D *room, int threads, int w
     group_barrier();
 }
 
+/* A bunch: `together` walk at a time, of the first `end`. */
+struct few_bunch {
+    int begin, together, end;
+    V strictness;
+};
+
+/* Loads a bunch's walkers, and says how they can walk. */
+SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct few_force *o,
+                                       const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, int item)
+{
+    const int me = (int)local_id(), begin = w->from < 0 ? item * w->width : item;
+    const int group_end = w->all_slots ? (begin / t->group_size + 1) * t->group_size : w->slots;
+    const int rows = min(min(begin + w->width, group_end), w->slots) - begin;
+    struct few_bunch q = {begin, rows, rows, v_set1(0.0)};
+    if (me == 0) m->who->bad = 0;
+    if (me < rows) {
+        const int number = w->all_slots ? begin + me : o->slot[begin + me];
+        D x[3], mass;
+        load_particle(o->walker, number, x, &mass);
+        m->who->number[me] = number;
+        for (int c = 0; c < 3; c++) m->who->x[me][c] = x[c];
+    }
+    group_barrier();
+#if !defined(SAP_KERNEL_DP)
+    D at[3];
+    const D radius = few_ball(m->who, 0, rows, at);
+#endif
+    for (int k = 0; k < rows; k++) {
+        const int g = m->who->number[k] / t->group_size;
+        if (w->strict) q.strictness = v_max(q.strictness, (V)o->strict[w->all_slots ? g : begin + k]);
+#if !defined(SAP_KERNEL_DP)
+        if (o->heavy[g]) q.end = 0;
+        if (sap_group_wide(radius, o->ball[SAP_GROUP_WORDS * (size_t)g + 4])) q.together = 1;
+#endif
+    }
+    return q;
+}
+
 /* The kernel of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
                          const struct few_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
@@ -115,39 +153,18 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
     const int me = (int)local_id();
     const int all = items_of(o->left, w, (w->slots + w->width - 1) / w->width);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
-        const int given = item_of(o->left, w, item), begin = w->from < 0 ? given * w->width : given;
-        const int group_end = w->all_slots ? (begin / t->group_size + 1) * t->group_size : w->slots;
-        const int rows = min(min(begin + w->width, group_end), w->slots) - begin;
-        if (me == 0) m->who->bad = 0;
-        if (me < rows) {
-            const int number = w->all_slots ? begin + me : o->slot[begin + me];
-            D x[3], mass;
-            load_particle(o->walker, number, x, &mass);
-            m->who->number[me] = number;
-            for (int c = 0; c < 3; c++) m->who->x[me][c] = x[c];
-        }
-        group_barrier();
-
+        const struct few_bunch q = few_gather(m, o, w, t, item_of(o->left, w, item));
+        int together = q.together;
         struct walk_frame f;
         struct walk_ball b;
-        D at[3], radius = few_ball(m->who, 0, rows, at);
-        int together = rows, end = rows; /* walkers at a time; how many there are to do */
-        V strictness = v_set1(0.0);
-        for (int k = 0; k < rows; k++) {
-            const int g = m->who->number[k] / t->group_size;
-            if (w->strict) strictness = v_max(strictness, (V)o->strict[w->all_slots ? g : begin + k]);
-#if !defined(SAP_KERNEL_DP)
-            if (o->heavy[g]) end = 0;
-            if (sap_group_wide(radius, o->ball[SAP_GROUP_WORDS * (size_t)g + 4])) together = 1;
-#endif
-        }
-        for (int first = 0; first < end;) {
-            const int many = min(together, end - first), width = together > 1 ? w->width : 1;
+        D at[3];
+        for (int first = 0; first < q.end;) {
+            const int many = min(together, q.end - first), width = together > 1 ? w->width : 1;
             const int mine = first + min(me % width, many - 1), sharer = me / width, share = threads / width;
             struct few_walker i;
-            radius = few_ball(m->who, first, many, at);
+            const D radius = few_ball(m->who, first, many, at);
             start_frame(t, at, radius, &f, &b);
-            b.strictness = strictness;
+            b.strictness = q.strictness;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
             i.number = w->own ? m->who->number[mine] : -1;
             for (int q = 0; q < SAP_SUMS2; q++) i.sum[q] = d_set1(SAP_ZERO);
@@ -222,7 +239,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
             const int apart = many > 1 && within > SAP_FEW_CROWD * width;
             few_join(&i, (LOCAL D *)m->words, threads, width);
-            if (!apart && me < many && !deliver_row(i.sum, t, (size_t)o->row[begin + first + me], o->acc, o->pot))
+            if (!apart && me < many && !deliver_row(i.sum, t, (size_t)o->row[q.begin + first + me], o->acc, o->pot))
                 m->who->bad = 1;
             if (!apart && me == 0) tell(o->left, many, all_nears - (w->own ? 1 : 0), all_cells);
             if (apart)
@@ -232,7 +249,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         }
         group_barrier();
 #if !defined(SAP_KERNEL_DP)
-        if (me == 0 && (end == 0 || m->who->bad)) leave_it(o->left, w, SAP_LEFT_WIDE, begin);
+        if (me == 0 && (q.end == 0 || m->who->bad)) leave_it(o->left, w, SAP_LEFT_WIDE, q.begin);
 #endif
         group_barrier();
     }
