@@ -76,7 +76,7 @@ static void note_all(struct work *w)
  */
 static int goes_directly(const struct work *w, double entries)
 {
-    return !w->strict && !w->copy && w->precision != SAPPORO_DP && w->rows->ntodo > entries * mostly_new;
+    return !w->strict && !w->copy && w->precision != SAPPORO_DP && w->rows->nwanted > entries * mostly_new;
 }
 
 /* Predicts all whom lists name, each once. */
@@ -91,7 +91,7 @@ static void predict(struct work *w, double entries, int threads)
     if (goes_directly(w, entries)) {
         w->direct = 1;
         sap_rows_forget(w->rows);
-        sap_rows_predict_these(w->rows, w->kernel, l->address, l->ni, threads);
+        sap_rows_predict_these(w->rows, w->kernel, l->address, l->ni, 1); /* some may be the same */
     }
     sap_rows_predict(w->rows, w->kernel, w->host, w->copy, threads);
     w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;

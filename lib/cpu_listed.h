@@ -26,8 +26,8 @@ struct sap_rows {
     int all;          /* all particles are predicted */
     int far;          /* one of those that are predicted lies beyond SAP_FAR */
 
-    int32_t *todo; /* [room + 1]: particles that are to be predicted */
-    int ntodo;
+    int32_t *wanted; /* [room + 1]: particles that are to be predicted */
+    int nwanted;
     uint64_t seen; /* version of the host's copy of which changes were taken */
 };
 

@@ -14,7 +14,7 @@ void sap_rows_free(struct sap_rows *rows)
     free(rows->given);
     free(rows->memory);
     free(rows->stamp);
-    free(rows->todo);
+    free(rows->wanted);
     free(rows);
 }
 
@@ -61,8 +61,8 @@ static struct sap_rows *make(const struct sap_kernel *kernel, int room, int term
     rows->given = aligned_alloc(LINE, whole_lines(given));
     rows->memory = aligned_alloc(LINE, whole_lines(LINE + (size_t)room * kernel->row_bytes));
     rows->stamp = calloc((size_t)room, sizeof *rows->stamp);
-    rows->todo = malloc(((size_t)room + 1) * sizeof *rows->todo);
-    if (!rows->given || !rows->memory || !rows->stamp || !rows->todo) {
+    rows->wanted = malloc(((size_t)room + 1) * sizeof *rows->wanted);
+    if (!rows->given || !rows->memory || !rows->stamp || !rows->wanted) {
         sap_rows_free(rows);
         return NULL;
     }
@@ -86,7 +86,7 @@ static void take_changes(struct sap_rows *rows, struct sap_jstore *host)
 
 void sap_rows_forget(struct sap_rows *rows)
 {
-    rows->all = rows->far = rows->ntodo = 0;
+    rows->all = rows->far = rows->nwanted = 0;
     if (++rows->now) return;
     memset(rows->stamp, 0, (size_t)rows->room * sizeof *rows->stamp);
     rows->now = 1;
@@ -117,18 +117,32 @@ struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_js
 int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
 {
     unsigned char *const stamp = rows->stamp;
-    int32_t *const todo = rows->todo;
+    int32_t *const wanted = rows->wanted;
     const unsigned char now = rows->now;
-    int ntodo = rows->ntodo, inside = 1;
+    int nwanted = rows->nwanted, inside = 1;
     for (int k = 0; k < n; k++) {
         const int good = (unsigned)address[k] < (unsigned)upper, a = good ? address[k] : 0;
         inside &= good;
-        todo[ntodo] = a;
-        ntodo += stamp[a] != now;
+        wanted[nwanted] = a;
+        nwanted += stamp[a] != now;
         stamp[a] = now;
     }
-    rows->ntodo = ntodo;
+    rows->nwanted = nwanted;
     return inside;
+}
+
+/* AT_ONCE particles at most, from place `from` on; tells whether one is far. */
+static int predict_part(const struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int from,
+                        int n)
+{
+    const struct sap_rows_args args = {.rows = rows->given,
+                                       .terms = rows->terms,
+                                       .time = rows->time,
+                                       .address = address ? address + from : NULL,
+                                       .first = from,
+                                       .n = n - from < AT_ONCE ? n - from : AT_ONCE,
+                                       .predicted = rows->predicted};
+    return kernel->predict_rows(&args);
 }
 
 /* Those of address, or, if that is NULL, the first n. */
@@ -136,21 +150,15 @@ void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kern
                             int threads)
 {
     int far = 0;
-    (void)threads; /* without OpenMP */
-#pragma omp parallel num_threads(threads) if (threads > 1 && n > 2 * AT_ONCE) reduction(| : far)
+    if (threads == 1 || n <= 2 * AT_ONCE) { /* no parallel region: see cpu_force.c */
+        for (int from = 0; from < n; from += AT_ONCE) rows->far |= predict_part(rows, kernel, address, from, n);
+        return;
+    }
+#pragma omp parallel num_threads(threads) reduction(| : far)
     {
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(static)
-        for (int from = 0; from < n; from += AT_ONCE) {
-            const struct sap_rows_args args = {.rows = rows->given,
-                                               .terms = rows->terms,
-                                               .time = rows->time,
-                                               .address = address ? address + from : NULL,
-                                               .first = from,
-                                               .n = n - from < AT_ONCE ? n - from : AT_ONCE,
-                                               .predicted = rows->predicted};
-            far |= kernel->predict_rows(&args);
-        }
+        for (int from = 0; from < n; from += AT_ONCE) far |= predict_part(rows, kernel, address, from, n);
         sap_fp_leave(caller);
     }
     rows->far |= far;
@@ -160,23 +168,23 @@ int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host)
 {
     int n = 0;
     if (host->count == host->upper && host->upper > 0) return 1;
-    for (int k = 0; k < rows->ntodo; k++) {
-        const int address = rows->todo[k], there = sap_jstore_has(host, address);
+    for (int k = 0; k < rows->nwanted; k++) {
+        const int address = rows->wanted[k], there = sap_jstore_has(host, address);
         if (!there) rows->stamp[address] = 0;
-        rows->todo[n] = address;
+        rows->wanted[n] = address;
         n += there;
     }
-    const int all = n == rows->ntodo;
-    rows->ntodo = n;
+    const int all = n == rows->nwanted;
+    rows->nwanted = n;
     return all;
 }
 
 void sap_rows_predict(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host, int copy,
                       int threads)
 {
-    for (int k = 0; k < rows->ntodo && copy; k++) copy_row(rows, host, rows->todo[k]);
-    sap_rows_predict_these(rows, kernel, rows->todo, rows->ntodo, threads);
-    rows->ntodo = 0;
+    for (int k = 0; k < rows->nwanted && copy; k++) copy_row(rows, host, rows->wanted[k]);
+    sap_rows_predict_these(rows, kernel, rows->wanted, rows->nwanted, threads);
+    rows->nwanted = 0;
 }
 
 void sap_rows_predict_all(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
