@@ -140,7 +140,7 @@ step_build() {
 }
 
 # On GPUs, and nowhere else: without a device these fail.
-ON_ANY="primitives tree tree_edges tree_gpu accuracy bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results
+ON_ANY="primitives tree tree_edges tree_gpu tree_faults leapfrog_tree accuracy bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results
     g5 g5_input g5_threads multi outside"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"

@@ -3,6 +3,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 [ -x examples/leapfrog_tree ] || { echo "skipped: examples/leapfrog_tree is not built"; exit 77; }
+engines=${SAPPORO_TEST_ENGINES:-}
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
 SAPPORO_BACKEND=cpu
 OMP_NUM_THREADS=1 # forces on hundreds of particles
@@ -64,5 +65,12 @@ verdict $? "an image shows the model in its middle"
 go --model plummer -n 10 --accuracy -1
 [ $? -eq 2 ] && grep -q accuracy "$work/err"
 verdict $? "a senseless accuracy is refused"
+
+# On a GPU, which needs seconds: a sphere in equilibrium keeps its energy for ten dynamical times.
+if [ "$engines" = cuda ]; then
+    SAPPORO_BACKEND=cuda go --model hernquist -n 65536 --eps 0.03 --dt-max 1/64 --interval 1 -t 10 --mac acceleration \
+        --accuracy 0.01 --multipoles 1 -o "$work/s" && energy_below 5e-4
+    verdict $? "energy of 65,536 particles over ten dynamical times"
+fi
 
 exit $((failures > 0))

@@ -190,8 +190,8 @@ static void faults(void **state)
     live(&l, &right);
     assert_true(right.neighbours > SOME);
     sapporo_tree_destroy(first);
-    while (with_fault(n, kinds[n % 3], &right)) n++;
-    for (long k = 5; k < n; k += n / 6) assert_true(with_fault(k, SAP_DRIVER_LOST, &right));
+    while (with_fault(n, kinds[n % 3], &right)) n += 2;
+    for (long k = 5; k < n; k += n / 3) assert_true(with_fault(k, SAP_DRIVER_LOST, &right));
     print_message("%ld calls\n", n - 1);
     assert_true(n > 80);
     end_faults();
