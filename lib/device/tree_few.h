@@ -167,7 +167,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             b.strictness = q.strictness;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
             i.number = w->own ? m->who->number[mine] : -1;
-            for (int s = 0; s < SAP_SUMS2; s++) i.sum[s] = d_set1(SAP_ZERO);
+            for (int term = 0; term < SAP_SUMS2; term++) i.sum[term] = d_set1(SAP_ZERO);
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
             group_barrier();
