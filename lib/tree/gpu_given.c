@@ -230,7 +230,7 @@ int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int 
     return status;
 }
 
-static int give(struct sap_tree *t, int memory, void *to, const struct sap_gpu_buffer *from, size_t bytes)
+static int give(struct sap_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from, size_t bytes)
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
