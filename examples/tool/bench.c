@@ -82,7 +82,7 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
             }
         } else if (what.kind == BENCH_MULTI) {
             for (int k = 0; k < asked->sources.n; k++) {
-                what.sources = sources_from_name(asked->sources.word[k]);
+                what.sources = (int)sources_from_name(asked->sources.word[k]);
                 add_case(list, &what);
             }
         } else {
