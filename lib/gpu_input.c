@@ -58,13 +58,13 @@ static inline double bound_of(const struct sap_device_set *set, double x)
 static void fill_outside(const struct sap_device_set *set, const struct sap_force_request *r, int i,
                          struct sap_gpu_i *to)
 {
-    const double ahead = r->dtr ? r->dtr[i] : 0, *const x = r->x[i], *const v = r->v[i];
+    const double ahead = r->dtr ? r->dtr[i] : 0, h2 = r->h2 ? r->h2[i] : 0, *const x = r->x[i], *const v = r->v[i];
     const double way = fabs(ahead) * largest(v);
     const double off = 4 * set->x_error * largest(x) + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
-    const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = r->h2[i] * (1 + 0x1p-10) * widen;
+    const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = h2 * (1 + 0x1p-10) * widen;
     const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2; /* who is at the same place leaves */
     double word[3] = {[SAP_GPU_I_AHEAD] = ahead, [SAP_GPU_I_REACH] = tiny};
-    if (r->h2[i] > 0) {
+    if (h2 > 0) {
         word[SAP_GPU_I_WEIGHT] = r->h2_by_mass ? bound_of(set, most) : 0;
         /* what exceeds the range is not told apart: then everybody is a candidate */
         word[SAP_GPU_I_REACH] = bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most);

@@ -30,7 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N = 3500, MANY = 600, FEW = 3, SMALL = 100, DEVICES = 3, ID = 7 };
+enum { N = 3500, MANY = 600, FEW = 3, SMALL = 100, DEVICES = 3, ID = 7, OUTSIDE = 64 /* beside OUT_ */ };
 
 /* Every force and particle here has these; index and address are the same. */
 static struct body body[N];
@@ -172,33 +172,21 @@ struct force {
     int sure;      /* no fault is left for it */
 };
 
-static struct force begin_request(const struct client *k, const sapporo_request *r)
+static struct force begin(const struct client *k, int nj, int ni, double eps2, unsigned want)
 {
-    struct force f = {.ni = r->ni, .serial = stub_serial(), .sure = faulty.failed > 0 && must_succeed(k)};
-    const int status = sapporo_force_begin(k->c, r, &f.job);
+    struct force f = {.ni = ni, .serial = stub_serial(), .sure = faulty.failed > 0 && must_succeed(k)};
+    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .eps2 = eps2, .want = want};
+    r.index.base = want & OUTSIDE ? NULL : indices;
+    r.h2.base = h2;
+    r.pairs = want & OUTSIDE ? SAPPORO_PAIRS_OUTSIDE : SAPPORO_PAIRS_ALL;
+    const int status = sapporo_force_begin(k->c, &r, &f.job);
     if (status) {
         assert_null(f.job);
         check_failure(status, sapporo_last_error(k->c));
         if (f.sure) fail_msg("begin fails after the fault: %s", sapporo_last_error(k->c));
     }
-    if (k->twin) assert_int_equal(sapporo_force_begin(k->twin, r, &f.twin), SAPPORO_OK);
+    if (k->twin) assert_int_equal(sapporo_force_begin(k->twin, &r, &f.twin), SAPPORO_OK);
     return f;
-}
-
-static struct force begin(const struct client *k, int nj, int ni, double eps2, unsigned want)
-{
-    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .eps2 = eps2, .want = want};
-    r.index.base = indices;
-    r.h2.base = h2;
-    return begin_request(k, &r);
-}
-
-/* A force without the members of its lists. */
-static struct force begin_outside(const struct client *k, int nj, int ni)
-{
-    const sapporo_request r = {
-        .size = sizeof r, .nj = nj, .ni = ni, .x = {x, 0}, .v = {v, 0}, .h2 = {h2, 0}, .pairs = SAPPORO_PAIRS_OUTSIDE};
-    return begin_request(k, &r);
 }
 
 static int end_job(sapporo_job *job, int ni, struct results *to, int neighbours)
@@ -246,11 +234,12 @@ static void lists(const struct client *k, const struct force *f)
 
 static void drop(struct force *f) { sapporo_force_free(f->job), sapporo_force_free(f->twin); }
 
-static void force(const struct client *k, int nj, int ni, double eps2, int neighbours)
+static void force(const struct client *k, int nj, int ni, double eps2, unsigned want)
 {
-    struct force f = begin(k, nj, ni, eps2, neighbours ? OUT_NEAREST : 0);
+    struct force f = begin(k, nj, ni, eps2, want);
     while (f.job && !sapporo_force_done(f.job)) continue;
-    end(k, &f, neighbours);
+    end(k, &f, want == OUT_NEAREST);
+    if (want == OUTSIDE) lists(k, &f);
     drop(&f);
 }
 
@@ -278,8 +267,7 @@ static void native_session(const struct client *k)
     force(k, N, FEW, 1e-4, 0);
     set_time(k, 0.125);
     set_few(k, 7, 0.03125);
-    force(k, N, MANY, 0, 1);
-
+    force(k, N, MANY, 0, OUT_NEAREST);
     /* two under way, particles stored meanwhile, neighbours of the first afterwards */
     struct force one = begin(k, N, MANY, 1e-4, 0);
     set_few(k, 50, 0.0625);
@@ -292,17 +280,11 @@ static void native_session(const struct client *k)
     end(k, &two, 1); /* again */
     drop(&two);
     check_particles(k, 0.0625);
-
-    one = begin_outside(k, N, MANY);
-    end(k, &one, 0);
-    lists(k, &one);
-    drop(&one);
-
+    force(k, N, MANY, 0, OUTSIDE);
     /* nobody collects it; its memory is used again */
     struct force never = begin(k, N, FEW, 0, 0);
     drop(&never);
-    force(k, N - 1, FEW, 1e-4, 1);
-
+    force(k, N - 1, FEW, 1e-4, OUT_NEAREST);
     assert_int_equal(sapporo_clear_particles(k->c), SAPPORO_OK);
     if (k->twin) assert_int_equal(sapporo_clear_particles(k->twin), SAPPORO_OK);
     set_many(k, 0, SMALL);

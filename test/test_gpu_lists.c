@@ -164,7 +164,7 @@ static void end(const struct force *f)
     assert_int_equal(sapporo_force_end(f->job, f->n, &result), SAPPORO_OK);
     for (int i = 0; i < f->n; i++) assert_true(isfinite(acc[i][0]) && pot[i] != 0);
     if (!twin || !problem.outside) return;
-    double acc2[NI][3], pot2[NI];
+    double acc2[NI][3] = {{0}}, pot2[NI] = {0};
     const sapporo_result expected = {.size = sizeof expected, .acc = acc2, .pot = pot2};
     assert_int_equal(sapporo_force_end(f->twin, f->n, &expected), SAPPORO_OK);
     for (int i = 0; i < f->n; i++) { /* both have errors of single precision in each pair */
