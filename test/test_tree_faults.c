@@ -157,7 +157,7 @@ static int with_fault(long n, int status, const struct forces *right)
     if (!faulty.failed) return 0;
     if (l.told == 0 && !l.late && !is_harmless(faulty.failed_call))
         fail_msg("call %ld, %s: nobody tells", n, faulty.failed_call);
-    if (memcmp(&f, right, sizeof f)) fail_msg("call %ld, %s: forces differ", n, faulty.failed_call);
+    if (memcmp(&f, right, sizeof f) != 0) fail_msg("call %ld, %s: forces differ", n, faulty.failed_call);
     return 1;
 }
 
