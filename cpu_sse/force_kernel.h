@@ -5,6 +5,7 @@
  * or 8) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
  * on how many i-particles there are or who shares the work: see lib/arithmetic.h.
  */
+#include <math.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -208,7 +209,7 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
 /* Sums carry powers of SAP_ROOT_SCALE (all derivatives as the acceleration); the potential is negative. */
 SAP_INLINE double scale_of(int q) { return q == SAP_POT ? -SAP_SCALE_POT : SAP_SCALE_ACC; }
 
-static void finish_group(const struct sap_group *g, double *out)
+static void finish_group(const struct sap_group *g, const double *scale, double *out)
 {
     for (int q = 0; q < SUMS; q++) {
         const struct sap_sum_lanes *s = &g->sum[q];
@@ -217,13 +218,13 @@ static void finish_group(const struct sap_group *g, double *out)
             D limb[SAP_LIMBS];
             for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
             const D sum = g->alone ? limb[0] : sap_total(d_load(s->unit + h), limb, d_load(s->special + h));
-            d_store(total + h, d_mul(sum, d_set1(scale_of(q))));
+            d_store(total + h, d_mul(sum, d_set1(scale[q])));
         }
         for (int lane = 0; lane < g->n; lane++) out[lane * SUMS + q] = total[lane];
     }
 }
 
-static void finish_single(const struct sap_single *s, double *out)
+static void finish_single(const struct sap_single *s, const double *scale, double *out)
 {
     _Alignas(64) double total[PADDED];
     for (int h = 0; h < PADDED; h += D_LANES) {
@@ -231,7 +232,7 @@ static void finish_single(const struct sap_single *s, double *out)
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
         d_store(total + h, sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
     }
-    for (int q = 0; q < SUMS; q++) out[q] = total[q] * scale_of(q);
+    for (int q = 0; q < SUMS; q++) out[q] = total[q] * scale[q];
 }
 
 static struct sap_near near_of(const struct sap_near_lanes *n, int lane)
@@ -263,6 +264,34 @@ static struct sap_near near_single(const struct sap_single *s)
     }
     return all;
 }
+
+#if defined(SAP_KERNEL_FAST) && SAP_SEED_BITS < 24
+/* Seeds of x in [1, 4), weighted by 1/x; x are spread over all phases of the steps in which seeds are made. */
+static void seed_bias(double *first, double *third)
+{
+    enum { SAMPLES = 1 << 14, STEP = 0x1000000 / SAMPLES };
+    double weights = 0, sum = 0, cubes = 0;
+    for (int k = 0; k < SAMPLES; k += F_LANES) {
+        _Alignas(64) float x[F_LANES], y[F_LANES];
+        for (int l = 0; l < F_LANES; l++) {
+            const int32_t bits = 0x3F800000 + (k + l) * STEP + (k + l) * 619 % STEP;
+            memcpy(&x[l], &bits, sizeof bits);
+        }
+        f_store(y, f_rsqrt_seed(f_load(x)));
+        for (int l = 0; l < F_LANES; l++) {
+            const double ratio = (double)y[l] * sqrt((double)x[l]), weight = (x[l] < 2 ? 1 : 2) / (double)x[l];
+            weights += weight;
+            sum += weight * ratio;
+            cubes += weight * (ratio * ratio * ratio);
+        }
+    }
+    *first = sum / weights;
+    *third = cubes / weights;
+}
+#define SAP_SEED_BIAS seed_bias
+#else
+#define SAP_SEED_BIAS NULL
+#endif
 
 /* Roundings of a distance, with a margin of two: of the operations, and of the positions they start from. */
 #if defined(SAP_KERNEL_DP)
@@ -304,6 +333,7 @@ static struct sap_near near_single(const struct sap_single *s)
                                     .few_i = few_i,                                                                    \
                                     SAP_LISTED_KERNELS.finish_group = finish_group,                                    \
                                     .finish_single = finish_single,                                                    \
+                                    .seed_bias = SAP_SEED_BIAS,                                                        \
                                     .near_group = near_group,                                                          \
                                     .near_single = near_single,                                                        \
                                     .position = position,                                                              \

@@ -210,9 +210,15 @@ struct sap_kernel {
      */
     int (*listed)(const struct sap_listed_args *args, struct sap_single *single, double *sum, int32_t *place);
 
-    /* Totals in true scale and sign: `sums` of them for each lane, side by side. */
-    void (*finish_group)(const struct sap_group *group, double *out);
-    void (*finish_single)(const struct sap_single *single, double *out);
+    /* Totals in true scale and sign, `scale` of the table: `sums` of them for each lane, side by side. */
+    void (*finish_group)(const struct sap_group *group, const double *scale, double *out);
+    void (*finish_single)(const struct sap_single *single, const double *scale, double *out);
+
+    /*
+     * Where roots are left at their seeds: what these are too large by on average, as a factor, and their cubes, over
+     * all x alike in the logarithm.  NULL: not so, or they have no bias.
+     */
+    void (*seed_bias)(double *first, double *third);
 
     /* What is known of the nearest neighbour of a lane, or of one i-particle over all packets. */
     struct sap_near (*near_group)(const struct sap_group *group, int lane);
@@ -226,7 +232,7 @@ struct sap_kernel {
     /* Sorts n <= SAP_SORT_MAX entries; 0 if some are equal: then they stay as they are. */
     int (*sort)(int32_t *entries, int n);
 
-    /* Totals are accumulators times this: powers of two, with the sign. */
+    /* Totals are accumulators times this: with the sign; powers of two, but where a bias of seeds is taken out. */
     double scale[SAP_SUMS];
 
     /* Squared distances of the kernel: relative error, and error of a difference relative to the coordinates. */

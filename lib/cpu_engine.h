@@ -10,6 +10,7 @@
 
 struct sap_device_set {
     const struct sap_kernel *kernel;
+    struct sap_kernel unbiased; /* that one, where scales of its own take the bias of this processor's seeds out */
     enum sap_isa isa;
     int precision;
     int fast; /* roots */

@@ -177,7 +177,7 @@ static void add_list(const struct work *w, struct worker *with, int i, double *s
         const int found = w->kernel->listed(&args, &with->single, n > TILE ? NULL : sum, with->place);
         if (w->variant.near) find_nearest(w, i, args.list, args.n, with->place, found, best);
     }
-    if (n > TILE) w->kernel->finish_single(&with->single, sum);
+    if (n > TILE) w->kernel->finish_single(&with->single, w->kernel->scale, sum);
 }
 
 /* Asks the caches for the rows of a list. */

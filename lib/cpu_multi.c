@@ -162,7 +162,7 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
                                                .variant = v};
             w->kernel->many_i(&args, &w->group);
         }
-        w->kernel->finish_group(&w->group, sum[0]);
+        w->kernel->finish_group(&w->group, w->kernel->scale, sum[0]);
         write_rows(l, r, from, w->group.n, sum);
     }
     return bad ? SAPPORO_PARTIAL : SAPPORO_OK;

@@ -119,7 +119,7 @@ static void add_outside(const struct sap_plan *p, const struct late_sums *to, in
         if (!sap_outside_pair(&p->judge, i, address[k], term)) continue;
         for (int q = 0; q < p->kernel->sums; q++) {
             struct sap_accum a = to->group ? lane_accum(&to->group->sum[q], lane) : single_accum(to->single, q);
-            sap_accum_add(&a, term[q] / p->kernel->scale[q]); /* powers of two */
+            sap_accum_add(&a, term[q] / p->kernel->scale[q]); /* powers of two, of this order */
             if (to->group)
                 put_lane(&to->group->sum[q], lane, &a);
             else
@@ -229,7 +229,7 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
     for (int r = 1; r < p->ranges; r++) gather_hits(&g[0]->hits, &g[r]->hits);
     if (p->variant.near & SAP_LISTS) ok = build_lists(p, from, n, &g[0]->hits, &(struct late_sums){g[0], NULL});
     if (p->ranges == 1 && !(p->extra & SAP_EXTRA_ACCUM)) {
-        p->kernel->finish_group(g[0], p->force->sum + (ptrdiff_t)from * p->kernel->sums);
+        p->kernel->finish_group(g[0], p->kernel->scale, p->force->sum + (ptrdiff_t)from * p->kernel->sums);
         if (p->variant.near & SAP_NEAREST)
             for (int lane = 0; lane < n; lane++) near[lane] = p->kernel->near_group(g[0], lane);
     } else {

@@ -6,6 +6,8 @@
 
 #include "cpu_engine.h"
 #include "cpu_listed.h"
+#include "fpenv.h"
+#include "physics/interaction.h"
 #include "threads.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
@@ -33,6 +35,19 @@ static int describe(int number, sapporo_device *device)
     return SAPPORO_OK;
 }
 
+/* Roots that are left at their seeds are too large or too small on average, by as much as this processor's are. */
+static void take_bias_out(struct sap_device_set *d)
+{
+    double first, third;
+    if (!d->kernel->seed_bias) return;
+    const sap_fpenv caller = sap_fp_enter();
+    d->kernel->seed_bias(&first, &third);
+    d->unbiased = *d->kernel;
+    for (int q = 0; q < SAP_SUMS; q++) d->unbiased.scale[q] /= q == SAP_POT ? first : third;
+    d->kernel = &d->unbiased;
+    sap_fp_leave(caller);
+}
+
 static int engine_open(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room)
 {
     *devices = NULL;
@@ -53,6 +68,7 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
     d->precision = (int)settings->precision;
     d->fast = settings->order == 2 && settings->precision == SAPPORO_SP && settings->root == SAPPORO_ROOT_FAST;
     d->kernel = sap_isa_kernel(d->isa, settings->order, d->precision, d->fast);
+    take_bias_out(d);
     d->threads = settings->threads > 0 ? settings->threads : sap_threads_default();
     *devices = d;
     return SAPPORO_OK;

@@ -255,9 +255,13 @@ static const struct promise hard_promise = {
                      {4e-15, 4e-14, 1.5e-13},
                      {5e-15, 6e-14, 2e-13}}}};
 
-/* Fast roots: no more than their maker allows, m/R and m/R^3. */
-static const struct spread fast_bounds[ACC + 1] = {{1.5 * 0x1p-12, 1.5 * 0x1p-12, 1.5 * 0x1p-12},
-                                                   {4.5 * 0x1p-12, 4.5 * 0x1p-12, 9 * 0x1p-12}};
+/*
+ * Fast roots: no more than their maker allows, m/R and m/R^3.  The median has no bias of the seeds: of 14 bits it is
+ * what the project states, those of 12 bits are four times as coarse.
+ */
+static const struct spread fast_bounds[2][ACC + 1] = {
+    {{2e-5, 1.5 * 0x1p-12, 1.5 * 0x1p-12}, {4.8e-5, 4.5 * 0x1p-12, 9 * 0x1p-12}},
+    {{5e-6, 1.5 * 0x1p-12, 1.5 * 0x1p-12}, {1.2e-5, 4.5 * 0x1p-12, 9 * 0x1p-12}}};
 
 static int rising(const void *a, const void *b)
 {
@@ -308,7 +312,7 @@ static void check_promise(const struct engine *engine, const char *model, const 
     for (int q = 0; q < quantities; q++) {
         const int goals = engine->backend != SAPPORO_BACKEND_CPU && engine->precision == SAPPORO_DP;
         const struct spread *most = goals ? &dp_goals[q] : &promise->of[engine->precision][q];
-        if (engine->root == SAPPORO_ROOT_FAST) most = &fast_bounds[q];
+        if (engine->root == SAPPORO_ROOT_FAST) most = &fast_bounds[strcmp(engine->isa, "avx512") == 0][q];
         if (got[q].median <= most->median && got[q].most <= most->most && got[q].all <= most->all) continue;
         print_error("# %s: promised are %.1e, %.1e, %.1e\n", quantity_names[q], most->median, most->most, most->all);
         wrong++;
