@@ -133,7 +133,8 @@ def main():
     if os.path.exists(os.path.join(HERE, "tree_h200.jsonl")):
         rows = read("tree_h200.jsonl")
         draw_all(rows, "262,144 particles, an H200", on_device, "_h200")
-        draw_direct(rows, "an H200", on_device, ((2e2, 4e6), (1e-5, 1e0)), "tree_direct_h200.svg")
+        if of(rows, case="force"):
+            draw_direct(rows, "an H200", on_device, ((2e2, 4e6), (1e-5, 1e0)), "tree_direct_h200.svg")
 
 
 if __name__ == "__main__":
