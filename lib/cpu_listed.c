@@ -91,7 +91,7 @@ static void predict(struct work *w, double entries, int threads)
     if (goes_directly(w, entries)) {
         w->direct = 1;
         sap_rows_forget(w->rows);
-        sap_rows_predict_these(w->rows, w->kernel, l->address, l->ni, 1); /* some may be the same */
+        sap_rows_predict_these(w->rows, w->kernel, NULL, l->address, l->ni, 1); /* some may be the same */
     }
     sap_rows_predict(w->rows, w->kernel, w->host, w->copy, threads);
     w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;

@@ -61,9 +61,9 @@ static inline void sap_rows_fetch_list(const int *list, int n)
 /* Forgets what was noted and predicted. */
 void sap_rows_forget(struct sap_rows *rows);
 
-/* Predicts n particles. */
-void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int n,
-                            int threads);
+/* Predicts n particles, copied before that from `host` if it is not NULL. */
+void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                            const int32_t *address, int n, int threads);
 
 /* Leaves out noted addresses where nobody is: they are not stamped.  0 if there are some. */
 int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host);

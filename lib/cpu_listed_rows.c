@@ -26,7 +26,7 @@ static int terms_of(const struct sap_jstore *host)
     return terms;
 }
 
-static void copy_row(struct sap_rows *rows, const struct sap_jstore *host, int address)
+static void copy_row(const struct sap_rows *rows, const struct sap_jstore *host, int address)
 {
     const struct sap_segment *const s = sap_jstore_segment(host, address);
     const unsigned in = (unsigned)address % SAP_SEGMENT;
@@ -41,7 +41,7 @@ static void copy_row(struct sap_rows *rows, const struct sap_jstore *host, int a
     memcpy(&to[SAP_ROW_INDEX], index, sizeof index);
 }
 
-static void copy_all(struct sap_rows *rows, const struct sap_jstore *host)
+static void copy_all(const struct sap_rows *rows, const struct sap_jstore *host)
 {
     for (int a = 0; a < host->upper; a++)
         if (sap_jstore_has(host, a)) copy_row(rows, host, a);
@@ -131,9 +131,9 @@ int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
     return inside;
 }
 
-/* AT_ONCE particles at most, from place `from` on; tells whether one is far. */
-static int predict_part(const struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int from,
-                        int n)
+/* AT_ONCE particles at most, from place `from` on, copied from `host` if it is given; tells whether one is far. */
+static int predict_part(const struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                        const int32_t *address, int from, int n)
 {
     const struct sap_rows_args args = {.rows = rows->given,
                                        .terms = rows->terms,
@@ -142,23 +142,24 @@ static int predict_part(const struct sap_rows *rows, const struct sap_kernel *ke
                                        .first = from,
                                        .n = n - from < AT_ONCE ? n - from : AT_ONCE,
                                        .predicted = rows->predicted};
+    for (int k = from; k < from + args.n && host; k++) copy_row(rows, host, address ? address[k] : k);
     return kernel->predict_rows(&args);
 }
 
 /* Those of address, or, if that is NULL, the first n. */
-void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const int32_t *address, int n,
-                            int threads)
+void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                            const int32_t *address, int n, int threads)
 {
     int far = 0;
     if (threads == 1 || n <= 2 * AT_ONCE) { /* no parallel region: see cpu_force.c */
-        for (int from = 0; from < n; from += AT_ONCE) rows->far |= predict_part(rows, kernel, address, from, n);
+        for (int from = 0; from < n; from += AT_ONCE) rows->far |= predict_part(rows, kernel, host, address, from, n);
         return;
     }
 #pragma omp parallel num_threads(threads) reduction(| : far)
     {
         const sap_fpenv caller = sap_fp_enter();
 #pragma omp for schedule(static)
-        for (int from = 0; from < n; from += AT_ONCE) far |= predict_part(rows, kernel, address, from, n);
+        for (int from = 0; from < n; from += AT_ONCE) far |= predict_part(rows, kernel, host, address, from, n);
         sap_fp_leave(caller);
     }
     rows->far |= far;
@@ -182,8 +183,7 @@ int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host)
 void sap_rows_predict(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host, int copy,
                       int threads)
 {
-    for (int k = 0; k < rows->nwanted && copy; k++) copy_row(rows, host, rows->wanted[k]);
-    sap_rows_predict_these(rows, kernel, rows->wanted, rows->nwanted, threads);
+    sap_rows_predict_these(rows, kernel, copy ? host : NULL, rows->wanted, rows->nwanted, threads);
     rows->nwanted = 0;
 }
 
@@ -191,8 +191,7 @@ void sap_rows_predict_all(struct sap_rows *rows, const struct sap_kernel *kernel
                           int copy, int threads)
 {
     if (rows->all) return;
-    if (copy) copy_all(rows, host);
-    sap_rows_predict_these(rows, kernel, NULL, host->upper, threads);
+    sap_rows_predict_these(rows, kernel, copy ? host : NULL, NULL, host->upper, threads);
     memset(rows->stamp, rows->now, (size_t)host->upper);
     rows->all = 1;
 }
