@@ -375,7 +375,8 @@ SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_
  * from `address` on, whose numbers the caller neither changes nor frees until it announces others; n = 0: none any
  * more.  Lists whose `address` lies in there, with all nj behind it, have the same results as others, but a GPU gets
  * the numbers once and not in each call, and they are looked at once.  Particles may change and be added.  Costs
- * nothing where an engine has no use for it.
+ * nothing where an engine has no use for it.  Any thread may call it; SAPPORO_ERR_ARGUMENT if address is NULL and
+ * n > 0: then those announced before remain.
  */
 SAPPORO_API int sapporo_keep_addresses(sapporo *context, const int *address, size_t n);
 
