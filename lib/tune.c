@@ -19,6 +19,7 @@ struct reading {
     const struct sap_tune_number *number;
     int n;
     sapporo_precision precision;
+    int order;
     FILE *file;
     int line, inside, found; /* inside: 0 before the first section, 1 in another one's, 2 in ours */
     int set[NUMBERS];
@@ -92,15 +93,23 @@ static int open_section(struct reading *r, char *text)
     return 1;
 }
 
-/* The place of a key in the table; *other: it is that of another precision. */
+/* Orders other than 4 stand behind the precision: `ds6.few_cost`. */
+static int order_of(const char **text)
+{
+    if (!**text || !strchr("268", **text)) return 4;
+    return *(*text)++ - '0';
+}
+
+/* The place of a key in the table; *other: it is that of another precision or order. */
 static int find_key(const struct reading *r, const char *key, int *other)
 {
     for (sapporo_precision p = SAPPORO_SP; p <= SAPPORO_DP; p++) {
         const size_t length = strlen(sap_precision_names[p]);
-        if (strncmp(key, sap_precision_names[p], length) != 0 || key[length] != '.') continue;
-        *other = p != r->precision;
-        for (int k = 0; k < r->n; k++)
-            if (strcmp(key + length + 1, r->number[k].key) == 0) return k;
+        if (strncmp(key, sap_precision_names[p], length) != 0) continue;
+        const char *name = key + length;
+        *other = order_of(&name) != r->order || p != r->precision;
+        for (int k = 0; k < r->n && *name == '.'; k++)
+            if (strcmp(name + 1, r->number[k].key) == 0) return k;
     }
     return -1;
 }
@@ -155,7 +164,8 @@ static int read_lines(struct reading *r)
 
 int sap_tune_read(const struct sap_settings *s, const char *device, const struct sap_tune_number *number, int n)
 {
-    struct reading r = {.name = s->tune, .device = device, .number = number, .n = n, .precision = s->precision};
+    struct reading r = {
+        .name = s->tune, .device = device, .number = number, .n = n, .precision = s->precision, .order = s->order};
     if (!s->tune[0] || n > NUMBERS) return 0;
     r.file = fopen(s->tune, "re");
     if (!r.file && errno == ENOENT && !s->tune_given) return 0; /* nothing has ever been tuned here */

@@ -67,8 +67,8 @@ static int clean(void **state)
 
 /* ---------------------------------------------------------------- reading */
 
-/* Reads `a` and `b` of device "X 1" from a file of this text, as a context of ds would. */
-static int read_text(const char *text, double *a, double *b)
+/* Reads `a` and `b` of device "X 1" from a file of this text, as a context of ds of that order would. */
+static int read_text_of(int order, const char *text, double *a, double *b)
 {
     struct sap_settings s;
     struct sap_notes notes = {0};
@@ -77,8 +77,11 @@ static int read_text(const char *text, double *a, double *b)
     *b = 8;
     if (text) write_file(path, text);
     assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
+    s.order = order;
     return sap_tune_read(&s, "X 1", numbers, 2);
 }
+
+static int read_text(const char *text, double *a, double *b) { return read_text_of(4, text, a, b); }
 
 static void expect_values(const char *text, int found, double right_a, double right_b)
 {
@@ -97,6 +100,24 @@ static void good_files(void **state)
     expect_values("sapporo tune 1\n[X]\nds.a 3\n", 0, 7, 8);
     expect_values("sapporo tune 1\n", 0, 7, 8);
     assert_int_equal(warnings, 0);
+}
+
+static void orders(void **state)
+{
+    static const char text[] = "sapporo tune 1\n[X 1]\nds.a 2\nds2.a 3\nds6.a 4\ndp6.a 5\nds6.b 6\n";
+    static const struct {
+        int order;
+        double a, b;
+    } right[] = {{4, 2, 8}, {2, 3, 8}, {6, 4, 6}, {8, 7, 8}};
+    double a, b;
+    (void)state;
+    for (size_t k = 0; k < sizeof right / sizeof right[0]; k++) {
+        assert_int_equal(read_text_of(right[k].order, text, &a, &b), 1);
+        if (a != right[k].a || b != right[k].b) fail_msg("order %d: a = %g, b = %g", right[k].order, a, b);
+    }
+    assert_int_equal(warnings, 0);
+    expect_values("sapporo tune 1\n[X 1]\nds3.a 2\nds.b 4\n", 1, 7, 4);
+    assert_int_equal(warnings, 1);
 }
 
 static void numbers_in_any_locale(void **state)
@@ -484,6 +505,7 @@ static int remove_folder(void **state) { return clean(state) || rmdir(folder); }
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(good_files, clean),
+                                       cmocka_unit_test_setup(orders, clean),
                                        cmocka_unit_test_setup(numbers_in_any_locale, clean),
                                        cmocka_unit_test_setup(malformed_files, clean),
                                        cmocka_unit_test_setup(unknown_keys, clean),

@@ -102,7 +102,7 @@ static int collect(client *self, sapporo_job *job, int n, int first, unsigned wa
 {
     sapporo_result result = {.size = sizeof result};
     result.acc = out->acc + first;
-    result.jerk = out->jerk + first;
+    if (self->order != 2) result.jerk = out->jerk + first;
     result.pot = out->pot + first;
     if ((want & SAPPORO_WANT_NEAREST) != 0) {
         result.nearest = out->nearest + first;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 typedef struct request {
-    word_list backend, precision;
+    word_list backend, precision, orders;
     int device, quick;
     const char *output, *maps;
 } request;
@@ -25,6 +25,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "auto: the first that has a GPU"},
         {"--device", OPTION_COUNT, &asked->device, "N", 0, "which of its devices; 0"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "all"},
+        {"--orders", OPTION_WORDS, &asked->orders, "2|4|6|8", 0, "of the integrators served; 4.  6 and 8 have no sp"},
         {"--quick", OPTION_ON, &asked->quick, NULL, 0, "seconds instead of two minutes; coarser"},
         {"--output", OPTION_TEXT, &asked->output, "FILE", 0,
          "the tuning file; else the one that SAPPORO_TUNE names, or the default one"},
@@ -99,7 +100,7 @@ static void find_output(const request *asked, const char *variable, char *path, 
 
 static void print_result(const tuner *self, const tune_result *r)
 {
-    printf("\n[%s] %s: %d trials\n", r->before.device, precision_name(self->what.precision), r->trials);
+    printf("\n[%s] %s: %d trials\n", r->before.device, self->kind, r->trials);
     printf("  %-14s  %10s  %10s\n", "number", "before", "now");
     for (int k = 0; k < r->now.n; k++)
         printf("  %-14s  %10.4g  %10.4g%s\n", r->now.key[k], r->before.value[k], r->now.value[k],
@@ -117,15 +118,15 @@ static void print_result(const tuner *self, const tune_result *r)
     fflush(stdout);
 }
 
-/* ---- one precision after the other --------------------------------------------------------- */
+/* ---- one kind after the other --------------------------------------------------------------- */
 
 static int fail(const tuner *self, const char *what)
 {
-    fprintf(stderr, "sapporo tune: %s%s: %s\n", precision_name(self->what.precision), what, self->error);
+    fprintf(stderr, "sapporo tune: %s%s: %s\n", self->kind, what, self->error);
     return STATUS_FAILED;
 }
 
-static int tune_precision(tuner *self, const request *asked, const char *variable, const char *output, int first)
+static int tune_kind(tuner *self, const request *asked, const char *variable, const char *output, int first)
 {
     tune_result result;
     set_environment("SAPPORO_TUNE", variable); /* what holds before: not the last trial's */
@@ -133,8 +134,7 @@ static int tune_precision(tuner *self, const request *asked, const char *variabl
     print_result(self, &result);
     if (asked->maps != NULL && tune_maps(self, &result.now, asked->maps, first) != 0) return fail(self, ", maps");
     if (output[0] == '\0') return STATUS_OK;
-    if (tune_file_write(output, self->what.precision, &result.now, self->error, sizeof self->error) == 0)
-        return STATUS_OK;
+    if (tune_file_write(output, self->kind, &result.now, self->error, sizeof self->error) == 0) return STATUS_OK;
     return fail(self, ", file");
 }
 
@@ -142,7 +142,7 @@ static void prepare(tuner *self, const request *asked)
 {
     const int n = asked->quick ? 16384 : 131072;
     self->quick = asked->quick;
-    self->seconds = (asked->quick ? 9.0 : 100.0) / asked->precision.n;
+    self->seconds = (asked->quick ? 9.0 : 100.0) / (asked->precision.n * asked->orders.n);
     self->what.ndevices = 1;
     self->what.device[0] = asked->device;
     self->cluster = model_plummer(n);
@@ -153,10 +153,16 @@ static void prepare(tuner *self, const request *asked)
 
 static int tune_all(tuner *self, const request *asked, const char *variable, const char *output)
 {
-    int status = STATUS_OK;
-    for (int k = 0; k < asked->precision.n && status == STATUS_OK; k++) {
-        self->what.precision = precision_from_name(asked->precision.word[k]);
-        status = tune_precision(self, asked, variable, output, k == 0);
+    const int precisions = asked->precision.n;
+    int status = STATUS_OK, first = 1;
+    for (int k = 0; k < asked->orders.n * precisions && status == STATUS_OK; k++) {
+        const char *precision = asked->precision.word[k % precisions], *order = asked->orders.word[k / precisions];
+        self->what.precision = precision_from_name(precision);
+        self->what.order = (int)strtol(order, NULL, 10);
+        if (self->what.order > 4 && self->what.precision == SAPPORO_SP) continue;
+        snprintf(self->kind, sizeof self->kind, "%s%s", precision, self->what.order == 4 ? "" : order);
+        status = tune_kind(self, asked, variable, output, first);
+        first = 0;
     }
     if (status != STATUS_OK) return status;
     if (asked->maps != NULL) tune_draw_maps(asked->maps);
@@ -194,7 +200,7 @@ static int run(tuner *self, const request *asked, const char *variable)
 
 int tune_main(int argc, char **argv)
 {
-    request asked = {.backend = {1, {"auto"}}, .precision = {3, {"sp", "ds", "dp"}}};
+    request asked = {.backend = {1, {"auto"}}, .precision = {3, {"sp", "ds", "dp"}}, .orders = {1, {"4"}}};
     int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     set_environment("SAPPORO_VERBOSE", "2"); /* before the first call that reads it: engines then tell their numbers */

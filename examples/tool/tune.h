@@ -11,7 +11,7 @@
 
 enum { TUNE_NUMBERS = 16, TUNE_KEY = 32, TUNE_PATH = 1024, TUNE_POINTS = 128 };
 
-/* The numbers of one precision on a kind of device. */
+/* The numbers of one precision and order on a kind of device. */
 typedef struct tuning {
     char device[200]; /* its section in the file: "cuda NVIDIA H200 sm_90" */
     int n;
@@ -28,7 +28,8 @@ typedef struct grid {
 
 /* What is measured on, and for how long. */
 typedef struct tuner {
-    settings what; /* backend, precision and device */
+    settings what; /* backend, precision, order and device */
+    char kind[8];  /* of the last two: "ds"; "ds6", if the order is not 4 */
     model cluster; /* as many stars as the largest force needs */
     targets stars;
     forces out;
@@ -38,7 +39,7 @@ typedef struct tuner {
     char error[256];       /* of what failed last */
 } tuner;
 
-/* What came out for one precision. */
+/* What came out for one precision and order. */
 typedef struct tune_result {
     tuning before, now;
     double gain, best, worst; /* time saved, as a fraction: mean, and of single sizes */
@@ -54,8 +55,8 @@ void tune_default_place(char *path, size_t room);
 /* 0 if the file can be rewritten: it is not there, or is a tuning file. */
 int tune_file_check(const char *path, char *error, size_t room);
 
-/* Puts numbers into the section of their device; all else in the file stays.  The file is replaced as a whole. */
-int tune_file_write(const char *path, sapporo_precision precision, const tuning *numbers, char *error, size_t room);
+/* Puts numbers of a kind into the section of their device; all else in the file stays.  The file is replaced whole. */
+int tune_file_write(const char *path, const char *kind, const tuning *numbers, char *error, size_t room);
 
 /* Makes a folder and those above it. */
 int tune_make_folder(const char *path, char *error, size_t room);
@@ -90,7 +91,7 @@ int tune_search(tuner *self, tune_result *result);
 
 /* ---- tune_maps.c ---- */
 
-/* Adds the data of one precision to the files of a folder; the first one makes them. */
+/* Adds the data of one kind to the files of a folder; the first one makes them. */
 int tune_maps(tuner *self, const tuning *numbers, const char *folder, int first);
 
 /* Draws them where python3 and matplotlib are there. */

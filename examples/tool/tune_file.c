@@ -71,13 +71,13 @@ int tune_file_check(const char *path, char *error, size_t room)
 }
 
 /* 1 if a line sets one of the numbers that are written now. */
-static int is_replaced(const char *line, sapporo_precision precision, const tuning *numbers)
+static int is_replaced(const char *line, const char *kind, const tuning *numbers)
 {
     char key[TUNE_KEY + 8];
     line += strspn(line, " \t");
     const size_t length = strcspn(line, " \t\r\n");
     for (int k = 0; k < numbers->n; k++) {
-        snprintf(key, sizeof key, "%s.%s", precision_name(precision), numbers->key[k]);
+        snprintf(key, sizeof key, "%s.%s", kind, numbers->key[k]);
         if (strlen(key) == length && strncmp(key, line, length) == 0) return 1;
     }
     return 0;
@@ -92,14 +92,13 @@ static int begins_section(const char *line, const char *device)
     return strncmp(line + 1, device, length) == 0 && line[1 + length] == ']';
 }
 
-static void write_numbers(FILE *to, sapporo_precision precision, const tuning *numbers)
+static void write_numbers(FILE *to, const char *kind, const tuning *numbers)
 {
-    for (int k = 0; k < numbers->n; k++)
-        fprintf(to, "%s.%s %.6g\n", precision_name(precision), numbers->key[k], numbers->value[k]);
+    for (int k = 0; k < numbers->n; k++) fprintf(to, "%s.%s %.6g\n", kind, numbers->key[k], numbers->value[k]);
 }
 
 /* Copies what is there, with the numbers in their section. */
-static void rewrite(FILE *from, FILE *to, sapporo_precision precision, const tuning *numbers)
+static void rewrite(FILE *from, FILE *to, const char *kind, const tuning *numbers)
 {
     char line[1024];
     int inside = 0, written = 0, whole = 1;
@@ -107,19 +106,19 @@ static void rewrite(FILE *from, FILE *to, sapporo_precision precision, const tun
     while (from != NULL && fgets(line, sizeof line, from) != NULL) {
         const int section = begins_section(line, numbers->device);
         if (section >= 0) inside = section;
-        if (!inside || !is_replaced(line, precision, numbers)) fputs(line, to);
+        if (!inside || !is_replaced(line, kind, numbers)) fputs(line, to);
         whole = strchr(line, '\n') != NULL;
         if (section != 1) continue;
         if (!whole) fputc('\n', to);
-        write_numbers(to, precision, numbers);
+        write_numbers(to, kind, numbers);
         whole = written = 1;
     }
     if (written) return;
     fprintf(to, "%s\n[%s]\n", whole ? "" : "\n", numbers->device);
-    write_numbers(to, precision, numbers);
+    write_numbers(to, kind, numbers);
 }
 
-int tune_file_write(const char *path, sapporo_precision precision, const tuning *numbers, char *error, size_t room)
+int tune_file_write(const char *path, const char *kind, const tuning *numbers, char *error, size_t room)
 {
     char fresh[TUNE_PATH + 32];
     if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
@@ -127,7 +126,7 @@ int tune_file_write(const char *path, sapporo_precision precision, const tuning 
     FILE *from = fopen(path, "r"), *to = fopen(fresh, "w");
     int bad = to == NULL ? errno : 0;
     if (to != NULL) {
-        rewrite(from, to, precision, numbers);
+        rewrite(from, to, kind, numbers);
         if (fflush(to) != 0 || fsync(fileno(to)) != 0) bad = errno;
         if (fclose(to) != 0 && bad == 0) bad = errno;
     }

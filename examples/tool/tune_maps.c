@@ -77,8 +77,7 @@ static int map_shapes(tuner *self, const tuning *numbers, const char *folder, in
         tune_sizes(self, &sizes);
         status = tune_time_grid(self, &forced, &sizes, 0);
         for (int k = 0; k < sizes.n && status == 0; k++)
-            fprintf(file, "%s,%s,%d,%d,%.4e\n", precision_name(self->what.precision), SHAPES[s].name, sizes.ni[k],
-                    sizes.nj[k], sizes.seconds[k]);
+            fprintf(file, "%s,%s,%d,%d,%.4e\n", self->kind, SHAPES[s].name, sizes.ni[k], sizes.nj[k], sizes.seconds[k]);
     }
     return close_data(self, file, status);
 }
@@ -91,7 +90,7 @@ static int map_row(tuner *self, client *on, const char *name, int nj, double pat
     for (int ni = 1; ni <= nj; ni *= 2) {
         const double seconds = tune_time(self, on, ni, nj, 0);
         if (seconds < 0.0) return -1;
-        fprintf(file, "%s,%s,%d,%d,%.4e\n", precision_name(self->what.precision), name, ni, nj, seconds);
+        fprintf(file, "%s,%s,%d,%d,%.4e\n", self->kind, name, ni, nj, seconds);
         if (seconds > patience) break;
     }
     return 0;

@@ -78,14 +78,14 @@ static client *open_loaded(tuner *self, const settings *what)
 client *tune_open(tuner *self, const tuning *numbers)
 {
     remove(self->trial);
-    if (tune_file_write(self->trial, self->what.precision, numbers, self->error, sizeof self->error) != 0) return NULL;
+    if (tune_file_write(self->trial, self->kind, numbers, self->error, sizeof self->error) != 0) return NULL;
     set_environment("SAPPORO_TUNE", self->trial);
     return open_loaded(self, &self->what);
 }
 
 client *tune_open_cpu(tuner *self)
 {
-    const settings cpu = {.backend = SAPPORO_BACKEND_CPU, .precision = self->what.precision};
+    const settings cpu = {.backend = SAPPORO_BACKEND_CPU, .precision = self->what.precision, .order = self->what.order};
     return open_loaded(self, &cpu);
 }
 
