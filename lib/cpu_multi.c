@@ -41,18 +41,6 @@ struct worker {
     struct sap_group group;
 };
 
-static double value(const sapporo_column *column, int k)
-{
-    double x = 0;
-    if (column->base) memcpy(&x, sap_column_at(column, k, sizeof x), sizeof x);
-    return x;
-}
-
-static int is_finite(const double *x)
-{
-    return !carried(carries(pair_of(x[0], x[1]), if_not_finite) | carries(pair_of(x[2], 0), if_not_finite));
-}
-
 static int reserve(struct worker *w, int ni, int tiles)
 {
     if (tiles > w->tiles) {
@@ -89,8 +77,8 @@ static void load_source(const struct worker *w, const sapporo_list *l, int k, in
     }
     memcpy(x, sap_column_at(&l->x_j, k, sizeof x), sizeof x);
     for (int axis = 0; axis < 3; axis++) to[axis * LANES] = x[axis];
-    c->mass[in] = value(&l->mass_j, k);
-    c->eps2[in] = value(&l->eps2_j, k);
+    c->mass[in] = sap_column_double(&l->mass_j, k);
+    c->eps2[in] = sap_column_double(&l->eps2_j, k);
 }
 
 /* Tile t of a list as records; returns whether somebody is far away. */
@@ -115,10 +103,10 @@ static int load_targets(struct worker *w, const sapporo_list *l, struct sap_vari
     int bad = 0;
     for (int i = 0; i < l->ni; i++) {
         memcpy(w->x[i], sap_column_at(&l->x, i, sizeof w->x[i]), sizeof w->x[i]);
-        w->eps2[i] = l->eps2 + value(&l->eps2_i, i);
+        w->eps2[i] = l->eps2 + sap_column_double(&l->eps2_i, i);
         if (w->eps2[i] > *most_eps2) *most_eps2 = w->eps2[i];
         if (w->eps2[i] < SAP_TINY_R2) v->zero = 1;
-        if (!is_finite(w->x[i])) {
+        if (!finite_place(w->x[i])) {
             bad++;
             for (int k = 0; k < 3; k++) w->x[i][k] = SAP_EMPTY_X / 2;
         }
@@ -132,7 +120,7 @@ static void write_rows(const sapporo_list *l, const sapporo_result *r, int from,
     for (int i = from; i < from + n; i++) {
         double x[3];
         memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
-        const int good = is_finite(x);
+        const int good = finite_place(x);
         if (r->pot) r->pot[i] = good ? sum[i - from][0] : NAN;
         for (int k = 0; k < 3 && r->acc; k++) r->acc[i][k] = good ? sum[i - from][1 + k] : NAN;
     }

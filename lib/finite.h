@@ -43,4 +43,10 @@ static inline void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
 /* Whether either of two has carried. */
 static inline int carried(pair c) { return (c[0] | c[1]) >> 63 != 0; }
 
+/* Whether all three coordinates are finite. */
+static inline int finite_place(const double *x)
+{
+    return !carried(carries(pair_of(x[0], x[1]), if_not_finite) | carries(pair_of(x[2], 0), if_not_finite));
+}
+
 #endif

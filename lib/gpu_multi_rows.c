@@ -15,18 +15,6 @@ enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
 
 /* ------------------------------------------------------------------- words */
 
-static double value(const sapporo_column *column, int k)
-{
-    double x = 0;
-    if (column->base) memcpy(&x, sap_column_at(column, k, sizeof x), sizeof x);
-    return x;
-}
-
-static int is_finite(const double *x)
-{
-    return !carried(carries(pair_of(x[0], x[1]), if_not_finite) | carries(pair_of(x[2], 0), if_not_finite));
-}
-
 typedef float half __attribute__((vector_size(8)));
 
 /* Position, a fourth word, and what is left of the position; as pack() of lib/device/working.h makes them. */
@@ -101,7 +89,7 @@ static void put_aside(const struct sap_multi_work *w, const sapporo_list *l, int
     for (int k = 0; k < n; k++, to += w->target_bytes) {
         double x[3];
         memcpy(x, sap_column_at(&l->x, from + k, sizeof x), sizeof x);
-        if (!is_finite(x)) put_row(w, nowhere, l->eps2 + value(&l->eps2_i, from + k), to);
+        if (!finite_place(x)) put_row(w, nowhere, l->eps2 + sap_column_double(&l->eps2_i, from + k), to);
     }
 }
 
@@ -109,7 +97,7 @@ static int fill_targets(const struct sap_multi_work *w, const struct sap_multi_s
 {
     int found = !l->eps2_i.base && l->eps2 < SAP_TINY_R2 ? SAP_MULTI_ZERO : 0;
     for (int k = 0; k < s->n && l->eps2_i.base; k++)
-        if (l->eps2 + value(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_MULTI_ZERO;
+        if (l->eps2 + sap_column_double(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_MULTI_ZERO;
     for (int k = 0; k < s->n; k += BLOCK, to += BLOCK * w->target_bytes) {
         const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
         const struct rows r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
@@ -163,10 +151,10 @@ static void fill_own(const struct sap_multi_work *w, const sapporo_list *l, char
         for (int k = 0; k < n && bad; k++) {
             double x[3];
             memcpy(x, sap_column_at(&l->x_j, from + k, sizeof x), sizeof x);
-            put_source(w, x, value(&l->mass_j, from + k), to + (size_t)k * w->source_bytes);
+            put_source(w, x, sap_column_double(&l->mass_j, from + k), to + (size_t)k * w->source_bytes);
         }
         for (int k = 0; k < n && w->soft; k++)
-            put_softening(w, value(&l->eps2_j, from + k), to + (size_t)k * w->source_bytes);
+            put_softening(w, sap_column_double(&l->eps2_j, from + k), to + (size_t)k * w->source_bytes);
     }
 }
 
@@ -232,7 +220,7 @@ static void write_bad(const sapporo_list *l, const sapporo_result *r, int from, 
     for (int i = from; i < from + n; i++) {
         double x[3];
         memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
-        if (is_finite(x)) continue;
+        if (finite_place(x)) continue;
         if (r->pot) r->pot[i] = NAN;
         for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = NAN;
     }

@@ -34,4 +34,12 @@ static inline const void *sap_column_at(const sapporo_column *column, int k, siz
     return (const char *)column->base + k * stride;
 }
 
+/* Number k of a column of doubles, 0 if the column is absent. */
+static inline double sap_column_double(const sapporo_column *column, int k)
+{
+    double x = 0;
+    if (column->base) memcpy(&x, sap_column_at(column, k, sizeof x), sizeof x);
+    return x;
+}
+
 #endif
