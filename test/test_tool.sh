@@ -195,14 +195,15 @@ if [ "$gpu" = 1 ] && (cd "$here/.." && ${CC:-cc} -std=c11 -O1 -shared -fPIC -Ili
             'dp.new_key 4' 'dp.fill_cost 17' '# end' '[opencl X]' 'any thing' >"$work/tune"
         export SAPPORO_TUNE="$work/tune"
         expect 0 tune --quick --precision dp
-        expect 0 tune --quick --precision sp,dp --orders 6 # which has no sp
-        contains out '^\[cuda Fake 0 sm_86\] dp6'
-        grep -q '^dp6.few_cost [0-9]' "$work/tune" || fail 'the tuning file has no number of order 6'
         for line in '# of mine' 'ds.few_cost 9' 'dp.new_key 4' '# end' '[opencl X]' 'any thing'; do
             grep -qxF "$line" "$work/tune" || fail "tuning lost the line '$line'"
         done
         [ "$(grep -c '^dp.fill_cost' "$work/tune")" = 1 ] || fail 'a number is there twice, or not at all'
         contains out '^  fill_cost  *17 ' # what was in the file is where the search begins
+        expect 0 tune --quick --precision sp,dp --orders 6 # which has no sp
+        contains out '^\[cuda Fake 0 sm_86\] dp6'
+        grep -q '^dp6.few_cost [0-9]' "$work/tune" || fail 'the tuning file has no number of order 6'
+        grep -qxF 'dp.new_key 4' "$work/tune" || fail 'tuning order 6 lost a line of order 4'
         [ "$(echo "$work"/tune*)" = "$work/tune" ] || fail 'tuning left files behind'
         cp "$file" "$work/kept"
         export SAPPORO_TUNE=frozen

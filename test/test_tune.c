@@ -1,6 +1,6 @@
 /*
- * test_tune.c - the tuning file: what is read, from where, what is said about bad ones; and the engine that a context
- * takes at its first force.  GPUs are those of the stub driver, whose kernels do nothing.
+ * test_tune.c - what the tuning file changes: launch shapes, and the engine that a context takes at its first force.
+ * GPUs are those of the stub driver, whose kernels do nothing.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -17,9 +17,8 @@
 #include "options.h"
 #include "process.h"
 #include "stub_driver.h"
-#include "tune.h"
+#include "tuning.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,215 +26,6 @@
 #include <unistd.h>
 
 enum { N = 500, NI = 40 };
-
-static char folder[] = "/tmp/sapporo_tune.XXXXXX", path[64], home[64];
-static char said[1024];
-static int warnings;
-
-static void hear(void *user, int level, const char *text)
-{
-    (void)user;
-    if (level > SAPPORO_LOG_WARNING) return;
-    warnings++;
-    snprintf(said, sizeof said, "%s", text);
-}
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *f = fopen(name, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    fclose(f);
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    unlink(path);
-    setenv("SAPPORO_TUNE", path, 1);
-    setenv("HOME", home, 1);
-    unsetenv("XDG_CONFIG_HOME");
-    unsetenv("SAPPORO_BACKEND");
-    unsetenv("SAPPORO_PRECISION");
-    unsetenv("SAPPORO_CPU_ISA");
-    sapporo_set_log(hear, NULL);
-    sap_process.complained = 0;
-    warnings = 0;
-    said[0] = 0;
-    return 0;
-}
-
-/* ---------------------------------------------------------------- reading */
-
-/* Reads `a` and `b` of device "X 1" from a file of this text, as a context of ds of that order would. */
-static int read_text_of(int order, const char *text, double *a, double *b)
-{
-    struct sap_settings s;
-    struct sap_notes notes = {0};
-    const struct sap_tune_number numbers[] = {{"a", a, 0.5, 100}, {"b", b, 0, 10}};
-    *a = 7;
-    *b = 8;
-    if (text) write_file(path, text);
-    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
-    s.order = order;
-    return sap_tune_read(&s, "X 1", numbers, 2);
-}
-
-static int read_text(const char *text, double *a, double *b) { return read_text_of(4, text, a, b); }
-
-static void expect_values(const char *text, int found, double right_a, double right_b)
-{
-    double a, b;
-    if (read_text(text, &a, &b) != found || a != right_a || b != right_b)
-        fail_msg("'%s' gives a = %g, b = %g", text, a, b);
-}
-
-static void good_files(void **state)
-{
-    (void)state;
-    expect_values("sapporo tune 1\n[X 1]\nds.a 2.5\n", 1, 2.5, 8);
-    expect_values("  sapporo tune 1 \r\n# c\n\n \t[X 1]\t\n  ds.b\t 0.125  \r\nds.a 1e1", 1, 10, 0.125);
-    expect_values("sapporo tune 1\n[X 1]\nsp.a 3\ndp.b 3\n", 1, 7, 8);
-    expect_values("sapporo tune 1\n[X 2]\nds.a 3\nkey any text\n[X 1]\nds.b 3\n[Y]\nds.b 4\n", 1, 7, 3);
-    expect_values("sapporo tune 1\n[X]\nds.a 3\n", 0, 7, 8);
-    expect_values("sapporo tune 1\n", 0, 7, 8);
-    assert_int_equal(warnings, 0);
-}
-
-static void orders(void **state)
-{
-    static const char text[] = "sapporo tune 1\n[X 1]\nds.a 2\nds2.a 3\nds6.a 4\ndp6.a 5\nds6.b 6\n";
-    static const struct {
-        int order;
-        double a, b;
-    } right[] = {{4, 2, 8}, {2, 3, 8}, {6, 4, 6}, {8, 7, 8}};
-    double a, b;
-    (void)state;
-    for (size_t k = 0; k < sizeof right / sizeof right[0]; k++) {
-        assert_int_equal(read_text_of(right[k].order, text, &a, &b), 1);
-        if (a != right[k].a || b != right[k].b) fail_msg("order %d: a = %g, b = %g", right[k].order, a, b);
-    }
-    assert_int_equal(warnings, 0);
-    expect_values("sapporo tune 1\n[X 1]\nds3.a 2\nds.b 4\n", 1, 7, 4);
-    assert_int_equal(warnings, 1);
-}
-
-static void numbers_in_any_locale(void **state)
-{
-    static const char *const good[] = {"0", "12", ".5", "3.", "1.25", "1e3", "2.5E+1", "25e-1", "0.0625", "1000000"};
-    static const double right[] = {0, 12, 0.5, 3, 1.25, 1e3, 25, 2.5, 0.0625, 1e6};
-    static const char *const bad[] = {"", ".", "-1", "+1", "1,5", "nan", "inf", "0x10", "1e", "1e999", "1 2", "e5"};
-    double value;
-    (void)state;
-    for (size_t k = 0; k < sizeof good / sizeof good[0]; k++) {
-        assert_int_equal(sap_tune_parse_number(good[k], &value), 1);
-        assert_true(value == right[k]);
-    }
-    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) assert_int_equal(sap_tune_parse_number(bad[k], &value), 0);
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) assert_int_equal(sap_tune_parse_number("1.5", &value), 1);
-    setlocale(LC_NUMERIC, "C");
-}
-
-/* A warning, once, that has these words; nothing of the file is taken. */
-static void expect_refusal(const char *text, const char *words)
-{
-    warnings = 0;
-    sap_process.complained = 0;
-    expect_values(text, 0, 7, 8);
-    expect_values(text, 0, 7, 8);
-    assert_int_equal(warnings, 1);
-    if (!strstr(said, words) || !strstr(said, path)) fail_msg("'%s' does not say '%s' and the file", said, words);
-}
-
-static void malformed_files(void **state)
-{
-    char text[1200] = "sapporo tune 1\n[X 1]\nds.a 2\n# ";
-    (void)state;
-    expect_refusal("", "empty");
-    expect_refusal("sapporo tune 2\n[X 1]\nds.a 2\n", "line 1");
-    expect_refusal("[X 1]\nds.a 2\n", "line 1");
-    expect_refusal("sapporo tune 1\nds.a 2\n[X 1]\n", "line 2");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b\n", "line 4: this is not a key and a number");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b many\n", "line 4: there is no number");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\nds.b nan\n", "line 4: there is no number");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.b 2\nds.a 0.1\n", "line 4: the number is out of range");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.b 2\nsp.a 1e9\n", "line 4: the number is out of range");
-    expect_refusal("sapporo tune 1\n[X 1\nds.a 2\n", "line 2: no ]");
-    expect_refusal("sapporo tune 1\n[X 1]\nds.a 2\n[X 1]\n", "line 4: a second section");
-    memset(text + strlen(text), 'x', 1000);
-    expect_refusal(text, "line 4: the line is too long");
-}
-
-static void unknown_keys(void **state)
-{
-    (void)state;
-    expect_values("sapporo tune 1\n[X 1]\nds.a 2\nds.new 3\nolder 5\ndq.a 1\nds.b 4\n", 1, 2, 4);
-    assert_int_equal(warnings, 1);
-    assert_non_null(strstr(said, "line 4: 'ds.new'"));
-}
-
-static void missing_file(void **state)
-{
-    (void)state;
-    expect_values(NULL, 0, 7, 8);
-    assert_int_equal(warnings, 1); /* it was named */
-    assert_non_null(strstr(said, path));
-    unsetenv("SAPPORO_TUNE");
-    sap_process.complained = 0;
-    expect_values(NULL, 0, 7, 8);
-    assert_int_equal(warnings, 1); /* it was not */
-    setenv("SAPPORO_TUNE", folder, 1);
-    expect_values(NULL, 0, 7, 8);
-    assert_int_equal(warnings, 2);
-}
-
-/* ---------------------------------------------------------------- where it is */
-
-static void expect_place(const char *place, int given)
-{
-    struct sap_settings s;
-    struct sap_notes notes = {0};
-    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
-    assert_string_equal(s.tune, place);
-    assert_int_equal(s.tune_given, given);
-}
-
-static void places(void **state)
-{
-    static char text[3000];
-    char by_home[128];
-    struct sap_settings s;
-    struct sap_notes notes = {0};
-    (void)state;
-    expect_place(path, 1);
-    setenv("SAPPORO_TUNE", "OFF", 1);
-    expect_place("", 0);
-    snprintf(by_home, sizeof by_home, "%s/.config/sapporo/tune", home);
-    for (int frozen = 0; frozen < 2; frozen++) {
-        if (frozen)
-            setenv("SAPPORO_TUNE", "frozen", 1);
-        else
-            unsetenv("SAPPORO_TUNE");
-        setenv("HOME", home, 1);
-        setenv("XDG_CONFIG_HOME", "/x/y", 1);
-        expect_place("/x/y/sapporo/tune", 0);
-        setenv("XDG_CONFIG_HOME", "relative", 1);
-        expect_place(by_home, 0);
-        unsetenv("XDG_CONFIG_HOME");
-        expect_place(by_home, 0);
-        unsetenv("HOME");
-        expect_place("", 0);
-    }
-    setenv("SAPPORO_TUNE", "", 1);
-    setenv("XDG_CONFIG_HOME", "/x", 1);
-    expect_place("/x/sapporo/tune", 0);
-    memset(text, '/', sizeof text - 1); /* too long */
-    setenv("XDG_CONFIG_HOME", text, 1);
-    expect_place("", 0);
-    setenv("SAPPORO_TUNE", text, 1);
-    assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_ERR_ARGUMENT);
-    assert_int_equal(warnings, 1);
-}
 
 /* ---------------------------------------------------------------- the engine of the first force */
 
@@ -249,7 +39,7 @@ static int stub_on(void **state)
     stub_reset(1);
     sap_process.cuda_driver = &stub_driver;
     sap_process.cuda_kernels = &kernels;
-    return clean(state);
+    return tuning_clean(state);
 }
 
 static int stub_off(void **state)
@@ -257,7 +47,7 @@ static int stub_off(void **state)
     sap_process.cuda_driver = NULL;
     sap_process.cuda_kernels = NULL;
     sapporo_set_log(NULL, NULL);
-    return clean(state);
+    return tuning_clean(state);
 }
 
 static const char file_500[] = "sapporo tune 1\n[cuda Stub 0 sm_90]\nds.cpu_below_nj 500\nsp.cpu_below_nj 200\n";
@@ -309,13 +99,13 @@ static void expect_engine(sapporo_precision precision, sapporo_backend asked, in
     assert_int_equal(strncmp(sapporo_kind(c), "cpu ", 4) == 0, right == SAPPORO_BACKEND_CPU);
     sapporo_close(c);
     problem_free(&p);
-    assert_int_equal(warnings, 0);
+    assert_int_equal(tuning_warnings, 0);
 }
 
 static void switches(void **state)
 {
     (void)state;
-    expect_values(file_500, 0, 7, 8);
+    tuning_write(tuning_path, file_500);
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 499, SAPPORO_BACKEND_CPU);
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 500, SAPPORO_BACKEND_CUDA);
     expect_engine(SAPPORO_SP, SAPPORO_BACKEND_AUTO, 199, SAPPORO_BACKEND_CPU);
@@ -328,8 +118,8 @@ static void switches(void **state)
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CPU);
     setenv("SAPPORO_TUNE", "off", 1);
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
-    setenv("SAPPORO_TUNE", path, 1);
-    write_file(path, "sapporo tune 1\n[cuda Stub 1 sm_90]\nds.cpu_below_nj 500\n"); /* another device */
+    setenv("SAPPORO_TUNE", tuning_path, 1);
+    tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 1 sm_90]\nds.cpu_below_nj 500\n"); /* another device */
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 1, SAPPORO_BACKEND_CUDA);
 }
 
@@ -338,11 +128,11 @@ static void from_home(void **state)
 {
     char place[128];
     (void)state;
-    snprintf(place, sizeof place, "%s/sapporo", folder);
+    snprintf(place, sizeof place, "%s/sapporo", tuning_folder);
     assert_int_equal(mkdir(place, 0700), 0);
-    snprintf(place, sizeof place, "%s/sapporo/tune", folder);
-    write_file(place, file_500);
-    setenv("XDG_CONFIG_HOME", folder, 1);
+    snprintf(place, sizeof place, "%s/sapporo/tune", tuning_folder);
+    tuning_write(place, file_500);
+    setenv("XDG_CONFIG_HOME", tuning_folder, 1);
     setenv("SAPPORO_TUNE", "frozen", 1);
     expect_engine(SAPPORO_DS, SAPPORO_BACKEND_AUTO, 10, SAPPORO_BACKEND_CPU);
     unsetenv("SAPPORO_TUNE");
@@ -358,7 +148,7 @@ static void stays(void **state)
     struct problem p;
     (void)state;
     make_problem(&p);
-    write_file(path, file_500);
+    tuning_write(tuning_path, file_500);
     sapporo *small = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO), *large = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO);
     problem_load(small, &p);
     problem_load(large, &p);
@@ -387,8 +177,8 @@ static void bits(void **state)
     (void)state;
     make_problem(&p);
     for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
-        write_file(path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_nj 501\nds.cpu_below_nj 501\n"
-                         "dp.cpu_below_nj 501\n");
+        tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_nj 501\nds.cpu_below_nj 501\n"
+                                  "dp.cpu_below_nj 501\n");
         sapporo *switched = open_as(precision, SAPPORO_BACKEND_AUTO), *cpu = open_as(precision, SAPPORO_BACKEND_CPU);
         assert_int_equal(sapporo_get_backend(switched), SAPPORO_BACKEND_CUDA);
         problem_load(switched, &p);
@@ -408,7 +198,7 @@ static void bits(void **state)
         sapporo_close(cpu);
     }
     problem_free(&p);
-    assert_int_equal(warnings, 0);
+    assert_int_equal(tuning_warnings, 0);
 }
 
 /* A CPU engine that cannot be opened: the device is used, with a warning. */
@@ -422,12 +212,12 @@ static void no_cpu(void **state)
     const unsigned paths = sap_process.machine.paths;
     sap_process.machine.paths &= ~(1U << SAP_ISA_AVX512);
     make_problem(&p);
-    write_file(path, file_500);
+    tuning_write(tuning_path, file_500);
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
     problem_load(c, &p);
     assert_int_equal(ask(c, &p, NI, 10), SAPPORO_OK);
     assert_int_equal(sapporo_get_backend(c), SAPPORO_BACKEND_CUDA);
-    assert_int_equal(warnings, 1);
+    assert_int_equal(tuning_warnings, 1);
     sapporo_close(c);
     problem_free(&p);
     sap_process.machine.paths = paths;
@@ -440,11 +230,11 @@ static void bad_files_open(void **state)
                                       "sapporo tune 1\n[cuda Stub 0 sm_90]\nds.cpu_below_nj 4e9\n"};
     (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        write_file(path, bad[k]);
+        tuning_write(tuning_path, bad[k]);
         sap_process.complained = 0;
-        warnings = 0;
+        tuning_warnings = 0;
         sapporo *c = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO);
-        assert_int_equal(warnings, 1);
+        assert_int_equal(tuning_warnings, 1);
         assert_int_equal(sapporo_get_backend(c), SAPPORO_BACKEND_CUDA);
         sapporo_close(c);
     }
@@ -479,7 +269,7 @@ static void shapes(void **state)
         struct sap_settings s;
         struct sap_notes notes = {0};
         snprintf(text, sizeof text, "sapporo tune 1\n[cuda Stub 0 sm_90]\n%s", forced[k].text);
-        write_file(path, text);
+        tuning_write(tuning_path, text);
         assert_int_equal(sap_settings_read(&s, NULL, &notes), SAPPORO_OK);
         sap_gpu_tune(set, &s);
         for (int ni = 64; ni <= 4096; ni *= 4) {
@@ -488,35 +278,17 @@ static void shapes(void **state)
         }
     }
     free(set);
-    assert_int_equal(warnings, 0);
+    assert_int_equal(tuning_warnings, 0);
 }
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/tune", folder);
-    snprintf(home, sizeof home, "%s/home", folder);
-    return 0;
-}
-
-static int remove_folder(void **state) { return clean(state) || rmdir(folder); }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(good_files, clean),
-                                       cmocka_unit_test_setup(orders, clean),
-                                       cmocka_unit_test_setup(numbers_in_any_locale, clean),
-                                       cmocka_unit_test_setup(malformed_files, clean),
-                                       cmocka_unit_test_setup(unknown_keys, clean),
-                                       cmocka_unit_test_setup(missing_file, clean),
-                                       cmocka_unit_test_setup(places, clean),
-                                       cmocka_unit_test_setup_teardown(switches, stub_on, stub_off),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(switches, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(from_home, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(stays, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(bits, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(no_cpu, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(bad_files_open, stub_on, stub_off),
                                        cmocka_unit_test_setup_teardown(shapes, stub_on, stub_off)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, tuning_make_folder, tuning_remove_folder);
 }
