@@ -90,19 +90,19 @@ enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS)
-        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0};
-    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0};
+        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0, 0};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     const int wide = IN_DOUBLE && v.wide;
     const int plain = !v.near && (v.skip_own ? !v.soft : SAP_ORDER == 2 || (!v.zero && !v.soft));
-    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft, 0};
-    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft, 0};
-    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0};
-    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0, 0};
-    return (struct sap_variant){v.near, v.zero, 1, 0, 0, 0};
+    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft, 0, 0};
+    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft, 0, 0};
+    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0, 0};
+    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0};
+    return (struct sap_variant){v.near, v.zero, 1, 0, 0, 0, 0};
 }
 #endif
 
@@ -111,7 +111,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Runs F(A, B, variant) with a variant that the compiler sees as a constant. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
-        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0}));                                               \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0}));                                            \
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
@@ -148,7 +148,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #if SAP_ORDER == 4
 #define OUTSIDE_CASE(F, A, B, v)                                                                                       \
     if ((v).outside) {                                                                                                 \
-        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1}));                                                  \
+        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0}));                                               \
         return;                                                                                                        \
     }
 #else
@@ -173,7 +173,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0}));                                                          \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0}));                                                       \
     }
 
 static void many_i(const struct sap_many_args *a, struct sap_group *g) { DISPATCH(many_tile, a, g, a->variant) }

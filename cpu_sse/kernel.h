@@ -116,6 +116,7 @@ struct sap_variant {
     int wide;     /* 1: coordinates beyond the range of single precision (dp only) */
     int soft;     /* 0: eps2 is common; 1: that of each i; 2: each j adds its own */
     int outside;  /* 1: candidates of lists do not count (order 4; the variant then has lists and no more) */
+    int exact;    /* 1: roots are made of correctly rounded operations, so that all machines agree */
 };
 
 struct sap_many_args {

@@ -240,9 +240,9 @@ SAP_INLINE int listed_in(const struct sap_listed_args *a, struct sap_single *s, 
 static int listed(const struct sap_listed_args *a, struct sap_single *s, double *sum, int32_t *place)
 {
     if (IN_DOUBLE && a->variant.wide)
-        return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0});
-    if (!a->variant.near) return listed_in(a, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0});
-    return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0});
+        return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
+    if (!a->variant.near) return listed_in(a, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 #endif

@@ -30,6 +30,7 @@ SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
     if (variant.wide) return v_keep(keep, v_root_wide(r2));
     if (variant.zero && dm_any(d_lt(r2, d_set1(SAP_TINY_R2)))) return v_keep(keep, v_root_wide(r2));
 #endif
+    if (variant.exact) return v_keep(keep, v_root_exact(r2));
     return variant.zero || variant.skip_own ? v_keep(keep, v_root(r2)) : v_root(r2);
 }
 

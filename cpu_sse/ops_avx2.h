@@ -38,6 +38,8 @@ SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm256_min_ps(_mm256_or_ps(_mm256_andnot_ps(m, _mm256_castsi256_ps(_mm256_set1_epi32(-1))), b), a);
 }
+SAP_INLINE F f_div(F a, F b) { return _mm256_div_ps(a, b); }
+SAP_INLINE F f_sqrt(F a) { return _mm256_sqrt_ps(a); }
 SAP_INLINE F f_rsqrt_seed(F x) { return _mm256_rsqrt_ps(x); }
 SAP_INLINE FM fm_and(FM a, FM b) { return _mm256_and_ps(a, b); }
 SAP_INLINE unsigned fm_bits(FM m) { return (unsigned)_mm256_movemask_ps(m); }

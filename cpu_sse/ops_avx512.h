@@ -34,6 +34,8 @@ SAP_INLINE FM f_nlt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm512_maskz_mov_ps(m, a); }
 SAP_INLINE F f_drop(FM m, F a) { return _mm512_maskz_mov_ps((FM)~m, a); }
 SAP_INLINE F f_min_where(FM m, F a, F b) { return _mm512_mask_min_ps(a, m, b, a); }
+SAP_INLINE F f_div(F a, F b) { return _mm512_div_ps(a, b); }
+SAP_INLINE F f_sqrt(F a) { return _mm512_sqrt_ps(a); }
 SAP_INLINE F f_rsqrt_seed(F x) { return _mm512_rsqrt14_ps(x); }
 SAP_INLINE FM fm_and(FM a, FM b) { return (FM)(a & b); }
 SAP_INLINE unsigned fm_bits(FM m) { return m; }

@@ -42,7 +42,9 @@ SAP_INLINE FM f_nlt(F a, F b) { return !(a < b); }                      /* true 
 SAP_INLINE F f_keep(FM m, F a) { return m ? a : 0.0F; }                 /* a, or +0 */
 SAP_INLINE F f_drop(FM m, F a) { return m ? 0.0F : a; }                 /* +0, or a */
 SAP_INLINE F f_min_where(FM m, F a, F b) { return m && b < a ? b : a; } /* a, or the smaller where m */
-SAP_INLINE F f_rsqrt_seed(F x) { return 1.0F / sqrtf(x); }              /* at least 11 bits of 1/sqrt */
+SAP_INLINE F f_div(F a, F b) { return a / b; }
+SAP_INLINE F f_sqrt(F a) { return sqrtf(a); }
+SAP_INLINE F f_rsqrt_seed(F x) { return 1.0F / sqrtf(x); } /* at least 11 bits of 1/sqrt */
 SAP_INLINE FM fm_and(FM a, FM b) { return a & b; }
 SAP_INLINE unsigned fm_bits(FM m) { return (unsigned)m; }
 SAP_INLINE FI fi_set1(int32_t i) { return i; }

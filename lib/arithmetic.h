@@ -21,7 +21,7 @@
 #include "physics/numbers.h"
 
 enum {
-    SAP_ARITH_VERSION = 3,
+    SAP_ARITH_VERSION = 4,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* the tile of the CPU engine */

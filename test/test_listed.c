@@ -1,6 +1,7 @@
 /*
- * test_listed.c - forces from lists (sapporo_force_listed) have the bits of forces on particles stored in the list's
- * order, on every path and precision, one by one and all at once; the nearest of the list; what is refused.
+ * test_listed.c - forces from lists (sapporo_force_listed) against sums in extended precision, on every path and
+ * precision, one by one and all at once; the same bits on all that have the same operations; the nearest of the list;
+ * what is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cases.h"
 #include "model.h"
 
 #include <math.h>
@@ -47,27 +49,22 @@ static void make(void)
 
 static const struct body *body_at(int where) { return &all.body[where - where / 101]; }
 
-/* The same force on particles stored at 0, 1, ... */
-static void reference(const struct engine *e, sapporo *from, int i, double eps2, struct answer *a)
+/* The list's particles at 0, 1, ..., and the one whose list it is as the target. */
+static void problem_of(sapporo *from, int i, double eps2, struct problem *p)
 {
-    struct problem p;
     sapporo_particle own;
-    problem_new(&p, length[i], 1);
+    problem_new(p, length[i], 1);
     for (int k = 0; k < length[i]; k++) {
-        p.body[k] = *body_at(entries[i][k]);
-        p.body[k].address = k;
+        p->body[k] = *body_at(entries[i][k]);
+        p->body[k].address = k;
     }
     assert_int_equal(sapporo_get_particle(from, address[i], 1, &own), SAPPORO_OK);
-    memcpy(p.target->x, own.derivative[0], sizeof p.target->x);
-    memcpy(p.target->v, own.derivative[1], sizeof p.target->v);
-    p.target->index = own.index;
-    p.nj = length[i];
-    p.time = all.time;
-    p.eps2 = eps2;
-    struct answer *got = solve_with(e, 1, &p, &(struct ask){OUT_NEAREST, 0, 0});
-    *a = *got;
-    answers_free(got, 1);
-    problem_free(&p);
+    memcpy(p->target->x, own.derivative[0], sizeof p->target->x);
+    memcpy(p->target->v, own.derivative[1], sizeof p->target->v);
+    p->target->index = own.index;
+    p->nj = length[i];
+    p->time = all.time;
+    p->eps2 = eps2;
 }
 
 static double acc[NI][3], jerk[NI][3], pot[NI], r2[NI];
@@ -82,24 +79,48 @@ static int compute(sapporo *c, double eps2, int ni)
     return sapporo_force_listed(c, &listed, &result);
 }
 
+static double off(const double *got, const real *want, int n)
+{
+    real d2 = 0;
+    for (int k = 0; k < n; k++) d2 += (got[k] - want[k]) * (got[k] - want[k]);
+    return (double)sqrtl(d2);
+}
+
+static void check_sums(const struct engine *e, int i, const struct exact *want)
+{
+    static const struct test_case lists = {.roundings = {0, 16, 16, 16}}; /* as of a Plummer sphere in cases.c */
+    const double errors[] = {off(&pot[i], &want->pot, 1), off(acc[i], want->acc, 3), off(jerk[i], want->jerk, 3)};
+    for (int q = 0; q < 3; q++) {
+        const double bound = case_bound(&lists, e->precision, want, q);
+        if (!(errors[q] <= bound))
+            fail_msg("%s: sum %d of list %d is off by %g, at most %g", e->name, q, i, errors[q], bound);
+    }
+}
+
 static void check_engine(const struct engine *e, int threads, double eps2)
 {
     sapporo *c = engine_open(e, threads);
     problem_load(c, &all);
     assert_int_equal(compute(c, eps2, NI), SAPPORO_OK);
     for (int i = 0; i < NI; i++) {
-        struct answer want;
-        reference(e, c, i, eps2, &want);
-        if (!same_doubles(acc[i], want.acc, 3) || !same_doubles(jerk[i], want.jerk, 3) || pot[i] != want.pot)
-            fail_msg("%s: list %d of %d has other bits than the force", e->name, i, length[i]);
-        if (nearest[i] != want.nearest || !same_doubles(&r2[i], &want.nearest_r2, 1))
+        struct problem p;
+        struct exact want;
+        problem_of(c, i, eps2, &p);
+        struct reference *r = reference_new(&p);
+        reference_solve(r, 0, &want);
+        check_sums(e, i, &want);
+        if (nearest[i] != want.nearest ||
+            (want.address < 0 ? !isinf(r2[i]) : !(fabs(r2[i] - want.nearest_r2) <= nearest_bound(&want))))
             fail_msg("%s: nearest of list %d is %d at %g, should be %d at %g", e->name, i, nearest[i], r2[i],
                      want.nearest, want.nearest_r2);
+        free(want.list);
+        reference_free(r);
+        problem_free(&p);
     }
     sapporo_close(c);
 }
 
-static void same_as_forces(void **state)
+static void right(void **state)
 {
     (void)state;
     make();
@@ -107,6 +128,52 @@ static void same_as_forces(void **state)
         if (!engine_usable(&engines[k])) continue;
         check_engine(&engines[k], 1, 0);
         check_engine(&engines[k], 2, 1e-4);
+    }
+    problem_free(&all);
+}
+
+/* ---- bits ---- */
+
+/* The results of all lists. */
+struct results {
+    double acc[NI][3], jerk[NI][3], pot[NI], r2[NI];
+    int nearest[NI];
+};
+
+static struct results results_of(const struct engine *e, double eps2)
+{
+    struct results a;
+    sapporo *c = engine_open(e, 1);
+    problem_load(c, &all);
+    assert_int_equal(compute(c, eps2, NI), SAPPORO_OK);
+    memcpy(a.acc, acc, sizeof acc);
+    memcpy(a.jerk, jerk, sizeof jerk);
+    memcpy(a.pot, pot, sizeof pot);
+    memcpy(a.r2, r2, sizeof r2);
+    memcpy(a.nearest, nearest, sizeof nearest);
+    sapporo_close(c);
+    return a;
+}
+
+/* Whether an engine has fused operations: paths differ in nothing else. */
+static int fused(const struct engine *e)
+{
+    return !e->isa || strcmp(e->isa, "avx2") == 0 || strcmp(e->isa, "avx512") == 0;
+}
+
+static void same_everywhere(void **state)
+{
+    static struct results first[SAPPORO_DP + 1][2];
+    int have[SAPPORO_DP + 1][2] = {{0}};
+    (void)state;
+    make();
+    for (int k = 0; k < CPU_ENGINES; k++) {
+        const struct engine *e = &engines[k];
+        if (!engine_usable(e)) continue;
+        const struct results a = results_of(e, 0);
+        struct results *const other = &first[e->precision][fused(e)];
+        if (!have[e->precision][fused(e)]++) *other = a;
+        if (memcmp(&a, other, sizeof a) != 0) fail_msg("%s has other bits than another path of the like", e->name);
     }
     problem_free(&all);
 }
@@ -241,7 +308,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_forces), cmocka_unit_test(one_by_one),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(right), cmocka_unit_test(same_everywhere),
+                                       cmocka_unit_test(one_by_one), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
