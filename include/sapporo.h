@@ -333,8 +333,9 @@ typedef struct sapporo_listed {
 /*
  * Forces from neighbours alone: the irregular force of Ahmad-Cohen schemes, in contexts of order 4.  Rows of `result`:
  * acc, jerk, pot, and the nearest source.  SAPPORO_PARTIAL: an address holds no particle, or a length is negative; rows
- * with it are NaN.  A force has the bits of one on particles stored at addresses 0, 1, ... in the list's
- * order.  The CPU computes, in contexts of accelerators too.
+ * with it are NaN.  Bits depend on the order of the list and on nothing else: not on the engine, the processor or who
+ * else has a list, where there are fused operations (docs/numerics.md).  In contexts of accelerators the device
+ * computes calls with many members, and the CPU all others.
  */
 SAPPORO_API int sapporo_force_listed(sapporo *context, const sapporo_listed *listed, const sapporo_result *result);
 

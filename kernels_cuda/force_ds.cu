@@ -1,3 +1,4 @@
 /* force_ds.cu - kernels of the precision ds. */
 #define SAP_KERNEL_DS
 #include "device/force.h"
+#include "device/listed.h"

@@ -61,6 +61,15 @@ SAP_INLINE V v_root_kept(VM keep, V r2)
     return keep ? u : 0.0;
 }
 
+/* 1/sqrt(r2), r2 >= 2^-1022, of correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
+SAP_INLINE W exact_root(W r2)
+{
+    const int inside = r2 >= 0x1p-126 && r2 < 0x1p126;
+    const D y = inside ? (D)__frcp_rn(__fsqrt_rn((F)r2)) : d_div(1.0, d_sqrt(r2));
+    const D e = d_fnma(d_mul(r2, y), y, 1.0);
+    return d_fma(d_mul(y, e), d_fma(e, 0.375, 0.5), y);
+}
+
 SAP_INLINE W word_of_index(int index) { return __hiloint2double(0, index); }
 SAP_INLINE int index_of_word(W w) { return __double2loint(w); }
 SAP_INLINE unsigned sign_word(V x) { return (unsigned)__double2hiint(x); } /* its highest bit is the sign */
@@ -89,6 +98,9 @@ SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return ((a ^ b) | any) != 0
 
 /* 1/sqrt(r2), or +0, which is the root of infinity, for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2) { return f_rsqrt(keep ? r2 : W_INFINITY); }
+
+/* The same of correctly rounded operations alone, r2 >= 2^-126: v_root_exact of cpu_sse/working_float.h. */
+SAP_INLINE W exact_root(W r2) { return __frcp_rn(__fsqrt_rn(r2)); }
 
 SAP_INLINE W word_of_index(int index) { return __int_as_float(index); }
 SAP_INLINE int index_of_word(W w) { return __float_as_int(w); }

@@ -1,3 +1,4 @@
 /* force_dp.cl - kernels of the precision dp. */
 #define SAP_KERNEL_DP
 #include "device/force.h"
+#include "device/listed.h"

@@ -236,6 +236,46 @@ SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
 SAP_INLINE V v_root_kept(VM keep, V r2) { return v_select(keep, v_root(r2), v_set1(0.0)); }
 #endif
 
+#if !SAP_NO_FP64
+/*
+ * The square root and the reciprocal of a float, correctly rounded, which OpenCL's own need not be: the neighbours of
+ * an estimate are tried.  A root s is it if s (s - ulp) < x <= s (s + ulp); of reciprocals the residual is smallest.
+ * Residuals are exact, being fused.  Of 2^-126 <= x.
+ */
+SAP_INLINE float exact_sqrt(float x)
+{
+    if (!(x < INFINITY)) return x;
+    float s = sqrt(x);
+    s = fma(fma(-s, s, x), 0.5F / s, s);
+    const float below = as_float(as_int(s) - 1), above = as_float(as_int(s) + 1);
+    return fma(-s, below, x) <= 0 ? below : fma(-s, above, x) > 0 ? above : s;
+}
+
+SAP_INLINE float exact_reciprocal(float s)
+{
+    if (!(s < INFINITY)) return s > 0 ? 0 : s;
+    float r = 1 / s;
+    r = fma(fma(-s, r, 1.0F), r, r);
+    const float below = as_float(as_int(r) - 1), above = as_float(as_int(r) + 1);
+    const float off = fabs(fma(-s, r, 1.0F));
+    return fabs(fma(-s, below, 1.0F)) < off ? below : fabs(fma(-s, above, 1.0F)) < off ? above : r;
+}
+
+#if defined(SAP_KERNEL_DP)
+/* 1/sqrt(r2), r2 >= 2^-1022, of correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
+SAP_INLINE W exact_root(W r2)
+{
+    const int inside = r2 >= 0x1p-126 && r2 < 0x1p126;
+    const double y = inside ? (double)exact_reciprocal(exact_sqrt((float)r2)) : 1.0 / sqrt(r2);
+    const double e = fma(-(r2 * y), y, 1.0);
+    return fma(y * e, fma(e, 0.375, 0.5), y);
+}
+#else
+/* The same of r2 >= 2^-126: v_root_exact of cpu_sse/working_float.h. */
+SAP_INLINE W exact_root(W r2) { return exact_reciprocal(exact_sqrt(r2)); }
+#endif
+#endif
+
 #define MANY_KERNEL(ipt, near) KERNEL(128)
 
 #endif

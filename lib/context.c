@@ -111,6 +111,13 @@ static int open_parts(sapporo *c, const sapporo_options *options)
     return SAPPORO_OK;
 }
 
+void sap_context_use_store(sapporo *c)
+{
+    if (c->store_used || c->engine == &sap_engine_cpu) return;
+    c->store_used = 1;
+    if (c->rows_used) sap_jstore_change_all(&c->host);
+}
+
 /* Puts an engine in the place of the context's, over the same particles; on failure all stays as it is. */
 static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why, size_t room)
 {

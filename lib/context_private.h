@@ -21,6 +21,8 @@ struct sapporo {
     const struct sap_engine *engine;
     struct sap_device_set *devices;
     struct sap_device_set *multi; /* the CPU, for many forces that the engine cannot do at once; NULL: not needed yet */
+    int store_used;               /* a force has begun on the store, which takes the changes of the host's copy */
+    int rows_used;                /* before that, forces from lists have taken them */
     struct sap_kept kept;         /* of sapporo_keep_addresses */
     int kept_below;               /* those are addresses below, all of which hold a particle; 0: it is not known */
     struct sap_store *store;
@@ -71,6 +73,12 @@ enum { SAP_NEIGHBOUR_MEMORY = 64 };
  * fails will say so when it is asked; particles are stored all the same.  Context locked.
  */
 void sap_context_settle(sapporo *context);
+
+/*
+ * Before the store is used: what forces from lists have taken of the host's changes is given back, and they take no
+ * more.  Context locked.
+ */
+void sap_context_use_store(sapporo *context);
 
 /* Computes more outputs of a job.  Context locked. */
 int sap_job_extra(sapporo_job *job, unsigned extra);

@@ -88,7 +88,7 @@ int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const
                   const struct sap_multi *multi);
 
 /* Forces from lists (cpu_listed.c). */
-int sap_cpu_listed(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
                    const struct sap_listed *listed);
 
 /* ---- neighbours (cpu_near.c) ---- */

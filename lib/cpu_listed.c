@@ -233,7 +233,7 @@ static int run_threads(const struct work *w, int threads)
     return bad;
 }
 
-int sap_cpu_listed(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
                    const struct sap_listed *listed)
 {
     double entries = 0;
@@ -245,9 +245,9 @@ int sap_cpu_listed(struct sap_device_set *devices, struct sap_store *store, cons
         .host = host,
         .listed = listed,
         .precision = devices->precision,
-        .rows = sap_rows_at(devices, host, store ? store->host : NULL, listed->time),
+        .rows = sap_rows_at(devices, host, takes_changes ? host : NULL, listed->time),
         .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
-        .copy = store == NULL};
+        .copy = !takes_changes};
     if (!work.rows) return SAPPORO_ERR_MEMORY;
     predict(&work, entries, threads);
     return run_threads(&work, threads) ? SAPPORO_PARTIAL : SAPPORO_OK;

@@ -29,6 +29,9 @@ struct sap_rows {
     int32_t *wanted; /* [room + 1]: particles that are to be predicted */
     int nwanted;
     uint64_t seen; /* version of the host's copy of which changes were taken */
+
+    int32_t *changed; /* [room]: rows that have since another copy of them was made */
+    int nchanged;     /* -1: any may have */
 };
 
 /* Words of a row that are no derivatives. */

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "fpenv.h"
+#include "threads.h"
 
-enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256 };
+enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_OF_THREAD = 256 };
 
 void sap_rows_free(struct sap_rows *rows)
 {
@@ -15,6 +16,7 @@ void sap_rows_free(struct sap_rows *rows)
     free(rows->memory);
     free(rows->stamp);
     free(rows->wanted);
+    free(rows->changed);
     free(rows);
 }
 
@@ -62,7 +64,9 @@ static struct sap_rows *make(const struct sap_kernel *kernel, int room, int term
     rows->memory = aligned_alloc(LINE, whole_lines(LINE + (size_t)room * kernel->row_bytes));
     rows->stamp = calloc((size_t)room, sizeof *rows->stamp);
     rows->wanted = malloc(((size_t)room + 1) * sizeof *rows->wanted);
-    if (!rows->given || !rows->memory || !rows->stamp || !rows->wanted) {
+    rows->changed = malloc((size_t)room * sizeof *rows->changed + 1);
+    rows->nchanged = -1;
+    if (!rows->given || !rows->memory || !rows->stamp || !rows->wanted || !rows->changed) {
         sap_rows_free(rows);
         return NULL;
     }
@@ -72,13 +76,34 @@ static struct sap_rows *make(const struct sap_kernel *kernel, int room, int term
     return rows;
 }
 
-static void take_changes(struct sap_rows *rows, struct sap_jstore *host)
+/* For who has a copy of the rows. */
+static void note_changes(struct sap_rows *rows, const int32_t *address, int n)
 {
-    enum { SOME = 512 };
+    if (rows->nchanged < 0 || n > rows->room - rows->nchanged) {
+        rows->nchanged = -1;
+        return;
+    }
+    memcpy(rows->changed + rows->nchanged, address, (size_t)n * sizeof *address);
+    rows->nchanged += n;
+}
+
+static void copy_these(struct sap_rows *rows, const struct sap_jstore *host, const int32_t *address, int n, int most)
+{
+    const int wanted = n / ROWS_OF_THREAD + 1,
+              threads = wanted > 1 ? sap_threads_now(wanted < most ? wanted : most) : 1;
+    (void)threads; /* without OpenMP */
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int k = 0; k < n; k++) copy_row(rows, host, address[k]);
+}
+
+static void take_changes(struct sap_rows *rows, struct sap_jstore *host, int threads)
+{
+    enum { SOME = 8192 };
     int32_t address[SOME];
     for (int from = 0, n = SOME; n == SOME; from = address[n - 1] + 1) {
         n = sap_jstore_take_changes(host, rows->seen, from, address, SOME);
-        for (int k = 0; k < n; k++) copy_row(rows, host, address[k]);
+        copy_these(rows, host, address, n, threads);
+        note_changes(rows, address, n);
         if (n == 0) break;
     }
     rows->seen = host->version;
@@ -105,8 +130,8 @@ struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_js
         devices->rows = rows = other;
         if (changes) copy_all(rows, host);
     }
-    if (rows->now && rows->time == time && rows->version == host->version) return rows;
-    if (changes && rows->seen != host->version) take_changes(rows, changes);
+    if (changes && rows->now && rows->time == time && rows->version == host->version) return rows;
+    if (changes && rows->seen != host->version) take_changes(rows, changes, devices->threads);
     rows->time = time;
     rows->version = host->version;
     sap_rows_forget(rows);

@@ -115,6 +115,14 @@ struct sap_listed {
     double *nearest_r2;
 };
 
+/* The particles of a store in rows (lib/cpu_listed.h), for engines that keep a copy. */
+struct sap_given {
+    const double *row; /* [upper] of `words` doubles */
+    int words, upper;
+    const int32_t *changed; /* [nchanged] addresses whose rows have, since the last call */
+    int nchanged;           /* < 0: any may have */
+};
+
 static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
 {
     return (const sapporo_list *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
@@ -247,11 +255,20 @@ struct sap_engine {
     int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_multi *multi);
     /*
-     * Forces from lists, out of `host`, or of `store`, which may be NULL; SAPPORO_PARTIAL: some rows are NaN, since an
-     * address holds no particle.  NULL: unsupported; the CPU's serves every context.
+     * Forces from lists, out of `host`, whose changes may be taken if nobody else takes them; SAPPORO_PARTIAL: some
+     * rows are NaN, since an address holds no particle.  NULL: unsupported; the CPU's serves every context.
      */
-    int (*listed)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+    int (*listed)(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
                   const struct sap_listed *listed);
+    /*
+     * The same with the bits of the CPU's, for calls with many members of lists; left[i] becomes 1 for lists that must
+     * be computed there, else 0.  After a failure nothing is known, and all rows have to be given anew.  NULL:
+     * unsupported.
+     */
+    int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_given *given,
+                 const struct sap_listed *listed, unsigned char *left);
+    /* Members of all lists together below which the CPU is faster. */
+    double (*cpu_below_listed)(const struct sap_device_set *devices);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* NULL: none */
 };

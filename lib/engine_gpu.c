@@ -5,6 +5,7 @@
  * them, and the caller's may trap.  So each entry that may reach a driver
  * computes in the standard environment and gives back the caller's.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,18 @@ static int multi(struct sap_device_set *set, struct sap_store *store, const stru
     GUARDED(int, sap_gpu_multi(store, host, lists));
 }
 
+static int batch(struct sap_device_set *set, struct sap_store *store, const struct sap_given *given,
+                 const struct sap_listed *listed, unsigned char *left)
+{
+    (void)set;
+    GUARDED(int, sap_gpu_listed(store, given, listed, left));
+}
+
+static double cpu_below_listed(const struct sap_device_set *set)
+{
+    return set->device[0].kernels->listed ? set->tuning.cpu_below_listed : (double)INFINITY;
+}
+
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
 
@@ -194,6 +207,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .store = &store_ops,
                                            .force = &force_ops,
                                            .multi = multi,
+                                           .batch = batch,
+                                           .cpu_below_listed = cpu_below_listed,
                                            .tree = &sap_tree_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
@@ -265,4 +280,6 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .store = &store_ops,
                                              .force = &force_ops,
                                              .multi = multi,
+                                             .batch = batch,
+                                             .cpu_below_listed = cpu_below_listed,
                                              .tree = &sap_tree_gpu};

@@ -110,7 +110,7 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set,
     return status;
 }
 
-static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set)
+static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set, int fp64)
 {
     char kind[24], order[16] = "";
     if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
@@ -119,6 +119,8 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
             status = get_shape(l, set, shape, mode, kind);
+    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed, "listed_%s", kind);
+    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed_put, "listed_put_%s", kind);
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
         status = get_function(l, 0, &l->kernels.multi[k], "multi_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
     return status;
@@ -152,7 +154,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
                        : (int)SAP_DRIVER_UNSUPPORTED;
         if (!image) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
     }
-    if (!status) status = get_force_functions(l, set);
+    if (!status) status = get_force_functions(l, set, p->has_fp64);
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");
     if (!status)
         status =

@@ -462,6 +462,7 @@ void sap_gpu_store_free(struct sap_store *store)
 {
     if (!store) return;
     sap_gpu_multi_free(store);
+    sap_gpu_listed_free(store);
     sap_gpu_gather_free(store);
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);

@@ -297,6 +297,7 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job 
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
     if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
+    if (!status) sap_context_use_store(c);
     if (!status && c->nstaged) sent = sap_context_send(c);
     sap_jstore_finish(&c->host);
     if (!status) {

@@ -1,8 +1,13 @@
-/* listed.c - forces from lists of neighbours: what is asked is checked; the CPU computes, whatever the engine. */
+/*
+ * listed.c - forces from lists of neighbours: what is asked is checked.  The CPU computes, or, where there is much to
+ * do at once, the engine, with the same bits.
+ */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "context_private.h"
+#include "cpu_listed.h"
 #include "fpenv.h"
 #include "structs.h"
 
@@ -48,6 +53,75 @@ static struct sap_device_set *cpu_of(sapporo *c)
     return c->multi;
 }
 
+/* ------------------------------------------------------------ on the engine */
+
+/*
+ * Whether the engine computes so many at once faster than the CPU, with the same bits: engines have fused operations.
+ * It needs rows, and they the store's changes.
+ */
+static int suits_engine(const sapporo *c, const struct sap_device_set *cpu, const struct sap_listed *l)
+{
+    double members = 0;
+    if (!c->engine->batch || c->store_used || cpu->isa < SAP_ISA_AVX2) return 0;
+    for (int i = 0; l->length && i < l->ni; i++) members += l->length[i] > 0 ? l->length[i] : 0;
+    return members >= c->engine->cpu_below_listed(c->devices);
+}
+
+/* Lists from .. to-1 of a call. */
+static struct sap_listed some_of(const struct sap_listed *l, int from, int to)
+{
+    return (struct sap_listed){.ni = to - from,
+                               .address = l->address + from,
+                               .list = l->list + from,
+                               .length = l->length + from,
+                               .eps2 = l->eps2,
+                               .time = l->time,
+                               .acc = l->acc ? l->acc + from : NULL,
+                               .jerk = l->jerk ? l->jerk + from : NULL,
+                               .pot = l->pot ? l->pot + from : NULL,
+                               .nearest = l->nearest ? l->nearest + from : NULL,
+                               .nearest_r2 = l->nearest_r2 ? l->nearest_r2 + from : NULL};
+}
+
+/* What the engine has left: lists that name nobody, or are very long. */
+static int compute_rest(sapporo *c, struct sap_device_set *cpu, const struct sap_listed *l, const unsigned char *left)
+{
+    int status = SAPPORO_OK;
+    for (int i = 0, end; i < l->ni && status >= 0; i = end) {
+        for (end = i + 1; end < l->ni && left[end] == left[i]; end++) continue;
+        if (!left[i]) continue;
+        const struct sap_listed some = some_of(l, i, end);
+        const int worse = sap_engine_cpu.listed(cpu, &c->host, 1, &some);
+        status = worse != SAPPORO_OK ? worse : status;
+    }
+    return status;
+}
+
+/* A failure of the device costs time, and nothing else: then the CPU computes all. */
+static int run_on_engine(sapporo *c, struct sap_device_set *cpu, const struct sap_listed *l)
+{
+    struct sap_rows *const rows = sap_rows_at(cpu, &c->host, &c->host, l->time);
+    unsigned char *const left = malloc((size_t)l->ni);
+    int status = SAPPORO_ERR_MEMORY;
+    if (rows && left) {
+        const struct sap_given given = {.row = rows->given,
+                                        .words = 4 * (rows->terms + 1),
+                                        .upper = c->host.upper,
+                                        .changed = rows->changed,
+                                        .nchanged = rows->nchanged};
+        status = c->engine->batch(c->devices, c->store, &given, l, left);
+        rows->nchanged = status < 0 ? -1 : 0;
+        if (status < 0) {
+            sap_warn_once(&c->notes, SAP_WARN_LISTED, "forces from lists are computed on the cpu instead: %s: %s",
+                          sapporo_status_text(status), c->engine->store->words(c->store));
+            memset(left, 1, (size_t)l->ni);
+        }
+        status = compute_rest(c, cpu, l, left);
+    }
+    free(left);
+    return status;
+}
+
 static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
 {
     struct sap_device_set *const cpu = cpu_of(c);
@@ -63,7 +137,10 @@ static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
                                       .nearest = r->nearest,
                                       .nearest_r2 = r->nearest_r2};
     if (!cpu) return SAPPORO_ERR_DEVICE;
-    const int status = sap_engine_cpu.listed(cpu, cpu == c->devices ? c->store : NULL, &c->host, &listed);
+    const int takes = cpu == c->devices || !c->store_used;
+    if (cpu != c->devices) c->rows_used = 1;
+    const int status = suits_engine(c, cpu, &listed) ? run_on_engine(c, cpu, &listed)
+                                                     : sap_engine_cpu.listed(cpu, &c->host, takes, &listed);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a force from lists names addresses that hold no particle: rows with them are NaN");

@@ -19,7 +19,7 @@ static const double GOOD_ENOUGH = 1e-5; /* of the sum of both forces, against a 
 typedef struct session {
     const nbody6_request *asked;
     int nj, ni;
-    sapporo *context, *listed; /* of regular forces; of irregular ones, on the CPU as the library's */
+    sapporo *context, *listed; /* of regular forces; of irregular ones */
     model cluster;
     targets stars;
     double (*x)[3], (*v)[3], *mass; /* [nj] */
@@ -245,12 +245,7 @@ static int run_case(const nbody6_request *asked, int nj, int ni)
                                      .ndevices = s->ndevices};
     session on = {.asked = asked, .nj = nj, .ni = ni};
     char kind[128] = "";
-    const sapporo_options cpu = {.size = sizeof cpu,
-                                 .precision = s->precision,
-                                 .backend = SAPPORO_BACKEND_CPU,
-                                 .cpu_isa = s->isa,
-                                 .threads = s->threads};
-    if (sapporo_open(&options, &on.context) < 0 || sapporo_open(&cpu, &on.listed) < 0) {
+    if (sapporo_open(&options, &on.context) < 0 || sapporo_open(&options, &on.listed) < 0) {
         snprintf(on.failure, sizeof on.failure, "%s", sapporo_last_error(NULL));
     } else {
         prepare(&on);

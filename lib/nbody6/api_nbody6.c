@@ -41,7 +41,7 @@ void gpupot_(const int *n, const double m[], const double x[][3], double pot[])
     sap_potential_compute(ONE_PROCESS, 0, *n, *n, m, x, pot);
 }
 
-void gpuirr_open_(const int *nmax, const int *lmax) { sap_irregular_open(*nmax, *lmax); }
+void gpuirr_open_(const int *nmax, const int *lmax) { sap_irregular_open(*nmax, *lmax, ONE_PROCESS); }
 
 void gpuirr_close_(void) { sap_irregular_close(); }
 

@@ -49,8 +49,7 @@ void gpupot_(const int *irank, const int *istart, const int *ni, const int *n, c
 
 void irr_simd_open_(const int *nmax, const int *lmax, const int *rank)
 {
-    (void)rank;
-    sap_irregular_open(*nmax, *lmax);
+    sap_irregular_open(*nmax, *lmax, value(rank));
 }
 
 void irr_simd_close_(const int *rank)

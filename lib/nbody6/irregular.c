@@ -53,7 +53,14 @@ static void close_all(void)
     irregular.nmax = irregular.lmax = 0;
 }
 
-void sap_irregular_open(int nmax, int lmax)
+/* The engine that forces of all have: it takes large blocks. */
+static sapporo *open_context(int rank)
+{
+    sapporo *const context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
+    return context ? context : sap_nbody6_context(SAPPORO_BACKEND_CPU, 4, SAPPORO_PRECISION_DEFAULT, rank);
+}
+
+void sap_irregular_open(int nmax, int lmax, int rank)
 {
     sap_lock(&lock);
     if (irregular.context) {
@@ -64,7 +71,7 @@ void sap_irregular_open(int nmax, int lmax)
         irregular.of = calloc((size_t)nmax + 1, sizeof *irregular.of);
         irregular.nmax = irregular.of ? nmax : 0;
         irregular.lmax = lmax;
-        if (irregular.of) irregular.context = sap_nbody6_context(SAPPORO_BACKEND_CPU, 4, SAPPORO_PRECISION_DEFAULT, 0);
+        if (irregular.of) irregular.context = open_context(rank);
         if (!irregular.of) sap_nbody6_tell("irregular force: no memory for %d particles", nmax);
         if (!irregular.context) close_all();
     }

@@ -34,7 +34,7 @@ void sap_potential_compute(int rank, int first, int ni, int n, const double *mas
 
 /* ---- irregular force (irregular.c); addresses from 0 on ---- */
 
-void sap_irregular_open(int nmax, int lmax);
+void sap_irregular_open(int nmax, int lmax, int rank);
 void sap_irregular_close(void);
 void sap_irregular_set(int address, const double *x, const double *v, const double *a2, const double *j6, double mass,
                        double time);

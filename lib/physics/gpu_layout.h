@@ -168,6 +168,35 @@ struct sap_gpu_list_row {
 };
 
 /*
+ * Forces from lists (order 4): particles lie in rows of `words` doubles by address, as lib/cpu_listed.h says; the input
+ * begins with a sap_gpu_listed_row for each list, then come the lists, one after the other.
+ */
+struct sap_gpu_listed {
+    SAP_GPU_REAL time, eps2;
+    int words;
+    int upper; /* addresses below have a row */
+    int gaps;  /* 1: not all of them hold a particle: bit a % 32 of word a / 32 of `there` tells */
+    int near;  /* 1: the nearest is wanted */
+    int ni;
+    int lists; /* where they begin in the input, in addresses */
+};
+
+struct sap_gpu_listed_row {
+    int own;      /* address */
+    int first, n; /* its list */
+    int unused;
+};
+
+/* Results, in rows of doubles: sums as of a force, then these. */
+enum {
+    SAP_GPU_LISTED_R2 = 7,
+    SAP_GPU_LISTED_NEAREST, /* its index */
+    SAP_GPU_LISTED_STATE,   /* SAP_GPU_LISTED_ALONE: nobody is near; LEFT: the CPU must compute it */
+    SAP_GPU_LISTED_WORDS
+};
+enum { SAP_GPU_LISTED_GOOD, SAP_GPU_LISTED_ALONE, SAP_GPU_LISTED_LEFT };
+
+/*
  * Many small forces (order 2): some targets of a list and up to a superpacket of its sources, a group of threads.
  * Sources lie in the input as predicted j-particles do, one after the other, or are local addresses of the j-store.
  * Their place in the list is what their address is for a force: it makes packets.

@@ -1,0 +1,212 @@
+/*
+ * test_listed_faults.c - forces from lists on devices, of which the n-th call of the driver fails, for every n and in
+ * every way, over the stub: the CPU computes them instead, the devices' copies of particles are right whatever went
+ * before, and nothing leaks.
+ *
+ * The stub's kernel adds up the masses that its copy has: whole numbers, so that results tell who computed.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "context_private.h"
+#include "faulty_driver.h"
+#include "gpu_engine.h"
+#include "isa.h"
+#include "model.h"
+#include "process.h"
+#include "stub_driver.h"
+#include "stub_kernels.h"
+
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N = 600, GAP = 77, LISTS = 900, LONG = 5, LONGEST = 3000, SHORT = 40, DEVICES = 2 };
+
+static double mass[N];
+static int address[LISTS], length[LISTS], entries[LISTS][SHORT], of_long[LONGEST];
+static const int *list[LISTS];
+static double pot[LISTS];
+
+/* listed_put(rows, input, n, words, first) */
+static void put_rows(const struct sap_launch *l)
+{
+    int n, words, first;
+    memcpy(&n, l->argument[2].value, sizeof n);
+    memcpy(&words, l->argument[3].value, sizeof words);
+    memcpy(&first, l->argument[4].value, sizeof first);
+    double *const rows = stub_memory(l->argument[0].value);
+    const int *const at = stub_memory(l->argument[1].value);
+    const double *const from = (const void *)(at + first);
+    for (int k = 0; k < n; k++)
+        memcpy(rows + (ptrdiff_t)at[k] * words, from + (ptrdiff_t)k * words, (size_t)words * sizeof *rows);
+}
+
+/* listed(rows, there, input, out, f) */
+static void add_masses(const struct sap_launch *l)
+{
+    struct sap_gpu_listed f;
+    memcpy(&f, l->argument[4].value, sizeof f);
+    const double *const rows = stub_memory(l->argument[0].value);
+    const unsigned *const there = stub_memory(l->argument[1].value);
+    const int *const input = stub_memory(l->argument[2].value);
+    double *const out = stub_memory(l->argument[3].value);
+    const struct sap_gpu_listed_row *const head = (const void *)input;
+    for (int i = 0; i < f.ni; i++) {
+        double *const to = out + (ptrdiff_t)i * SAP_GPU_LISTED_WORDS;
+        for (int q = 0; q < SAP_GPU_LISTED_WORDS; q++) to[q] = 0;
+        for (int k = 0; k < head[i].n; k++) {
+            const int a = input[f.lists + head[i].first + k];
+            assert_true(a < f.upper && f.gaps && (there[a / 32] >> a % 32 & 1));
+            to[0] += rows[(ptrdiff_t)a * f.words + 7];
+        }
+    }
+}
+
+static void kernel(const char *name, const struct sap_launch *l)
+{
+    if (strcmp(name, "listed_put_sp") == 0)
+        put_rows(l);
+    else if (strcmp(name, "listed_sp") == 0)
+        add_masses(l);
+    else
+        stub_kernel(name, l);
+}
+
+static void set(sapporo *c, int from, int to, double m, int terms)
+{
+    for (int k = from; k < to; k++) {
+        sapporo_particle p = {.mass = m + k, .index = k};
+        p.derivative[0][0] = k;
+        p.derivative[4][0] = terms > 3 ? 1 : 0;
+        mass[k] = m + k;
+        if (k != GAP) assert_int_equal(sapporo_set_particle(c, k, &p), SAPPORO_OK);
+    }
+}
+
+/* 1: the CPU computed it */
+static int call(sapporo *c)
+{
+    int by_device = 0, wanted = 0;
+    const sapporo_listed listed = {
+        .size = sizeof listed, .ni = LISTS, .address = address, .list = list, .length = length, .eps2 = 1};
+    const sapporo_result result = {.size = sizeof result, .pot = pot};
+    memset(pot, 0x11, sizeof pot);
+    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+    for (int i = 0; i < LISTS; i++) {
+        double all = 0;
+        for (int k = 0; k < length[i]; k++) all += mass[list[i][k]];
+        if (i == LONG || length[i] == 0) continue;
+        wanted++;
+        by_device += pot[i] == all;
+    }
+    if (by_device != wanted && by_device != 0) fail_msg("the device computed %d of %d lists", by_device, wanted);
+    for (int i = 0; i < LISTS; i++)
+        if (!(pot[i] <= 0) && !(by_device && i != LONG)) fail_msg("list %d has %g", i, pot[i]);
+    return by_device == 0;
+}
+
+/* Calls between which particles change; returns how many the CPU computed. */
+static int session(int devices)
+{
+    const sapporo_options options = {.size = sizeof options,
+                                     .backend = SAPPORO_BACKEND_CUDA,
+                                     .ndevices = devices > 1 ? -1 : 0,
+                                     .precision = SAPPORO_SP};
+    sapporo *c = NULL;
+    if (sapporo_open(&options, &c) != SAPPORO_OK) {
+        assert_true(faulty.failed > 0);
+        return 1;
+    }
+    c->devices->tuning.cpu_below_listed = 0;
+    set(c, 0, N / 2, 1000, 3);
+    for (int i = 0; i < LISTS; i++) address[i] = i % 64;
+    for (int i = 0; i < LISTS; i++)
+        for (int k = 0; k < SHORT; k++)
+            entries[i][k] = (i * 7 + k * 3) % (N / 2) == GAP ? 0 : (i * 7 + k * 3) % (N / 2);
+    int by_cpu = call(c);
+    set(c, 3, 40, 5000, 3);
+    by_cpu += call(c);
+    by_cpu += call(c);
+    set(c, N / 2, N, 2000, 3);
+    entries[9][3] = N - 1;
+    by_cpu += call(c);
+    set(c, 10, 12, 7000, 4);
+    by_cpu += call(c);
+    sapporo_close(c);
+    return by_cpu;
+}
+
+/* Calls whose failure may be made good, or change nothing. */
+static int harmless(const char *what)
+{
+    static const char *const calls[] = {"occupancy",   "event_query", "properties", "stream_finish",  "open",
+                                        "module_load", "function",    "allocate",   "allocate_pinned"};
+    for (size_t k = 0; k < sizeof calls / sizeof calls[0]; k++)
+        if (strcmp(what, calls[k]) == 0) return 1;
+    return 0;
+}
+
+static void walk(int devices)
+{
+    stub_reset(devices);
+    stub.on_launch = kernel;
+    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
+    for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
+        for (long n = 1, left = 1; left; n++) {
+            faulty_plan(n, kind->status);
+            const int by_cpu = session(devices);
+            left = faulty.failed > 0;
+            if (left && !by_cpu && !harmless(faulty.failed_call))
+                fail_msg("call %ld, %s, fails and the device computed all", n, faulty.failed_call);
+            faulty_plan(0, SAP_DRIVER_OK);
+            assert_int_equal(session(devices), 0); /* opened again all is well */
+            sap_gpu_unload_idle(sap_process.cuda_driver);
+            assert_true(stub_idle());
+            if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
+        }
+    }
+    assert_true(stub_launches("listed_sp") > 100 && stub_launches("listed_put_sp") > 50);
+    assert_int_equal(stub.outside, 0);
+    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
+}
+
+static void one_device(void **state)
+{
+    (void)state;
+    if (sap_isa_best() < SAP_ISA_AVX2) skip();
+    walk(1);
+}
+
+static void several_devices(void **state)
+{
+    (void)state;
+    if (sap_isa_best() < SAP_ISA_AVX2) skip();
+    walk(DEVICES);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices)};
+    (void)argc;
+    /* forces are tiny here: threads would only wait for each other */
+    if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
+#ifdef M_MMAP_THRESHOLD /* what the stub frees is used again */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+    setenv("SAPPORO_VERBOSE", "0", 1);
+    for (int k = 0; k < LONGEST; k++) of_long[k] = k % 50;
+    for (int i = 0; i < LISTS; i++) {
+        list[i] = i == LONG ? of_long : entries[i];
+        length[i] = i == LONG ? LONGEST : i % (SHORT + 1);
+    }
+    return cmocka_run_group_tests_name("listed_faults", tests, NULL, NULL);
+}
