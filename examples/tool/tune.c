@@ -101,9 +101,9 @@ static void find_output(const request *asked, const char *variable, char *path, 
 static void print_result(const tuner *self, const tune_result *r)
 {
     printf("\n[%s] %s: %d trials\n", r->before.device, self->kind, r->trials);
-    printf("  %-14s  %10s  %10s\n", "number", "before", "now");
+    printf("  %-16s  %10s  %10s\n", "number", "before", "now");
     for (int k = 0; k < r->now.n; k++)
-        printf("  %-14s  %10.4g  %10.4g%s\n", r->now.key[k], r->before.value[k], r->now.value[k],
+        printf("  %-16s  %10.4g  %10.4g%s\n", r->now.key[k], r->before.value[k], r->now.value[k],
                r->now.value[k] == r->before.value[k] ? "" : "  changed");
     if (r->sizes > 0 && r->gain > 0.0)
         printf("  forces of %d sizes take %.1f %% less time in the mean (best %.1f %%, worst %.1f %%)\n", r->sizes,

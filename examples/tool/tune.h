@@ -84,9 +84,14 @@ int tune_time_grid(tuner *self, const tuning *numbers, grid *sizes, int again);
 /* The sizes on which shapes are tuned. */
 void tune_sizes(const tuner *self, grid *sizes);
 
+/* ---- tune_listed.c ---- */
+
+/* Measures from how many members of lists on the device is faster; 0, or -1 with a message in `error`. */
+int tune_listed(tuner *self, tuning *numbers);
+
 /* ---- tune_search.c ---- */
 
-/* Searches the numbers of shapes, then the nj below which the CPU is faster. */
+/* Searches the numbers of shapes, then the sizes below which the CPU is faster. */
 int tune_search(tuner *self, tune_result *result);
 
 /* ---- tune_maps.c ---- */

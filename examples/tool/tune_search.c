@@ -110,7 +110,7 @@ static int search_shapes(tuner *self, tune_result *result)
     for (int round = 0; round < (self->quick ? 1 : 3); round++) {
         const double before = s.score;
         for (int k = 0; k < result->now.n; k++) {
-            if (strcmp(result->now.key[k], CPU_BELOW) == 0) continue;
+            if (strncmp(result->now.key[k], "cpu_below", 9) == 0) continue; /* no shapes */
             if (try_number(&s, k, pow(first_step(result->now.key[k]), pow(0.5, round))) != 0) return -1;
         }
         if (round > 0 && s.score > before - WORTH_A_STEP) break;
@@ -174,5 +174,6 @@ int tune_search(tuner *self, tune_result *result)
     if (tune_ask(self, &result->before) != 0) return -1;
     result->now = result->before;
     if (search_shapes(self, result) != 0) return -1;
-    return search_cpu(self, result);
+    if (search_cpu(self, result) != 0) return -1;
+    return tune_listed(self, &result->now);
 }
