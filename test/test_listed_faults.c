@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
 #include "faulty_driver.h"
 #include "gpu_engine.h"
 #include "isa.h"
@@ -21,6 +20,7 @@
 #include "process.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
+#include "tuning.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -113,6 +113,16 @@ static int call(sapporo *c)
     return by_device == 0;
 }
 
+/* Fewer members than the tuning file says: the CPU computes. */
+static void few(sapporo *c)
+{
+    const sapporo_listed listed = {
+        .size = sizeof listed, .ni = 1, .address = address + 9, .list = list + 9, .length = length + 9, .eps2 = 1};
+    const sapporo_result result = {.size = sizeof result, .pot = pot};
+    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+    assert_true(pot[0] < 0);
+}
+
 /* Calls between which particles change; returns how many the CPU computed. */
 static int session(int devices)
 {
@@ -125,7 +135,6 @@ static int session(int devices)
         assert_true(faulty.failed > 0);
         return 1;
     }
-    c->devices->tuning.cpu_below_listed = 0;
     set(c, 0, N / 2, 1000, 3);
     for (int i = 0; i < LISTS; i++) address[i] = i % 64;
     for (int i = 0; i < LISTS; i++)
@@ -140,6 +149,7 @@ static int session(int devices)
     by_cpu += call(c);
     set(c, 10, 12, 7000, 4);
     by_cpu += call(c);
+    few(c);
     sapporo_close(c);
     return by_cpu;
 }
@@ -159,6 +169,7 @@ static void walk(int devices)
     stub_reset(devices);
     stub.on_launch = kernel;
     sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
+    tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_listed 1000\n");
     for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
         for (long n = 1, left = 1; left; n++) {
             faulty_plan(n, kind->status);
@@ -194,7 +205,8 @@ static void several_devices(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(one_device, tuning_clean),
+                                       cmocka_unit_test_setup(several_devices, tuning_clean)};
     (void)argc;
     /* forces are tiny here: threads would only wait for each other */
     if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
@@ -208,5 +220,5 @@ int main(int argc, char **argv)
         list[i] = i == LONG ? of_long : entries[i];
         length[i] = i == LONG ? LONGEST : i % (SHORT + 1);
     }
-    return cmocka_run_group_tests_name("listed_faults", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("listed_faults", tests, tuning_make_folder, tuning_remove_folder);
 }
