@@ -88,8 +88,7 @@ SAP_INLINE void close_packet(int near, const struct force_memory *m, const struc
     int mask[LANES];
     vi_put(r->s.mask, mask);
     for (int lane = 0; lane < LANES; lane++)
-        if (mask[lane] && row + lane < f->ni)
-            note_hits(m, f, row + lane, sp * SAP_GPU_PACKETS + packet, (unsigned)mask[lane]);
+        if (mask[lane] && row + lane < f->ni) note_hits(m, f, sp, row + lane, packet, (unsigned)mask[lane]);
 }
 
 SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
@@ -130,6 +129,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
 #pragma unroll
     for (int n = 0; n < ipt; n++) start_row(mode.near, m, f, row0 + n * step, &r[n]);
     LOAD_SPHERES(mode, ipt, m->i, f, row0, step, 1)
+    start_noted(mode.near, m);
     for (int first = 0; first < SAP_GPU_PACKETS; first += STAGE_PACKETS) {
         tile_pointer tile = stage_packets(parts_for(mode), room, m, sp, first);
         for (int l = 0; l < STAGE_PACKETS; l++) {
@@ -153,6 +153,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
     }
 #pragma unroll
     for (int n = 0; n < ipt; n++) store_rows(mode, m, f, sp, row0 + n * step, &r[n]);
+    send_noted(mode.near, m, f, sp);
 }
 
 /* -------------------------------------------------------------------- few */
@@ -269,8 +270,7 @@ SAP_INLINE void note_lanes(struct pair_mode mode, const struct force_memory *m, 
     vi_put(s->mask, mask);
     vm_put(met, coincident);
     for (int lane = 0; lane < LANES; lane++) {
-        if ((mode.near & 2) && mask[lane])
-            note_hits(m, f, row, sp * SAP_GPU_PACKETS + packet + lane, (unsigned)mask[lane]);
+        if ((mode.near & 2) && mask[lane]) note_hits(m, f, sp, row, packet + lane, (unsigned)mask[lane]);
         if (TELLS_ZERO > 0 && mode.zero && coincident[lane])
             (void)atomic_min(&m->counters->coincident, f->first_i + row);
     }
@@ -359,11 +359,13 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     struct i_words i[4];
     load_rows(mode.near, ipt, m, f, from + first,
               i); /* on their way, perhaps from the memory of the host, while j are staged */
+    start_noted(mode.near, m);
     few_stage(parts_for(mode), tile, m, f);
     for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn) {
         if (row > from + first) load_rows(mode.near, ipt, m, f, row, i);
         few_rows(mode, ipt, m, f, tile, room, row, i);
     }
+    send_noted(mode.near, m, f, group_id(0));
 }
 
 /* --------------------------------------------------------------- instances */
@@ -374,12 +376,13 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
         GLOBAL struct sap_gpu_counters *counters, const struct sap_gpu_force f, const int rows_per_group
 #define SAP_FORCE_MEMORY                                                                                               \
     {                                                                                                                  \
-        store, predicted, i, record, near, hit, hit_count, counters                                                    \
+        store, predicted, i, record, near, hit, hit_count, counters NOTED                                              \
     }
 
 #define SAP_MANY(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                     \
     MANY_KERNEL(IPT, NEAR) NAMED(many##IPT##_##NAME)(SAP_FORCE_ARGUMENTS)                                              \
     {                                                                                                                  \
+        NOTED_MEMORY                                                                                                   \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
         MANY_ROOM                                                                                                      \
@@ -388,6 +391,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 #define SAP_FEW(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                      \
     KERNEL(256) NAMED(few##IPT##_##NAME)(SAP_FORCE_ARGUMENTS GROUP_ARGUMENT)                                           \
     {                                                                                                                  \
+        NOTED_MEMORY                                                                                                   \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
         FEW_ROOM(IPT)                                                                                                  \

@@ -143,6 +143,17 @@ SAP_INLINE void note_near(struct near_state *n, V best, V second, VI packet)
     n->best = v_select(closer, best, n->best);
 }
 
+/*
+ * Candidates that a group has noted wait in its memory and leave it together: a counter of the device takes a thousand
+ * cycles to answer, for which 32 neighbours wait.  Those for which there is no room leave one by one.
+ */
+enum { NOTED_MOST = 512 };
+struct noted {
+    int place[NOTED_MOST]; /* row * 32 + packet */
+    unsigned mask[NOTED_MOST];
+    int n, first;
+};
+
 /* Where the force kernels read and write. */
 struct force_memory {
     const GLOBAL D *store;        /* j-store, for the few-i kernels that predict */
@@ -153,19 +164,69 @@ struct force_memory {
     GLOBAL struct sap_gpu_hit *hit;
     GLOBAL int *hit_count; /* by row: candidates */
     GLOBAL struct sap_gpu_counters *counters;
+#if !SAP_VECTORS
+    LOCAL struct noted *noted;
+#endif
 };
 
-SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int row, int packet,
+SAP_INLINE void put_hit(const struct force_memory *m, const struct sap_gpu_force *f, int at, int row, int packet,
+                        unsigned mask)
+{
+    if (at >= f->hit_room) return;
+    m->hit[at].row = row;
+    m->hit[at].packet = packet;
+    m->hit[at].mask = mask;
+}
+
+#if SAP_VECTORS
+#define NOTED_MEMORY
+#define NOTED
+#define start_noted(near, m)
+#define send_noted(near, m, f, sp)
+
+SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, int packet,
                           unsigned mask)
 {
-    const int at = atomic_add(&m->counters->hits, 1);
-    if (at < f->hit_room) {
-        m->hit[at].row = row;
-        m->hit[at].packet = packet;
-        m->hit[at].mask = mask;
-    }
     (void)atomic_add(&m->hit_count[row], (int)popcount(mask));
+    put_hit(m, f, atomic_add(&m->counters->hits, 1), row, sp * SAP_GPU_PACKETS + packet, mask);
 }
+#else
+#define NOTED_MEMORY SHARED struct noted noted;
+#define NOTED        , &noted
+
+SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, int packet,
+                          unsigned mask)
+{
+    const int k = atomic_add(&m->noted->n, 1);
+    (void)atomic_add(&m->hit_count[row], (int)popcount(mask)); /* nobody waits for this one */
+    if (k < NOTED_MOST) {
+        m->noted->place[k] = row * SAP_GPU_PACKETS + packet;
+        m->noted->mask[k] = mask;
+    } else {
+        put_hit(m, f, atomic_add(&m->counters->hits, 1), row, sp * SAP_GPU_PACKETS + packet, mask);
+    }
+}
+
+/* Before the first is noted, and after the last: all threads of the group. */
+SAP_INLINE void start_noted(int near, const struct force_memory *m)
+{
+    if (!(near & 2)) return;
+    if (local_id() == 0) m->noted->n = 0;
+    group_barrier();
+}
+
+SAP_INLINE void send_noted(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp)
+{
+    if (!(near & 2)) return;
+    group_barrier();
+    const int n = min(m->noted->n, (int)NOTED_MOST);
+    if (local_id() == 0 && n > 0) m->noted->first = atomic_add(&m->counters->hits, n);
+    group_barrier();
+    for (int k = local_id(); k < n; k += local_size())
+        put_hit(m, f, m->noted->first + k, m->noted->place[k] / SAP_GPU_PACKETS,
+                sp * SAP_GPU_PACKETS + m->noted->place[k] % SAP_GPU_PACKETS, m->noted->mask[k]);
+}
+#endif
 
 /* Record of superpacket sp and row: column c of `columns`. */
 SAP_INLINE size_t record_at(int sp, int columns, int c, int room, int row)
