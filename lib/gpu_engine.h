@@ -169,6 +169,7 @@ struct sap_gpu_share {
     int nj;
     struct sap_gpu_buffer record, near, i, counters;
     struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* lists of a slab in the making */
+    int counted; /* the last force with lists has left its counters, hit_count among them, as the next one needs them */
     struct sap_gpu_need need[SAP_GPU_SIZES];
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last ones */
     int next_chosen;
@@ -442,13 +443,13 @@ void sap_gpu_gather_free(struct sap_store *store);
 int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni);
 
 /* Launches what makes lists of the candidates of a slab: who is in them, then their order; driver statuses. */
-int sap_gpu_lists_fill(struct sap_gpu_slab *s);
+int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni);
 int sap_gpu_lists_sort(struct sap_gpu_slab *s);
 
 /* What kernels of a force without the members of lists are told of a slab. */
 struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s);
 
-/* Launches what brings them to the host, but the counters; a driver status. */
+/* Launches what brings them to the host, and the counters; a driver status. */
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni);
 
 /* A force has been launched with lists. */

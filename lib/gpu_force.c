@@ -42,10 +42,11 @@ static int launch_force(struct sap_gpu_slab *s)
                           sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
 }
 
-/* Lanes that share a row when its records are added up. */
+/* Lanes that share a row when its records are added up: to merge two accumulators takes as long as three deposits, so
+ * no more than keep a unit busy. */
 static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
 {
-    const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 2048);
+    const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 512);
     int parts = 1;
     while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * f->sums * parts * 2 <= threads) parts *= 2;
     return parts;
@@ -55,13 +56,28 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
 {
     const struct sap_gpu_share *const h = s->share;
     const struct sap_gpu_kernels *const k = h->device->kernels;
+    const struct sap_gpu_part *const p = s->part;
     const int parts = sharing_lanes(h, f), outside = s->outside && lists(s);
     const struct sap_gpu_outside more = sap_gpu_outside_of(s);
-    const struct sap_argument a[] = {MEM(h->record), {out, 0},       VALUE(*f),      VALUE(parts),  MEM(h->j),
-                                     {s->i, 0},      MEM(h->offset), MEM(h->cursor), MEM(h->entry), VALUE(more)};
-    const unsigned groups[2] = {(unsigned)(((long long)f->ni * parts + 127) / 128), (unsigned)f->sums};
-    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, groups, 128, 0, a,
-                          outside ? COUNT(a) : 4);
+    const struct sap_argument a[] = {MEM(h->record),
+                                     {out, 0},
+                                     VALUE(*f),
+                                     VALUE(parts),
+                                     MEM(h->j),
+                                     {s->i, 0},
+                                     VALUE(more),
+                                     MEM(h->offset),
+                                     MEM(h->cursor),
+                                     MEM(h->entry),
+                                     MEM(h->counters),
+                                     MEM(p->list_rows),
+                                     MEM(p->list_entries),
+                                     VALUE(p->entry_room),
+                                     VALUE(p->list_room)};
+    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), sums = (unsigned)f->sums;
+    const unsigned plain[2] = {rows, sums}, with_lists[2] = {rows * sums + sap_gpu_sort_groups(f->ni), 1};
+    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, outside ? with_lists : plain,
+                          128, 0, a, outside ? COUNT(a) : 4);
 }
 
 static int launch_nearest(const struct sap_gpu_slab *s)
@@ -115,7 +131,7 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
     return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
 
-static const struct sap_gpu_counters no_counts = {.coincident = INT_MAX};
+static const struct sap_gpu_counters no_counts = {.coincident = SAP_GPU_NOBODY};
 
 /* Notes that rows are complete up to here, at intervals. */
 static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
@@ -165,14 +181,14 @@ static int launch_pairs(struct sap_gpu_slab *s)
 /* What becomes of them. */
 static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
 {
-    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s)); /* sums need those who are no members */
+    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s, ni)); /* sums need those who are no members */
     if (!s->again) {
         TRY(launch_finish(s, extra));
         TRY(results_to_host(s, extra));
         TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
-    if (!lists(s)) return SAP_DRIVER_OK;
-    if (!s->outside) TRY(sap_gpu_lists_fill(s));
+    if (!lists(s) || s->outside) return SAP_DRIVER_OK; /* what makes the sums sorted them */
+    TRY(sap_gpu_lists_fill(s, ni));
     return sap_gpu_lists_sort(s);
 }
 
@@ -182,17 +198,22 @@ static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
     TRY(reserve_records(s, rows));
     s->f.room_i = rows;
     if (!s->again) s->part->parts = 0;
-    if (s->tells || lists(s))
-        TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
-                                           sizeof no_counts));
-    return lists(s) ? sap_gpu_lists_open(s, ni) : (int)SAP_DRIVER_OK;
+    if (lists(s)) TRY(sap_gpu_lists_open(s, ni));
+    if (s->tells || lists(s)) {
+        if (!lists(s) || !s->share->counted)
+            TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
+                                               sizeof no_counts));
+        s->share->counted = 0;
+    }
+    return SAP_DRIVER_OK;
 }
 
 static int end_slabs(struct sap_gpu_slab *s, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
-    if (lists(s)) TRY(sap_gpu_lists_close(s, ni));
-    if (s->tells || lists(s))
+    if (lists(s))
+        TRY(sap_gpu_lists_close(s, ni));
+    else if (s->tells)
         TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
     return d->event_record(s->part->done, s->share->stream);
 }

@@ -63,20 +63,24 @@ static void fill_outside(const struct sap_device_set *set, const struct sap_forc
     const double off = 4 * set->x_error * largest(x) + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
     const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = h2 * (1 + 0x1p-10) * widen;
     const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2; /* who is at the same place leaves */
-    double word[3] = {[SAP_GPU_I_AHEAD] = ahead, [SAP_GPU_I_REACH] = tiny};
+    double reach = tiny, weight = 0;
     if (h2 > 0) {
-        word[SAP_GPU_I_WEIGHT] = r->h2_by_mass ? bound_of(set, most) : 0;
+        weight = r->h2_by_mass ? bound_of(set, most) : 0;
         /* what exceeds the range is not told apart: then everybody is a candidate */
-        word[SAP_GPU_I_REACH] = bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most);
-        if (word[SAP_GPU_I_REACH] < tiny) word[SAP_GPU_I_REACH] = tiny;
+        reach = larger(bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most), tiny);
     }
-    memset(to, 0, sizeof *to);
-    memcpy(to->x, v, sizeof to->x);
-    if (set->has_fp64)
-        memcpy(to->v, word, sizeof to->v);
-    else
-        split_row(x, word, to);
+    for (int k = 0; k < 3; k++) to->x[k] = v[k];
+    if (set->has_fp64) { /* one by one: words that are put together in memory and read as one are waited for */
+        to->v[SAP_GPU_I_REACH] = reach;
+        to->v[SAP_GPU_I_WEIGHT] = weight;
+        to->v[SAP_GPU_I_AHEAD] = ahead;
+    } else {
+        split_row(
+            x, (const double[]){[SAP_GPU_I_REACH] = reach, [SAP_GPU_I_WEIGHT] = weight, [SAP_GPU_I_AHEAD] = ahead}, to);
+    }
     to->h2 = ahead;
+    to->index = 0;
+    to->reach = 0;
 }
 
 /* The second unit: acceleration, jerk, softening. */

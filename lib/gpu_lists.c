@@ -65,9 +65,10 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
     const size_t units = room_for(ni, UNITS_A_ROW, UNITS_LEAST, need->units, need->ni);
     const size_t hits = room_for(rows, HITS_A_ROW, HITS_LEAST, need->hits, need->rows);
     const size_t entries = room_for(rows, UNITS_A_ROW, UNITS_LEAST, need->most, need->rows);
+    if (n * sizeof(int) > h->hit_count.bytes) h->counted = 0;
     TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
     TRY(grow(s, &h->offset, n * sizeof(int), 0));
-    TRY(grow(s, &h->cursor, 2 * n * sizeof(int), 0));
+    TRY(grow(s, &h->cursor, 2 * n * SAP_GPU_CURSOR * sizeof(int), 0));
     TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
     TRY(grow(s, &h->entry, entries * UNIT, 0));
     TRY(grow(s, &p->list_rows, all, 1));
@@ -78,7 +79,7 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
     p->list_room = room_of(&p->list_entries, UNIT, SAP_GPU_LIST_UNITS);
     /* where all of it would be copied, what is more than needed is not free */
     if (d->pinned_to_host && units < (size_t)p->list_room) p->list_room = (int)units;
-    return d->fill(h->stream, h->hit_count.mem, 0, 0, n * sizeof(int));
+    return h->counted ? (int)SAP_DRIVER_OK : d->fill(h->stream, h->hit_count.mem, 0, 0, h->hit_count.bytes);
 }
 
 /* ---------------------------------------------------------------- launches */
@@ -89,15 +90,16 @@ struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s)
     return (struct sap_gpu_outside){.coincident = coincident, .by_mass = s->by_mass, .first_i = s->f.first_i};
 }
 
-int sap_gpu_lists_fill(struct sap_gpu_slab *s)
+int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
     const struct sap_gpu_part *p = s->part;
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_gpu_outside outside = sap_gpu_outside_of(s);
-    const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset), MEM(h->cursor), MEM(h->counters),
-                                           VALUE(s->f.ni)};
+    const int last = s->f.first_i + s->f.ni == ni;
+    const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset),   MEM(h->cursor), MEM(h->counters),
+                                           VALUE(s->f.ni),    MEM(p->counters), VALUE(last)};
     const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit),      MEM(h->offset),
                                         MEM(h->cursor), MEM(h->entry), MEM(h->counters), VALUE(p->entry_room),
                                         VALUE(s->f),    VALUE(outside)};
@@ -112,11 +114,12 @@ int sap_gpu_lists_sort(struct sap_gpu_slab *s)
 {
     const struct sap_gpu_share *h = s->share;
     const struct sap_gpu_part *p = s->part;
-    const struct sap_argument sort[] = {MEM(h->offset),      MEM(h->cursor),       MEM(h->entry),
-                                        MEM(h->counters),    MEM(p->list_rows),    MEM(p->list_entries),
-                                        VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room)};
-    const unsigned rows[2] = {(unsigned)s->f.ni, 1};
-    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, rows, SORT_THREADS, 0, sort, COUNT(sort));
+    const struct sap_argument sort[] = {
+        MEM(h->offset),       MEM(h->cursor),      MEM(h->entry),        MEM(h->counters),    MEM(p->list_rows),
+        MEM(p->list_entries), VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
+    const unsigned groups[2] = {sap_gpu_sort_groups(s->f.ni), 1};
+    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, groups, SORT_THREADS, 0, sort,
+                          COUNT(sort));
 }
 
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
@@ -124,6 +127,8 @@ int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
     struct sap_gpu_part *p = s->part;
+    h->counted = 1;
+    TRY(sap_gpu_to_host(h, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
     TRY(sap_gpu_to_host(h, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
     return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
 }

@@ -118,7 +118,7 @@ static void find_coincident(struct sap_force *f)
     const int tells = f->set->order != 2 && f->request.eps2 < SAP_TINY_R2 && f->request.rule != SAP_PAIRS_OUTSIDE;
     for (int k = 0; k < f->set->n && tells; k++) {
         const struct sap_gpu_counters *c = f->part[k].counters.host;
-        if (c->coincident != INT_MAX && (f->coincident < 0 || c->coincident < f->coincident))
+        if (c->coincident != SAP_GPU_NOBODY && (f->coincident < 0 || c->coincident < f->coincident))
             f->coincident = c->coincident;
     }
 }

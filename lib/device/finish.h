@@ -1,11 +1,13 @@
 /* finish.h - records of superpackets become one result a row: accumulators or rounded sums, and the nearest. */
+#include "device/list_rows.h"
 #include "device/outside.h"
 
 #include "physics/accumulate.h"
 
 /* ------------------------------------------------------------------- sums */
 
-enum { SUMS_ITEMS = 128, ACCUMULATOR = SAP_LIMBS + 2 }; /* an accumulator: unit, limbs, special */
+/* AHEAD: records that are read before the first of them is deposited; an accumulator: unit, limbs, special */
+enum { SUMS_ITEMS = 128, AHEAD = 4, ACCUMULATOR = SAP_LIMBS + 2 };
 
 SAP_INLINE void clear(D *a)
 {
@@ -32,10 +34,17 @@ SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_for
                                 int parts, D *a)
 {
     clear(a);
-    if (row < f->ni)
-        for (int sp = part; sp < f->superpackets; sp += parts)
-            sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1],
-                        d_of_record(record[((size_t)sp * f->sums + q) * f->room_i + row]));
+    if (row >= f->ni) return;
+    const size_t pitch = (size_t)f->sums * f->room_i;
+    record += (size_t)q * f->room_i + row;
+    for (int sp = part; sp < f->superpackets; sp += AHEAD * parts) {
+        D x[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) x[k] = record[min(sp + k * parts, f->superpackets - 1) * pitch];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (sp + k * parts < f->superpackets) sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], d_of_record(x[k]));
+    }
 }
 
 /* The accumulators of `parts` threads meet in that of the first. */
@@ -58,28 +67,47 @@ finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f,
     if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
 }
 
-/*
- * The same of a force without the members of lists: with the pairs that its kernel left out and that are no members
- * (list_fill_outside), each of which enters the accumulators on its own.
- */
-KERNEL(SUMS_ITEMS)
-finish_sums_outside(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts,
-                    const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL int *offset,
-                    const GLOBAL int *cursor, const GLOBAL int *entry, const struct sap_gpu_outside outside)
+/* The pairs that a kernel left out and that are no members (list_fill_outside): each is deposited on its own. */
+SAP_INLINE void deposit_outside(const GLOBAL D *store, const struct sap_gpu_force *f,
+                                const struct sap_gpu_outside *outside, const GLOBAL struct sap_gpu_i *i_all,
+                                const struct list_memory *m, int q, int row, int part, int parts, D *a)
 {
-    LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
-    const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
-    const int n = row < f.ni ? cursor[f.ni + row] : 0;
-    D a[ACCUMULATOR];
-    deposit_records(record, &f, q, row, part, parts, a);
+    const GLOBAL struct sap_gpu_i *i = i_all + (size_t)(outside->first_i + row) * f->units;
+    const int n = row < f->ni ? m->cursor[(f->ni + row) * SAP_GPU_CURSOR] : 0;
     for (int k = part; k < n; k += parts) {
-        const GLOBAL struct sap_gpu_i *i = i_all + (size_t)(outside.first_i + row) * f.units;
-        const int at = entry[(size_t)offset[row + 1] * SAP_GPU_LIST_UNIT - 1 - k];
+        const int at = m->entry[(size_t)m->offset[row + 1] * SAP_GPU_LIST_UNIT - 1 - k];
         D term;
-        if (outside_pair(store, &f, &outside, i, at, q, &term)) sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], term);
+        if (outside_pair(store, f, outside, i, at, q, &term)) sap_deposit(&a[0], &a[1], &a[SAP_LIMBS + 1], term);
     }
-    JOIN_PARTS(a, parts, room)
-    if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
+}
+
+/*
+ * The same of a force without the members of lists, beside its lists, which wait for the host's bus while others
+ * compute: groups take a quantity of some rows each, those behind them sort lists.
+ */
+KERNEL_DENSE(SUMS_ITEMS, 8)
+finish_sums_outside(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts,
+                    const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const struct sap_gpu_outside outside,
+                    const GLOBAL int *offset, const GLOBAL int *cursor, GLOBAL int *entry,
+                    const GLOBAL struct sap_gpu_counters *counters, GLOBAL struct sap_gpu_list_row *list,
+                    GLOBAL int *list_out, const int entry_room, const int list_room)
+{
+    SORT_MEMORY
+    LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
+    const struct list_memory m = {offset,   cursor, entry,           counters,   list,
+                                  list_out, f.ni,   outside.first_i, entry_room, list_room};
+    const int group = group_id(0), sums = num_groups() - (f.ni + SORT_TEAMS - 1) / SORT_TEAMS;
+    if (group < sums) {
+        const int q = group % f.sums, t = group / f.sums * SUMS_ITEMS + local_id();
+        const int row = t / parts, part = t % parts;
+        D a[ACCUMULATOR];
+        deposit_records(record, &f, q, row, part, parts, a);
+        deposit_outside(store, &f, &outside, i_all, &m, q, row, part, parts, a);
+        JOIN_PARTS(a, parts, room)
+        if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
+    } else {
+        sort_lists(&m, (group - sums) * SORT_TEAMS, sort_near, sort_rest, sort_scan);
+    }
 }
 
 /*

@@ -39,6 +39,8 @@ enum {
     SAP_GPU_INLINE = 4,    /* so many units of i-particles can travel with a launch */
 
     SAP_GPU_LIST_UNIT = 8,             /* entries: lists begin at multiples of these, and room for them is so counted */
+    SAP_GPU_CURSOR = 8,                /* int from a cursor to the next: neighbours would wait for each other */
+    SAP_GPU_SORT_ROWS = 4,             /* lists that a group of threads sorts */
     SAP_GPU_LIST_UNITS = (1 << 30) - 1 /* that a device's part of a force may need: 32 GiB */
 };
 
@@ -152,6 +154,7 @@ struct sap_gpu_hit {
  * Counters that kernels raise, in device memory; zero when a force begins.  `coincident` is a minimum: then INT_MAX.
  * list_offsets, which runs once a slab, moves on from one to the next.
  */
+enum { SAP_GPU_NOBODY = 0x7FFFFFFF };
 struct sap_gpu_counters {
     int hits;           /* entries wanted by this slab, also those for which there was no room */
     int coincident;     /* smallest i-particle (place in the whole i array) that met another at zero distance */

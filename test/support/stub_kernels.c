@@ -89,30 +89,35 @@ static void merge_sums(const struct sap_launch *l)
 
 int stub_list_length;
 
-/* list_offsets(count, offset, cursor, counters, n): as if every list of the slab had that length, a candidate each */
+/* list_offsets(count, offset, cursor, counters, n, told, last): as if every list of the slab had that length, a
+ * candidate each */
 static void count_lists(const struct sap_launch *l)
 {
     struct sap_gpu_counters *c = memory(l, 3);
-    int n;
+    int n, last;
     memcpy(&n, l->argument[4].value, sizeof n);
+    memcpy(&last, l->argument[6].value, sizeof last);
     const int units = n * ((stub_list_length + SAP_GPU_LIST_UNIT - 1) / SAP_GPU_LIST_UNIT);
     c->first = c->total;
     c->total += units;
     if (units > c->most) c->most = units;
     if ((unsigned)n * (unsigned)stub_list_length > c->most_hits)
         c->most_hits = (unsigned)n * (unsigned)stub_list_length;
+    if (!last) return;
+    memcpy(memory(l, 5), c, sizeof *c);
+    c->total = c->most = 0;
+    c->most_hits = 0;
 }
 
-/* list_sort(offset, cursor, entry, counters, list, out, first_row, entry_room, out_room): 0, 1, ... in each list */
-static void write_lists(const struct sap_launch *l)
+/* 0, 1, ... in each list of a slab; arguments from `at` on: counters, list, out, and `room` on: entry_room, out_room */
+static void write_lists(const struct sap_launch *l, int at, int room_at, int first_row, int rows)
 {
-    const struct sap_gpu_counters *c = memory(l, 3);
-    struct sap_gpu_list_row *list = memory(l, 4);
-    int32_t *out = memory(l, 5);
-    int first_row, room[2];
-    const int rows = (int)l->groups[0], units = (c->total - c->first) / rows;
-    memcpy(&first_row, l->argument[6].value, sizeof first_row);
-    for (int k = 0; k < 2; k++) memcpy(&room[k], l->argument[7 + k].value, sizeof room[k]);
+    const struct sap_gpu_counters *c = memory(l, at);
+    struct sap_gpu_list_row *list = memory(l, at + 1);
+    int32_t *out = memory(l, at + 2);
+    int room[2];
+    const int units = (stub_list_length + SAP_GPU_LIST_UNIT - 1) / SAP_GPU_LIST_UNIT;
+    for (int k = 0; k < 2; k++) memcpy(&room[k], l->argument[room_at + k].value, sizeof room[k]);
     for (int row = 0; row < rows; row++) {
         const int first = c->first + row * units;
         const int fits = (row + 1) * units <= room[0] && first + units <= room[1];
@@ -122,6 +127,26 @@ static void write_lists(const struct sap_launch *l)
     }
 }
 
+/* list_sort(offset, cursor, entry, counters, list, out, first_row, entry_room, out_room, rows) */
+static void sort_lists(const struct sap_launch *l)
+{
+    int first_row, rows;
+    memcpy(&first_row, l->argument[6].value, sizeof first_row);
+    memcpy(&rows, l->argument[9].value, sizeof rows);
+    write_lists(l, 3, 7, first_row, rows);
+}
+
+/* finish_sums_outside(finish_sums' and store, i, outside, offset, cursor, entry, counters, list, out, entry_room,
+ * list_room) */
+static void sort_beside_sums(const struct sap_launch *l)
+{
+    struct sap_gpu_force f;
+    struct sap_gpu_outside outside;
+    memcpy(&f, l->argument[2].value, sizeof f);
+    memcpy(&outside, l->argument[6].value, sizeof outside);
+    write_lists(l, 10, 13, outside.first_i, f.ni);
+}
+
 void stub_kernel(const char *name, const struct sap_launch *l)
 {
     if (strncmp(name, "finish_sums", 11) == 0) write_sums(l);
@@ -129,5 +154,6 @@ void stub_kernel(const char *name, const struct sap_launch *l)
     if (strcmp(name, "finish_merge") == 0) merge_sums(l);
     if (strcmp(name, "finish_nearest") == 0) memset(memory(l, 3), 0, stub_memory_bytes(l->argument[3].value));
     if (strcmp(name, "list_offsets") == 0) count_lists(l);
-    if (strcmp(name, "list_sort") == 0) write_lists(l);
+    if (strcmp(name, "list_sort") == 0) sort_lists(l);
+    if (strcmp(name, "finish_sums_outside") == 0) sort_beside_sums(l);
 }
