@@ -6,7 +6,7 @@
 #   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
 #
 # Sanitizers look at scalar and AVX-512, or AVX2 where the processor has no AVX-512: SSE2 and AVX2 differ from these as
-# these from each other.  At races, which no path changes, on scalar and AVX2.
+# these from each other.  At races, which no path changes, on scalar alone.
 
 CC_ID := $(shell $(CC) --version 2>/dev/null | head -n 1; $(CC) -dumpmachine 2>/dev/null)
 PROBE := build/probe-$(call hash,$(CC) $(CC_ID) $(CFLAGS) $(LDFLAGS) $(OPENMP) $(SANITIZE)).mk
@@ -30,7 +30,7 @@ $(PROBE): lib/probe.mk
 	if try '' 'int main(void) { return __x86_64__ - 1; }'; then \
 	    $(if $(SANITIZE),echo 'ISA_MISSING := %_sse2.c',echo 'PATHS_DEFINED := -DSAP_HAVE_SSE2=1'); \
 	    x='#include <immintrin.h>@__m256d f(__m256d a) { return _mm256_fmadd_pd(a, a, a); } int main(void) { return 0; }'; \
-	    if $(if $(SANITIZE),$(if $(PATHS_FEW),,! grep -qs avx512dq /proc/cpuinfo &&)) try '$(WANTED_AVX2)' "$$x"; then \
+	    if $(if $(PATHS_FEW),false,$(if $(SANITIZE),! grep -qs avx512dq /proc/cpuinfo &&) try '$(WANTED_AVX2)' "$$x"); then \
 	        echo 'AVX2_FLAGS := $(WANTED_AVX2)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX2=1'; \
 	    else echo 'ISA_MISSING += %_avx2.c'; fi; \
 	    x='#include <immintrin.h>@__m512d f(__m512d a) { return _mm512_and_pd(a, a); } int main(void) { return 0; }'; \

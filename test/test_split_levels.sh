@@ -1,6 +1,7 @@
 #!/bin/sh
 # The check of test_split.c on the scalar kernels in ds, and on those of SSE2 compiled at every level of optimisation
-# that may be asked for, by every compiler that is here, with the flags that the Makefile never leaves out.  Prints TAP.
+# that may be asked for, by every compiler that is here, with the flags that the Makefile never leaves out.  At -O3, which
+# the Makefile asks for, test_split itself looks at them.  Prints TAP.
 
 make=${MAKE:-make}
 failures=0
@@ -43,11 +44,11 @@ for cc in gcc clang; do
     # shellcheck disable=SC2016 # for make
     level=$(flags_of '$(SCALAR_FLAGS)')
     compiled "${level:--O2}" -c -o "$work/scalar.o" cpu_sse/force_ds_scalar.c
-    for level in O3 O2 O1; do
+    for level in O2 O1; do
         check $level &
     done
     wait
-    for level in O3 O2 O1; do
+    for level in O2 O1; do
         if [ "$(cat "$work/$level.status")" = 0 ]; then
             echo "ok - $cc -$level"
         else

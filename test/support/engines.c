@@ -66,17 +66,37 @@ const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(
 /* The backend to which the environment restricts tests; "": none. */
 static const char *restriction(void) { return getenv("SAPPORO_TEST_ENGINES") ? getenv("SAPPORO_TEST_ENGINES") : ""; }
 
+int test_sparing(void)
+{
+    const char *const sparing = getenv("SAPPORO_TEST_SPARING");
+    return !sparing || strcmp(sparing, "0") != 0;
+}
+
+/* Of order 6 dp and of order 8 ds tell of the others; of 2 and 4, whose sp is ds without second words, two do. */
+static int tells_of_others(const struct engine *engine)
+{
+    switch (engine->order) {
+    case 8:
+        return engine->precision == SAPPORO_DS;
+    case 6:
+        return engine->precision == SAPPORO_DP;
+    case 2:
+        return engine->precision != SAPPORO_DS && engine->root != SAPPORO_ROOT_FAST;
+    default:
+        return engine->precision != SAPPORO_SP;
+    }
+}
+
 /*
- * On OpenCL's CPUs each kernel takes seconds to compile, and sanitizers are slow: of order 6 dp and of order 8 ds tell
- * of the others, in the form that users get there.  SAPPORO_TEST_SPARING=0: all.
+ * On OpenCL's CPUs each kernel takes seconds to compile: of orders 6 and 8 some tell of the others, in the form that
+ * users get there.  Sanitizers are slow, and look at memory: some tell of the others of every order.
  */
 static int is_spared(const struct engine *engine)
 {
-    const char *const sparing = getenv("SAPPORO_TEST_SPARING");
     const int slow_opencl = engine->backend == SAPPORO_BACKEND_OPENCL && sap_opencl_automatic() == 0;
-    if (engine->order < 6 || !(slow_opencl || SANITIZED) || (sparing && strcmp(sparing, "0") == 0)) return 0;
+    if (!((slow_opencl && engine->order >= 6) || SANITIZED) || !test_sparing()) return 0;
     if (!(slow_opencl && (getenv("SAPPORO_OPENCL_VECTORS") || getenv("SAPPORO_OPENCL_FP64"))) &&
-        engine->precision == (engine->order == 6 ? SAPPORO_DP : SAPPORO_DS))
+        tells_of_others(engine))
         return 0;
     print_message("skip: %s: another precision tells of it\n", engine->name);
     return 1;

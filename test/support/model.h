@@ -103,6 +103,9 @@ extern const struct engine engines6[ENGINES68], engines8[ENGINES68];
  */
 int engine_usable(const struct engine *engine);
 
+/* Whether tests leave out what others tell of: always, unless SAPPORO_TEST_SPARING is 0. */
+int test_sparing(void);
+
 /* For tests that need only one: scalar ds, or that of the accelerator that SAPPORO_TEST_ENGINES names. */
 const struct engine *engine_any(void);
 

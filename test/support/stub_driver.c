@@ -8,7 +8,7 @@
 
 #include "lock.h"
 
-enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64 };
+enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64, FILLED = 1 << 16 /* bytes of a new memory, which take time */ };
 
 struct sap_dev {
     int number, entered;
@@ -232,7 +232,7 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
         unmake(m, &stub.live.memories);
         return refuse(SAP_DRIVER_MEMORY, "stub: no %zu bytes of the host", bytes);
     }
-    memset(m->at, 0xa5, bytes); /* not zero: neither is a device's */
+    memset(m->at, 0xa5, bytes < FILLED ? bytes : FILLED); /* not zero: neither is a device's */
     atomic_fetch_add(&used[dev->number], bytes);
     atomic_fetch_add(&stub.live.bytes, bytes);
     *mem = m;
