@@ -307,6 +307,15 @@ module sapporo
             integer(c_int), intent(out), optional :: total
         end function sapporo_force_neighbours
 
+        integer(c_int) function sapporo_force_neighbour_lists(job, ni, room, pitch, list, n) bind(c)
+            import :: c_int, c_intptr_t, c_ptr
+            type(c_ptr), value :: job
+            integer(c_int), value :: ni, room
+            integer(c_intptr_t), value :: pitch             ! from list to list
+            integer(c_int), intent(inout) :: list(*)
+            integer(c_int), intent(out) :: n(*)
+        end function sapporo_force_neighbour_lists
+
         subroutine sapporo_force_free(job) bind(c)
             import :: c_ptr
             type(c_ptr), value :: job

@@ -311,6 +311,13 @@ SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result
  */
 SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
 
+/*
+ * The same lists of the first ni i-particles at once, by threads: that of i goes to list[i * pitch] and on, and n[i]
+ * becomes its full length.  A list of more than `room` <= pitch entries is not written; SAPPORO_TRUNCATED if there is
+ * one.
+ */
+SAPPORO_API int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t pitch, int *list, int *n);
+
 /* Frees a job, done or not.  NULL is allowed. */
 SAPPORO_API void sapporo_force_free(sapporo_job *job);
 

@@ -83,6 +83,9 @@ void sap_context_use_store(sapporo *context);
 /* Computes more outputs of a job.  Context locked. */
 int sap_job_extra(sapporo_job *job, unsigned extra);
 
+/* Outputs that a job lacks and may be asked for; an error if it is too late.  Context locked. */
+int sap_job_supply(sapporo *context, sapporo_job *job, unsigned extra);
+
 /* Sets and prints the error of a call of the engine, with the engine's own words; returns status.  Context locked. */
 int sap_engine_failed(sapporo *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -345,8 +345,7 @@ int sap_job_extra(sapporo_job *j, unsigned extra)
     return SAPPORO_OK;
 }
 
-/* Extra outputs for a job that lacks them. */
-static int supply(sapporo *c, sapporo_job *j, unsigned extra)
+int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
 {
     extra &= j->useful & ~c->engine->force->have(j->force);
     if (!extra) return SAPPORO_OK;
@@ -389,7 +388,7 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
     j->delivered = 1;
     if (r->nearest || r->nearest_r2) {
         c->nearest_left = SAP_NEIGHBOUR_MEMORY;
-        status = supply(c, j, SAP_EXTRA_NEAREST);
+        status = sap_job_supply(c, j, SAP_EXTRA_NEAREST);
     }
     if (!status) status = write_rows(c, j, ni, r, &out);
     if (status) {
@@ -436,52 +435,6 @@ int sapporo_force_done(sapporo_job *j)
     const int done = j->context->engine->force->done(j->force);
     sap_unlock(&j->context->busy);
     return done;
-}
-
-/* -------------------------------------------------------------- neighbours */
-
-static int supply_lists(sapporo *c, sapporo_job *j)
-{
-    const sap_fpenv caller = sap_fp_enter();
-    const int status = supply(c, j, SAP_EXTRA_LISTS);
-    sap_fp_leave(caller);
-    return status;
-}
-
-/* Clients read thousands of lists a force: those that are there cost no change of the floating-point environment. */
-static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *list, int *total)
-{
-    const int32_t *entries = NULL;
-    int length = 0;
-    c->lists_left = SAP_NEIGHBOUR_MEMORY;
-    if (j->useful & SAP_EXTRA_LISTS) {
-        int status = c->engine->force->have(j->force) & SAP_EXTRA_LISTS ? SAPPORO_OK : supply_lists(c, j);
-        if (status) return status;
-        status = c->engine->force->list(j->force, i, &entries, &length);
-        if (status) return sap_engine_failed(c, status, "list of i-particle %d", i);
-    }
-    if (total) *total = length;
-    if (room < 0) room = 0;
-    const int given = length < room ? length : room;
-    if (given > 0) memcpy(list, entries, (size_t)given * sizeof *list);
-    *n = given;
-    return length > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
-}
-
-int sapporo_force_neighbours(sapporo_job *j, int i, int room, int *n, int *list, int *total)
-{
-    if (n) *n = 0;
-    if (total) *total = 0;
-    if (!j || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
-    sapporo *const c = j->context;
-    sap_lock(&c->busy);
-    int status;
-    if (i < 0 || i >= j->ni)
-        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_neighbours: i is %d of %d", i, j->ni);
-    else
-        status = copy_list(c, j, i, room, n, list, total);
-    sap_unlock(&c->busy);
-    return status;
 }
 
 void sapporo_force_free(sapporo_job *j)

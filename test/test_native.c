@@ -271,6 +271,7 @@ static void null_contexts(void **state)
     assert_int_equal(sapporo_force_end(NULL, 0, &(sapporo_result){.size = sizeof(sapporo_result)}),
                      SAPPORO_ERR_ARGUMENT);
     assert_int_equal(sapporo_force_neighbours(NULL, 0, 0, &n, NULL, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(NULL, 0, 0, 0, NULL, NULL), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(n, 0);
     sapporo_force_free(NULL);
     sapporo_clear_error(NULL);

@@ -159,6 +159,11 @@ static void bad_ends(void **state)
     assert_int_equal(sapporo_force_neighbours(job, -1, 4, &n, list, &total), SAPPORO_ERR_ARGUMENT);
     assert_true(n == 0 && total == 0);
     assert_int_equal(sapporo_force_neighbours(job, 5, 4, &n, list, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(job, -1, 4, 4, list, &n), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(job, 1 << 20, 4, 4, list, &n), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(job, 1, 4, 3, list, &n), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(job, 1, 4, 4, list, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_neighbour_lists(job, 0, 0, 0, NULL, NULL), SAPPORO_OK);
     assert_int_equal(sapporo_force_neighbours(job, 1, 4, NULL, list, NULL), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(sapporo_force_neighbours(job, 1, 4, &n, NULL, NULL), SAPPORO_ERR_ARGUMENT);
     check_end(job, 0, 5, BOTH);

@@ -60,11 +60,9 @@ static int send_all(session *on)
 static int read_lists(session *on, sapporo_job *job)
 {
     on->members = 0;
-    for (int i = 0; i < on->ni; i++) {
-        if (sapporo_force_neighbours(job, i, on->room, &on->length[i], on->list[i], NULL))
-            return give_up(on, on->context, "sapporo_force_neighbours");
-        on->members += on->length[i];
-    }
+    if (sapporo_force_neighbour_lists(job, on->ni, on->room, on->room, on->entry, on->length))
+        return give_up(on, on->context, "sapporo_force_neighbour_lists");
+    for (int i = 0; i < on->ni; i++) on->members += on->length[i];
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* regular.c - NBODY6's regular force: all particles but the neighbours, which make the list. */
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "lock.h"
 #include "nbody6.h"
@@ -11,6 +12,7 @@ static struct {
     int nj;                           /* sent last */
     double sending, computing, pairs; /* seconds and pairs since the last profile */
     long calls, targets, members, overflows;
+    int *length, room; /* of lists; memory stays for the next force */
 } regular;
 
 static atomic_flag lock = ATOMIC_FLAG_INIT;
@@ -33,8 +35,10 @@ void sap_regular_close(void)
     sap_lock(&lock);
     if (!regular.context) sap_nbody6_tell("gpunb_close: it is not open");
     sapporo_close(regular.context);
+    free(regular.length);
     regular.context = NULL;
-    regular.nj = 0;
+    regular.length = NULL;
+    regular.nj = regular.room = 0;
     sap_unlock(&lock);
 }
 
@@ -65,20 +69,28 @@ static void write_failed(const struct sap_regular_force *f)
     }
 }
 
-/* Row i of the lists; a negative number where there are more members than may be. */
-static void write_list(const struct sap_regular_force *f, sapporo_job *job, int i)
+static int reserve(int ni)
 {
-    int *const row = f->list + (ptrdiff_t)i * f->lmax;
-    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1;
-    int n = 0, total = 0;
-    (void)sapporo_force_neighbours(job, i, 0, &n, NULL, &total);
-    regular.members += total;
-    if (total <= most) {
-        (void)sapporo_force_neighbours(job, i, most, &row[0], row + 1, NULL);
-        return;
+    if (ni <= regular.room) return 1;
+    int *const more = realloc(regular.length, (size_t)ni * sizeof *more);
+    if (!more) return 0;
+    regular.length = more;
+    regular.room = ni;
+    return 1;
+}
+
+/* Rows of lists; a negative number where there are more members than may be. */
+static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
+{
+    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1, room = most > 0 ? most : 0;
+    const int *const n = regular.length;
+    const int status = sapporo_force_neighbour_lists(job, f->ni, room, f->lmax, f->list + 1, regular.length);
+    for (int i = 0; i < f->ni && status >= 0; i++) {
+        f->list[(ptrdiff_t)i * f->lmax] = n[i] <= most ? n[i] : -n[i];
+        regular.members += n[i];
+        regular.overflows += n[i] > most;
     }
-    row[0] = -total;
-    regular.overflows++;
+    return status;
 }
 
 static int compute(const struct sap_regular_force *f)
@@ -95,13 +107,12 @@ static int compute(const struct sap_regular_force *f)
                                      .dtr = {f->dtr, 0}};
     const sapporo_result result = {.size = sizeof result, .acc = f->acc, .jerk = f->jerk, .pot = f->pot};
     sapporo_job *job;
+    if (!reserve(f->ni)) return SAPPORO_ERR_MEMORY;
     int status = sapporo_force_begin(regular.context, &request, &job);
     if (status < 0) return status;
     status = sapporo_force_end(job, f->ni, &result);
-    for (int i = 0; i < f->ni && status >= 0; i++) {
-        write_list(f, job, i);
-        f->pot[i] = -f->pot[i];
-    }
+    if (status >= 0) status = write_lists(f, job);
+    for (int i = 0; i < f->ni && status >= 0; i++) f->pot[i] = -f->pot[i];
     sapporo_force_free(job);
     return status;
 }

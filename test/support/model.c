@@ -211,6 +211,26 @@ void answer_take_list(struct answer *a, sapporo_job *job, int i)
     assert_int_equal(a->nlist, total);
 }
 
+/* All lists at once are those that were taken one by one, but for those that find no room. */
+static void check_all_lists(sapporo_job *job, const struct answer *a, int n)
+{
+    enum { PITCH = 40, ROOM = 33, MARK = -77 };
+    int *const list = zeroed((size_t)n * PITCH, sizeof *list), *const length = zeroed((size_t)n, sizeof *length);
+    int longer = 0;
+    for (int k = 0; k < n * PITCH; k++) list[k] = MARK;
+    const int status = sapporo_force_neighbour_lists(job, n, ROOM, PITCH, list, length);
+    for (int i = 0; i < n; i++) {
+        const int written = a[i].nlist <= ROOM ? a[i].nlist : 0;
+        longer += a[i].nlist > ROOM;
+        assert_int_equal(length[i], a[i].nlist);
+        if (written) assert_memory_equal(list + i * PITCH, a[i].list, (size_t)written * sizeof *list);
+        for (int k = written; k < PITCH; k++) assert_int_equal(list[i * PITCH + k], MARK);
+    }
+    assert_int_equal(status, longer ? SAPPORO_TRUNCATED : SAPPORO_OK);
+    free(list);
+    free(length);
+}
+
 /* Moves what the library gave in columns into rows. */
 static void take_batch(sapporo_job *job, const struct problem *p, struct answer *a, int n, unsigned outputs)
 {
@@ -233,6 +253,7 @@ static void take_batch(sapporo_job *job, const struct problem *p, struct answer 
         a[i].nearest_r2 = r2[i];
         if (outputs & OUT_LISTS) answer_take_list(&a[i], job, i);
     }
+    if (outputs & OUT_LISTS) check_all_lists(job, a, n);
     free(acc);
     free(jerk);
     free(snap);
