@@ -313,7 +313,8 @@ static void seed_bias(double *first, double *third)
 
 #if SAP_ORDER == 4
 #include "kernel_listed.h"
-#define SAP_LISTED_KERNELS .row_bytes = ROW * sizeof(W), .predict_rows = predict_rows, .listed = listed,
+#define SAP_LISTED_KERNELS                                                                                             \
+    .row_bytes = ROW * sizeof(W), .rows_ahead = AHEAD, .predict_rows = predict_rows, .listed = listed,
 #else
 #define SAP_LISTED_KERNELS
 #endif

@@ -140,6 +140,8 @@ struct sap_few_args {
  * Particles that lie in rows, by address: of each, terms + 1 (4 or 5) groups of four doubles, a derivative and a word
  * more in each: the time, the mass, the index (an int32_t in both halves), nothing.
  */
+enum { SAP_ROW_TIME = 3, SAP_ROW_MASS = 7, SAP_ROW_INDEX = 11 };
+
 struct sap_rows_args {
     const double *rows; /* that of address 0 */
     int terms;          /* 3 or 4 */
@@ -151,15 +153,15 @@ struct sap_rows_args {
 
 /*
  * One i-particle and a list, in predicted rows; the row before that of address 0 is the kernel's, see predict_rows.  If
- * `given` is not NULL, only that of the i-particle is predicted, and who is in the list is predicted on the way, out of
- * these rows (sp and ds only: it is not told who is far).
+ * `given` is not NULL, nobody is predicted yet, and all are on the way, out of these rows (sp and ds only: it is not
+ * told who is far).  Then addresses are looked at, and rows of the list that comes next are asked for.
  */
 struct sap_listed_args {
     const void *predicted;
-    const struct sap_rows_args *given;
-    int own;         /* the i-particle's address */
-    const int *list; /* n addresses, at most those of a tile */
-    int n;
+    const struct sap_rows_args *given; /* of which rows, terms and time count; n addresses may be named */
+    int own;                           /* the i-particle's address */
+    const int *list, *next;            /* n and nnext addresses, n at most those of a tile */
+    int n, nnext;
     double eps2;
     struct sap_variant variant; /* skip_own; neither soft nor outside */
 };
@@ -196,6 +198,7 @@ struct sap_kernel {
 
     /* ---- forces from lists; of order 4 only: of others all this is 0 ---- */
     size_t row_bytes; /* of a predicted row */
+    int rows_ahead;   /* entries before its own for which `listed` asks for a given row; 0: it needs predicted rows */
 
     /*
      * Predicts rows; tells whether any particle lies beyond SAP_FAR (dp only).  With n = 0 it writes the row of nobody,
@@ -207,7 +210,7 @@ struct sap_kernel {
      * The force of a list, which must have the bits of one on particles stored in its order.  Totals go to sum, or, if
      * that is NULL, since more of the list follows, to the accumulators of `single`.  If the nearest is wanted, the
      * places of all in the list that may be it, as far as the working type knows, go to `place` (n of them at most),
-     * and their number is returned; 0: it does not know.
+     * and their number is returned; 0: it does not know; -1: there was an address that is none.
      */
     int (*listed)(const struct sap_listed_args *args, struct sap_single *single, double *sum, int32_t *place);
 

@@ -11,6 +11,9 @@
 
 enum { ROW = RECORD <= 8 ? 8 : 16 };
 
+/* Entries that given rows are asked for ahead; in double they are predicted beforehand. */
+enum { AHEAD = IN_DOUBLE ? 0 : 64 };
+
 /* Rows of 16 particles as columns. */
 struct row_columns {
     _Alignas(64) double derivative[SAP_TERMS + 1][3 * LANES];
@@ -92,24 +95,123 @@ static int predict_rows(const struct sap_rows_args *a)
     return a->terms > 3 ? predict_rows_terms(a, 4) : predict_rows_terms(a, 3);
 }
 
-SAP_INLINE void bring_given_terms(const struct sap_rows_args *a, const int terms, const int *list, int n,
-                                  W (*soa)[JWORDS][LANES])
+/* Asks the caches for given rows. */
+SAP_INLINE void fetch_given(const struct sap_rows_args *a, const int terms, const int32_t *at, const int n)
 {
-    for (int from = 0; from < n; from += LANES) {
-        int32_t at[LANES];
-        for (int l = 0; l < LANES; l++) at[l] = list[from + l < n ? from + l : n - 1];
-        (void)predict_16_rows(a, at, terms, soa[from / LANES]);
+    UNROLL
+    for (int l = 0; l < n; l++) {
+        const double *const row = a->rows + (ptrdiff_t)at[l] * 4 * (terms + 1);
+        __builtin_prefetch(row);
+        __builtin_prefetch(row + 8);
     }
-    if (n % LANES) blank(soa[n / LANES], n % LANES);
 }
 
-/* Predicts n particles of a list, whole vectors of them. */
-static void bring_given(const struct sap_rows_args *a, const int *list, int n, W (*soa)[JWORDS][LANES])
+#if defined(SAP_ROWS_IN_LANES) && !defined(SAP_KERNEL_DP)
+
+/* Vector f of them, predicted with the words of a row side by side: fewer exchanges than in columns. */
+SAP_INLINE void predict_row_vector(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
+                                   const int terms, W (*soa)[LANES])
 {
-    if (a->terms > 3)
-        bring_given_terms(a, 4, list, n, soa);
-    else
-        bring_given_terms(a, 3, list, n, soa);
+    V high[4], v[4], low[4];
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+        fetch_given(a, terms, later + k * (V_LANES / 4), V_LANES / 4);
+        D p[V_HALVES][HIGHER + 1], rest[V_HALVES];
+        UNROLL
+        for (int h = 0; h < V_HALVES; h++) {
+            D c[SAP_TERMS + 1];
+            UNROLL
+            for (int t = 0; t <= terms; t++) c[t] = d_row_words(a->rows + 4 * t, at + k, 4 * (terms + 1), h);
+            const D dt = d_sub(d_set1(a->time), d_last_word(c[0])), mass = c[1];
+            c[2] = d_three_words(c[2]); /* as a number, an index is slow */
+            sap_predict(terms, c, dt, &p[h][0], &p[h][1]);
+            p[h][1] = d_with_last(p[h][1], mass);
+        }
+        high[k] = narrow_halves(p, 0);
+        v[k] = narrow_halves(p, 1);
+        UNROLL
+        for (int h = 0; LOW > 0 && h < V_HALVES; h++) rest[h] = d_sub(p[h][0], d_from_f(high[k], h));
+        if (LOW) low[k] = f_from_d(rest);
+    }
+    f_transpose(high);
+    f_transpose(v);
+    if (LOW) f_transpose(low);
+    UNROLL
+    for (int axis = 0; axis < 3; axis++) {
+        v_store(soa[JX + axis], high[axis]);
+        v_store(soa[JV + axis], v[axis]);
+        if (LOW) v_store(soa[(JLOW + axis) % JWORDS], low[axis]);
+    }
+    v_store(soa[JM], v[3]);
+    for (int l = 0; l < V_LANES; l++)
+        memcpy(&soa[JID][l], a->rows + (ptrdiff_t)at[l] * 4 * (terms + 1) + SAP_ROW_INDEX, sizeof soa[JID][l]);
+}
+
+SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
+                                 const int terms, W (*soa)[LANES])
+{
+    for (int f = 0; f < LANES; f += V_LANES) predict_row_vector(a, at + f, later + f, terms, (W(*)[LANES])(soa[0] + f));
+}
+
+#else
+
+SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
+                                 const int terms, W (*soa)[LANES])
+{
+    fetch_given(a, terms, later, LANES);
+    (void)predict_16_rows(a, at, terms, soa);
+}
+
+#endif
+
+/* The 16 entries that lie AHEAD behind `from`, in this list or the next; in `room`, if there are not as many. */
+SAP_INLINE const int32_t *entries_ahead(const struct sap_listed_args *a, int from, int32_t *room)
+{
+    const int end = (a->n + LANES - 1) / LANES * LANES, here = from + AHEAD < end;
+    const int first = here ? from + AHEAD : from + AHEAD - end, n = here ? a->n : a->nnext;
+    const int *const list = here ? a->list : a->next;
+    if (first + LANES <= n) return list + first;
+    for (int l = 0; l < LANES; l++) room[l] = first + l < n ? list[first + l] : a->own;
+    return room;
+}
+
+/* Predicts n particles of the list, from place `from` on, in whole vectors; 0 if one of them is none. */
+SAP_INLINE int bring_given(const struct sap_listed_args *a, const int terms, int from, int n, W (*soa)[JWORDS][LANES])
+{
+    for (int first = 0; first < n; first += LANES) {
+        const int *const list = a->list + from + first;
+        int32_t rest[LANES], room[LANES];
+        const int32_t *at = list, *const later = entries_ahead(a, from + first, room);
+        unsigned most = 0;
+        if (n - first < LANES) {
+            for (int l = 0; l < LANES; l++) rest[l] = list[l < n - first ? l : n - first - 1];
+            at = rest;
+        }
+        for (int l = 0; l < LANES; l++) most = (unsigned)at[l] > most ? (unsigned)at[l] : most;
+        if (most >= (unsigned)a->given->n) return 0;
+        predict_16_given(a->given, at, later, terms, soa[first / LANES]);
+    }
+    if (n % LANES) blank(soa[n / LANES], n % LANES);
+    return 1;
+}
+
+/* The i-particle out of its given row. */
+SAP_INLINE void predict_own(const struct sap_rows_args *a, const int terms, int address, W *row)
+{
+    const double *const from = a->rows + (ptrdiff_t)address * 4 * (terms + 1);
+    const D dt = d_set1(a->time - from[SAP_ROW_TIME]);
+    for (int axis = 0; axis < 3; axis++) {
+        _Alignas(64) double x[D_LANES], v[D_LANES];
+        D c[SAP_TERMS + 1], p[2];
+        for (int k = 0; k <= terms; k++) c[k] = d_set1(from[4 * k + axis]);
+        sap_predict(terms, c, dt, &p[0], &p[1]);
+        d_store(x, p[0]);
+        d_store(v, p[1]);
+        row[JX + axis] = (W)x[0];
+        row[JV + axis] = (W)v[0];
+        if (LOW) row[(JLOW + axis) % RECORD] = (W)(x[0] - (double)(W)x[0]);
+    }
+    memcpy(&row[JID], from + SAP_ROW_INDEX, sizeof row[JID]);
 }
 
 /* The rows of `count` vectors of 16 addresses. */
@@ -154,25 +256,29 @@ SAP_INLINE void load_own(const W *row, struct i_words *i)
     i->index = vi_set1(index);
 }
 
-/* Adds a list to the packets of s; low gets the distances, if the nearest is wanted. */
-SAP_INLINE void listed_pairs(const struct sap_listed_args *a, struct sap_single *s, W (*low)[LANES],
-                             const struct sap_variant variant)
+/*
+ * Adds a list to the packets of s, for the i-particle `own`; low gets the distances, if the nearest is wanted.  Terms:
+ * those of given rows, 0: they are predicted already.  0 if an address is none.
+ */
+SAP_INLINE int listed_pairs(const struct sap_listed_args *a, const W *own, const int terms, struct sap_single *s,
+                            W (*low)[LANES], const struct sap_variant variant)
 {
+    enum { MOST = CHUNK * LANES };
     _Alignas(64) W soa[CHUNK][JWORDS][LANES];
     uint32_t mask[CHUNK];
     struct i_words i;
     struct pair_state p[VECTORS];
-    load_own((const W *)a->predicted + (ptrdiff_t)a->own * ROW, &i);
+    load_own(own, &i);
     for (int f = 0; f < VECTORS; f++) UNROLL
     for (int q = 0; q < SUMS; q++) p[f].sum[q] = v_set1(0.0);
-    for (int from = 0; from < a->n; from += CHUNK * LANES) {
-        const int n = a->n - from < CHUNK * LANES ? a->n - from : CHUNK * LANES;
+    for (int from = 0; from < a->n; from += MOST) {
+        const int n = a->n - from < MOST ? a->n - from : MOST;
         const struct few_work work = {
             .soa = (const W(*)[JWORDS][LANES])soa, .count = (n + LANES - 1) / LANES, .n = n, .eps2 = a->eps2};
-        if (a->given)
-            bring_given(a->given, a->list + from, n, soa);
-        else
+        if (!terms)
             bring_list(a->predicted, a->list + from, n, soa);
+        else if (!bring_given(a, terms, from, n, soa))
+            return 0;
         UNROLL
         for (int f = 0; f < VECTORS; f++) {
             p[f].low = v_set1(W_HUGE);
@@ -181,6 +287,7 @@ SAP_INLINE void listed_pairs(const struct sap_listed_args *a, struct sap_single 
     }
     for (int f = 0; f < VECTORS; f++) UNROLL
     for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p[f].sum[q]);
+    return 1;
 }
 
 /* Squared distance up to which others may be as near as one at the squared distance r2 is. */
@@ -196,7 +303,7 @@ SAP_INLINE W near_limit(const W *own, W r2)
 }
 
 /* Those within errors of the smallest distance, unless nobody, who fills the last vector up, is as near. */
-SAP_INLINE int near_places(const struct sap_listed_args *a, W (*low)[LANES], int32_t *place)
+SAP_INLINE int near_places(const struct sap_listed_args *a, const W *own, W (*low)[LANES], int32_t *place)
 {
     const int count = (a->n + LANES - 1) / LANES;
     _Alignas(64) W lane[LANES];
@@ -209,7 +316,7 @@ SAP_INLINE int near_places(const struct sap_listed_args *a, W (*low)[LANES], int
     }
     for (int l = 0; l < LANES; l++) least = lane[l] < least ? lane[l] : least;
     if (!(least < W_HUGE)) return 0;
-    const W limit = near_limit((const W *)a->predicted + (ptrdiff_t)a->own * ROW, least);
+    const W limit = near_limit(own, least);
     for (int f = 0; f < LANES; f += V_LANES)
         for (unsigned near = vm_bits(v_nlt(v_set1((double)limit), v_load(lane + f))); near; near &= near - 1) {
             const int l = f + __builtin_ctz(near);
@@ -219,12 +326,12 @@ SAP_INLINE int near_places(const struct sap_listed_args *a, W (*low)[LANES], int
     return n;
 }
 
-SAP_INLINE int listed_in(const struct sap_listed_args *a, struct sap_single *s, double *sum, int32_t *place,
-                         const struct sap_variant variant)
+SAP_INLINE int listed_in(const struct sap_listed_args *a, const W *own, const int terms, struct sap_single *s,
+                         double *sum, int32_t *place, const struct sap_variant variant)
 {
     _Alignas(64) W low[TILE / LANES][LANES];
     D total[PADDED / D_LANES];
-    listed_pairs(a, s, variant.near ? low : NULL, variant);
+    if (!listed_pairs(a, own, terms, s, variant.near ? low : NULL, variant)) return -1;
     if (sum) {
         _Alignas(64) double out[PADDED];
         add_packets(s, total);
@@ -233,16 +340,29 @@ SAP_INLINE int listed_in(const struct sap_listed_args *a, struct sap_single *s, 
     } else {
         close_superpacket(s);
     }
-    return variant.near ? near_places(a, low, place) : 0;
+    return variant.near ? near_places(a, own, low, place) : 0;
+}
+
+/* Out of given rows. */
+SAP_INLINE int listed_given(const struct sap_listed_args *a, const int terms, struct sap_single *s, double *sum,
+                            int32_t *place)
+{
+    W own[ROW];
+    predict_own(a->given, terms, a->own, own);
+    if (!a->variant.near) return listed_in(a, own, terms, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return listed_in(a, own, terms, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 /* The instances of force_kernel.h's list that lists need. */
 static int listed(const struct sap_listed_args *a, struct sap_single *s, double *sum, int32_t *place)
 {
+    const W *const own = (const W *)a->predicted + (ptrdiff_t)a->own * ROW;
+    if (!IN_DOUBLE && a->given)
+        return a->given->terms > 3 ? listed_given(a, 4, s, sum, place) : listed_given(a, 3, s, sum, place);
     if (IN_DOUBLE && a->variant.wide)
-        return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
-    if (!a->variant.near) return listed_in(a, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
-    return listed_in(a, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
+        return listed_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
+    if (!a->variant.near) return listed_in(a, own, 0, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return listed_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 #endif

@@ -98,17 +98,21 @@ SAP_INLINE F f_row_pair(const float *rows, const int32_t *at, int stride)
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows + (intptr_t)at[0] * stride)),
                                 _mm_loadu_ps(rows + (intptr_t)at[4] * stride), 1);
 }
+SAP_INLINE void f_transpose(F *x)
+{
+    const D ab = _mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1])),
+            cd = _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]));
+    const D AB = _mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1])),
+            CD = _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]));
+    x[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd));
+    x[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd));
+    x[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(AB, CD));
+    x[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(AB, CD));
+}
 SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
 {
-    rows += word;
-    const F a = f_row_pair(rows, at, stride), b = f_row_pair(rows, at + 1, stride);
-    const F c = f_row_pair(rows, at + 2, stride), d = f_row_pair(rows, at + 3, stride);
-    const D ab = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)), cd = _mm256_castps_pd(_mm256_unpacklo_ps(c, d));
-    const D AB = _mm256_castps_pd(_mm256_unpackhi_ps(a, b)), CD = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
-    out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd));
-    out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd));
-    out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(AB, CD));
-    out[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(AB, CD));
+    for (int k = 0; k < 4; k++) out[k] = f_row_pair(rows + word, at + k, stride);
+    f_transpose(out);
 }
 /* two words of rows l and l + 2 side by side */
 SAP_INLINE D d_row_pair(const double *rows, const int32_t *at, int stride)
@@ -124,6 +128,19 @@ SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int wo
         out[w + 1] = _mm256_unpackhi_pd(a, b);
     }
 }
+
+/*
+ * ---- rows as they lie: four words of rows at[0], at[4], ... side by side, as many as F holds; half h of them.  Then
+ * the last word of each in all its places; +0 in place of the last; the last from elsewhere ----
+ */
+#define SAP_ROWS_IN_LANES 1
+SAP_INLINE D d_row_words(const double *rows, const int32_t *at, int stride, int h)
+{
+    return _mm256_loadu_pd(rows + (intptr_t)at[4 * h] * stride);
+}
+SAP_INLINE D d_last_word(D x) { return _mm256_permute4x64_pd(x, 0xFF); }
+SAP_INLINE D d_three_words(D x) { return _mm256_blend_pd(x, _mm256_setzero_pd(), 8); }
+SAP_INLINE D d_with_last(D x, D last) { return _mm256_blend_pd(x, last, 8); }
 
 /* ---- between the two ---- */
 SAP_INLINE D d_from_f(F x, int h)

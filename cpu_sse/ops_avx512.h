@@ -87,17 +87,23 @@ SAP_INLINE F f_four_rows(const float *rows, const int32_t *at, int stride)
     x = _mm512_insertf32x4(x, _mm_loadu_ps(rows + (intptr_t)at[8] * stride), 2);
     return _mm512_insertf32x4(x, _mm_loadu_ps(rows + (intptr_t)at[12] * stride), 3);
 }
+/* words of four rows each become rows of words each */
+SAP_INLINE void f_transpose(F *x)
+{
+    const D ab = _mm512_castps_pd(_mm512_unpacklo_ps(x[0], x[1])),
+            cd = _mm512_castps_pd(_mm512_unpacklo_ps(x[2], x[3]));
+    const D AB = _mm512_castps_pd(_mm512_unpackhi_ps(x[0], x[1])),
+            CD = _mm512_castps_pd(_mm512_unpackhi_ps(x[2], x[3]));
+    x[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
+    x[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
+    x[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(AB, CD));
+    x[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(AB, CD));
+}
 SAP_INLINE void f_rows(const float *rows, const int32_t *at, int stride, int word, F *out)
 {
     rows += word;
-    const F a = f_four_rows(rows, at, stride), b = f_four_rows(rows, at + 1, stride);
-    const F c = f_four_rows(rows, at + 2, stride), d = f_four_rows(rows, at + 3, stride);
-    const D ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
-    const D AB = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)), CD = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
-    out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
-    out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
-    out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(AB, CD));
-    out[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(AB, CD));
+    for (int k = 0; k < 4; k++) out[k] = f_four_rows(rows, at + k, stride);
+    f_transpose(out);
 }
 /* two words of rows l, l + 2, l + 4, l + 6 side by side */
 SAP_INLINE D d_four_rows(const double *rows, const int32_t *at, int stride)
@@ -115,6 +121,17 @@ SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int wo
         out[w + 1] = _mm512_unpackhi_pd(a, b);
     }
 }
+
+/* ---- rows as they lie, see ops_avx2.h ---- */
+#define SAP_ROWS_IN_LANES 1
+SAP_INLINE D d_row_words(const double *rows, const int32_t *at, int stride, int h)
+{
+    const double *const a = rows + (intptr_t)at[8 * h] * stride, *const b = rows + (intptr_t)at[8 * h + 4] * stride;
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), _mm256_loadu_pd(b), 1);
+}
+SAP_INLINE D d_last_word(D x) { return _mm512_permutex_pd(x, 0xFF); }
+SAP_INLINE D d_three_words(D x) { return _mm512_maskz_mov_pd(0x77, x); }
+SAP_INLINE D d_with_last(D x, D last) { return _mm512_mask_mov_pd(x, 0x88, last); }
 
 /* ---- between the two ---- */
 SAP_INLINE D d_from_f(F x, int h)

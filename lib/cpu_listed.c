@@ -20,11 +20,11 @@ enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 /* Entries of lists for which another thread is worth waking. */
 static const double entries_per_thread = 8192;
 
-/* Entries for each particle from which on all are predicted, without looking who is named. */
-static const double entries_for_all = 8;
-
-/* Part of the entries. */
-static const double mostly_new = 0.5;
+/*
+ * Entries for each particle from which on those that are named are predicted once, and from which on all are, without
+ * looking who is named.
+ */
+static const double entries_for_keeping = 1.5, entries_for_all = 8;
 
 struct worker {
     struct sap_single single;
@@ -37,9 +37,8 @@ struct work {
     const struct sap_listed *listed;
     struct sap_rows *rows;
     struct sap_variant variant;
-    int precision;
     int copy;   /* rows are not kept */
-    int direct; /* those of lists are not predicted yet */
+    int direct; /* nobody is predicted yet */
     int strict; /* lists may name nobody */
 };
 
@@ -71,28 +70,35 @@ static void note_all(struct work *w)
 }
 
 /*
- * Where most entries name somebody new, keeping predictions is of no use: then only i-particles are predicted here.
- * In dp it must be known beforehand whether anybody is far.
+ * Few lists name most particles once only, and keeping predictions is of no use.  In dp it must be known beforehand
+ * whether anybody is far, and where somebody may be missing, who is there.
  */
 static int goes_directly(const struct work *w, double entries)
 {
-    return !w->strict && !w->copy && w->precision != SAPPORO_DP && w->rows->nwanted > entries * mostly_new;
+    return w->kernel->rows_ahead > 0 && !w->copy && w->host->count == w->host->upper &&
+           entries < entries_for_keeping * w->host->upper;
 }
 
-/* Predicts all whom lists name, each once. */
+/* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_listed_args. */
+SAP_ONLY_FETCHES void fetch_first(const struct work *w)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[0] < w->kernel->rows_ahead ? l->length[0] : w->kernel->rows_ahead;
+    for (int i = 0; i < AHEAD && i < l->ni; i++) sap_rows_fetch_list(l->list[i], l->length[i]);
+    for (int k = 0; k < n && w->direct; k++) sap_rows_fetch_given(w->rows, l->list[0][k]);
+}
+
+/* Predicts all whom lists name, each once, unless that happens on the way. */
 static void predict(struct work *w, double entries, int threads)
 {
     const struct sap_listed *const l = w->listed;
-    for (int i = 0; i < AHEAD && i < l->ni; i++) sap_rows_fetch_list(l->list[i], l->length[i]);
+    w->direct = goes_directly(w, entries);
+    fetch_first(w);
+    if (w->direct) return;
     if (w->host->count == w->host->upper && entries >= entries_for_all * w->host->upper)
         sap_rows_predict_all(w->rows, w->kernel, w->host, w->copy, threads);
     if (!w->rows->all) note_all(w);
     w->strict |= w->rows->all;
-    if (goes_directly(w, entries)) {
-        w->direct = 1;
-        sap_rows_forget(w->rows);
-        sap_rows_predict_these(w->rows, w->kernel, NULL, l->address, l->ni, 1); /* some may be the same */
-    }
     sap_rows_predict(w->rows, w->kernel, w->host, w->copy, threads);
     w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;
 }
@@ -160,38 +166,58 @@ static void start_long(const struct work *w, struct worker *with)
     w->kernel->start_single(&with->single, &nobody, 0);
 }
 
-static void add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
+/* 0 if an address is none. */
+static int add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
 {
     const struct sap_listed *const l = w->listed;
-    const int n = l->length[i];
-    const struct sap_rows_args given = {.rows = w->rows->given, .terms = w->rows->terms, .time = w->rows->time};
+    const int n = l->length[i], more = i + 1 < l->ni;
+    const struct sap_rows_args given = {
+        .rows = w->rows->given, .terms = w->rows->terms, .time = w->rows->time, .n = w->host->upper};
     if (n > TILE) start_long(w, with);
     for (int first = 0; first < n; first += TILE) {
         const struct sap_listed_args args = {.predicted = w->rows->predicted,
                                              .given = w->direct ? &given : NULL,
                                              .own = l->address[i],
                                              .list = l->list[i] + first,
+                                             .next = more ? l->list[i + 1] : NULL,
                                              .n = n - first < TILE ? n - first : TILE,
+                                             .nnext = more ? l->length[i + 1] : 0,
                                              .eps2 = l->eps2,
                                              .variant = w->variant};
         const int found = w->kernel->listed(&args, &with->single, n > TILE ? NULL : sum, with->place);
+        if (found < 0) return 0;
         if (w->variant.near) find_nearest(w, i, args.list, args.n, with->place, found, best);
     }
     if (n > TILE) w->kernel->finish_single(&with->single, w->kernel->scale, sum);
+    return 1;
 }
 
-/* Asks the caches for the rows of a list. */
-static void fetch_rows(const struct work *w, int i)
+/* Asks the caches for the predicted rows of a list. */
+SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
 {
     const struct sap_listed *const l = w->listed;
     const int n = l->length[i] < FETCHED ? l->length[i] : FETCHED;
-    for (int k = 0; k < n && w->direct; k++) {
-        const double *const row = sap_rows_given(w->rows, l->list[i][k]);
-        __builtin_prefetch(row);
-        __builtin_prefetch(row + 8);
-    }
-    for (int k = 0; k < n && !w->direct; k++)
+    for (int k = 0; k < n; k++)
         __builtin_prefetch((const char *)w->rows->predicted + l->list[i][k] * w->rows->row_bytes);
+}
+
+/* Asks for what follows list i. */
+SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    if ((w->direct || w->rows->all) && i + AHEAD < l->ni) {
+        sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
+        if (w->direct) sap_rows_fetch_given(w->rows, l->address[i + AHEAD]);
+    }
+    if (i + 1 < l->ni && !w->direct) fetch_rows(w, i + 1);
+}
+
+/* Whether list i, or whose it is, is nothing that the kernel can look at. */
+static int is_bad(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    if (w->direct) return l->length[i] < 0 || (unsigned)l->address[i] >= (unsigned)w->host->upper;
+    return w->strict && !is_good(w, i);
 }
 
 /* One row; 1 if it is NaN for want of a particle. */
@@ -200,13 +226,11 @@ static int compute_row(const struct work *w, struct worker *with, int i)
     const struct sap_listed *const l = w->listed;
     struct nearest best = {-1, INFINITY};
     double sum[SAP_SUMS] = {0};
-    if (w->rows->all && i + AHEAD < l->ni) sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
-    if (i + 1 < l->ni) fetch_rows(w, i + 1);
-    if (w->strict && !is_good(w, i)) {
+    fetch_next(w, i);
+    if (is_bad(w, i) || !add_list(w, with, i, sum, &best)) {
         write_bad(l, i);
         return 1;
     }
-    add_list(w, with, i, sum, &best);
     write_row(l, i, sum);
     if (l->nearest) l->nearest[i] = best.address < 0 ? -1 : index_of(w, best.address);
     if (l->nearest_r2) l->nearest_r2[i] = best.r2;
@@ -244,7 +268,6 @@ int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int 
         .kernel = devices->kernel,
         .host = host,
         .listed = listed,
-        .precision = devices->precision,
         .rows = sap_rows_at(devices, host, takes_changes ? host : NULL, listed->time),
         .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
         .copy = !takes_changes};

@@ -34,9 +34,6 @@ struct sap_rows {
     int nchanged;     /* -1: any may have */
 };
 
-/* Words of a row that are no derivatives. */
-enum { SAP_ROW_TIME = 3, SAP_ROW_MASS = 7, SAP_ROW_INDEX = 11 };
-
 static inline double *sap_rows_given(const struct sap_rows *rows, int address)
 {
     return rows->given + (ptrdiff_t)address * 4 * (rows->terms + 1);
@@ -54,11 +51,23 @@ struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_js
 /* Notes which of n addresses are to be predicted and are not yet; 0 if one of them is beyond the end of the store. */
 int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n);
 
+/* Functions that only ask the caches have no effect that gcc knows: where it did not inline them first, they were gone.
+ */
+#define SAP_ONLY_FETCHES __attribute__((always_inline)) static inline
+
 /* Asks the caches for a list that will be needed soon. */
-static inline void sap_rows_fetch_list(const int *list, int n)
+SAP_ONLY_FETCHES void sap_rows_fetch_list(const int *list, int n)
 {
     enum { LINE = 64 / sizeof *list, LINES = 16 };
     for (int k = 0; k < n && k < LINES * LINE; k += LINE) __builtin_prefetch(list + k);
+}
+
+/* Asks for a given row; the address may be none. */
+SAP_ONLY_FETCHES void sap_rows_fetch_given(const struct sap_rows *rows, int address)
+{
+    const double *const row = sap_rows_given(rows, address);
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + 8);
 }
 
 /* Forgets what was noted and predicted. */

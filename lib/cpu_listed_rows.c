@@ -1,8 +1,12 @@
 /* cpu_listed_rows.c - particles in rows: see cpu_listed.h. */
+#define _DEFAULT_SOURCE
 #include "cpu_listed.h"
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "fpenv.h"
 #include "threads.h"
@@ -49,19 +53,30 @@ static void copy_all(const struct sap_rows *rows, const struct sap_jstore *host)
         if (sap_jstore_has(host, a)) copy_row(rows, host, a);
 }
 
-static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+/*
+ * Memory for rows, set to zero.  Whoever is in a list lies in a page of his own, nearly: where rows fill huge pages,
+ * they lie in some.
+ */
+static void *make_memory(size_t bytes)
+{
+    const size_t huge = (size_t)1 << 21, unit = bytes >= huge / 2 ? huge : LINE;
+    void *const memory = aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+#if defined(MADV_HUGEPAGE)
+    if (memory && unit == huge) (void)madvise(memory, (bytes + unit - 1) / unit * unit, MADV_HUGEPAGE);
+#endif
+    return memory ? memset(memory, 0, bytes) : NULL;
+}
 
 /* Rows for `room` particles, all to be copied. */
 static struct sap_rows *make(const struct sap_kernel *kernel, int room, int terms)
 {
     struct sap_rows *const rows = calloc(1, sizeof *rows);
     if (!rows) return NULL;
-    const size_t given = (size_t)room * 4 * (size_t)(terms + 1) * sizeof *rows->given;
     rows->room = room;
     rows->terms = terms;
     rows->row_bytes = (ptrdiff_t)kernel->row_bytes;
-    rows->given = aligned_alloc(LINE, whole_lines(given));
-    rows->memory = aligned_alloc(LINE, whole_lines(LINE + (size_t)room * kernel->row_bytes));
+    rows->given = make_memory((size_t)room * 4 * (size_t)(terms + 1) * sizeof *rows->given);
+    rows->memory = make_memory(LINE + (size_t)room * kernel->row_bytes);
     rows->stamp = calloc((size_t)room, sizeof *rows->stamp);
     rows->wanted = malloc(((size_t)room + 1) * sizeof *rows->wanted);
     rows->changed = malloc((size_t)room * sizeof *rows->changed + 1);
@@ -70,7 +85,6 @@ static struct sap_rows *make(const struct sap_kernel *kernel, int room, int term
         sap_rows_free(rows);
         return NULL;
     }
-    memset(rows->given, 0, whole_lines(given));
     rows->predicted = (char *)rows->memory + LINE;
     kernel->predict_rows(&(struct sap_rows_args){.terms = terms, .predicted = rows->predicted});
     return rows;

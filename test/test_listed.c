@@ -184,7 +184,7 @@ enum { FEW = 150 };
 
 static struct problem few;
 
-static void make_few(void)
+static void make_few(int terms)
 {
     rng random;
     rng_seed(&random, 7, 7);
@@ -192,7 +192,7 @@ static void make_few(void)
     few.time = 0.5;
     few.nj = FEW;
     model_plummer(few.body, FEW, 45);
-    model_derivatives(few.body, FEW, 3);
+    model_derivatives(few.body, FEW, terms);
     model_times(few.body, FEW, 0.5, 0.02, 45);
     for (int i = 0; i < NI; i++) {
         length[i] = 20 + i * 3;
@@ -235,11 +235,31 @@ static void move_some(sapporo *c)
         few.body[k].derivative[0][1] += 0.01;
         few.body[k].time = 0.5;
         sapporo_particle one = {.mass = few.body[k].mass, .time = 0.5, .index = few.body[k].index};
-        memcpy(one.derivative, few.body[k].derivative, 4 * sizeof one.derivative[0]);
+        memcpy(one.derivative, few.body[k].derivative, 5 * sizeof one.derivative[0]);
         assert_int_equal(sapporo_set_particle(c, few.body[k].address, &one), SAPPORO_OK);
     }
     few.time = 0.5625;
     assert_int_equal(sapporo_set_time(c, few.time), SAPPORO_OK);
+}
+
+static void in_all_steps(const struct engine *e, const struct engine *cpu, int terms)
+{
+    make_few(terms);
+    sapporo *c = engine_open(e, 1), *other;
+    problem_load(c, &few);
+    compute_some(c, 0, NI);
+    same_in_steps(e, c, 1);
+    same_in_steps(e, c, 8);
+    move_some(c);
+    compute_some(c, 0, 1);
+    compute_some(c, 1, NI - 1);
+    same_in_steps(e, c, 2);
+    other = engine_open(cpu, 2);
+    problem_load(other, &few);
+    same_in_steps(e, other, NI);
+    sapporo_close(other);
+    sapporo_close(c);
+    problem_free(&few);
 }
 
 /* Accelerators leave lists to the CPU: the bits are those of its fastest path. */
@@ -250,20 +270,28 @@ static void one_by_one(void **state)
         const struct engine cpu = {.name = "cpu", .precision = engines[k].precision, .backend = SAPPORO_BACKEND_CPU};
         if (k >= CPU_ENGINES && engines[k].precision != SAPPORO_DS) continue; /* kernels take seconds to compile */
         if (!engine_usable(&engines[k])) continue;
-        make_few();
-        sapporo *c = engine_open(&engines[k], 1), *other;
+        in_all_steps(&engines[k], k < CPU_ENGINES ? &engines[k] : &cpu, 3);
+        if (k < CPU_ENGINES) in_all_steps(&engines[k], &engines[k], 4);
+    }
+}
+
+/* The same where nobody is missing: who is in a list is looked at only when it is summed. */
+static void refusals_without_gaps(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CPU_ENGINES; k++) {
+        if (!engine_usable(&engines[k])) continue;
+        make_few(3);
+        sapporo *c = engine_open(&engines[k], 1);
         problem_load(c, &few);
-        compute_some(c, 0, NI);
-        same_in_steps(&engines[k], c, 1);
-        same_in_steps(&engines[k], c, 8);
-        move_some(c);
-        compute_some(c, 0, 1);
-        compute_some(c, 1, NI - 1);
-        same_in_steps(&engines[k], c, 2);
-        other = engine_open(k < CPU_ENGINES ? &engines[k] : &cpu, 2);
-        problem_load(other, &few);
-        same_in_steps(&engines[k], other, NI);
-        sapporo_close(other);
+        length[0] = 0, list[0] = NULL;
+        length[1] = -1, list[1] = NULL;
+        entries[2][length[2] - 1] = FEW;
+        address[3] = -1;
+        entries[4][17] = -1;
+        assert_int_equal(compute(c, 0, 6), SAPPORO_PARTIAL);
+        assert_true(acc[0][0] == 0 && nearest[0] == -1);
+        for (int i = 0; i < 6; i++) assert_true(isnan(acc[i][0]) == (i >= 1 && i <= 4));
         sapporo_close(c);
         problem_free(&few);
     }
@@ -309,6 +337,7 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(right), cmocka_unit_test(same_everywhere),
-                                       cmocka_unit_test(one_by_one), cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(one_by_one), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(refusals_without_gaps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
