@@ -17,8 +17,8 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 
-/* Entries of lists for which another thread is worth waking. */
-static const double entries_per_thread = 8192;
+/* Entries of lists from which on threads are worth waking: all of them, see threads.h. */
+static const double entries_for_threads = 4096;
 
 /*
  * Entries for each particle from which on those that are named are predicted once, and from which on all are, without
@@ -262,8 +262,7 @@ int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int 
 {
     double entries = 0;
     for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
-    const double useful = entries / entries_per_thread + 1;
-    const int threads = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
+    const int threads = entries >= entries_for_threads ? sap_threads_now(devices->threads) : 1;
     struct work work = {
         .kernel = devices->kernel,
         .host = host,

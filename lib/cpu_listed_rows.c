@@ -11,7 +11,7 @@
 #include "fpenv.h"
 #include "threads.h"
 
-enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_OF_THREAD = 256 };
+enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_FOR_THREADS = 512 };
 
 void sap_rows_free(struct sap_rows *rows)
 {
@@ -103,9 +103,8 @@ static void note_changes(struct sap_rows *rows, const int32_t *address, int n)
 
 static void copy_these(struct sap_rows *rows, const struct sap_jstore *host, const int32_t *address, int n, int most)
 {
-    const int wanted = n / ROWS_OF_THREAD + 1,
-              threads = wanted > 1 ? sap_threads_now(wanted < most ? wanted : most) : 1;
-    (void)threads; /* without OpenMP */
+    const int threads = n >= ROWS_FOR_THREADS ? sap_threads_now(most) : 1; /* all or one: see threads.h */
+    (void)threads;                                                         /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int k = 0; k < n; k++) copy_row(rows, host, address[k]);
 }

@@ -59,13 +59,6 @@ struct work {
     struct sap_gpu_listed f;
 };
 
-/* Threads of the host for work that is worth so many more than one. */
-static int threads_for(int more)
-{
-    const int most = sap_threads_default();
-    return more > 0 ? sap_threads_now(more < most ? more + 1 : most) : 1;
-}
-
 /* ---------------------------------------------------------------- particles */
 
 static int gaps(const struct sap_store *store) { return store->host->count < store->host->upper; }
@@ -124,7 +117,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     TRY(sap_gpu_reserve(d, h->device->dev, &c->update, bytes));
     char *const to = (char *)c->update_host.host + (size_t)first * sizeof(int);
     memcpy(c->update_host.host, g->changed, (size_t)n * sizeof *g->changed);
-    const int threads = threads_for(n / THREAD_ROWS);
+    const int threads = sap_threads_few(n / THREAD_ROWS);
     (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int k = 0; k < n; k++) memcpy(to + (size_t)k * row, g->row + (size_t)g->changed[k] * (size_t)words, row);
@@ -192,7 +185,7 @@ static int plan(struct work *w, struct place *p)
 static int threads_of(const struct place *p)
 {
     const int entries = p->entries / THREAD_ENTRIES, rows = p->rows / THREAD_ROWS;
-    return threads_for(entries > rows ? entries : rows);
+    return sap_threads_few(entries > rows ? entries : rows);
 }
 
 /* Writes what a slab asks into its pinned memory: a head for each list, then the lists. */

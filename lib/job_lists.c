@@ -99,14 +99,13 @@ static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int roo
 
 static int copy_all(sapporo *c, sapporo_job *j, int ni, int room, ptrdiff_t pitch, int *list, int *n)
 {
-    enum { AT_ONCE = 64, OF_THREAD = 256 };
+    enum { AT_ONCE = 32, OF_THREAD = 128 };
     int left_out = 0;
     const int32_t *entries;
     int length;
     const int status = c->engine->force->list(j->force, 0, &entries, &length);
     if (status) return sap_engine_failed(c, status, "lists of %d i-particles", ni);
-    const int wanted = ni / OF_THREAD + 1, most = sap_threads_default();
-    const int threads = wanted > 1 ? sap_threads_now(wanted < most ? wanted : most) : 1;
+    const int threads = sap_threads_few(ni / OF_THREAD);
     (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : left_out) if (threads > 1)
     for (int from = 0; from < ni; from += AT_ONCE)

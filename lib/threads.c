@@ -34,12 +34,16 @@ int sap_threads_now(int most)
 
 #endif
 
+int sap_threads_few(int worth)
+{
+    enum { AT_MOST = 16 };
+    const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
+    return worth > 1 ? sap_threads_now(most) : 1;
+}
+
 int sap_threads_for_rows(int rows)
 {
     /* one thread copies a thousand rows in the time in which others start and meet again; then memory is the bound */
-    enum { ROWS_A_THREAD = 1024, AT_MOST = 8 };
-    const int wanted = rows / ROWS_A_THREAD;
-    if (wanted < 2) return 1;
-    const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
-    return sap_threads_now(wanted < most ? wanted : most);
+    enum { ROWS_A_THREAD = 1024 };
+    return sap_threads_few(rows / ROWS_A_THREAD);
 }

@@ -13,7 +13,13 @@ int sap_threads_default(void);
 /* Threads to use now, at most `most`. */
 int sap_threads_now(int most);
 
-/* Threads that copy so many rows of a force: a few where there are many. */
+/*
+ * Threads for copying that is worth so many: one, or some, as many each time.  OpenMP's runtimes end the threads that a
+ * smaller team leaves over and start them again for the next larger one, which takes longer than any copy.
+ */
+int sap_threads_few(int worth);
+
+/* Threads that copy so many rows of a force. */
 int sap_threads_for_rows(int rows);
 
 #endif
