@@ -21,8 +21,8 @@ enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 static const double entries_for_threads = 4096;
 
 /*
- * Entries for each particle from which on those that are named are predicted once, and from which on all are, without
- * looking who is named.
+ * Entries for each particle from which on those that are named are predicted once (for each thread, since one alone
+ * notes who they are), and from which on all are, without looking who is named.
  */
 static const double entries_for_keeping = 1.5, entries_for_all = 8;
 
@@ -73,10 +73,10 @@ static void note_all(struct work *w)
  * Few lists name most particles once only, and keeping predictions is of no use.  In dp it must be known beforehand
  * whether anybody is far, and where somebody may be missing, who is there.
  */
-static int goes_directly(const struct work *w, double entries)
+static int goes_directly(const struct work *w, double entries, int threads)
 {
     return w->kernel->rows_ahead > 0 && !w->copy && w->host->count == w->host->upper &&
-           entries < entries_for_keeping * w->host->upper;
+           entries < entries_for_keeping * threads * w->host->upper;
 }
 
 /* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_listed_args. */
@@ -92,7 +92,7 @@ SAP_ONLY_FETCHES void fetch_first(const struct work *w)
 static void predict(struct work *w, double entries, int threads)
 {
     const struct sap_listed *const l = w->listed;
-    w->direct = goes_directly(w, entries);
+    w->direct = goes_directly(w, entries, threads);
     fetch_first(w);
     if (w->direct) return;
     if (w->host->count == w->host->upper && entries >= entries_for_all * w->host->upper)

@@ -11,7 +11,7 @@
 #include "fpenv.h"
 #include "threads.h"
 
-enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_FOR_THREADS = 512 };
+enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_FOR_THREADS = 128 };
 
 void sap_rows_free(struct sap_rows *rows)
 {
