@@ -44,6 +44,9 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *inner);
  */
 const struct sap_driver *faulty_from_environment(void);
 
+/* Whether it may fail without a word: what then is made good, or changes nothing. */
+int faulty_is_harmless(const char *call);
+
 /* The n-th call from here that can fail (1: the next) gives `status`; n = 0: none does.  Devices are well again. */
 void faulty_plan(long n, int status);
 
