@@ -20,12 +20,12 @@
     {                                                                                                                  \
         &(x), sizeof(x)                                                                                                \
     }
+#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
+
 /* Groups that sort the lists of so many rows. */
 static inline unsigned sap_gpu_sort_groups(int rows)
 {
     return ((unsigned)rows + SAP_GPU_SORT_ROWS - 1) / SAP_GPU_SORT_ROWS;
 }
-
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 #endif

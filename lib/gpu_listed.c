@@ -96,13 +96,6 @@ static int bring_there(const struct work *w, const struct sap_gpu_share *h, stru
     return SAP_DRIVER_OK;
 }
 
-static int launch(const struct work *w, const struct sap_gpu_share *h, struct sap_function *f, int groups, int threads,
-                  const struct sap_argument *a, int n)
-{
-    const struct sap_launch l = {{(unsigned)groups, 1, 1}, (unsigned)threads, 0, a, n};
-    return w->store->set->driver->launch(h->stream, f, &l);
-}
-
 /* Rows that have changed, each behind its address. */
 static int bring_changes(const struct work *w, const struct sap_gpu_share *h, struct copy *c)
 {
@@ -110,8 +103,9 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     const struct sap_given *g = w->given;
     const int n = g->nchanged, words = g->words, first = (n + UPDATE_AT - 1) / UPDATE_AT * UPDATE_AT;
     const size_t row = (size_t)words * sizeof(double), bytes = (size_t)first * sizeof(int) + (size_t)n * row;
-    const int vectors = h->device->kernels->geometry.lanes > 1, size = vectors ? 1 : 256;
-    const int groups = vectors ? 1 : (int)(((size_t)n * (size_t)words + 255) / 256);
+    const int vectors = h->device->kernels->geometry.lanes > 1;
+    const unsigned size = vectors ? 1 : 256;
+    const unsigned groups[2] = {vectors ? 1 : (unsigned)(((size_t)n * (size_t)words + size - 1) / size), 1};
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_reserve_pinned(d, h->device->dev, &c->update_host, bytes));
     TRY(sap_gpu_reserve(d, h->device->dev, &c->update, bytes));
@@ -123,7 +117,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     for (int k = 0; k < n; k++) memcpy(to + (size_t)k * row, g->row + (size_t)g->changed[k] * (size_t)words, row);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
-    return launch(w, h, h->device->kernels->listed_put, groups, size, a, COUNT(a));
+    return sap_gpu_launch(h, d, h->device->kernels->listed_put, groups, size, 0, a, COUNT(a));
 }
 
 /* Makes a device's rows those of the host, in stream order. */
@@ -227,14 +221,14 @@ static int send(const struct work *w, struct place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct copy *c = &w->store->listings->copy[p->device];
     const int vectors = h->device->kernels->geometry.lanes > 1, of_group = vectors ? 1 : GROUP / SAP_CPU_LANES;
+    const unsigned groups[2] = {(unsigned)((p->rows + of_group - 1) / of_group), 1};
     struct sap_gpu_listed f = w->f;
     f.ni = p->rows;
     f.lists = (int)(sizeof(struct sap_gpu_listed_row) / sizeof(int)) * p->rows;
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->there), MEM(p->input), MEM(p->out), VALUE(f)};
     p->under_way = 1;
     TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(launch(w, h, h->device->kernels->listed, (p->rows + of_group - 1) / of_group, vectors ? 1 : GROUP, a,
-               COUNT(a)));
+    TRY(sap_gpu_launch(h, d, h->device->kernels->listed, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
 }
