@@ -14,19 +14,17 @@
 #include <cmocka.h>
 
 #include "faulty_driver.h"
-#include "gpu_engine.h"
+#include "faulty_walk.h"
 #include "isa.h"
 #include "model.h"
-#include "process.h"
+#include "physics/gpu_layout.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 #include "tuning.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { N = 600, GAP = 77, LISTS = 900, LONG = 5, LONGEST = 3000, SHORT = 40, DEVICES = 2 };
 
@@ -124,8 +122,9 @@ static void few(sapporo *c)
 }
 
 /* Calls between which particles change; returns how many the CPU computed. */
-static int session(int devices)
+static int session(int devices, int fault)
 {
+    (void)fault;
     const sapporo_options options = {.size = sizeof options,
                                      .backend = SAPPORO_BACKEND_CUDA,
                                      .ndevices = devices > 1 ? -1 : 0,
@@ -158,25 +157,9 @@ static void walk(int devices)
 {
     stub_reset(devices);
     stub.on_launch = kernel;
-    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
     tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_listed 1000\n");
-    for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
-        for (long n = 1, left = 1; left; n++) {
-            faulty_plan(n, kind->status);
-            const int by_cpu = session(devices);
-            left = faulty.failed > 0;
-            if (left && !by_cpu && !faulty_is_harmless(faulty.failed_call))
-                fail_msg("call %ld, %s, fails and the device computed all", n, faulty.failed_call);
-            faulty_plan(0, SAP_DRIVER_OK);
-            assert_int_equal(session(devices), 0); /* opened again all is well */
-            sap_gpu_unload_idle(sap_process.cuda_driver);
-            assert_true(stub_idle());
-            if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
-        }
-    }
+    faulty_walk(session, devices, 1);
     assert_true(stub_launches("listed_sp") > 100 && stub_launches("listed_put_sp") > 50);
-    assert_int_equal(stub.outside, 0);
-    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
 }
 
 static void one_device(void **state)
@@ -198,13 +181,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(one_device, tuning_clean),
                                        cmocka_unit_test_setup(several_devices, tuning_clean)};
     (void)argc;
-    /* forces are tiny here: threads would only wait for each other */
-    if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
-#ifdef M_MMAP_THRESHOLD /* what the stub frees is used again */
-    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
-    setenv("SAPPORO_VERBOSE", "0", 1);
+    faulty_alone(argv);
     for (int k = 0; k < LONGEST; k++) of_long[k] = k % 50;
     for (int i = 0; i < LISTS; i++) {
         list[i] = i == LONG ? of_long : entries[i];

@@ -14,17 +14,15 @@
 #include <cmocka.h>
 
 #include "faulty_driver.h"
-#include "gpu_engine.h"
+#include "faulty_walk.h"
 #include "model.h"
-#include "process.h"
+#include "physics/gpu_layout.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * Sources of all lists together are so many that they take several slabs, some of which are under way at a time: four
@@ -123,24 +121,8 @@ static void walk(int devices, int every)
     stub_reset(devices);
     stub.on_launch = kernel;
     stub.pending = 1;
-    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
-    for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
-        for (long n = 1 + (kind - faulty_kinds) % every, left = 1; left; n += every) {
-            faulty_plan(n, kind->status);
-            const int failed = session(devices, kind->status);
-            left = faulty.failed > 0;
-            if (left && !failed && !faulty_is_harmless(faulty.failed_call))
-                fail_msg("call %ld, %s, fails and nobody tells", n, faulty.failed_call);
-            faulty_plan(0, SAP_DRIVER_OK);
-            assert_int_equal(session(devices, SAP_DRIVER_OK), 0); /* opened again all is well */
-            sap_gpu_unload_idle(sap_process.cuda_driver);
-            assert_true(stub_idle());
-            if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
-        }
-    }
+    faulty_walk(session, devices, every);
     assert_true(stub_launches("finish_long") > 0 && stub_launches("multi_plain_order2_sp") > 100);
-    assert_int_equal(stub.outside, 0);
-    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
 }
 
 static void one_device(void **state)
@@ -159,15 +141,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices)};
     (void)argc;
-    /* forces are tiny here: threads would only wait for each other */
-    if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
-#ifdef M_MMAP_THRESHOLD /* what the stub frees is used again */
-    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
+    faulty_alone(argv);
     struct body *body = zeroed(N, sizeof *body);
     model_plummer(body, N, 5);
-    setenv("SAPPORO_VERBOSE", "0", 1);
     for (int k = 0; k < N; k++) {
         memcpy(x[k], body[k].derivative[0], sizeof x[k]);
         mass[k] = body[k].mass;
