@@ -44,7 +44,8 @@ enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: 
 #define lanes_barrier()           __syncwarp()                   /* of the 32 at least */
 #define near_barrier()            __syncwarp()                   /* the same where a thread is no group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
-#define LANES_ROOM(type, name, n) type *const name = 0; /* memory for exchanges: not needed */
+#define lanes_first(x)            __shfl_sync(~0U, x, 0) /* what the first of the 32 has, in all of them */
+#define LANES_ROOM(type, name, n) type *const name = 0;  /* memory for exchanges: not needed */
 
 /* ---- integers ---- */
 typedef unsigned long long U64;

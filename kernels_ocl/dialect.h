@@ -68,6 +68,7 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #else
 #define lanes_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
+#define lanes_first(x) (x) /* without shuffles no barrier depends on it */
 #if defined(__NV_CL_C_VERSION)
 #define near_barrier() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
 #else

@@ -178,14 +178,21 @@ SAP_INLINE struct near_row gather_near(const GLOBAL D *near, const struct sap_gp
 
 /* The best of a search; ties go to the lower address. */
 struct search {
-    D r2;
+    D r2;      /* never NaN */
     int place; /* address + 1, 0: none */
     int at;    /* its local address */
 };
 
+/*
+ * Takes a particle at a squared distance of r2 if it is nearer.  A distance that is NaN is never the nearest, as on the
+ * CPU.  What remains is ordered in full, so the threads that compare the same particles find the same one, in whatever
+ * order they meet them.
+ */
 SAP_INLINE void consider(struct search *s, D r2, int place, int at)
 {
-    const int better = place > 0 && (s->place == 0 || d_gt(s->r2, r2) || (d_eq(r2, s->r2) && place < s->place));
+    const int ordered = d_eq(r2, r2);
+    const int nearer = s->place == 0 || d_gt(s->r2, r2) || (d_eq(r2, s->r2) && place < s->place);
+    const int better = place > 0 && ordered && nearer;
     s->r2 = better ? r2 : s->r2;
     s->place = better ? place : s->place;
     s->at = better ? at : s->at;
@@ -219,13 +226,17 @@ SAP_INLINE void join_search(struct search *s, LOCAL struct search *room)
 #endif
 }
 
-/* The largest softened squared distance that a kernel may report for a true squared distance of r2. */
+/*
+ * The largest softened squared distance that a kernel may report for a true squared distance of r2.  Squares that are
+ * so small that single precision has few digits of them are not told apart: hence 2^-120.
+ */
 SAP_INLINE D outer(const struct sap_gpu_force *f, const D *x, D r2)
 {
     const D one = d_set1(SAP_ONE), size = d_max(d_abs(x[0]), d_max(d_abs(x[1]), d_abs(x[2])));
     const D r = d_sqrt(r2), widen = d_add(one, f->r2_error);
     const D far = d_add(d_mul(r, widen), d_mul(f->x_error, d_add(size, r)));
-    return d_mul(d_add(d_mul(far, far), f->near_eps2), widen);
+    const D square = d_add(d_mul(far, far), d_set1(SAP_NUMBER(0x1p-120, 0x3870000000000000UL)));
+    return d_mul(d_add(square, f->near_eps2), widen);
 }
 
 /* Decides who is nearest to a row out of what the kernel reported; a team does. */
@@ -240,8 +251,9 @@ SAP_INLINE struct search decide(const GLOBAL D *store, const struct sap_gpu_forc
     }
     join_search(&s, room);
     /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
-    const int settled = s.place > 0 && d_gt(n->second, outer(f, i->x, s.r2));
-    if (settled && SAP_SHUFFLE) return s; /* else the other teams wait at the barriers */
+    const int mine = s.place > 0 && d_gt(n->second, outer(f, i->x, s.r2));
+    const int settled = lanes_first(mine); /* one answer for the team: a join waits for all of its threads */
+    if (settled && SAP_SHUFFLE) return s;  /* without shuffles, the other teams wait at the barriers */
     for (int k = lane; k < f->superpackets * SAP_GPU_SUPERPACKET && !settled; k += 32)
         consider_local(&s, store, f, i, k);
     join_search(&s, room);

@@ -119,7 +119,7 @@ SAP_INLINE void sort_long(const struct list_memory *m, int row, LOCAL int *near,
     const struct list_row l = find_list(m, row);
     const int n = l.n, fits = n <= SORT_ROOM;
     int size = 2, kept = 0;
-    while (size < n) size *= 2;
+    while (size < n && size < 1 << 30) size *= 2;
     if (fits)
         for (int k = local_id(); k < n; k += local_size()) near[k] = l.from[k];
     group_barrier_all();

@@ -112,7 +112,7 @@ SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const st
     const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
     VM keep = mode.own ? vi_differ(j->index, i->index, any) : vm_set1(1);
     const V near2 = v_select(keep, SOFT_DISTANCE ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
-    if (mode.near & 1) s->low = v_min(s->low, near2);
+    if (mode.near & 1) s->low = v_min(near2, s->low); /* in this order, a distance that is NaN changes nothing */
     if (mode.near & 2) s->mask = vi_note(s->mask, element, near2, i->reach);
     if (mode.zero) {
         const VM met = v_less(r2, v_set1(SAP_COINCIDENT));
@@ -169,6 +169,12 @@ struct force_memory {
 #endif
 };
 
+/*
+ * Whether there is room for candidates: a kernel of order 2 that can make lists also serves forces without them.  Such
+ * a force has radii of 0, but a distance that is NaN may seem to be less.
+ */
+SAP_INLINE int wants_lists(const struct sap_gpu_force *f) { return f->hit_room > 0; }
+
 SAP_INLINE void put_hit(const struct force_memory *m, const struct sap_gpu_force *f, int at, int row, int packet,
                         unsigned mask)
 {
@@ -187,6 +193,7 @@ SAP_INLINE void put_hit(const struct force_memory *m, const struct sap_gpu_force
 SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, int packet,
                           unsigned mask)
 {
+    if (!wants_lists(f)) return;
     (void)atomic_add(&m->hit_count[row], (int)popcount(mask));
     put_hit(m, f, atomic_add(&m->counters->hits, 1), row, sp * SAP_GPU_PACKETS + packet, mask);
 }
@@ -197,6 +204,7 @@ SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_for
 SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, int packet,
                           unsigned mask)
 {
+    if (!wants_lists(f)) return;
     const int k = atomic_add(&m->noted->n, 1);
     (void)atomic_add(&m->hit_count[row], (int)popcount(mask)); /* nobody waits for this one */
     if (k < NOTED_MOST) {

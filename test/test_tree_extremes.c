@@ -1,0 +1,236 @@
+/* test_tree_extremes.c - trees of sizes and masses at the ends of the range of double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tree_cases.h"
+
+static sapporo_tree_options options(void)
+{
+    sapporo_tree_options o = tree_on(engine_any());
+    o.precision = SAPPORO_SP;
+    return o;
+}
+
+static bodies plummer(int n) { return tree_model(CLUSTER_PLUMMER, n); }
+
+/* Forces of all by every walk and precision are finite, and a search finds every particle. */
+static void expect_finite(const bodies *b, double eps2)
+{
+    for (sapporo_tree_mac mac = SAPPORO_MAC_OPENING; mac <= SAPPORO_MAC_ACCELERATION; mac++)
+        for (int k = 0; k < 4; k++) {
+            sapporo_tree_options o = options();
+            o.mac = mac;
+            o.eps2 = eps2;
+            o.walk = k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
+            o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+            o.ball = (sapporo_tree_ball)(k + 1);
+            sapporo_tree *t = tree_of(b, &o);
+            struct tree_rows rows = tree_rows_of(t, NULL, b->n);
+            for (int i = 0; i < b->n; i++) assert_true(isfinite(rows.acc[i][0]) && isfinite(rows.pot[i]));
+            const double h[1] = {1e100};
+            long long first[2];
+            const int status =
+                sapporo_tree_neighbours(t, 1, (sapporo_column){b->x, 0}, (sapporo_column){h, 0}, first, 0, NULL);
+            assert_true(status == SAPPORO_TRUNCATED && first[1] == b->n);
+            tree_rows_free(&rows);
+            sapporo_tree_destroy(t);
+        }
+}
+
+/* A cluster so much smaller than the distance of one particle that squares of its units overflow: that one still acts.
+ */
+static void extremes(void **state)
+{
+    (void)state;
+    static const double SMALL[] = {1e-90, 1e-120, 1e-200, 1e-310};
+    for (int k = 0; k < 4; k++) {
+        bodies b = plummer(200);
+        for (int i = 0; i < b.n; i++)
+            for (int c = 0; c < 3; c++) b.x[i][c] = i == 100 ? c == 0 : b.x[i][c] * SMALL[k];
+        for (int i = 0; i < b.n; i++) b.mass[i] = 1.0 / 200;
+        expect_finite(&b, 1e-8);
+        for (int soft = 0; soft < 2; soft++) {
+            sapporo_tree_options o = options();
+            o.eps2 = soft * 1e-8;
+            sapporo_tree *t = tree_of(&b, &o);
+            struct tree_rows rows = tree_rows_of(t, NULL, b.n);
+            if (!(fabs(rows.acc[100][0] + 199.0 / 200) < 1e-6)) fail_msg("%g: %g", SMALL[k], rows.acc[100][0]);
+            if (soft) assert_true(fabs(rows.acc[0][0] * 200 - 1) < 1e-6);
+            tree_rows_free(&rows);
+            sapporo_tree_destroy(t);
+        }
+        bodies_free(&b);
+    }
+    for (int k = 0; k < 3; k++) { /* no extent but -0 and 0, denormal extents, and the largest there are */
+        static const double SIZES[] = {0, 5e-324, 1e99};
+        bodies b = plummer(200);
+        for (int i = 0; i < b.n; i++)
+            for (int c = 0; c < 3; c++) b.x[i][c] = i % 7 == c ? -SIZES[k] * (i % 3) : SIZES[k] * (i % 5);
+        expect_finite(&b, fmax(1e-8, 1e-8 * SIZES[k] * SIZES[k]));
+        bodies_free(&b);
+    }
+}
+
+/* A place so far from a small tree that its distance has no cube says so; it does not get a force of 0. */
+static void places_beyond(void **state)
+{
+    (void)state;
+    bodies b = plummer(100);
+    sapporo_tree_options o = options();
+    for (int i = 0; i < b.n; i++)
+        for (int c = 0; c < 3; c++) b.x[i][c] *= 1e-90;
+    sapporo_tree *t = tree_of(&b, &o);
+    double at[3][3] = {{1e-60, 0, 0}, {0, 1e30, 0}, {0, 1, 0}}, acc[3][3], pot[3];
+    const sapporo_tree_request r = {.size = sizeof r, .ni = 3, .x = {at, 0}};
+    assert_int_equal(sapporo_tree_force(t, &r, acc, pot), SAPPORO_PARTIAL);
+    assert_true(fabs(pot[0] * 1e-60 + 1) < 1e-6 && isnan(pot[1]) && isnan(acc[1][1]));
+    assert_true(fabs(pot[2] + 1) < 1e-6 && fabs(acc[2][1] + 1) < 1e-6);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+/* The forces of a tree of eight particles by every walk and precision, at the particles and at a place. */
+static void expect_same_as_unsoftened(const bodies *b, double eps2)
+{
+    for (int k = 0; k < 4; k++) {
+        struct tree_rows rows[2];
+        double at[1][3] = {{3, 3, 3}}, acc[2][1][3], pot[2][1];
+        for (int soft = 0; soft < 2; soft++) {
+            sapporo_tree_options o = options();
+            const sapporo_tree_request r = {.size = sizeof r, .ni = 1, .x = {at, 0}};
+            o.eps2 = soft * eps2;
+            o.walk = k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
+            o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+            sapporo_tree *t = tree_of(b, &o);
+            rows[soft] = tree_rows_of(t, NULL, b->n);
+            assert_int_equal(sapporo_tree_force(t, &r, acc[soft], pot[soft]), SAPPORO_OK);
+            sapporo_tree_destroy(t);
+        }
+        for (int i = 0; i < b->n; i++) assert_true(isfinite(rows[1].acc[i][0]) && isfinite(rows[1].pot[i]));
+        assert_true(same_doubles(rows[0].acc[0], rows[1].acc[0], 3 * b->n));
+        assert_true(same_doubles(rows[0].pot, rows[1].pot, b->n));
+        assert_true(isfinite(pot[1][0]) && same_doubles(pot[0], pot[1], 1) && same_doubles(acc[0][0], acc[1][0], 3));
+        for (int soft = 0; soft < 2; soft++) tree_rows_free(&rows[soft]);
+    }
+}
+
+/* A softening whose inverse is beyond double counts as none, with particles apart and all at one point. */
+static void tiny_softening(void **state)
+{
+    (void)state;
+    static const double EPS2[] = {5e-324, 1e-310, 1e-290, 1e-250, 1e-201};
+    for (int k = 0; k < 5; k++)
+        for (int apart = 0; apart < 2; apart++) {
+            bodies b = plummer(300);
+            for (int i = 0; i < b.n && !apart; i++) memcpy(b.x[i], b.x[0], sizeof b.x[i]);
+            if (apart) memcpy(b.x[7], b.x[8], sizeof b.x[7]);
+            expect_same_as_unsoftened(&b, EPS2[k]);
+            bodies_free(&b);
+        }
+}
+
+/* A search radius may be any number that is not negative, infinity too; NaN is none. */
+static void large_radii(void **state)
+{
+    (void)state;
+    static const double GOOD[] = {1e100, 1.01e100, 1e155, 1.7e308, INFINITY}, BAD[] = {-1e-300, NAN};
+    bodies b = plummer(100);
+    sapporo_tree_options o = options();
+    for (int c = 0; c < 3; c++) b.x[0][c] = -1e100, b.x[1][c] = 1e100;
+    sapporo_tree *t = tree_of(&b, &o);
+    for (int k = 0; k < 5; k++) {
+        long long first[2];
+        int list[100];
+        const sapporo_column x = {b.x[0], 0}, h = {&GOOD[k], 0};
+        const int within = GOOD[k] >= 1e155;
+        assert_int_equal(sapporo_tree_neighbours(t, 1, x, h, first, 100, list), SAPPORO_OK);
+        assert_int_equal(first[1], within ? 100 : 1);
+        for (int i = 0; i < first[1]; i++) assert_int_equal(list[i], i);
+    }
+    for (int k = 0; k < 2; k++) {
+        long long first[2] = {7, 7};
+        const sapporo_column x = {b.x[0], 0}, h = {&BAD[k], 0};
+        assert_int_equal(sapporo_tree_neighbours(t, 1, x, h, first, 0, NULL), SAPPORO_ERR_ARGUMENT);
+        assert_true(first[0] == 0 && first[1] == 0);
+        if (!strstr(sapporo_tree_last_error(t), "radius")) fail_msg("%s", sapporo_tree_last_error(t));
+    }
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+/*
+ * On the CPU engine an active particle has the bits that it has when all are active, also where the sums of another
+ * particle of its group leave the range of float.
+ */
+static void overflow_beside(void **state)
+{
+    enum { N = 61, OWN = 5, HEAVY = 54 };
+    static const struct {
+        int at, axis;
+        double x;
+    } far[] = {{OWN, 0, -0x1p49}, {10, 2, -0x1p73}, {19, 2, -0x1p78},  {30, 2, -0x1p73},
+               {45, 0, -0x1p36},  {53, 2, -0x1p79}, {HEAVY, 0, 0x1p36}};
+    double x[N][3] = {{0}}, mass[N] = {0}, acc[N][3], pot[N], one_acc[1][3], one_pot[1];
+    const int active[1] = {OWN};
+    const sapporo_tree_particles p = {.size = sizeof p, .n = N, .x = {x, 0}, .mass = {mass, 0}};
+    const sapporo_tree_request all = {.size = sizeof all, .ni = N},
+                               one = {.size = sizeof one, .ni = 1, .active = active};
+    sapporo_tree_options o = {.size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .leaf_size = 11, .group_size = 2};
+    sapporo_tree *t;
+    (void)state;
+    for (size_t k = 0; k < sizeof far / sizeof far[0]; k++) x[far[k].at][far[k].axis] = far[k].x;
+    mass[HEAVY] = 0x1.8p82;
+    assert_int_equal(sapporo_tree_create(&o, N, &t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_force(t, &all, acc, pot), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_force(t, &one, one_acc, one_pot), SAPPORO_OK);
+    assert_true(same_doubles(one_pot, &pot[OWN], 1) && same_doubles(one_acc[0], acc[OWN], 3));
+    for (int i = 0; i < N; i++) assert_true(isfinite(pot[i]) && isfinite(acc[i][0]));
+    sapporo_tree_destroy(t);
+}
+
+/* Masses whose moments are beyond double are refused by build and refresh, and the tree stays. */
+static void masses_beyond(void **state)
+{
+    (void)state;
+    static const double MASSES[] = {1.7e308, 1e290, -1e290};
+    bodies b = plummer(100);
+    sapporo_tree_options o = options();
+    sapporo_tree *t = tree_of(&b, &o);
+    struct tree_rows before = tree_rows_of(t, NULL, 100);
+    for (int k = 0; k < 3; k++) {
+        double mass[100], x[100][3];
+        for (int i = 0; i < 100; i++) {
+            mass[i] = MASSES[k];
+            for (int c = 0; c < 3; c++) x[i][c] = b.x[i][c] * 1e30;
+        }
+        const sapporo_tree_particles p = {.size = sizeof p, .n = 100, .x = {x, 0}, .mass = {mass, 0}};
+        assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(again ? sapporo_tree_refresh(t) : sapporo_tree_build(t), SAPPORO_ERR_NOT_FINITE);
+            if (!strstr(sapporo_tree_last_error(t), "range of double")) fail_msg("%s", sapporo_tree_last_error(t));
+            struct tree_rows after = tree_rows_of(t, NULL, 100);
+            assert_true(same_doubles(before.acc[0], after.acc[0], 300) && same_doubles(before.pot, after.pot, 100));
+            tree_rows_free(&after);
+        }
+    }
+    tree_rows_free(&before);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(extremes),      cmocka_unit_test(places_beyond),
+                                       cmocka_unit_test(masses_beyond), cmocka_unit_test(tiny_softening),
+                                       cmocka_unit_test(large_radii),   cmocka_unit_test(overflow_beside)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
