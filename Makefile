@@ -58,8 +58,7 @@ UNSAFE := -ffast-math -funsafe-math-optimizations -fassociative-math -freciproca
           -fno-signed-zeros -fsingle-precision-constant -ffp-contract=%
 safe    = $(patsubst -Ofast,-O3,$(filter-out $(UNSAFE),$1))
 
-# Without OpenMP its pragmas are known to be unknown.
-WARNINGS := -Wall -Wextra $(if $(OPENMP_FLAGS),,-Wno-unknown-pragmas)
+WARNINGS := -Wall -Wextra
 ifeq ($(WERROR),1)
 WARNINGS += -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 endif
@@ -75,15 +74,17 @@ ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno $(NO_SLP)
 # Driver calls that fail when SAPPORO_FAULT says so (docs/contributing.md): for tests, never for users.
 ifeq ($(FAULTS),1)
 FAULTS_DEFINED := -DSAP_FAULTS=1 -fPIC
-FAULTS_SOURCE  := test/support/faulty_driver.c
+FAULTS_SOURCE  := test/support/faulty_driver.c test/support/faulty_environment.c
 endif
 
-COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(OPENMP_FLAGS) $(SANITIZE_FLAGS) \
+COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(SANITIZE_FLAGS) \
           $(FAULTS_DEFINED) -Iinclude $(CPPFLAGS)
 FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
 FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
 FLAGS_examples := -Iexamples/common
-FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) -Iexamples/common -Itest/support
+# Only tests use OpenMP, as clients do.  Without it its pragmas are known to be unknown.
+FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) -Iexamples/common -Itest/support \
+                  $(or $(OPENMP_FLAGS),-Wno-unknown-pragmas)
 
 # The reference of the tests is most of their time: it is always optimised, and sanitizers look at what it calls alone.
 REFERENCE_FLAGS := $(if $(SANITIZE),-O2 -fno-sanitize=all)
@@ -94,7 +95,7 @@ isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),
 own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS)))
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
-LINK_FLAGS = $(call safe,$(CFLAGS)) $(OPENMP_FLAGS) $(SANITIZE_FLAGS) $(LDFLAGS)
+LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS      := $(LIB_DL) -lpthread -lm
 
 ifeq ($(SYSTEM),Darwin)
@@ -108,15 +109,17 @@ else
 SO_FILE = lib$1.so.$(VERSION)
 SO_NAME = lib$1.so.$(MAJOR)
 SO_LINK = lib$1.so
-# Sanitizer run times are found when the program starts: no -z defs then.
+# Sanitizer run times are found when the program starts: no -z defs then.  A library that was loaded stays in memory
+# (nodelete): threads sleep in its code, and nothing is lost when a program loads and closes it again and again.
 SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/sapporo.map \
-          $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack
+          $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack \
+          -Wl,-z,nodelete
 RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
 BESIDE := -Wl,-rpath,'$$$$ORIGIN'
 endif
 
 B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS) $(REFERENCE_FLAGS) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
-     $(CUDA_DIR))
+     $(CUDA_DIR) $(OPENMP_FLAGS))
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
@@ -173,7 +176,8 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/sixth/sixth.c lib/sixth/api_sixth.c)
 OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c lib/sixth/api_yebisu_cxx.c)
-NBODY6_PARTS       := lib/nbody6/device.c lib/nbody6/regular.c lib/nbody6/potential.c lib/nbody6/irregular.c
+NBODY6_PARTS       := lib/nbody6/device.c lib/nbody6/regular.c lib/nbody6/potential.c lib/nbody6/irregular.c \
+                      lib/environment.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
@@ -244,13 +248,19 @@ bench: all
 	examples/sapporo bench
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c lib/nbody6/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c)
+DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c lib/nbody6/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
-    -DSAP_NPIPES=16384 -c $1)"}
+    -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))
+# One command for each source: all of them in one are longer than systems allow.
 compile_commands.json:
 	@mkdir -p build
-	@{ echo '['; $(foreach s,$(DATABASE_SOURCES),echo '$(call database_entry,$s)$(if $(filter \
-	    $s,$(lastword $(DATABASE_SOURCES))),,$(comma))';) echo ']'; } >build/$@
+	@echo '[' >build/$@
+	$(foreach s,$(DATABASE_SOURCES),@echo '$(call database_entry,$s)' >>build/$@$(newline))
+	@echo ']' >>build/$@
+define newline
+
+
+endef
 comma := ,
 
 clean:
@@ -262,15 +272,17 @@ help:
 	@echo 'make check               installs what the tests need (Debian), lints, runs all tests'
 	@echo 'make check TESTS="a b"   runs test/test_a.* and test/test_b.*; EXCEPT="a b" all but these'
 	@echo 'make demo                integrates a star cluster of 1,024 stars'
+	@echo 'make fuzz SECONDS=60     random sequences of calls against the tests own model (docs/contributing.md)'
 	@echo 'make bench               measures forces a second on this machine'
 	@echo 'make install             to PREFIX=$(or $(PREFIX),/usr/local); also DESTDIR, LIBDIR, INCLUDEDIR'
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
+	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make clean               removes everything that was built'
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'
 	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
 	@echo 'make cuda-budget         records what registers the GPU kernels take'
-	@echo 'OPENMP=0                 one thread; SANITIZE=address,undefined or thread'
-	@echo 'FAULTS=1                 GPU calls that fail on demand, to test clients (docs/contributing.md)'
+	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: tests without OpenMP'
+	@echo 'FAULTS=1                 driver calls that fail on demand, to test clients (docs/contributing.md)'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

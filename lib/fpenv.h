@@ -5,7 +5,8 @@
  * know, and our masked lanes must not raise their signals.  Every thread that
  * computes enters a clean environment and leaves the caller's as it was, flags
  * included.  What a vendor's driver does to the registers stays inside as well:
- * sap_fp_guard and sap_fp_release stand around whatever may call one.
+ * sap_fp_guard and sap_fp_release stand around whatever may call one, and keep the
+ * thread from being cancelled in between (cancel.h).
  */
 #ifndef SAP_FPENV_H
 #define SAP_FPENV_H
@@ -14,6 +15,8 @@
 
 #include <stdint.h>
 #include <xmmintrin.h>
+
+#include "cancel.h"
 
 typedef unsigned sap_fpenv;
 
@@ -31,6 +34,7 @@ static inline void sap_fp_leave(sap_fpenv old) { _mm_setcsr(old); }
 typedef struct {
     unsigned csr;
     unsigned short control, flags;
+    int cancel; /* of sap_cancel_forbid */
 } sap_fpguard;
 
 enum { SAP_X87_DEFAULT = 0x037F, SAP_X87_FLAGS = 0x3F };
@@ -58,7 +62,8 @@ static inline void sap_fp_write_x87(unsigned short control, unsigned short flags
 
 static inline sap_fpguard sap_fp_guard(void)
 {
-    const sap_fpguard old = sap_fp_read();
+    sap_fpguard old = sap_fp_read();
+    old.cancel = sap_cancel_forbid();
     if (old.control != SAP_X87_DEFAULT) sap_fp_write_x87(SAP_X87_DEFAULT, old.flags);
     _mm_setcsr(0x1F80);
     return old;
@@ -69,11 +74,14 @@ static inline void sap_fp_release(sap_fpguard old)
     const sap_fpguard now = sap_fp_read();
     if (now.control != old.control || now.flags != old.flags) sap_fp_write_x87(old.control, old.flags);
     _mm_setcsr(old.csr);
+    sap_cancel_allow(old.cancel);
 }
 
 #else
 
 #include <fenv.h>
+
+#include "cancel.h"
 
 typedef fenv_t sap_fpenv;
 
@@ -87,11 +95,32 @@ static inline sap_fpenv sap_fp_enter(void)
 
 static inline void sap_fp_leave(sap_fpenv old) { fesetenv(&old); }
 
-typedef sap_fpenv sap_fpguard;
+typedef struct {
+    sap_fpenv environment;
+    int cancel; /* of sap_cancel_forbid */
+} sap_fpguard;
 
-static inline sap_fpguard sap_fp_guard(void) { return sap_fp_enter(); }
-static inline void sap_fp_release(sap_fpguard old) { sap_fp_leave(old); }
+static inline sap_fpguard sap_fp_guard(void)
+{
+    return (sap_fpguard){.cancel = sap_cancel_forbid(), .environment = sap_fp_enter()};
+}
+
+static inline void sap_fp_release(sap_fpguard old)
+{
+    sap_fp_leave(old.environment);
+    sap_cancel_allow(old.cancel);
+}
 
 #endif
+
+/*
+ * The same value, out of memory.  A compiler may move arithmetic on values in registers across sap_fp_enter and
+ * sap_fp_leave; arithmetic on a held value stays behind the one, and a held result before the other.
+ */
+static inline double sap_fp_hold(double x)
+{
+    const volatile double held = x;
+    return held;
+}
 
 #endif

@@ -35,8 +35,8 @@ substitute = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@PREFIX@|$(PREFIX)|g' \
     -e 's|@CMAKE_LIBDIR@|$(call CMAKE_FROM,$(LIBDIR))|g' -e 's|@CMAKE_INCLUDEDIR@|$(call CMAKE_FROM,$(INCLUDEDIR))|g' \
     -e 's|@CMAKE_COMPATDIR@|$(call CMAKE_FROM,$(COMPAT_DIR))|g' \
     -e 's|@SO_FILE@|$(call SO_FILE,$${_sapporo_name})|g' -e 's|@SO_NAME@|$(call SO_NAME,$${_sapporo_name})|g' \
-    -e 's|@OPENMP_FLAGS@|$(OPENMP_FLAGS)|g' -e 's|@LIBS@|$(LIBS)|g' \
-    -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(OPENMP_FLAGS) $(LIBS)))|g'
+    -e 's|@LIBS@|$(LIBS)|g' \
+    -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(LIBS)))|g'
 
 # The loader keeps a list of libraries by soname.
 ldconfig = @[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null || :

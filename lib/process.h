@@ -12,6 +12,7 @@
 
 #include "driver_cuda_api.h"
 #include "driver_opencl_api.h"
+#include "lock.h"
 #include "log.h"
 #include "sapporo.h"
 
@@ -27,12 +28,14 @@ enum { SAP_G6_DIRECT = 256 };
 
 /* The GRAPE-6 clusters.  Readers take no lock; `lock` is for opening and closing (g6_table.c). */
 struct sap_g6_table {
-    atomic_flag lock;
+    struct sap_lock lock;
     _Atomic(struct sap_g6_cluster *) direct[SAP_G6_DIRECT]; /* by id; NULL: never opened */
     _Atomic(struct sap_g6_cluster *) all;                   /* list of all that ever were, also of other ids */
     _Atomic(struct sap_g6_cluster *) only;                  /* the only open one; NULL: none, or several */
     atomic_int open;                                        /* how many are open */
     atomic_int sort_mode;                                   /* g6_set_neighbour_list_sort_mode */
+    atomic_uint failed[SAP_G6_DIRECT / 32];                 /* bit id % 32: the last attempt to open the id failed */
+    atomic_int failed_beyond;                               /* 1: that of an id from SAP_G6_DIRECT on did */
 };
 
 /* Ids of GRAPE-5 devices are below this. */
@@ -50,12 +53,14 @@ enum sap_complaint {
     SAP_COMPLAINT_SAPPORO2_CONFIG, /* a malformed sapporo2.config */
     SAP_COMPLAINT_SAPPORO_CONFIG,  /* a malformed sapporo.config */
     SAP_COMPLAINT_TUNE_FILE,       /* a tuning file that is missing or malformed */
-    SAP_COMPLAINT_TUNE_KEY         /* an unknown key in it */
+    SAP_COMPLAINT_TUNE_KEY,        /* an unknown key in it */
+    SAP_COMPLAINT_CACHE,           /* a cache folder that is not trusted */
+    SAP_COMPLAINT_CACHE_FILE       /* a file in it that is not trusted or not a file */
 };
 
 /* What the processor is; found out once (cpu_sse/isa.c) and never changed. */
 struct sap_machine {
-    atomic_flag lock;
+    struct sap_lock lock;
     atomic_int known;
     unsigned paths; /* bit sap_isa: can be used */
     char vendor[16];
@@ -64,29 +69,27 @@ struct sap_machine {
 struct sap_process {
     struct sap_machine machine;
 
-    /* contexts (context.c) */
-    atomic_flag closed_lock; /* guards closed */
-    sapporo *closed;         /* memory of closed contexts */
-
     /* segments of particles (jstore.c) */
-    atomic_flag segments_lock; /* guards segments and nsegments */
+    struct sap_lock segments_lock; /* guards segments and nsegments */
     struct sap_segment *segments;
     int nsegments;
 
     /* kernels of accelerators (gpu_devices.c) */
-    atomic_flag gpu_lock; /* guards gpu_loaded */
+    struct sap_lock gpu_lock; /* guards gpu_loaded */
     struct sap_gpu_loaded *gpu_loaded;
 
-    /* threads (threads.c) */
-    int forked; /* 1 in a child after fork */
+    /* threads (threads.c); the worker threads themselves are in team.c */
+    int forked;              /* 1 in a child after fork of a process that had worker threads */
+    atomic_int threads_told; /* OMP_NUM_THREADS + 1, 1: it names no number; 0: not read yet */
+    atomic_int threads_most; /* the same of OMP_THREAD_LIMIT */
 
     /* messages (log.c) */
-    atomic_flag log_lock;     /* guards log and log_user */
+    struct sap_lock log_lock; /* guards log and log_user */
     sapporo_log_function log; /* NULL: stderr */
     void *log_user;
-    atomic_int verbosity;   /* SAPPORO_VERBOSE; -1: not read yet */
-    atomic_flag notes_lock; /* guards notes */
-    struct sap_notes notes; /* of messages that belong to no context */
+    atomic_int verbosity;       /* SAPPORO_VERBOSE; -1: not read yet */
+    struct sap_lock notes_lock; /* guards notes */
+    struct sap_notes notes;     /* of messages that belong to no context */
 
     /* settings (options.c, npipes.c) */
     atomic_uint complained; /* bit sap_complaint: made */
@@ -108,6 +111,8 @@ extern struct sap_process sap_process;
 
 /* On its own, since it begins as zeros: in sap_process it would add its length to the library's file. */
 extern struct sap_g5_table sap_g5;
+
+/* The same holds for contexts, forces and trees by handle: sap_handles, in handle.h. */
 
 /* Why the last sapporo_open of this thread failed; "" if it did not. */
 extern _Thread_local char sap_open_error[256];
