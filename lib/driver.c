@@ -7,19 +7,24 @@
 #include "../test/support/faulty_driver.h"
 #endif
 
+/* The driver as it is, or, of a library built with FAULTS=1, with the fault that SAPPORO_FAULT asks for. */
+static const struct sap_driver *for_clients(const struct sap_driver *driver)
+{
+#ifdef SAP_FAULTS
+    return faulty_from_environment(driver);
+#else
+    return driver;
+#endif
+}
+
 const struct sap_driver *sap_driver_for_cuda(void)
 {
-    if (sap_process.cuda_driver) return sap_process.cuda_driver;
-#ifdef SAP_FAULTS /* make FAULTS=1 */
-    return faulty_from_environment();
-#else
-    return &sap_driver_cuda;
-#endif
+    return sap_process.cuda_driver ? sap_process.cuda_driver : for_clients(&sap_driver_cuda);
 }
 
 const struct sap_driver *sap_driver_for_opencl(void)
 {
-    return sap_process.opencl_driver ? sap_process.opencl_driver : &sap_driver_opencl;
+    return sap_process.opencl_driver ? sap_process.opencl_driver : for_clients(&sap_driver_opencl);
 }
 
 const struct sap_embedded *sap_kernels_for_cuda(void)

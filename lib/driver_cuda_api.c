@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "environment.h"
 #include "process.h"
 
 /* ---------------------------------------------------------------- errors */
@@ -135,6 +136,10 @@ static void kernel_driver(char *version, size_t room)
 static const char *begin(struct sap_cuda *cuda)
 {
     char driver[32];
+    if (sap_env_raised()) {
+        (void)sap_cuda_refuse(0, "no CUDA with raised privileges: its driver loads what the environment names");
+        return sap_cuda_error;
+    }
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();

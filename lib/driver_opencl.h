@@ -102,6 +102,12 @@ int sap_opencl_cache_wanted(void); /* 0: there is no place for it */
 unsigned char *sap_opencl_cache_get(const char *key, size_t n, size_t *size);
 void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size);
 
+/* The content of a file, *room bytes of malloc's; NULL: out of memory. */
+unsigned char *sap_opencl_cache_pack(const char *key, size_t n, const unsigned char *binary, size_t size, size_t *room);
+
+/* The binary within `room` bytes of content, *size bytes; NULL unless these are what was packed with this key. */
+const unsigned char *sap_opencl_cache_unpack(const void *bytes, size_t room, const char *key, size_t n, size_t *size);
+
 /* Room of zeros; on failure this thread's error is set. */
 void *sap_opencl_room(size_t bytes);
 

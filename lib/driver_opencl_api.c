@@ -7,10 +7,10 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver_opencl.h"
+#include "environment.h"
 #include "process.h"
 
 /* ---------------------------------------------------------------- errors */
@@ -61,11 +61,13 @@ int sap_opencl_check(int result, const char *call)
 
 /* ---------------------------------------------------------------- devices */
 
-/* Whether the environment does not say 0. */
-static int wanted(const char *variable)
+/* Whether the environment does not say 0; a value with no meaning is refused when a context is opened (options.c). */
+static int wanted(enum sap_env_number which)
 {
-    const char *text = getenv(variable);
-    return !text || strcmp(text, "0") != 0;
+    char wrong[SAP_WRONG_ROOM];
+    int value = 1;
+    (void)sap_env_number(which, &value, wrong);
+    return value;
 }
 
 /* SAPPORO_OPENCL_FP64: with 0 no device has double precision. */
@@ -73,7 +75,7 @@ static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
 {
     enum { DOUBLE_FP_CONFIG = 0x1032 };
     uint64_t what = 0;
-    return wanted("SAPPORO_OPENCL_FP64") && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
+    return wanted(SAP_ENV_OPENCL_FP64) && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
            what != 0;
 }
 
@@ -99,7 +101,7 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->device = device;
     seen->is_cpu = kind == CPU;
     seen->has_fp64 = has_fp64(&o->api, device);
-    seen->vectors = seen->is_cpu && wanted("SAPPORO_OPENCL_VECTORS"); /* 0 gives CPUs the kernels of GPUs */
+    seen->vectors = seen->is_cpu && wanted(SAP_ENV_OPENCL_VECTORS); /* 0 gives CPUs the kernels of GPUs */
     if (kind != CPU) o->automatic = o->devices;
 }
 
@@ -107,8 +109,9 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
 static void add_split(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device device)
 {
     enum { EQUALLY = 0x1086, MOST = 16 };
-    const char *text = getenv("SAPPORO_OPENCL_SPLIT");
-    const long parts = text ? strtol(text, NULL, 10) : 0;
+    char wrong[SAP_WRONG_ROOM];
+    int parts = 1;
+    (void)sap_env_number(SAP_ENV_OPENCL_SPLIT, &parts, wrong);
     unsigned units = 0, n = 0;
     sap_cl_device part[MOST];
     (void)o->api.device_info(device, SAP_CL_DEVICE_UNITS, sizeof units, &units, NULL);
@@ -158,6 +161,10 @@ static const char *begin(struct sap_opencl *o)
     enum { PLATFORMS = 16 };
     sap_cl_platform platform[PLATFORMS];
     unsigned n = 0;
+    if (sap_env_raised()) {
+        (void)sap_opencl_refuse(0, "no OpenCL with raised privileges: its loader loads what the environment names");
+        return sap_opencl_error;
+    }
     void *library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();

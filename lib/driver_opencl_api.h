@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lock.h"
+
 typedef struct _cl_platform_id *sap_cl_platform;
 typedef struct _cl_device_id *sap_cl_device;
 typedef struct _cl_context *sap_cl_context;
@@ -138,7 +140,7 @@ struct sap_opencl {
     int usable;
     int devices, automatic; /* how many there are; the first of them are GPUs and accelerators */
     char reason[256];       /* why there are none; or what speaks */
-    atomic_flag lock;       /* guards groups and opens of devices */
+    struct sap_lock lock;   /* guards groups and opens of devices */
     struct sap_cl_seen device[SAP_CL_DEVICES];
     struct sap_opencl_api api;
 };

@@ -31,7 +31,7 @@ struct sap_function {
     struct sap_module *module;
     struct sap_function *next; /* of the module */
     sap_cl_kernel kernel;
-    atomic_flag lock;
+    struct sap_lock lock;
 };
 
 static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
@@ -200,7 +200,7 @@ int sap_opencl_function(struct sap_module *m, const char *name, struct sap_funct
         free(made);
         return sap_opencl_check(error ? error : -46, name);
     }
-    atomic_flag_clear(&made->lock);
+    sap_lock_start(&made->lock);
     made->module = m;
     made->next = m->functions;
     m->functions = made;

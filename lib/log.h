@@ -39,7 +39,7 @@ struct sap_notes {
     unsigned warned; /* bit sap_warning: given */
     int lines;       /* printed so far */
     int status;      /* of the last error */
-    char error[256]; /* its text */
+    char error[256]; /* its text; guarded by the process's log_lock, so that other threads can read it at any time */
 };
 
 /* Level of SAPPORO_VERBOSE; 1 if unset. */
@@ -54,5 +54,11 @@ void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *
 
 /* Records and prints an error; returns status. */
 int sap_error(struct sap_notes *notes, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A copy of the last error's text, for the calling thread: valid until its eighth call from here. */
+const char *sap_error_text(const struct sap_notes *notes);
+
+/* Forgets the last error. */
+void sap_error_clear(struct sap_notes *notes);
 
 #endif

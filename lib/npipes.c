@@ -6,28 +6,20 @@
  */
 #include "npipes.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
+#include "environment.h"
 #include "process.h"
 
 #ifndef SAP_NPIPES
 #define SAP_NPIPES 16384
 #endif
 
-enum { MOST_PIPES = 1000000 };
-
 static int read_npipes(void)
 {
-    const char *text = getenv("GRAPE_NPIPES");
-    char *end;
-    if (text == NULL || *text == 0) return SAP_NPIPES;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (*end == 0 && errno == 0 && n >= 1 && n <= MOST_PIPES) return (int)n;
-    sap_log(SAPPORO_LOG_WARNING, "GRAPE_NPIPES is '%.40s'; it may be 1 to %d, and %d is used", text, MOST_PIPES,
-            SAP_NPIPES);
-    return SAP_NPIPES;
+    char wrong[SAP_WRONG_ROOM];
+    int n = SAP_NPIPES;
+    if (sap_env_number(SAP_ENV_NPIPES, &n, wrong) == SAP_READ_BAD)
+        sap_log(SAPPORO_LOG_WARNING, "%s, and %d is used", wrong, SAP_NPIPES);
+    return n;
 }
 
 int sap_npipes(void)

@@ -2,87 +2,50 @@
 #define _POSIX_C_SOURCE 200809L
 #include "options.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h> /* strcasecmp */
 
+#include "config.h"
+#include "environment.h"
+#include "file.h"
 #include "process.h"
 #include "structs.h"
 
 /* ---- words and numbers ------------------------------------------------------- */
 
-struct word {
-    const char *text;
-    int value;
-};
-
 const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
 
-static const struct word precisions[] = {{"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}, {NULL, 0}};
-static const struct word backends[] = {{"auto", SAPPORO_BACKEND_AUTO},
-                                       {"cuda", SAPPORO_BACKEND_CUDA},
-                                       {"opencl", SAPPORO_BACKEND_OPENCL},
-                                       {"cpu", SAPPORO_BACKEND_CPU},
-                                       {NULL, 0}};
-static const struct word isas[] = {{"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {NULL, 0}};
-static const struct word roots[] = {{"full", SAPPORO_ROOT_FULL}, {"fast", SAPPORO_ROOT_FAST}, {NULL, 0}};
-static const struct word methods[] = {{"direct", 0}, {"tree", 1}, {NULL, 0}};
+static const struct sap_word precisions[] = {{"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}, {NULL, 0}};
+static const struct sap_word isas[] = {{"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {NULL, 0}};
+static const struct sap_word roots[] = {{"full", SAPPORO_ROOT_FULL}, {"fast", SAPPORO_ROOT_FAST}, {NULL, 0}};
+static const struct sap_word all_devices[] = {{"all", 0}, {NULL, 0}};
+static const struct sap_word tune_words[] = {{"off", 0}, {"frozen", 1}, {NULL, 0}};
+static const struct sap_word tree_kinds[] = {
+    {"octree", SAPPORO_TREE_OCTREE}, {"kdtree", SAPPORO_TREE_KDTREE}, {NULL, 0}};
+static const struct sap_word tree_macs[] = {{"opening", SAPPORO_MAC_OPENING},
+                                            {"multipole", SAPPORO_MAC_MULTIPOLE},
+                                            {"acceleration", SAPPORO_MAC_ACCELERATION},
+                                            {NULL, 0}};
 
-static const struct word *find_word(const struct word *words, const char *text)
+/* A variable that holds a word of a table; *found is NULL if it is not set. */
+static int word_variable(struct sap_notes *notes, const char *name, const struct sap_word *words,
+                         const struct sap_word **found)
 {
-    while (words->text != NULL && strcasecmp(words->text, text) != 0) words++;
-    return words->text != NULL ? words : NULL;
-}
-
-/* The value of a variable; NULL if it is unset or empty. */
-static const char *variable(const char *name)
-{
-    const char *text = getenv(name);
-    return text != NULL && *text != 0 ? text : NULL;
-}
-
-/* "ds, dp, sp": what may stand where find_word found nothing. */
-static int bad_word(struct sap_notes *notes, const char *name, const char *text, const struct word *words)
-{
-    char list[80] = "";
-    for (; words->text != NULL; words++) {
-        strncat(list, words->text, sizeof list - strlen(list) - 1);
-        if (words[1].text != NULL) strncat(list, words[2].text != NULL ? ", " : " or ", sizeof list - strlen(list) - 1);
-    }
-    return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s is '%.40s'; it may be %s", name, text, list);
-}
-
-/* A variable that holds one of some words; *found is NULL if it is not set. */
-static int word_variable(struct sap_notes *notes, const char *name, const struct word *words, const struct word **found)
-{
-    const char *text = variable(name);
-    *found = text != NULL ? find_word(words, text) : NULL;
-    return text != NULL && *found == NULL ? bad_word(notes, name, text, words) : SAPPORO_OK;
-}
-
-/* A number >= 0 at the start of a text; -1: there is none, or it does not fit. */
-static int number(const char *text, const char **end)
-{
-    char *stop;
-    errno = 0;
-    long n = strtol(text, &stop, 10);
-    *end = stop;
-    return stop == text || errno != 0 || n < 0 || n > INT_MAX ? -1 : (int)n;
+    char wrong[SAP_WRONG_ROOM];
+    *found = NULL;
+    if (sap_env_word(name, words, found, wrong) != SAP_READ_BAD) return SAPPORO_OK;
+    return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
 }
 
 /* ---- devices: lists, SAPPORO_DEVICES --------------------------------------------- */
 
-/* Adds a device to the list, once; 0: the list is full. */
-static int add_device(struct sap_settings *out, int device)
+/* Adds a device to the list, once. */
+static void add_device(struct sap_settings *out, int device)
 {
     for (int k = 0; k < out->ndevices; k++)
-        if (out->devices[k] == device) return 1;
-    if (out->ndevices == SAP_DEVICES_MAX) return 0;
-    out->devices[out->ndevices++] = device;
-    return 1;
+        if (out->devices[k] == device) return;
+    if (out->ndevices < SAP_DEVICES_MAX) out->devices[out->ndevices++] = device;
 }
 
 /* What GRAPE clients and files mean by a number of devices that is not positive: 0 all, -n any n. */
@@ -119,36 +82,23 @@ static int devices_from_options(struct sap_settings *out, const sapporo_options 
     return SAPPORO_OK;
 }
 
-/* Numbers with commas or blanks between them; 0: something else. */
-static int parse_list(struct sap_settings *out, const char *text)
+static int devices_from_variable(struct sap_settings *out, const char *text, size_t n, struct sap_notes *notes)
 {
-    static const char blanks[] = " \t";
-    for (;;) {
-        const char *end;
-        int device = number(text, &end);
-        if (device < 0 || !add_device(out, device)) return 0;
-        text = end + strspn(end, blanks);
-        if (*text == 0) return 1;
-        if (*text == ',')
-            text++;
-        else if (text == end)
-            return 0;
-    }
-}
-
-static int devices_from_variable(struct sap_settings *out, const char *text, struct sap_notes *notes)
-{
+    static const char in_lists[] = "0123456789,;:+- \t";
+    int list[SAP_DEVICES_MAX];
     out->devices_given = 1;
-    if (strcasecmp(text, "all") == 0) {
+    if (sap_parse_word(all_devices, text, n) != NULL) {
         out->ndevices = -1;
-    } else if (strspn(text, "0123456789,;:+- \t") == strlen(text)) {
-        if (!parse_list(out, text))
+    } else if (strspn(text, in_lists) >= n) {
+        const int found = sap_parse_list(text, n, list, SAP_DEVICES_MAX);
+        if (found < 0)
             return sap_error(notes, SAPPORO_ERR_ARGUMENT,
-                             "SAPPORO_DEVICES is '%.80s'; it may be device numbers as in '0,2' (at most %d), uuids, "
+                             "SAPPORO_DEVICES is '%.*s'; it may be device numbers as in '0,2' (at most %d), uuids, "
                              "names, or all",
-                             text, SAP_DEVICES_MAX);
-    } else if (strlen(text) < sizeof out->device_names) {
-        strcpy(out->device_names, text);
+                             n < 80 ? (int)n : 80, text, SAP_DEVICES_MAX);
+        for (int k = 0; k < found; k++) add_device(out, list[k]);
+    } else if (n < sizeof out->device_names) {
+        memcpy(out->device_names, text, n); /* the settings begin as zeros */
     } else {
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_DEVICES is longer than %d characters",
                          (int)sizeof out->device_names - 1);
@@ -158,70 +108,45 @@ static int devices_from_variable(struct sap_settings *out, const char *text, str
 
 /* ---- devices: configuration files, default ------------------------------------------- */
 
-struct config {
+/* A configuration file of the working directory. */
+struct config_file {
     const char *name;
     enum sap_complaint complaint;
-    int capacity; /* the file starts with a particle capacity, which is of no use here */
-    FILE *file;
-    int line;
+    int has_capacity; /* the file starts with a particle capacity, which is not used */
 };
 
-static int complain(struct config *config, const char *what)
+/* 1 the first time that a process makes this complaint. */
+static int is_first(enum sap_complaint complaint)
 {
-    unsigned bit = 1u << config->complaint;
-    if ((atomic_fetch_or(&sap_process.complained, bit) & bit) == 0)
-        sap_log(SAPPORO_LOG_WARNING, "%s, line %d: %s; the file is ignored", config->name, config->line, what);
-    return 0;
+    const unsigned bit = 1u << complaint;
+    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
 }
 
-/* The integer at the start of the next line, whose rest is comment; 0: there is none. */
-static int config_integer(struct config *config, long *n)
+static void take_config(struct sap_settings *out, const struct config_file *config, const struct sap_file *file)
 {
-    char text[64], *end;
-    int c;
-    config->line++;
-    if (fgets(text, sizeof text, config->file) == NULL) return complain(config, "a line is missing");
-    if (strchr(text, '\n') == NULL)
-        while ((c = getc(config->file)) != '\n' && c != EOF) continue;
-    errno = 0;
-    *n = strtol(text, &end, 10);
-    return end != text && errno == 0 ? 1 : complain(config, "there is no number");
-}
-
-static int parse_config(struct sap_settings *out, struct config *config)
-{
-    long n, device;
-    if (config->capacity && !config_integer(config, &n)) return 0;
-    if (!config_integer(config, &n)) return 0;
-    if (n > SAP_DEVICES_MAX) return complain(config, "too many devices");
-    if (n <= 0) {
-        devices_without_list(out, n);
-        return 1;
+    struct sap_config found;
+    if (!sap_config_parse(file->bytes, file->size, config->has_capacity, &found)) {
+        if (is_first(config->complaint))
+            sap_log(SAPPORO_LOG_WARNING, "%s, line %d: %s; the file is ignored", config->name, found.line, found.wrong);
+        return;
     }
-    while (n-- > 0) {
-        if (!config_integer(config, &device)) return 0;
-        if (device < 0 || device > INT_MAX) return complain(config, "this is no device number");
-        add_device(out, (int)device);
-    }
+    if (found.n <= 0) devices_without_list(out, found.n);
+    for (int k = 0; k < found.n; k++) add_device(out, found.device[k]);
     out->devices_given = 1;
-    return 1;
+    sap_log(SAPPORO_LOG_INFO, "devices are those of %s", config->name);
 }
 
-/* 0: there is no such file.  A malformed file counts as one that says nothing. */
-static int devices_from_config(struct sap_settings *out, struct config *config)
+/* 0: there is no such file.  A malformed or unreadable file counts as one that says nothing. */
+static int devices_from_config(struct sap_settings *out, const struct config_file *config)
 {
-    struct sap_settings found = *out;
-    config->file = fopen(config->name, "re");
-    if (config->file == NULL && errno == ENOENT) return 0;
-    if (config->file == NULL) {
-        complain(config, strerror(errno));
-        return 1;
-    }
-    if (parse_config(&found, config)) {
-        *out = found;
-        sap_log(SAPPORO_LOG_INFO, "devices are those of %s", config->name);
-    }
-    fclose(config->file);
+    struct sap_file file;
+    const enum sap_file_status status = sap_file_read(config->name, SAP_CONFIG_MOST, &file);
+    if (status == SAP_FILE_MISSING) return 0;
+    if (status == SAP_FILE_READ)
+        take_config(out, config, &file);
+    else if (is_first(config->complaint))
+        sap_log(SAPPORO_LOG_WARNING, "%s: %s; the file is ignored", config->name, file.why);
+    free(file.bytes);
     return 1;
 }
 
@@ -232,9 +157,10 @@ static int local_rank(void)
         "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PMI_LOCAL_RANK",
         "PALS_LOCAL_RANKID"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        const char *text = variable(names[k]), *end;
-        int rank = text != NULL ? number(text, &end) : -1;
-        if (rank >= 0 && *end == 0) return rank;
+        const char *text;
+        int rank = -1;
+        const size_t n = sap_env_text(names[k], &text);
+        if (n > 0 && sap_parse_count(text, n, &rank) == n) return rank;
     }
     return -1;
 }
@@ -251,7 +177,7 @@ static int read_order(struct sap_settings *out, const sapporo_options *options, 
 
 static int read_precision(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const struct word *word = NULL;
+    const struct sap_word *word = NULL;
     if ((int)options->precision < SAPPORO_PRECISION_DEFAULT || options->precision > SAPPORO_DP)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "precision is %d; it may be 0 to 3", (int)options->precision);
     out->precision = options->precision;
@@ -266,12 +192,13 @@ static int read_precision(struct sap_settings *out, const sapporo_options *optio
 
 static int read_backend(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const struct word *word = NULL;
+    const struct sap_word *word = NULL;
     int status = SAPPORO_OK;
     if ((int)options->backend < SAPPORO_BACKEND_AUTO || options->backend > SAPPORO_BACKEND_CPU)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 3", (int)options->backend);
     out->backend = options->backend;
-    if (out->backend == SAPPORO_BACKEND_AUTO) status = word_variable(notes, "SAPPORO_BACKEND", backends, &word);
+    if (out->backend == SAPPORO_BACKEND_AUTO)
+        status = word_variable(notes, "SAPPORO_BACKEND", sap_backend_words, &word);
     if (word != NULL) out->backend = (sapporo_backend)word->value;
     out->backend_given = out->backend != SAPPORO_BACKEND_AUTO;
     return status;
@@ -279,11 +206,16 @@ static int read_backend(struct sap_settings *out, const sapporo_options *options
 
 static int read_isa(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const struct word *word = NULL;
+    const struct sap_word *word = NULL;
     int status = SAPPORO_OK;
     if (options->cpu_isa != NULL && options->cpu_isa[0] != 0) {
-        word = find_word(isas, options->cpu_isa);
-        if (word == NULL) return bad_word(notes, "cpu_isa", options->cpu_isa, isas);
+        const size_t n = strlen(options->cpu_isa);
+        char wrong[SAP_WRONG_ROOM];
+        word = sap_parse_word(isas, options->cpu_isa, n);
+        if (word == NULL) {
+            sap_env_wrong_word(wrong, "cpu_isa", options->cpu_isa, n, isas);
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
+        }
     } else {
         status = word_variable(notes, "SAPPORO_CPU_ISA", isas, &word);
     }
@@ -300,7 +232,7 @@ static int read_threads(struct sap_settings *out, const sapporo_options *options
 
 static int read_root(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const struct word *word = NULL;
+    const struct sap_word *word = NULL;
     int status = SAPPORO_OK;
     if ((int)options->root < SAPPORO_ROOT_DEFAULT || options->root > SAPPORO_ROOT_FAST)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "root is %d; it may be 0 to 2", (int)options->root);
@@ -313,13 +245,16 @@ static int read_root(struct sap_settings *out, const sapporo_options *options, s
 
 static int read_devices(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    struct config sapporo2 = {.name = "sapporo2.config", .complaint = SAP_COMPLAINT_SAPPORO2_CONFIG};
-    struct config sapporo1 = {.name = "sapporo.config", .complaint = SAP_COMPLAINT_SAPPORO_CONFIG, .capacity = 1};
-    const char *text = variable("SAPPORO_DEVICES");
-    int rank = local_rank();
+    static const struct config_file sapporo2 = {.name = "sapporo2.config", .complaint = SAP_COMPLAINT_SAPPORO2_CONFIG};
+    static const struct config_file sapporo1 = {
+        .name = "sapporo.config", .complaint = SAP_COMPLAINT_SAPPORO_CONFIG, .has_capacity = 1};
+    const char *text;
+    const size_t n = sap_env_text("SAPPORO_DEVICES", &text);
+    const int rank = local_rank();
     out->preferred_device = rank >= 0 ? rank : options->preferred_device > 0 ? options->preferred_device : 0;
     if (options->ndevices != 0) return devices_from_options(out, options, notes);
-    if (text != NULL) return devices_from_variable(out, text, notes);
+    if (n > 0) return devices_from_variable(out, text, n, notes);
+    if (sap_env_raised()) return SAPPORO_OK; /* the caller chose the working directory */
     if (!devices_from_config(out, &sapporo2)) devices_from_config(out, &sapporo1);
     return SAPPORO_OK;
 }
@@ -327,7 +262,7 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
 /* The place of the tuning file that nobody named; "": there is none. */
 static void default_tune(char *path, size_t room)
 {
-    const char *const config = variable("XDG_CONFIG_HOME"), *const home = variable("HOME");
+    const char *const config = sap_env_path("XDG_CONFIG_HOME"), *const home = sap_env_path("HOME");
     int length = 0;
     if (config != NULL && config[0] == '/') /* others are to be ignored, says its specification */
         length = snprintf(path, room, "%s/sapporo/tune", config);
@@ -336,21 +271,38 @@ static void default_tune(char *path, size_t room)
     if (length < 0 || (size_t)length >= room) path[0] = 0;
 }
 
-/* `frozen` is the default place: the library itself never chooses numbers anew, and `sapporo tune` writes none then. */
+/*
+ * `frozen` is the default place: the library itself never chooses numbers anew, and `sapporo tune` writes none then.
+ * With raised privileges no tuning file is read.
+ */
 static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const char *const text = variable("SAPPORO_TUNE");
+    const char *text, *const path = sap_env_path("SAPPORO_TUNE");
+    const size_t n = sap_env_text("SAPPORO_TUNE", &text);
+    const struct sap_word *const word = sap_parse_word(tune_words, text, n);
     (void)options;
-    if (text != NULL && strcasecmp(text, "off") == 0) return SAPPORO_OK;
-    if (text == NULL || strcasecmp(text, "frozen") == 0) {
+    if (sap_env_raised() || (word != NULL && word->value == 0)) return SAPPORO_OK;
+    if (n == 0 || path == NULL || word != NULL) {
         default_tune(out->tune, sizeof out->tune);
         return SAPPORO_OK;
     }
-    if (strlen(text) >= sizeof out->tune)
+    if (strlen(path) >= sizeof out->tune)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_TUNE is longer than %d characters",
                          (int)sizeof out->tune - 1);
-    strcpy(out->tune, text);
+    strcpy(out->tune, path);
     out->tune_given = 1;
+    return SAPPORO_OK;
+}
+
+/* Numbers that other files of the library read: a bad one is refused when a context is opened. */
+static int check_numbers(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int value;
+    (void)out, (void)options;
+    for (int which = 0; which < SAP_ENV_NUMBERS; which++)
+        if (sap_env_number((enum sap_env_number)which, &value, wrong) == SAP_READ_BAD)
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
     return SAPPORO_OK;
 }
 
@@ -373,7 +325,8 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
-        read_order, read_precision, read_backend, read_isa, read_threads, read_root, read_devices, read_tune};
+        read_order, read_precision, read_backend, read_isa,     read_threads,
+        read_root,  read_devices,   read_tune,    check_numbers};
     sapporo_options copy;
     int status = copy_options(&copy, options, notes);
     memset(out, 0, sizeof *out);
@@ -384,7 +337,20 @@ int sap_settings_read(struct sap_settings *out, const sapporo_options *options, 
 
 int sap_settings_method(void)
 {
-    const char *text = variable("SAPPORO_METHOD");
-    const struct word *word = text != NULL ? find_word(methods, text) : methods;
-    return word != NULL ? word->value : -1;
+    const struct sap_word *word = sap_method_words;
+    char wrong[SAP_WRONG_ROOM];
+    return sap_env_word("SAPPORO_METHOD", sap_method_words, &word, wrong) == SAP_READ_BAD ? -1 : word->value;
+}
+
+int sap_settings_tree(struct sap_tree_variables *out, char *wrong)
+{
+    const struct sap_word *kind = NULL, *mac = NULL;
+    memset(out, 0, sizeof *out);
+    if (sap_env_word("SAPPORO_TREE_KIND", tree_kinds, &kind, wrong) == SAP_READ_BAD ||
+        sap_env_word("SAPPORO_TREE_MAC", tree_macs, &mac, wrong) == SAP_READ_BAD ||
+        sap_env_real("SAPPORO_TREE_ACCURACY", &out->accuracy, wrong) == SAP_READ_BAD)
+        return SAPPORO_ERR_ARGUMENT;
+    if (kind != NULL) out->kind = (sapporo_tree_kind)kind->value;
+    if (mac != NULL) out->mac = (sapporo_tree_mac)mac->value;
+    return SAPPORO_OK;
 }

@@ -4,7 +4,8 @@
  * Precedence: native options (g6_open_special passes its list as such), the
  * environment, for devices also sapporo2.config and then sapporo.config in the
  * working directory, defaults.  All of it is read when a context is opened and
- * never later.
+ * never later.  A process with raised privileges (environment.h) reads neither
+ * these files nor paths of the environment.
  */
 #ifndef SAP_OPTIONS_H
 #define SAP_OPTIONS_H
@@ -51,6 +52,19 @@ struct sap_settings {
  * error with a message that names the option or variable and what it may be; *out is then of no use.
  */
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes);
+
+/* SAPPORO_TREE_KIND, _MAC, _ACCURACY; what is not set is 0. */
+struct sap_tree_variables {
+    sapporo_tree_kind kind;
+    sapporo_tree_mac mac;
+    double accuracy; /* > 0, at most 1e30 */
+};
+
+/*
+ * Reads the variables of trees behind the GRAPE-5 interface.  Returns SAPPORO_OK, or SAPPORO_ERR_ARGUMENT with a
+ * message of at most SAP_WRONG_ROOM bytes (environment.h) in `wrong`.
+ */
+int sap_settings_tree(struct sap_tree_variables *out, char *wrong);
 
 /* SAPPORO_METHOD: 0 direct, which is the default; 1 tree; -1 anything else. */
 int sap_settings_method(void);

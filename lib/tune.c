@@ -2,10 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tune.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "environment.h"
+#include "file.h"
 #include "fpenv.h"
 #include "process.h"
 
@@ -13,70 +14,48 @@ enum { LINE = 512, NUMBERS = 32 };
 
 static const char first_line[] = "sapporo tune 1";
 static const char blanks[] = " \t\r";
-/* A file on its way, and what has been found in it. */
+
+/* The state of a parser, and what it has found. */
 struct reading {
     const char *name, *device;
     const struct sap_tune_number *number;
     int n;
     sapporo_precision precision;
     int order;
-    FILE *file;
-    int line, inside, found; /* inside: 0 before the first section, 1 in another one's, 2 in ours */
+    int line, inside, found; /* inside: 0 before the first section, 1 in another device's section, 2 in ours */
     int set[NUMBERS];
     double value[NUMBERS];
 };
 
 /* ---------------------------------------------------------------- messages */
 
-/* Says something once a process; returns 0. */
-static int complain(const struct reading *r, enum sap_complaint which, const char *what, const char *word,
-                    const char *rest)
+/* 1 the first time that a process makes this complaint. */
+static int is_first(enum sap_complaint which)
 {
     const unsigned bit = 1u << which;
-    if ((atomic_fetch_or(&sap_process.complained, bit) & bit) == 0)
-        sap_log(SAPPORO_LOG_WARNING, "tuning file %.200s, line %d: %s%.60s%s", r->name, r->line, what, word, rest);
+    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
+}
+
+static int unreadable(const char *name, const char *why)
+{
+    if (is_first(SAP_COMPLAINT_TUNE_FILE))
+        sap_log(SAPPORO_LOG_WARNING, "tuning file %.200s: %s; the file is ignored", name, why);
     return 0;
 }
 
 static int malformed(const struct reading *r, const char *what)
 {
-    return complain(r, SAP_COMPLAINT_TUNE_FILE, what, "", "; the file is ignored");
+    if (is_first(SAP_COMPLAINT_TUNE_FILE))
+        sap_log(SAPPORO_LOG_WARNING, "tuning file %.200s, line %d: %s; the file is ignored", r->name, r->line, what);
+    return 0;
 }
 
 static void unknown(const struct reading *r, const char *key)
 {
-    (void)complain(r, SAP_COMPLAINT_TUNE_KEY, "'", key, "' is not known to this version; it is passed over");
-}
-
-/* ----------------------------------------------------------------- numbers */
-
-static const char *digits(const char *text, double *value, int *n)
-{
-    for (; *text >= '0' && *text <= '9'; text++, ++*n) *value = *value * 10 + (*text - '0');
-    return text;
-}
-
-/* Not strtod, which takes the decimal point of the caller's locale. */
-int sap_tune_parse_number(const char *text, double *value)
-{
-    double fraction = 0, exponent = 0;
-    int whole = 0, after = 0, power = 0;
-    *value = 0;
-    text = digits(text, value, &whole);
-    if (*text == '.') text = digits(text + 1, &fraction, &after);
-    if (whole + after == 0 || whole + after > 40) return 0;
-    if (*text == 'e' || *text == 'E') {
-        const int negative = text[1] == '-';
-        text = digits(text + 1 + (text[1] == '-' || text[1] == '+'), &exponent, &power);
-        if (power < 1 || power > 2) return 0;
-        if (negative) exponent = -exponent;
-    }
-    if (*text) return 0;
-    for (int k = 0; k < after; k++) fraction /= 10;
-    *value += fraction;
-    for (; exponent > 0; exponent--) *value *= 10;
-    for (; exponent < 0; exponent++) *value /= 10;
-    return 1;
+    if (is_first(SAP_COMPLAINT_TUNE_KEY))
+        sap_log(SAPPORO_LOG_WARNING,
+                "tuning file %.200s, line %d: '%.60s' is not known to this version; it is passed over", r->name,
+                r->line, key);
 }
 
 /* ------------------------------------------------------------------- lines */
@@ -123,7 +102,7 @@ static int set_number(struct reading *r, const char *key, const char *text)
         unknown(r, key);
         return 1;
     }
-    if (!sap_tune_parse_number(text, &value)) return malformed(r, "there is no number behind the key");
+    if (!sap_parse_real(text, strlen(text), &value)) return malformed(r, "there is no number behind the key");
     if (!(value >= r->number[k].least && value <= r->number[k].most)) return malformed(r, "the number is out of range");
     if (other) return 1;
     r->set[k] = 1;
@@ -145,37 +124,59 @@ static int take_line(struct reading *r, char *text)
     return set_number(r, text, text + key + 1 + strspn(text + key + 1, blanks));
 }
 
-static int read_lines(struct reading *r)
+/* Copies a line of n bytes, without the blanks at its end; 0: malformed. */
+static int copy_line(struct reading *r, const char *from, size_t n, char line[LINE])
+{
+    r->line++;
+    if (n >= LINE) return malformed(r, "the line is too long");
+    if (memchr(from, 0, n)) return malformed(r, "there is a byte 0");
+    memcpy(line, from, n);
+    while (n > 0 && strchr(blanks, line[n - 1])) n--;
+    line[n] = 0;
+    return 1;
+}
+
+static int read_lines(struct reading *r, const char *text, size_t size)
 {
     char line[LINE];
-    while (fgets(line, sizeof line, r->file)) {
-        r->line++;
-        size_t end = strlen(line);
-        if (end == sizeof line - 1 && line[end - 1] != '\n') return malformed(r, "the line is too long");
-        while (end > 0 && (line[end - 1] == '\n' || strchr(blanks, line[end - 1]))) line[--end] = 0;
+    const char *const end = text + size;
+    if (size == 0) return malformed(r, "the file is empty");
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        if (!stop) stop = end;
+        if (!copy_line(r, text, (size_t)(stop - text), line)) return 0;
         if (!take_line(r, line + strspn(line, blanks))) return 0;
+        text = stop + (stop < end);
     }
-    if (ferror(r->file)) return malformed(r, strerror(errno));
-    if (r->line == 0) return malformed(r, "the file is empty");
     return 1;
 }
 
 /* -------------------------------------------------------------------- file */
 
-int sap_tune_read(const struct sap_settings *s, const char *device, const struct sap_tune_number *number, int n)
+int sap_tune_parse(const struct sap_settings *s, const char *device, const struct sap_tune_number *number, int n,
+                   const char *text, size_t size)
 {
     struct reading r = {
         .name = s->tune, .device = device, .number = number, .n = n, .precision = s->precision, .order = s->order};
-    if (!s->tune[0] || n > NUMBERS) return 0;
-    r.file = fopen(s->tune, "re");
-    if (!r.file && errno == ENOENT && !s->tune_given) return 0; /* nothing has ever been tuned here */
-    if (!r.file) return malformed(&r, strerror(errno));
+    if (n > NUMBERS) return 0;
     const sap_fpenv caller = sap_fp_enter();
-    const int good = read_lines(&r);
+    const int good = read_lines(&r, text, size);
     sap_fp_leave(caller);
-    fclose(r.file);
     if (!good) return 0;
     for (int k = 0; k < n; k++)
         if (r.set[k]) *number[k].value = r.value[k];
     return r.found;
+}
+
+int sap_tune_read(const struct sap_settings *s, const char *device, const struct sap_tune_number *number, int n)
+{
+    struct sap_file file;
+    if (!s->tune[0]) return 0;
+    const enum sap_file_status status = sap_file_read(s->tune, SAP_TUNE_MOST, &file);
+    if (status == SAP_FILE_MISSING && !s->tune_given) return 0; /* nothing was ever tuned here */
+    if (status == SAP_FILE_MISSING) return unreadable(s->tune, "there is no such file");
+    if (status == SAP_FILE_REFUSED) return unreadable(s->tune, file.why);
+    const int found = sap_tune_parse(s, device, number, n, file.bytes, file.size);
+    free(file.bytes);
+    return found;
 }

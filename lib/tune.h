@@ -30,7 +30,11 @@ struct sap_tune_number {
  */
 int sap_tune_read(const struct sap_settings *settings, const char *device, const struct sap_tune_number *number, int n);
 
-/* The decimal number that a text is, in any locale; 0: it is something else. */
-int sap_tune_parse_number(const char *text, double *value);
+/*
+ * The same for `size` bytes of text, which need not end with a 0.  Numbers outside their range make the text malformed;
+ * a malformed text sets no number and gives one warning a process.
+ */
+int sap_tune_parse(const struct sap_settings *settings, const char *device, const struct sap_tune_number *number, int n,
+                   const char *text, size_t size);
 
 #endif

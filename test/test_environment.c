@@ -1,6 +1,7 @@
 /*
  * test_environment.c - the caller's floating-point environment: rounding modes, flush to zero, traps, sticky flags. The
- * bits are the same, no signal comes, and the caller's registers are as they were, in every thread.
+ * bits are the same, no signal comes, and the caller's registers are as they were.  test_team.c looks at the registers
+ * of worker threads.
  */
 #define _GNU_SOURCE /* feenableexcept */
 #include <setjmp.h>
@@ -20,11 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 #if defined(__SSE2__) && defined(__GLIBC__)
 
@@ -271,85 +267,6 @@ static void of_drivers(void **state)
     problem_free(&p);
 }
 
-#if defined(_OPENMP)
-
-enum { THREADS = 3, HOSTILE = 0xE05F }; /* flush, denormals are zero, towards zero, every exception traps, some flags */
-
-/* Gives the threads of the caller's pool an environment of their own; keeps what they had. */
-static void make_hostile(unsigned before[THREADS])
-{
-#pragma omp parallel num_threads(THREADS)
-    {
-        before[omp_get_thread_num()] = _mm_getcsr();
-        if (omp_get_thread_num() > 0) _mm_setcsr(HOSTILE);
-    }
-}
-
-/* Puts back what they had; returns how many threads still had theirs. */
-static int were_hostile(const unsigned before[THREADS])
-{
-    int kept = 0;
-#pragma omp parallel num_threads(THREADS) reduction(+ : kept)
-    {
-        kept += omp_get_thread_num() > 0 && _mm_getcsr() == HOSTILE;
-        _mm_setcsr(before[omp_get_thread_num()]);
-    }
-    return kept;
-}
-
-/*
- * Whether threads keep an environment of their own from region to region, also when they sleep in between: clang's run
- * time gives them the caller's, and virtual machines have been seen to forget that of a sleeping thread.
- */
-static int threads_keep_theirs(void)
-{
-    const struct timespec nap = {0, 20000000};
-    unsigned before[THREADS];
-    make_hostile(before);
-    nanosleep(&nap, NULL);
-    return were_hostile(before) == THREADS - 1;
-}
-
-/* Threads that the caller has used before and left in an environment of its own. */
-static void pool_test(const struct engine *e, const struct problem *p, const struct answer *standard)
-{
-    const struct ask all = {ALL, ALL, 0}, few = {ALL, ALL, 70};
-    unsigned before[THREADS];
-    int kept = 0;
-    sapporo *c = engine_open(e, THREADS);
-    problem_load(c, p);
-    for (int turn = 0; turn < 3 && kept < THREADS - 1; turn++) { /* a machine may forget: three times is the library */
-        make_hostile(before);
-        struct answer *a = problem_solve(c, p, &all), *b = problem_solve(c, p, &few);
-        kept = were_hostile(before);
-        expect("threads of the caller", e, p, a, standard, ALL);
-        expect("threads of the caller, shared", e, p, b, standard, ALL);
-    }
-    if (kept < THREADS - 1) fail_msg("%s: %d of %d threads have theirs", e->name, kept, THREADS - 1);
-    sapporo_close(c);
-}
-
-static void of_its_threads(void **state)
-{
-    (void)state;
-    if (!threads_keep_theirs()) {
-        print_message("skip: threads have the environment of whoever starts a region\n");
-        skip();
-    }
-    on_all_engines(pool_test);
-}
-
-#else
-
-static void of_its_threads(void **state)
-{
-    (void)state;
-    print_message("skip: built without OpenMP\n");
-    skip();
-}
-
-#endif
-
 #else
 
 static void of_the_caller(void **state)
@@ -359,14 +276,12 @@ static void of_the_caller(void **state)
     skip();
 }
 
-static void of_its_threads(void **state) { of_the_caller(state); }
 static void of_drivers(void **state) { of_the_caller(state); }
 
 #endif
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_caller), cmocka_unit_test(of_drivers),
-                                       cmocka_unit_test(of_its_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_caller), cmocka_unit_test(of_drivers)};
     return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
 }

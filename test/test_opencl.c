@@ -14,6 +14,7 @@
 
 #include "driver.h"
 #include "driver_checks.h"
+#include "driver_opencl.h"
 #include "faulty_driver.h"
 #include "gpu_engine.h"
 #include "model.h"
@@ -269,6 +270,29 @@ static void damage(const char *path, long at, int cut)
     assert_int_equal(fclose(f), 0);
 }
 
+/* Puts a binary that no driver takes into the file of the cache, with the key and the check sum that belong to it. */
+static void forge(const char *path)
+{
+    static const unsigned char nonsense[] = "this is no program";
+    static unsigned char content[1 << 22];
+    uint64_t n = 0;
+    size_t room = 0;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    const size_t size = fread(content, 1, sizeof content, f);
+    assert_int_equal(fclose(f), 0);
+    memcpy(&n, content + 8, sizeof n); /* behind the magic: the length of the key, which begins at 32 */
+    assert_true(n > 0 && n < size - 32);
+    unsigned char *const forged =
+        sap_opencl_cache_pack((const char *)content + 32, (size_t)n, nonsense, sizeof nonsense, &room);
+    assert_non_null(forged);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(forged, 1, room, f), room);
+    assert_int_equal(fclose(f), 0);
+    free(forged);
+}
+
 static void cache_works(void **state)
 {
     char path[300], again[300], usual[300] = "";
@@ -293,6 +317,10 @@ static void cache_works(void **state)
         assert_string_equal(again, path);
         assert_int_equal(size_of(path), size);
     }
+    forge(path);
+    assert_int_not_equal(size_of(path), size);
+    load(); /* the driver refuses the binary: compiled, and written again */
+    assert_int_equal(size_of(path), size);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(chmod(cache, 0500), 0);
     load();

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "environment.h"
 #include "options.h"
 #include "process.h"
 #include "tune.h"
@@ -80,11 +81,12 @@ static void numbers_in_any_locale(void **state)
     double value;
     (void)state;
     for (size_t k = 0; k < sizeof good / sizeof good[0]; k++) {
-        assert_int_equal(sap_tune_parse_number(good[k], &value), 1);
+        assert_int_equal(sap_parse_real(good[k], strlen(good[k]), &value), 1);
         assert_true(value == right[k]);
     }
-    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) assert_int_equal(sap_tune_parse_number(bad[k], &value), 0);
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) assert_int_equal(sap_tune_parse_number("1.5", &value), 1);
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+        assert_int_equal(sap_parse_real(bad[k], strlen(bad[k]), &value), 0);
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) assert_int_equal(sap_parse_real("1.5", 3, &value), 1);
     setlocale(LC_NUMERIC, "C");
 }
 

@@ -83,12 +83,22 @@ static int find_device(const request *asked, sapporo_backend backend, int *statu
 }
 
 /* The file to be written; "" for none. */
+/* 1 if a value is the word, in any case, with or without blanks around it. */
+static int is_word(const char *value, const char *word)
+{
+    const size_t length = strlen(word);
+    if (value == NULL) return 0;
+    value += strspn(value, " \t\r\n");
+    return strncasecmp(value, word, length) == 0 && value[length + strspn(value + length, " \t\r\n")] == '\0';
+}
+
 static void find_output(const request *asked, const char *variable, char *path, size_t room)
 {
-    const int word = variable == NULL || strcasecmp(variable, "off") == 0 || strcasecmp(variable, "frozen") == 0;
+    const int word =
+        variable == NULL || is_word(variable, "") || is_word(variable, "off") || is_word(variable, "frozen");
     if (asked->output != NULL)
         snprintf(path, room, "%s", asked->output);
-    else if (variable != NULL && strcasecmp(variable, "frozen") == 0)
+    else if (is_word(variable, "frozen"))
         path[0] = '\0';
     else if (word)
         tune_default_place(path, room);
@@ -171,7 +181,7 @@ static int tune_all(tuner *self, const request *asked, const char *variable, con
     else
         printf(
             "\nnothing was written: SAPPORO_TUNE is frozen, or there is no default place; --output FILE names one\n");
-    if (variable != NULL && strcasecmp(variable, "off") == 0) printf("SAPPORO_TUNE is off: it will not be read\n");
+    if (is_word(variable, "off")) printf("SAPPORO_TUNE is off: it will not be read\n");
     return status;
 }
 

@@ -59,6 +59,8 @@ static int make_folder_of(const char *path, char *error, size_t room)
 int tune_file_check(const char *path, char *error, size_t room)
 {
     char line[64] = "";
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) return fail(error, room, path, "this is no regular file");
     FILE *file = fopen(path, "r");
     if (file == NULL && errno == ENOENT) return 0;
     if (file == NULL) return fail(error, room, path, strerror(errno));

@@ -1,0 +1,95 @@
+/*
+ * environment.h - the one reader of environment variables: words, numbers, lists, paths.
+ *
+ * Words are the same in upper and lower case, and blanks around a value do not
+ * count.  A variable that is empty or blank counts as not set.  A value with no
+ * meaning gives a text that says what is possible; the caller makes an error
+ * of it.  The NBODY6 libraries contain this file too, so it needs no other file
+ * of the library.
+ *
+ * getenv is as safe between threads as the caller's own use of setenv.
+ */
+#ifndef SAP_ENVIRONMENT_H
+#define SAP_ENVIRONMENT_H
+
+#include <stddef.h>
+
+/* A word and its value; a table of words ends with {NULL, 0}. */
+struct sap_word {
+    const char *text;
+    int value;
+};
+
+enum sap_reading {
+    SAP_READ_UNSET, /* not set, empty or blank */
+    SAP_READ_GOOD,
+    SAP_READ_BAD /* `wrong` holds a message */
+};
+
+/* Bytes of a message about a bad value. */
+enum { SAP_WRONG_ROOM = 256 };
+
+/* Variables that hold one whole number. */
+enum sap_env_number {
+    SAP_ENV_VERBOSE,        /* SAPPORO_VERBOSE */
+    SAP_ENV_NPIPES,         /* GRAPE_NPIPES */
+    SAP_ENV_OPENCL_VECTORS, /* SAPPORO_OPENCL_VECTORS */
+    SAP_ENV_OPENCL_FP64,    /* SAPPORO_OPENCL_FP64 */
+    SAP_ENV_OPENCL_SPLIT,   /* SAPPORO_OPENCL_SPLIT */
+    SAP_ENV_NUMBERS
+};
+
+/* ---- text of known length, which need not end with a 0 ---- */
+
+/* The entry of the table that equals the text, or NULL. */
+const struct sap_word *sap_parse_word(const struct sap_word *words, const char *text, size_t n);
+
+/* A decimal number >= 0 at the start of the text; returns its length, or 0 if there is none or it exceeds INT_MAX. */
+size_t sap_parse_count(const char *text, size_t n, int *value);
+
+/*
+ * A decimal number >= 0 that is the whole text, as in 12, .5 and 2.5e-3, in any locale; 0: the text is something else.
+ * Up to 15 digits with a scale of at most 10^22 are rounded correctly.
+ */
+int sap_parse_real(const char *text, size_t n, double *value);
+
+/* Numbers separated by blanks, or by a comma with or without blanks; returns how many, or -1 for any other text. */
+int sap_parse_list(const char *text, size_t n, int *list, int room);
+
+/* ---- variables ---- */
+
+/* 1: the process got privileges that its caller lacks, as a set-user-ID program does. */
+int sap_env_raised(void);
+
+/* The value without the blanks around it, and its length; 0 if the variable is not set, empty or blank. */
+size_t sap_env_text(const char *name, const char **text);
+
+/*
+ * A path: the whole value, NULL if the variable is not set or empty.  Always NULL in a process with raised privileges
+ * (sap_env_raised): there the caller must not choose which files the library reads or writes.
+ */
+const char *sap_env_path(const char *name);
+
+/* `wrong` has SAP_WRONG_ROOM bytes in all functions below; results are written for SAP_READ_GOOD alone. */
+enum sap_reading sap_env_word(const char *name, const struct sap_word *words, const struct sap_word **found,
+                              char *wrong);
+
+/* The variables SAPPORO_OPENCL_* are for tests: they count as not set in a process with raised privileges. */
+enum sap_reading sap_env_number(enum sap_env_number which, int *value, char *wrong);
+
+/* A number > 0, at most 1e30. */
+enum sap_reading sap_env_real(const char *name, double *value, char *wrong);
+
+/* Device numbers, in the order given; *n receives how many.  Repeated numbers stay. */
+enum sap_reading sap_env_list(const char *name, int *list, int room, int *n, char *wrong);
+
+/* Writes "NAME is 'text'; it may be sp, ds or dp" to `wrong`. */
+void sap_env_wrong_word(char *wrong, const char *name, const char *text, size_t n, const struct sap_word *words);
+
+/* The name of a variable of numbers. */
+const char *sap_env_number_name(enum sap_env_number which);
+
+/* SAPPORO_BACKEND and SAPPORO_METHOD: sapporo_backend; 0 for direct, 1 for tree. */
+extern const struct sap_word sap_backend_words[], sap_method_words[];
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * file.h - reads small files that another user may have put there.
+ *
+ * Opening never waits: only regular files of bounded size are read, so a FIFO,
+ * a device or an endless file counts as unreadable.
+ */
+#ifndef SAP_FILE_H
+#define SAP_FILE_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* Largest files that are read, in bytes. */
+enum {
+    SAP_CONFIG_MOST = 1 << 16, /* sapporo2.config, sapporo.config */
+    SAP_TUNE_MOST = 1 << 20,   /* the tuning file */
+    SAP_CACHE_MOST = 1 << 28   /* a compiled program; those of PoCL and NVIDIA have some MB */
+};
+
+enum sap_file_status {
+    SAP_FILE_READ,
+    SAP_FILE_MISSING,
+    SAP_FILE_REFUSED /* `why` says why */
+};
+
+struct sap_file {
+    char *bytes; /* malloc's, with a 0 behind them; NULL unless SAP_FILE_READ */
+    size_t size;
+    char why[96]; /* why the file was refused */
+};
+
+/*
+ * Reads a regular file of at most `most` bytes.  A symbolic link is followed.  The caller frees file->bytes.
+ * Thread-safe.
+ */
+enum sap_file_status sap_file_read(const char *path, size_t most, struct sap_file *file);
+
+/*
+ * The same for a file `name` in an open folder, which must belong to the effective user, must not be writable by the
+ * group or others, and is no symbolic link.
+ */
+enum sap_file_status sap_file_read_own(int folder, const char *name, size_t most, struct sap_file *file);
+
+/* NULL if a file or folder belongs to the effective user and no one else can write to it; else why not. */
+const char *sap_file_distrust(const struct stat *about);
+
+#endif
