@@ -1,9 +1,11 @@
 /* context.c - opening, closing, and what a context tells about itself. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "context_private.h"
 #include "process.h"
 
@@ -30,24 +32,29 @@ int sapporo_device_count(sapporo_backend backend)
     return n;
 }
 
-int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device)
+/* Describes a device by its engine, where there is such a device. */
+static int describe(sapporo_backend backend, int number, sapporo_device *device)
 {
-    sapporo_device whole;
-    if (!device || device->size < sizeof device->size) return SAPPORO_ERR_ARGUMENT;
-    for (int k = 0; sap_engines[k]; k++) {
+    for (int k = 0; sap_engines[k] && number >= 0; k++) {
         const struct sap_engine *engine = sap_engines[k];
         if (backend != SAPPORO_BACKEND_AUTO && backend != engine->backend) continue;
         const int n = engine->count();
-        if (number >= 0 && number < n) {
-            memset(&whole, 0, sizeof whole);
-            const int status = engine->describe(number, &whole);
-            whole.size = device->size < sizeof whole ? device->size : sizeof whole;
-            memcpy(device, &whole, whole.size);
-            return status;
-        }
+        if (number < n) return engine->describe(number, device);
         number -= n;
     }
     return SAPPORO_ERR_ARGUMENT;
+}
+
+int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device)
+{
+    static const sapporo_device none = {.number = -1};
+    sapporo_device whole = {.size = 0};
+    if (!device || device->size < sizeof device->size) return SAPPORO_ERR_ARGUMENT;
+    const int status = describe(backend, number, &whole);
+    if (status < 0) whole = none;
+    whole.size = device->size < sizeof whole ? device->size : sizeof whole;
+    memcpy(device, &whole, whole.size);
+    return status;
 }
 
 /* ----------------------------------------------------------------- opening */
@@ -95,8 +102,10 @@ static int choose_engine(sapporo *c)
 static void note_engine(sapporo *c)
 {
     c->sends = c->engine->store->put != NULL;
-    c->engine->kind(c->devices, c->kind, sizeof c->kind);
-    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", c->kind, c->engine->threads(c->devices));
+    char *const text = c->kinds[c->kinds[0][0] != '\0'];
+    c->engine->kind(c->devices, text, sizeof c->kinds[0]);
+    atomic_store(&c->kind, text);
+    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", text, c->engine->threads(c->devices));
 }
 
 static int open_parts(sapporo *c, const sapporo_options *options)
@@ -152,7 +161,7 @@ void sap_context_choose(sapporo *c, int nj)
         sap_log(SAPPORO_LOG_WARNING, "the tuning file asks for the cpu engine, which is not used: %s", why);
     else
         sap_log(SAPPORO_LOG_INFO, "%s: the first force is on %d particles, and the tuning file says cpu_below_nj %d",
-                c->kind, nj, below);
+                atomic_load(&c->kind), nj, below);
 }
 
 static void free_parts(sapporo *c)
@@ -166,81 +175,78 @@ static void free_parts(sapporo *c)
     free(c->staged_rest);
 }
 
-/*
- * Memory of closed contexts is used again but never given back: a thread that stores a particle while another
- * closes the same cluster finds a closed context, not freed memory.
- */
-static sapporo *new_context(void)
-{
-    sap_lock(&sap_process.closed_lock);
-    sapporo *c = sap_process.closed;
-    if (c) sap_process.closed = c->next_closed;
-    sap_unlock(&sap_process.closed_lock);
-    if (!c) {
-        c = calloc(1, sizeof *c);
-        if (c) atomic_flag_clear(&c->busy);
-    }
-    return c;
-}
+static void make_lock(void *object) { sap_lock_start(&((sapporo *)object)->busy); }
 
-/* Empties a locked context, unlocks it and keeps its memory. */
+/*
+ * Empties a locked context, unlocks it and keeps its memory.  It is unlocked when another thread can open it: a child
+ * after fork finds no lock held for ever.
+ */
 static void retire_context(sapporo *c)
 {
+    const size_t from = offsetof(sapporo, notes);
+    sap_handle_withdraw(&c->self);
     free_parts(c);
-    memset((char *)c + sizeof c->busy, 0, sizeof *c - sizeof c->busy);
-    sap_lock(&sap_process.closed_lock);
-    c->next_closed = sap_process.closed;
-    sap_process.closed = c;
-    sap_unlock(&sap_process.closed_lock);
+    atomic_store(&c->kind, NULL);
+    sap_lock(&sap_process.log_lock); /* other threads may read the error */
+    memset((char *)c + from, 0, sizeof *c - from);
+    sap_unlock(&sap_process.log_lock);
     sap_unlock(&c->busy);
+    sap_handle_keep(&c->self);
 }
 
 int sapporo_open(const sapporo_options *options, sapporo **context)
 {
     if (!context) return SAPPORO_ERR_ARGUMENT;
     *context = NULL;
-    sapporo *c = new_context();
+    sapporo *const c = sap_handle_object(SAP_HANDLE_CONTEXT, sizeof *c, make_lock);
     if (!c) {
         (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", sapporo_status_text(SAPPORO_ERR_MEMORY));
         return SAPPORO_ERR_MEMORY;
     }
+    const int cancel = sap_cancel_forbid(); /* reading files is a cancellation point */
     sap_lock(&c->busy);
     const int status = open_parts(c, options);
-    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? c->notes.error : "");
+    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&c->notes) : "");
     if (status) {
         retire_context(c);
-        return status;
+    } else {
+        *context = sap_handle_give(&c->self);
+        sap_unlock(&c->busy);
     }
-    c->open = 1;
-    sap_unlock(&c->busy);
-    *context = c;
-    return SAPPORO_OK;
+    sap_cancel_allow(cancel);
+    return status;
 }
 
-void sapporo_close(sapporo *c)
+void sapporo_close(sapporo *context)
 {
-    if (!c) return;
-    sap_lock(&c->busy);
-    if (c->open)
-        retire_context(c);
-    else
-        sap_unlock(&c->busy);
+    sapporo *const c = sap_context_hold(context);
+    if (c) retire_context(c);
+}
+
+sapporo *sap_context_of(const sapporo *handle) { return sap_handle_find(SAP_HANDLE_CONTEXT, handle); }
+
+void sap_context_rename(struct sap_context_name *name, sapporo *handle)
+{
+    atomic_store_explicit(&name->inside, sap_context_of(handle), memory_order_release);
+    atomic_store_explicit(&name->handle, handle, memory_order_release);
 }
 
 /* ---------------------------------------------------------------- messages */
 
-const char *sapporo_last_error(const sapporo *c) { return c ? c->notes.error : sap_open_error; }
-
-void sapporo_clear_error(sapporo *c)
+const char *sapporo_last_error(const sapporo *context)
 {
-    if (c) {
-        sap_lock(&c->busy);
-        c->notes.error[0] = '\0';
-        c->notes.status = SAPPORO_OK;
-        sap_unlock(&c->busy);
-    } else {
-        sap_open_error[0] = '\0';
-    }
+    if (!context) return sap_open_error;
+    const sapporo *const c = sap_context_of(context);
+    return c ? sap_error_text(&c->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+void sapporo_clear_error(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!context) sap_open_error[0] = '\0';
+    if (!c) return;
+    sap_error_clear(&c->notes);
+    sap_unlock(&c->busy);
 }
 
 int sap_engine_failed(sapporo *c, int status, const char *format, ...)
@@ -254,92 +260,112 @@ int sap_engine_failed(sapporo *c, int status, const char *format, ...)
     return sap_error(&c->notes, status, "%s: %s%s%s", what, sapporo_status_text(status), words[0] ? ": " : "", words);
 }
 
-void sap_context_warn_once(sapporo *c, enum sap_warning which, const char *format, ...)
+/* The notes of a context, locked; of none that is open: those of the process. */
+static struct sap_notes *hold_notes(sapporo *c)
 {
-    char text[256];
-    va_list args;
-    atomic_flag *const lock = c ? &c->busy : &sap_process.notes_lock;
-    struct sap_notes *const notes = c ? &c->notes : &sap_process.notes;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    sap_lock(lock);
-    sap_warn_once(notes, which, "%s", text);
-    sap_unlock(lock);
+    if (c) return &c->notes;
+    sap_lock(&sap_process.notes_lock);
+    return &sap_process.notes;
 }
 
-int sap_context_error(sapporo *c, int status, const char *format, ...)
+static void release_notes(sapporo *c)
+{
+    if (c)
+        sap_unlock(&c->busy);
+    else
+        sap_unlock(&sap_process.notes_lock);
+}
+
+void sap_context_warn_once(sapporo *context, enum sap_warning which, const char *format, ...)
 {
     char text[256];
     va_list args;
-    atomic_flag *const lock = c ? &c->busy : &sap_process.notes_lock;
-    struct sap_notes *const notes = c ? &c->notes : &sap_process.notes;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    sap_lock(lock);
-    sap_error(notes, status, "%s", text);
-    sap_unlock(lock);
+    sapporo *const c = sap_context_hold(context);
+    sap_warn_once(hold_notes(c), which, "%s", text);
+    release_notes(c);
+}
+
+int sap_context_error(sapporo *context, int status, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sapporo *const c = sap_context_hold(context);
+    sap_error(hold_notes(c), status, "%s", text);
+    release_notes(c);
     return status;
 }
 
 /* ----------------------------------------------------------------- queries */
 
-/* A lock is no part of what a context is: queries take it too, since the first force may change the engine. */
-static void lock(const sapporo *c) { sap_lock(&((sapporo *)(uintptr_t)c)->busy); }
-static void unlock(const sapporo *c) { sap_unlock(&((sapporo *)(uintptr_t)c)->busy); }
+/* Queries take the lock too, since the first force may change the engine. */
 
-const char *sapporo_kind(const sapporo *c) { return c ? c->kind : ""; }
-
-sapporo_backend sapporo_get_backend(const sapporo *c)
+const char *sapporo_kind(const sapporo *context)
 {
+    const sapporo *const c = sap_context_of(context);
+    const char *const text = c ? atomic_load(&c->kind) : NULL;
+    return text ? text : "";
+}
+
+sapporo_backend sapporo_get_backend(const sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_BACKEND_AUTO;
-    lock(c);
-    const sapporo_backend backend = c->open ? c->engine->backend : SAPPORO_BACKEND_AUTO;
-    unlock(c);
+    const sapporo_backend backend = c->engine->backend;
+    sap_unlock(&c->busy);
     return backend;
 }
 
-sapporo_precision sapporo_get_precision(const sapporo *c)
+sapporo_precision sapporo_get_precision(const sapporo *context)
 {
-    return c ? c->settings.precision : SAPPORO_PRECISION_DEFAULT;
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_PRECISION_DEFAULT;
+    const sapporo_precision precision = c->settings.precision;
+    sap_unlock(&c->busy);
+    return precision;
 }
 
-int sapporo_get_threads(const sapporo *c)
+int sapporo_get_threads(const sapporo *context)
 {
+    sapporo *const c = sap_context_hold(context);
     if (!c) return 0;
-    lock(c);
-    const int threads = c->open ? c->engine->threads(c->devices) : 0;
-    unlock(c);
+    const int threads = c->engine->threads(c->devices);
+    sap_unlock(&c->busy);
     return threads;
 }
 
-size_t sapporo_memory_needed(const sapporo *c, int nj, size_t *device_bytes)
+size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes)
 {
     if (device_bytes) *device_bytes = 0;
-    if (!c || nj <= 0) return 0;
+    if (nj <= 0) return 0;
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
     const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
     size_t bytes = segments * sap_jstore_segment_bytes((c->host.full ? c->host.full : SAP_DERIVATIVES) - 1);
-    lock(c);
-    if (c->open) bytes += c->engine->store->memory(c->devices, nj, device_bytes);
-    unlock(c);
+    bytes += c->engine->store->memory(c->devices, nj, device_bytes);
+    sap_unlock(&c->busy);
     return bytes;
 }
 
-double sap_context_time(sapporo *c)
+double sap_context_time(sapporo *context)
 {
-    sap_lock(&c->busy);
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return NAN;
     const double time = c->time;
     sap_unlock(&c->busy);
     return time;
 }
 
-int sapporo_set_time(sapporo *c, double time)
+int sapporo_set_time(sapporo *context, double time)
 {
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
-    const int open = c->open;
-    if (open) c->time = time;
+    c->time = time;
     sap_unlock(&c->busy);
-    return open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+    return SAPPORO_OK;
 }

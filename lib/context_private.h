@@ -6,17 +6,22 @@
 
 #include "context.h"
 #include "engine.h"
+#include "handle.h"
 #include "jstore.h"
 #include "lock.h"
 #include "log.h"
 #include "options.h"
 
+/*
+ * The object behind the handle of a context.  Callers have handles, of the same type; functions of this library that
+ * are declared here get the object, those of context.h and of sapporo.h the handle.
+ */
 struct sapporo {
-    atomic_flag busy; /* held during every call on the context; first, see retire_context */
-    int open;
-    int chosen; /* the engine stays: a force has begun */
-    sapporo *next_closed;
-    struct sap_notes notes;
+    struct sap_handle self;
+    struct sap_lock busy;       /* held during every call on the context */
+    _Atomic(const char *) kind; /* one of `kinds`, NULL: none yet; read without the lock */
+    struct sap_notes notes;     /* this and what follows is emptied by retire_context */
+    int chosen;                 /* the engine stays: a force has begun */
     struct sap_settings settings;
     const struct sap_engine *engine;
     struct sap_device_set *devices;
@@ -38,12 +43,14 @@ struct sapporo {
     int spares;
     int open_needs;               /* live jobs that may still need the store as it is */
     int nearest_left, lists_left; /* forces that shall still bring neighbours unasked */
-    char kind[96];
+    char kinds[2][96];            /* texts of sapporo_kind: of the engine, and of the one that took its place */
 };
 
+/* The object behind the handle of a force. */
 struct sapporo_job {
-    sapporo *context;
-    sapporo_job *previous, *next;
+    struct sap_handle self;
+    _Atomic(sapporo *) context;   /* the object whose lock guards what follows */
+    sapporo_job *previous, *next; /* this and what follows is emptied by free_job */
     int ni, room;
     struct sap_force *force;
     double (*x)[3], (*v)[3];    /* [room], like all below */
@@ -68,11 +75,43 @@ struct sapporo_job {
 /* Forces that bring neighbours unasked after the last one that was asked. */
 enum { SAP_NEIGHBOUR_MEMORY = 64 };
 
+/* The object of a context's handle, locked; NULL: the handle is of no open context. */
+static inline sapporo *sap_context_hold(const sapporo *handle)
+{
+    sapporo *const c = sap_handle_find(SAP_HANDLE_CONTEXT, handle);
+    if (!c) return NULL;
+    sap_lock(&c->busy);
+    if (sap_handle_is(&c->self, handle)) return c;
+    sap_unlock(&c->busy);
+    return NULL;
+}
+
+/* The object of a force's handle, its context locked; NULL: the handle is of no force that is there. */
+static inline sapporo_job *sap_job_hold(const sapporo_job *handle)
+{
+    sapporo_job *const j = sap_handle_find(SAP_HANDLE_JOB, handle);
+    if (!j) return NULL;
+    sapporo *const c = atomic_load_explicit(&j->context, memory_order_acquire);
+    sap_lock(&c->busy);
+    if (sap_handle_is(&j->self, handle)) return j; /* so it is this context's: another's would have another handle */
+    sap_unlock(&c->busy);
+    return NULL;
+}
+
 /*
  * Lets go of the store: jobs not delivered get what they lack, then staged particles are stored.  A job for which that
  * fails will say so when it is asked; particles are stored all the same.  Context locked.
  */
 void sap_context_settle(sapporo *context);
+
+/*
+ * n particles from address `first` on could not be stored: none is there any more, and forces of them fail until others
+ * are stored (lost.c).  Needs no memory.  Context locked.
+ */
+void sap_context_lose(sapporo *context, int first, int n);
+
+/* An error if one of the particles below nj was lost.  Context locked; nothing is staged. */
+int sap_context_check_lost(sapporo *context, int nj);
 
 /*
  * Before the store is used: what forces from lists have taken of the host's changes is given back, and they take no
@@ -81,7 +120,7 @@ void sap_context_settle(sapporo *context);
 void sap_context_use_store(sapporo *context);
 
 /* Computes more outputs of a job.  Context locked. */
-int sap_job_extra(sapporo_job *job, unsigned extra);
+int sap_job_extra(sapporo *context, sapporo_job *job, unsigned extra);
 
 /* Outputs that a job lacks and may be asked for; an error if it is too late.  Context locked. */
 int sap_job_supply(sapporo *context, sapporo_job *job, unsigned extra);

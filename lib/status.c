@@ -10,7 +10,7 @@ static const struct {
     {SAPPORO_TRUNCATED, "the list is longer than the room given"},
     {SAPPORO_ERR_ARGUMENT, "an argument is out of range"},
     {SAPPORO_ERR_MEMORY, "out of memory"},
-    {SAPPORO_ERR_CLOSED, "the context is not open"},
+    {SAPPORO_ERR_CLOSED, "the context, force or tree is not open"},
     {SAPPORO_ERR_NOT_FINITE, "particle data are not finite"},
     {SAPPORO_ERR_UNSUPPORTED, "not supported by this build or engine"},
     {SAPPORO_ERR_DEVICE, "no such device, or the device failed"},
