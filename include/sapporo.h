@@ -20,11 +20,33 @@
  * Astronomy 13, 498.  All are full derivatives, without factors.
  *
  * Errors: functions return a sapporo_status; negative values are errors, the
- * library never ends the process.  After an error the outputs of the call are
- * NaN (never stale), and the particles in the library are intact.
+ * library never ends the process.  After an error the particles in the library
+ * are intact, and no output of the call is stale: numbers are NaN, the index of
+ * a nearest neighbour is -1, the length of a list is 0 (its entries are then
+ * not written), a handle is NULL.  This holds for every array that the caller
+ * gave and for as many rows as the caller asked for, whatever was wrong: also
+ * for arrays that the order does not have, for more rows than the force has,
+ * and for closed handles.  Nothing is written where the number of rows is
+ * negative, or where a struct does not tell its size.
+ *
+ * Handles: sapporo *, sapporo_job * and sapporo_tree * name contexts, forces
+ * and trees.  They are no addresses; the library never follows one.  A handle
+ * that was closed or freed is closed for ever, whatever was opened since: calls
+ * with it return SAPPORO_ERR_CLOSED (functions without a status give "", 0 or
+ * what their comment says), and closing it once more does nothing.  No handle
+ * is ever given twice (where pointers have 32 bits: not before 65,536 others of
+ * its kind).  Up to 4,194,304 handles are open at a time (32 bits: 16,384).
  *
  * Threads: different contexts are independent.  Calls on one context from
- * several threads are serialised.
+ * several threads are serialised; a thread that waits sleeps.  Any thread may
+ * close a handle that others use: closing waits for the call that is under way,
+ * and calls after it find the handle closed.  The library's own threads block
+ * all signals.  No call is a cancellation point: a thread with deferred
+ * cancellation, the default of POSIX, is cancelled before or after a call.
+ * Asynchronous cancellation, longjmp and C++ exceptions must not leave a call:
+ * a log function returns, and a signal handler does not jump out of the
+ * library.  Otherwise the context stays locked, and later calls on it wait for
+ * ever.  After fork, the child may use contexts that no other thread was using.
  */
 #ifndef SAPPORO_H
 #define SAPPORO_H
@@ -60,8 +82,8 @@ typedef enum sapporo_status {
     SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others exact */
     SAPPORO_TRUNCATED = 2,        /* a list is longer than the room given; it was cut */
     SAPPORO_ERR_ARGUMENT = -1,    /* an argument out of range; nothing was changed */
-    SAPPORO_ERR_MEMORY = -2,      /* out of memory; nothing was changed */
-    SAPPORO_ERR_CLOSED = -3,      /* the context is not open */
+    SAPPORO_ERR_MEMORY = -2,      /* out of memory; or a force takes in a particle that could not be stored */
+    SAPPORO_ERR_CLOSED = -3,      /* the context, force or tree is not open, or not any more */
     SAPPORO_ERR_NOT_FINITE = -4,  /* particle data are NaN or infinite; stored all the same, so forces show it */
     SAPPORO_ERR_UNSUPPORTED = -5, /* this build or engine has no such order, precision or output */
     SAPPORO_ERR_DEVICE = -6,      /* no such device, or a device failed */
@@ -75,7 +97,10 @@ SAPPORO_API const char *sapporo_status_text(int status);
 
 enum sapporo_log_level { SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, SAPPORO_LOG_CALL = 3 };
 
-/* Receives one message, without line end.  May be called from any thread that calls the library. */
+/*
+ * Receives one message, without line end.  May be called from any thread that calls the library.  It must return (no
+ * longjmp, no exception), and must not call the library.
+ */
 typedef void (*sapporo_log_function)(void *user, int level, const char *text);
 
 /*
@@ -127,12 +152,15 @@ typedef struct sapporo_device {
 /* Number of devices of a backend (AUTO: of all backends); 0 if there is none.  Never negative. */
 SAPPORO_API int sapporo_device_count(sapporo_backend backend);
 
-/* Describes device `number` of a backend, 0 <= number < sapporo_device_count(backend). */
+/*
+ * Describes device `number` of a backend, 0 <= number < sapporo_device_count(backend).  After an error number is -1,
+ * texts are empty, all else is 0.
+ */
 SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device);
 
 /* ---- contexts ---------------------------------------------------------------- */
 
-typedef struct sapporo sapporo; /* a context: its particles, time and forces under way */
+typedef struct sapporo sapporo; /* handle of a context: its particles, time and forces under way */
 
 /* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
 typedef struct sapporo_options {
@@ -144,33 +172,41 @@ typedef struct sapporo_options {
     int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device; -1: all */
     int preferred_device;        /* one device is used: this number modulo the number of devices */
     const char *cpu_isa;         /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
-    int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS or all cores */
+    int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
     sapporo_root root;           /* before SAPPORO_ROOT */
 } sapporo_options;
 
 /* Opens a context.  `options` may be NULL.  On failure *context is NULL and sapporo_last_error(NULL) says why. */
 SAPPORO_API int sapporo_open(const sapporo_options *options, sapporo **context);
 
-/* Frees the context, its particles and all its jobs.  NULL is allowed. */
+/*
+ * Frees the context, its particles and all its jobs, whose handles are closed with it.  Waits for calls of other
+ * threads on the context.  NULL is allowed; a context that was closed stays closed.
+ */
 SAPPORO_API void sapporo_close(sapporo *context);
 
 /*
  * Text of the last error of a context, or of sapporo_open for NULL (of the calling thread); "" if there was none.
- * Valid until the next error of the same context.  The text stays until sapporo_clear_error.
+ * Of a closed context: that it is not open.  The text is a copy for the calling thread, valid until the thread's eighth
+ * call from here; any thread may ask at any time.  The error stays until sapporo_clear_error.
  */
 SAPPORO_API const char *sapporo_last_error(const sapporo *context);
 SAPPORO_API void sapporo_clear_error(sapporo *context);
 
 /* The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"; lives with the context.
+ * Of a closed context: "".
  */
 SAPPORO_API const char *sapporo_kind(const sapporo *context);
 
-/* What was chosen. */
+/* What was chosen; of a closed context 0 (AUTO, DEFAULT). */
 SAPPORO_API sapporo_backend sapporo_get_backend(const sapporo *context);
 SAPPORO_API sapporo_precision sapporo_get_precision(const sapporo *context);
 SAPPORO_API int sapporo_get_threads(const sapporo *context); /* CPU threads that a large force may use */
 
-/* Bytes of host memory (and of device memory, where there is a device) that nj j-particles need; 0 for nj <= 0. */
+/*
+ * Bytes of host memory (and of device memory, where there is a device) that nj j-particles need; 0 for nj <= 0, and of
+ * a closed context.
+ */
 SAPPORO_API size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes);
 
 /* ---- j-particles --------------------------------------------------------------- */
@@ -215,16 +251,23 @@ typedef struct sapporo_particles {
 /*
  * Stores one particle at an address >= 0, in any order, with gaps; memory grows on demand.
  * Allowed while forces are under way: it takes effect at the next sapporo_force_begin.
+ * SAPPORO_ERR_MEMORY: the particle is lost, and so is the one that the address held.  Forces with nj above the address,
+ * and batches and neighbour forces that name it, are NaN until a particle is stored there (docs/api.md).
  */
 SAPPORO_API int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *particle);
 
-/* Stores n particles at addresses first, first + 1, ... */
+/*
+ * Stores n particles at addresses first, first + 1, ...  After an error but SAPPORO_ERR_NOT_FINITE those before it are
+ * stored; the one that failed and those after it are lost, as after sapporo_set_particle.  Bad arguments as a whole (no
+ * positions, addresses out of range) change nothing.
+ */
 SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles);
 
 /*
  * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time: x and v, of
  * order 6 the acceleration too, of order 8 the jerk too; what is not predicted is as given.
- * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1.
+ * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1; a lost particle the same with SAPPORO_ERR_MEMORY, and
+ * a closed context the same with SAPPORO_ERR_CLOSED (`seventh` is then not written, since nothing tells of order 8).
  */
 SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle);
 
@@ -236,7 +279,7 @@ SAPPORO_API int sapporo_set_time(sapporo *context, double time);
 
 /* ---- forces -------------------------------------------------------------------- */
 
-typedef struct sapporo_job sapporo_job; /* a force on a set of i-particles, under way or done */
+typedef struct sapporo_job sapporo_job; /* handle of a force on a set of i-particles, under way or done */
 
 enum sapporo_want {
     SAPPORO_WANT_NEAREST = 1, /* nearest neighbour of each i-particle */
@@ -278,7 +321,10 @@ typedef struct sapporo_request {
     sapporo_column dtr;    /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
 } sapporo_request;
 
-/* Where results go; NULL members are not wanted.  ni rows each, overwritten. */
+/*
+ * Where results go; NULL members are not wanted.  ni rows each, overwritten.  If a member cannot be had, the call
+ * fails, and all members are NaN.
+ */
 typedef struct sapporo_result {
     size_t size; /* sizeof(sapporo_result) */
     double (*acc)[3];
@@ -293,13 +339,17 @@ typedef struct sapporo_result {
 /*
  * Starts a force.  All inputs are copied before it returns; the j-particles are those set up to now,
  * predicted to the time set last.  *job must be freed by sapporo_force_free.  On error *job is NULL.
+ * SAPPORO_ERR_MEMORY also if a particle below nj was lost.
  */
 SAPPORO_API int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job);
 
-/* 1 if the force is ready, 0 if sapporo_force_end would wait. */
+/* 1 if the force is ready, or closed; 0 if sapporo_force_end would wait. */
 SAPPORO_API int sapporo_force_done(sapporo_job *job);
 
-/* Waits for the force and writes the first ni rows (0 <= ni <= the ni it was begun with).  May be repeated. */
+/*
+ * Waits for the force and writes the first ni rows (0 <= ni <= the ni it was begun with).  May be repeated.  After an
+ * error all ni rows are NaN, also if the force has fewer.  SAPPORO_ERR_ARGUMENT if job is NULL.
+ */
 SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result);
 
 /*
@@ -307,18 +357,19 @@ SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result
  * |r|^2 < h2, ascending, each once, without the particle itself.  *n is the number of entries written,
  * at most `room`; SAPPORO_TRUNCATED if there are more.  *total, if not NULL, is the full length.
  * If the force was begun without lists, they are computed now from the j-particles of that force; this
- * must happen before the next sapporo_force_begin of the context (else SAPPORO_ERR_GONE).
+ * must happen before the next sapporo_force_begin of the context (else SAPPORO_ERR_GONE).  After an error *n and *total
+ * are 0.
  */
 SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
 
 /*
  * The same lists of the first ni i-particles at once, by threads: that of i goes to list[i * pitch] and on, and n[i]
  * becomes its full length.  A list of more than `room` <= pitch entries is not written; SAPPORO_TRUNCATED if there is
- * one.
+ * one.  After an error all ni lengths are 0.
  */
 SAPPORO_API int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t pitch, int *list, int *n);
 
-/* Frees a job, done or not.  NULL is allowed. */
+/* Frees a job, done or not.  NULL is allowed; a job that was freed, or whose context was closed, stays so. */
 SAPPORO_API void sapporo_force_free(sapporo_job *job);
 
 /* ---- forces from lists ------------------------------------------------------------- */
@@ -339,10 +390,11 @@ typedef struct sapporo_listed {
 
 /*
  * Forces from neighbours alone: the irregular force of Ahmad-Cohen schemes, in contexts of order 4.  Rows of `result`:
- * acc, jerk, pot, and the nearest source.  SAPPORO_PARTIAL: an address holds no particle, or a length is negative; rows
- * with it are NaN.  Bits depend on the order of the list and on nothing else: not on the engine, the processor or who
- * else has a list, where there are fused operations (docs/numerics.md).  In contexts of accelerators the device
- * computes calls with many members, and the CPU all others.
+ * acc, jerk, pot, and the nearest source.  SAPPORO_PARTIAL: an address holds no particle, perhaps since it was lost, a
+ * length is negative, or the target's position or velocity is not finite at that time; rows with it are NaN.  Bits
+ * depend on the order of the list and on nothing else: not on the engine, the processor or who else has a list, where
+ * there are fused operations (docs/numerics.md).  In contexts of accelerators the device computes calls with many
+ * members, and the CPU all others.
  */
 SAPPORO_API int sapporo_force_listed(sapporo *context, const sapporo_listed *listed, const sapporo_result *result);
 
@@ -372,8 +424,8 @@ typedef struct sapporo_list {
  * of a context of the same kind, in their order.
  *
  * All elements of an array have the same `size`.  Bad arguments are found before anything is computed.  Returns
- * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error of computing all rows
- * of all lists are NaN.
+ * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error all rows of all lists
+ * are NaN, in every member that is not NULL; a list whose ni is negative has none.
  */
 SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists,
                                     const sapporo_result *results);

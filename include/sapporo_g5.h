@@ -18,9 +18,9 @@
  *   - names with 0 behind them have a memory of their own, of particles with squared softenings epsj2, and
  *     R2 = |x_j - x_i|^2 + eps2_i + eps2_j.  The number of particles is shared with the other memory.
  * Functions return 0, -1 after a message if they failed, and those that deliver forces 1 if some i-particles were not
- * finite: their rows are NaN, the others right.  After a failure all rows are NaN.  Older libraries return nothing;
- * there is no need to look.  Arrays are contiguous, copied, and never written to but for a and p, which are
- * overwritten.
+ * finite: their rows are NaN, the others right.  After a failure all rows are NaN; forces with j-particles that could
+ * not be loaded fail until those are loaded again.  Older libraries return nothing; there is no need to look.  Arrays
+ * are contiguous, copied, and never written to but for a and p, which are overwritten.
  */
 #ifndef SAPPORO_G5_H
 #define SAPPORO_G5_H
@@ -47,6 +47,13 @@ SAPPORO_API int g5_get_number_of_pipelines(void);
 SAPPORO_API int g5_get_number_of_pipelinesMC(int devid);
 SAPPORO_API int g5_get_number_of_real_pipelines(void);
 SAPPORO_API int g5_get_number_of_real_pipelinesMC(int devid);
+SAPPORO_API int g5_get_number_of_pipelines_per_board(void);
+/*
+ * Clients that loop over boards call MC functions on devices g5_get_firstcluster() + 0, 1, ...: there is 1 board, and
+ * the first cluster is 0, the device of the plain calls.
+ */
+SAPPORO_API int g5_get_number_of_boards(void);
+SAPPORO_API int g5_get_firstcluster(void);
 /* j-particles that clients may load at a time, 65536.  More are accepted. */
 SAPPORO_API int g5_get_jmemsize(void);
 SAPPORO_API int g5_get_jmemsizeMC(int devid);
@@ -76,7 +83,10 @@ SAPPORO_API int g5_set_xmj(int adr, int nj, double xj[][3], double mj[]);
 SAPPORO_API int g5_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[]);
 SAPPORO_API int g5_set_jp(int adr, int nj, double mj[], double xj[][3]); /* masses first */
 SAPPORO_API int g5_set_jpMC(int devid, int adr, int nj, double mj[], double xj[][3]);
-/* Positions or masses alone; what is not given stays.  The forces of particles that have no position yet are NaN. */
+/*
+ * Positions or masses alone; what is not given stays.  A new particle takes part once it has both, in either order;
+ * until then its address counts as never loaded.
+ */
 SAPPORO_API int g5_set_xj(int adr, int nj, double xj[][3]);
 SAPPORO_API int g5_set_xjMC(int devid, int adr, int nj, double xj[][3]);
 SAPPORO_API int g5_set_mj(int adr, int nj, double mj[]);

@@ -17,8 +17,10 @@
  *   - nnb is the index of the nearest neighbour, -1 if there is none, and nnb_r2 its SOFTENED squared distance, with
  *     the eps2 of the i-particle, infinite if there is none.
  * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and rows of a force that failed are NaN.
+ * Forces with a j-particle that could not be stored fail until it is stored again.
  * There is one set of particles a process; calls of several threads take turns.  Arrays are contiguous and copied;
- * results are overwritten.  What is not initialised when it is used first opens itself.
+ * results are overwritten.  What is not initialised when it is used first opens itself.  After a lost device initialize
+ * opens anew; forces are NaN until the particles have been sent again.
  */
 #ifndef SAPPORO_HERMITE6_H
 #define SAPPORO_HERMITE6_H
@@ -74,8 +76,8 @@ SAPPORO_API void pick_up_predictor_2(int addr, int *id, double *mass, double *ep
                                      double acc[3]);
 
 /*
- * Forces of j-particles 0 .. nj-1 on ni i-particles (ni comes first).  mass is not looked at; crkNew becomes zero, or
- * is NULL.
+ * Forces of j-particles 0 .. nj-1 on ni i-particles (ni comes first).  mass is not looked at; crkNew becomes zero, NaN
+ * after a failure, or is NULL.
  */
 SAPPORO_API void calc_force_on_predictors(int ni, int nj, int ids[], double pos[][3], double vel[][3], double acc[][3],
                                           double mass[], double eps2[], double accNew[][3], double jrkNew[][3],

@@ -11,6 +11,7 @@
  *     are skipped;
  *   - regular forces leave out the neighbour sphere: who has min(r^2, |r + dtr v|^2) < h2, strictly, or < m_j h2.
  * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and rows of a force that failed are NaN.
+ * Particles that could not be sent or stored make forces with them fail until they come again.
  */
 #ifndef SAPPORO_NBODY6_H
 #define SAPPORO_NBODY6_H
@@ -37,14 +38,15 @@ SAPPORO_API void gpunb_profile_(const int *irank);
 #endif
 SAPPORO_API void gpunb_close_(void);
 
-/* Copies nj particles, positions and velocities at the time of the forces. */
+/* Copies nj particles, positions and velocities at the time of the forces.  If it fails, forces are NaN until it
+ * succeeds. */
 SAPPORO_API void gpunb_send_(const int *nj, const double mj[], const double xj[][3], const double vj[][3]);
 
 /*
  * Regular forces on ni i-particles of any number.  Row i of the lists begins at list + i * lmax: the number of members
  * n, then their addresses from 0 on, ascending; the particle itself is one.  If there are more than nnbmax, or than the
  * row holds, there is -n and the rest of the row stays as it was; forces are right all the same.  m_flag other than 0:
- * radii are weighted by mass.
+ * radii are weighted by mass.  With lmax < 1 there is no room for lists: acc, jrk and pot are NaN.
  */
 #if defined(SAPPORO_NBODY6_AARSETH)
 SAPPORO_API void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const double xi[][3],

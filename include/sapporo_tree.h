@@ -10,8 +10,18 @@
  * moments (formulas and sources: lib/physics/tree_pair.h, tree_accept.h of the source).  A particle does not act on
  * itself.
  *
- * Errors are as for contexts: after one, outputs of the call are NaN, and the particles and the tree are as before.
- * Calls on one tree are serialised; different trees are independent.
+ * Errors are as for contexts.  After one, forces of the call are NaN, its lists of neighbours are empty, its statistics
+ * are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are three
+ * exceptions, each with an error of its own in the calls that follow:
+ *  - sapporo_tree_set fails while particles are copied to the device: the tree stays, but builds and refreshes fail
+ *    until particles are set again, with masses if the set that failed had some.
+ *  - sapporo_tree_build fails in the device while it writes the tree, or the device has no memory for the new arrays
+ *    that are larger beside the old ones, and none for them alone either: there is no tree until a build succeeds.
+ *  - sapporo_tree_refresh fails in the device while it writes moments: forces fail until a refresh or a build succeeds.
+ * A device that is lost takes its trees with it: SAPPORO_ERR_DEVICE from then on; destroy the tree and create another.
+ *
+ * Calls on one tree are serialised; different trees are independent.  Handles are as for contexts, too: a tree that was
+ * destroyed answers SAPPORO_ERR_CLOSED for ever, from any thread, and functions without a status give "" or 0.
  */
 #ifndef SAPPORO_TREE_H
 #define SAPPORO_TREE_H
@@ -22,7 +32,7 @@
 extern "C" {
 #endif
 
-typedef struct sapporo_tree sapporo_tree;
+typedef struct sapporo_tree sapporo_tree; /* handle of a tree */
 
 typedef enum sapporo_tree_kind {
     SAPPORO_TREE_KIND_DEFAULT = 0, /* octree */
@@ -64,11 +74,12 @@ typedef struct sapporo_tree_options {
     size_t size; /* sizeof(sapporo_tree_options) */
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;
-    double accuracy;             /* > 0; see sapporo_tree_mac */
-    int order;                   /* of multipoles: 1 masses alone, 2 (default) second moments too */
-    double eps2;                 /* square of the Plummer softening length, >= 0 */
-    int leaf_size;               /* most particles of a leaf, 1 to 1024 */
-    int group_size;              /* particles of a group, 1 to 256 */
+    double accuracy; /* > 0; see sapporo_tree_mac */
+    int order;       /* of multipoles: 1 masses alone, 2 (default) second moments too */
+    double eps2;     /* square of the Plummer softening length, 0 to 1e200; below 1e-200, or 2^-660 times the
+                        square of the tree's size, it counts as 0 */
+    int leaf_size;   /* most particles of a leaf, 1 to 1024 */
+    int group_size;  /* particles of a group, 1 to 256 */
     sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
                                     the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
                                     in double */
@@ -87,10 +98,11 @@ typedef struct sapporo_tree_options {
  * sapporo_last_error(NULL) says why, of too little memory with the bytes needed. */
 SAPPORO_API int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree **tree);
 
-/* Frees it.  NULL is allowed. */
+/* Frees it, after calls of other threads on it.  NULL is allowed; a tree that was destroyed stays so. */
 SAPPORO_API void sapporo_tree_destroy(sapporo_tree *tree);
 
-/* Text of the last error of a tree; "" if there was none.  Valid until the next call on the tree. */
+/* Text of the last error of a tree; "" if there was none.  A copy for the calling thread, valid until its eighth call
+ * from here. */
 SAPPORO_API const char *sapporo_tree_last_error(const sapporo_tree *tree);
 
 /* On what the bits of its forces depend, beside particles and options: "cpu avx512 sp octree AuthenticAMD". */
@@ -107,8 +119,8 @@ SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *option
 
 /*
  * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA device that the tree is on, complete
- * before the call, and for columns without gaps; after an error they are as they were.  Places, neighbours, OpenCL and
- * the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
+ * before the call, and for columns without gaps; after an error results are NaN unless the device is lost.  Places,
+ * neighbours, OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
  */
 typedef enum sapporo_memory { SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1 } sapporo_memory;
 
@@ -118,7 +130,8 @@ typedef struct sapporo_tree_particles {
     int n;       /* addresses 0 .. n-1; at most as many as the tree was created for */
     sapporo_memory memory;
     sapporo_column x;    /* double[3]; beyond 1e100 counts as infinite */
-    sapporo_column mass; /* double, of any sign; absent: as before (then n must be, too), at first 0 */
+    sapporo_column mass; /* double, of any sign; absent: as before (then n must be, too), at first 0.  Their sum without
+                            signs, times the square of the largest extent, must be in the range of double */
     sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
 } sapporo_tree_particles;
 
@@ -128,13 +141,18 @@ typedef struct sapporo_tree_particles {
  */
 SAPPORO_API int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles);
 
-/* Makes a new tree of the particles set last. */
+/*
+ * Makes a new tree of the particles set last.  Its arrays replace those of the tree before when all memory is there;
+ * for that the CPU engine keeps a second array of nodes, and an accelerator a second array of addresses from the second
+ * build on.  Arrays that must grow exist twice for a moment.  SAPPORO_ERR_NOT_FINITE: masses are too large for moments
+ * in double; then nothing has changed.
+ */
 SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
 
 /*
  * Keeps the cells and who is in them, and makes moments and bounds anew from the particles set last, of the same
  * number: cheaper, and good while particles have moved little.  SAPPORO_ERR_ARGUMENT: there is no tree of so many
- * particles.
+ * particles.  SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 
@@ -150,16 +168,17 @@ typedef struct sapporo_tree_request {
 /*
  * Acceleration and potential of the tree as it was built or refreshed last, from all its particles; ni rows each in the
  * order of the request; NULL: not wanted.  By SAPPORO_MAC_ACCELERATION particles without an acceleration get one from a
- * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, and their rows NaN.
+ * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, or farther away than 2^300 (2e90) times
+ * the size of the tree or its softening, and their rows NaN.
  */
 SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
                                    double *pot);
 
 /*
- * Neighbours of ni places (x: double[3]) within a radius of each (h: double, >= 0): addresses of all particles with
- * |r|^2 < h^2 in double, ascending, those of place i in list[first[i]] ... list[first[i + 1] - 1]; first has ni + 1
- * elements.  SAPPORO_TRUNCATED if they are more than `room`: then `first` is right and `list` as full as it goes.  In
- * host memory.
+ * Neighbours of ni places (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): addresses of all
+ * particles with |r|^2 < h^2 in double, ascending, those of place i in list[first[i]] ... list[first[i + 1] - 1]; first
+ * has ni + 1 elements.  SAPPORO_TRUNCATED if they are more than `room`: then `first` is right and `list` as full as it
+ * goes.  In host memory.
  */
 SAPPORO_API int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h,
                                         long long *first, long long room, int *list);
@@ -189,7 +208,7 @@ typedef struct sapporo_tree_statistics {
     size_t host_bytes, device_bytes;
 } sapporo_tree_statistics;
 
-/* Fills *statistics up to its size. */
+/* Fills *statistics up to its size; after an error, and of a tree that was destroyed, numbers are 0 and seconds NaN. */
 SAPPORO_API int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *statistics);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* api_g5.c - the GRAPE-5 interface: life cycle, softening, j-particles.  No physics. */
 #include "api_g5.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "context.h"
@@ -64,7 +65,7 @@ int sap_g5_set_eps2_to_all(double eps2)
 int sap_g5_set_eps_to_all(double eps)
 {
     const sap_fpenv callers = sap_fp_enter();
-    const double eps2 = eps * eps;
+    const double held = sap_fp_hold(eps), eps2 = sap_fp_hold(held * held);
     sap_fp_leave(callers);
     return sap_g5_set_eps2_to_all(eps2);
 }
@@ -85,10 +86,12 @@ int sap_g5_set_range(int id, double xmin, double xmax, double mmin, const char *
 {
     struct sap_g5_device *device = sap_g5_hold(id, caller);
     if (device == NULL) return -1;
-    if (!(xmin < xmax))
+    const sap_fpenv callers = sap_fp_enter();
+    if (!(sap_fp_hold(xmin) < sap_fp_hold(xmax)))
         sap_context_warn_once(device->context[SAP_G5_PLAIN], SAP_WARN_G5_RANGE,
                               "%s: xmin %g is not below xmax %g; ranges are not needed, and not looked at", caller,
                               xmin, xmax);
+    sap_fp_leave(callers);
     device->range[0] = xmin;
     device->range[1] = xmax;
     device->range[2] = mmin;
@@ -98,13 +101,14 @@ int sap_g5_set_range(int id, double xmin, double xmax, double mmin, const char *
 
 int sap_g5_get_range(int id, double *xmin, double *xmax, double *mmin, const char *caller)
 {
+    static const double none[3] = {NAN, NAN, NAN};
     struct sap_g5_device *device = sap_g5_hold(id, caller);
-    if (device == NULL) return -1;
-    if (xmin != NULL) *xmin = device->range[0];
-    if (xmax != NULL) *xmax = device->range[1];
-    if (mmin != NULL) *mmin = device->range[2];
-    sap_g5_release(device);
-    return 0;
+    const double *const range = device != NULL ? device->range : none;
+    if (xmin != NULL) *xmin = range[0];
+    if (xmax != NULL) *xmax = range[1];
+    if (mmin != NULL) *mmin = range[2];
+    if (device != NULL) sap_g5_release(device);
+    return device != NULL ? 0 : -1;
 }
 
 /* ---- j-particles ------------------------------------------------------------------------- */
@@ -156,11 +160,9 @@ static int put(struct sap_g5_device *device, enum sap_g5_memory memory, const st
     if (wrong != NULL)
         return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "%s: %s (adr %d, nj %d)", caller, wrong, load->adr,
                                  load->nj);
+    if (load->nj > 0 && context == NULL) sap_g5_lose(device, memory, load->adr, load->nj);
     if (context == NULL) return SAPPORO_ERR_CLOSED;
-    if (load->nj == 0) return SAPPORO_OK;
-    const int status = store(context, load), part = status < 0 && status != SAPPORO_ERR_NOT_FINITE;
-    device->halfway = (device->halfway & ~(1U << memory)) | (unsigned)part << memory;
-    return status;
+    return load->nj > 0 ? store(context, load) : SAPPORO_OK;
 }
 
 int sap_g5_load(int id, enum sap_g5_memory memory, const struct sap_g5_load *load, unsigned needs, const char *caller)

@@ -11,8 +11,12 @@
 #include "g5_table.h"
 #include "weak.h"
 
-/* What clients are told: the numbers by which they cut their loops and dimension their arrays (spec 6.3). */
-enum { SAP_G5_PIPES = 256, SAP_G5_JMEMSIZE = 65536 };
+/*
+ * What clients are told: the numbers by which they cut their loops and dimension their arrays (spec 6.3).  Clients that
+ * loop over boards name the first cluster and those after it in MC calls; the first cluster is the device of the plain
+ * calls.
+ */
+enum { SAP_G5_PIPES = 256, SAP_G5_JMEMSIZE = 65536, SAP_G5_BOARDS = 1, SAP_G5_FIRST_CLUSTER = 0 };
 
 /* Where the force on a device goes. */
 struct sap_g5_output {

@@ -33,6 +33,12 @@ SAP_WEAK int g5_get_number_of_real_pipelines(void) { return SAP_G5_PIPES; }
 
 SAP_WEAK int g5_get_number_of_real_pipelinesMC(int devid) { return (void)devid, SAP_G5_PIPES; }
 
+SAP_WEAK int g5_get_number_of_pipelines_per_board(void) { return SAP_G5_PIPES; }
+
+SAP_WEAK int g5_get_number_of_boards(void) { return SAP_G5_BOARDS; }
+
+SAP_WEAK int g5_get_firstcluster(void) { return SAP_G5_FIRST_CLUSTER; }
+
 SAP_WEAK int g5_get_jmemsize(void) { return SAP_G5_JMEMSIZE; }
 
 SAP_WEAK int g5_get_jmemsizeMC(int devid) { return (void)devid, SAP_G5_JMEMSIZE; }

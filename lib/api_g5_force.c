@@ -128,7 +128,6 @@ int sap_g5_set_eps(int id, int ni, enum sap_g5_softening form, const double *eps
 static int count_of_j(struct sap_g5_device *device, enum sap_g5_memory memory, const char *caller)
 {
     if (device->n < 0) return complain(device, caller, "n is negative"), -1;
-    if (device->halfway >> memory & 1) return complain(device, caller, "the last load of j-particles failed"), -1;
     if (!device->n_set)
         sap_context_warn_once(device->context[memory], SAP_WARN_G5_N,
                               "%s: before g5_set_n no j-particle takes part: the force is 0", caller);

@@ -38,6 +38,12 @@ SAP_WEAK int g5_get_number_of_real_pipelines_(void) { return SAP_G5_PIPES; }
 
 SAP_WEAK int g5_get_number_of_real_pipelinesMC_(int *devid) { return (void)devid, SAP_G5_PIPES; }
 
+SAP_WEAK int g5_get_number_of_pipelines_per_board_(void) { return SAP_G5_PIPES; }
+
+SAP_WEAK int g5_get_number_of_boards_(void) { return SAP_G5_BOARDS; }
+
+SAP_WEAK int g5_get_firstcluster_(void) { return SAP_G5_FIRST_CLUSTER; }
+
 SAP_WEAK int g5_get_jmemsize_(void) { return SAP_G5_JMEMSIZE; }
 
 SAP_WEAK int g5_get_jmemsizeMC_(int *devid) { return (void)devid, SAP_G5_JMEMSIZE; }
@@ -249,6 +255,9 @@ ALSO(g5_get_number_of_pipelines);
 ALSO_MC(g5_get_number_of_pipelinesMC, g5_get_number_of_pipelinesmc);
 ALSO(g5_get_number_of_real_pipelines);
 ALSO_MC(g5_get_number_of_real_pipelinesMC, g5_get_number_of_real_pipelinesmc);
+ALSO(g5_get_number_of_pipelines_per_board);
+ALSO(g5_get_number_of_boards);
+ALSO(g5_get_firstcluster);
 ALSO(g5_get_jmemsize);
 ALSO_MC(g5_get_jmemsizeMC, g5_get_jmemsizemc);
 ALSO(g5_set_range);

@@ -1,68 +1,25 @@
 /* api_g5_tree.c - SAPPORO_METHOD=tree behind the GRAPE-5 interface: a tree of a device's j-particles, kept while it
  * fits. */
-#define _POSIX_C_SOURCE 200809L
 #include "api_g5_tree.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "context.h"
+#include "environment.h"
+#include "options.h"
 #include "particles_part.h"
-
-/* ---- SAPPORO_TREE_KIND, _MAC, _ACCURACY ------------------------------------------------ */
-
-struct word {
-    const char *text;
-    int value;
-};
-
-static const struct word kinds[] = {{"octree", SAPPORO_TREE_OCTREE}, {"kdtree", SAPPORO_TREE_KDTREE}, {NULL, 0}};
-static const struct word macs[] = {{"opening", SAPPORO_MAC_OPENING},
-                                   {"multipole", SAPPORO_MAC_MULTIPOLE},
-                                   {"acceleration", SAPPORO_MAC_ACCELERATION},
-                                   {NULL, 0}};
-
-static const char *variable(const char *name)
-{
-    const char *text = getenv(name);
-    return text != NULL && *text != 0 ? text : NULL;
-}
-
-/* The value of one of some words; 0 if the variable is not set, -1 after a message if it is something else. */
-static int word_of(sapporo *context, const char *name, const struct word *words, const char *choices)
-{
-    const char *text = variable(name);
-    if (text == NULL) return 0;
-    for (const struct word *w = words; w->text != NULL; w++)
-        if (strcasecmp(w->text, text) == 0) return w->value;
-    (void)sap_context_error(context, SAPPORO_ERR_ARGUMENT, "%s is '%.40s'; it may be %s", name, text, choices);
-    return -1;
-}
-
-/* The accuracy; 0 if the variable is not set, -1 after a message if it is no number above 0. */
-static double accuracy_of(sapporo *context)
-{
-    const char *text = variable("SAPPORO_TREE_ACCURACY");
-    char *end;
-    if (text == NULL) return 0;
-    const double value = strtod(text, &end);
-    if (end != text && *end == 0 && value > 0 && value <= 1e30) return value;
-    (void)sap_context_error(context, SAPPORO_ERR_ARGUMENT, "SAPPORO_TREE_ACCURACY is '%.40s'; it may be a number > 0",
-                            text);
-    return -1;
-}
 
 static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
 {
-    const int kind = word_of(context, "SAPPORO_TREE_KIND", kinds, "octree or kdtree");
-    const int mac = word_of(context, "SAPPORO_TREE_MAC", macs, "opening, multipole or acceleration");
-    const double accuracy = accuracy_of(context);
-    if (kind < 0 || mac < 0 || accuracy < 0) return SAPPORO_ERR_ARGUMENT;
+    struct sap_tree_variables settings;
+    char wrong[SAP_WRONG_ROOM];
+    const int status = sap_settings_tree(&settings, wrong);
+    if (status) return sap_context_error(context, status, "%s", wrong);
     *o = (sapporo_tree_options){.size = sizeof *o,
-                                .kind = (sapporo_tree_kind)kind,
-                                .mac = (sapporo_tree_mac)mac,
-                                .accuracy = accuracy,
+                                .kind = settings.kind,
+                                .mac = settings.mac,
+                                .accuracy = settings.accuracy,
                                 .eps2 = eps2,
                                 .precision = sapporo_get_precision(context) == SAPPORO_DP ? SAPPORO_DP : SAPPORO_SP};
     return SAPPORO_OK;
@@ -107,6 +64,8 @@ static int fill(struct sap_g5_tree *t, sapporo *context, int n, int there)
 /* The tree of the j-particles as they are. */
 static int renew(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
 {
+    const int complete = sap_context_check_parts(context, n);
+    if (complete < 0) return complete;
     const unsigned long long version = sap_context_version(context);
     if (t->tree != NULL && t->fits && t->version == version && t->n == n && t->eps2 == eps2) return SAPPORO_OK;
     const int there = sap_context_copy(context, n, NULL, NULL);
@@ -131,6 +90,15 @@ static void fill_with_nan(int ni, const struct sap_g5_output *out)
     }
 }
 
+/* The tree's device failed: the next force makes a tree anew, and the next g5_open contexts. */
+static void lose(struct sap_g5_device *device)
+{
+    sapporo_tree_destroy(device->tree.tree);
+    device->tree.tree = NULL;
+    device->tree.fits = 0;
+    device->lost = 1;
+}
+
 int sap_g5_tree_force(struct sap_g5_device *device, int n, double eps2, int ni, double (*x)[3],
                       const struct sap_g5_output *out)
 {
@@ -138,6 +106,7 @@ int sap_g5_tree_force(struct sap_g5_device *device, int n, double eps2, int ni, 
     const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .x = {x, 0}};
     int status = renew(t, device->context[SAP_G5_PLAIN], n, eps2);
     if (!status) status = sapporo_tree_force(t->tree, &request, out->a, out->p);
+    if (status == SAPPORO_ERR_DEVICE) lose(device);
     if (status < 0) fill_with_nan(ni, out);
     return status;
 }

@@ -28,18 +28,25 @@ static sapporo *open_context(const sapporo_options *options)
     return context;
 }
 
-/* A cluster that is open stays as it is. */
-static int open_cluster(int id, const sapporo_options *options)
+/* A cluster that is open stays as it is.  1: it is open now. */
+static int try_to_open(int id, const sapporo_options *options)
 {
     struct sap_g6_cluster *cluster = sap_g6_bind(id);
-    if (cluster == NULL) return sap_context_error(NULL, SAPPORO_ERR_MEMORY, "g6_open: out of memory"), -1;
-    int open = atomic_load_explicit(&cluster->context, memory_order_relaxed) != NULL;
+    if (cluster == NULL) return sap_context_error(NULL, SAPPORO_ERR_MEMORY, "g6_open: out of memory"), 0;
+    int open = sap_g6_held(cluster) != NULL;
     if (!open) {
         sapporo *context = open_context(options);
         if (context != NULL) sap_g6_publish(cluster, context);
         open = context != NULL;
     }
     sap_g6_unbind(cluster);
+    return open;
+}
+
+static int open_cluster(int id, const sapporo_options *options)
+{
+    const int open = try_to_open(id, options);
+    sap_g6_note_open(id, !open);
     return open ? 0 : -1;
 }
 
@@ -69,8 +76,9 @@ static void drop_last(struct sap_g6_cluster *cluster)
 int sap_g6_close(int id)
 {
     struct sap_g6_cluster *cluster = sap_g6_hold_exact(id);
+    sap_g6_note_open(id, 0);
     if (cluster == NULL) return 0;
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     sap_g6_publish(cluster, NULL);
     sap_g6_queue_clear(&cluster->queue);
     drop_last(cluster);
@@ -92,43 +100,49 @@ int sap_g6_reset(int id, const char *caller)
 
 int sap_g6_set_ti(int id, double ti)
 {
-    sapporo *context = sap_g6_direct(id);
+    const struct sap_context_name *context = sap_g6_direct(id);
     if (context == NULL) context = sap_g6_context(id, "g6_set_ti");
-    return context == NULL || sapporo_set_time(context, ti) < 0 ? -1 : 0;
+    return context == NULL || sapporo_set_time(sap_context_named(context), ti) < 0 ? -1 : 0;
 }
 
 int sap_g6_set_j_slowly(int id, int address, int index, double tj, double mass, const double *k18, const double *j6,
                         const double *a2, const double *v, const double *x)
 {
-    sapporo *context = sap_g6_context(id, "g6_set_j_particle");
+    const struct sap_context_name *context = sap_g6_context(id, "g6_set_j_particle");
     if (context == NULL) return -1;
-    if (x == NULL) return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "g6_set_j_particle: x is NULL"), -1;
+    if (x == NULL)
+        return sap_context_error(sap_context_named(context), SAPPORO_ERR_ARGUMENT, "g6_set_j_particle: x is NULL"), -1;
     return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x);
 }
 
-static int set_mass_position(sapporo *context, int address, int index, double mass, const double *x)
+static int set_mass_position(const struct sap_context_name *context, int address, int index, double mass,
+                             const double *x)
 {
-    if (x == NULL) return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "g6_set_j_particle_mxonly: x is NULL"), -1;
-    double tj = sap_context_time(context);
+    sapporo *handle = sap_context_named(context);
+    if (x == NULL) return sap_context_error(handle, SAPPORO_ERR_ARGUMENT, "g6_set_j_particle_mxonly: x is NULL"), -1;
+    double tj = sap_context_time(handle);
     return sap_context_set_scaled(context, address, index, tj, mass, NULL, NULL, NULL, NULL, x);
 }
 
 int sap_g6_set_mass_position(int id, int address, int index, double mass, const double *x)
 {
-    sapporo *context = sap_g6_context(id, "g6_set_j_particle_mxonly");
+    const struct sap_context_name *context = sap_g6_context(id, "g6_set_j_particle_mxonly");
     return context != NULL ? set_mass_position(context, address, index, mass, x) : -1;
 }
 
-/* The same particle to clusters id, id + 1, ...: only the first may be named by an id that is not open. */
+/* The same particle to clusters id, id + 1, ...: only the first may be named by an id that is not open.  One that
+ * fails keeps it from no other. */
 int sap_g6_set_mass_position_of_many(int id, int clusters, int address, int index, double mass, const double *x)
 {
     int rc = sap_g6_set_mass_position(id, address, index, mass, x);
-    for (int k = 1; k < clusters && rc == 0 && id <= INT_MAX - k; k++) {
-        sapporo *context = sap_g6_exact(id + k);
-        rc = context != NULL ? set_mass_position(context, address, index, mass, x) : -1;
-        if (context == NULL)
+    for (int k = 1; k < clusters && id <= INT_MAX - k; k++) {
+        const struct sap_context_name *context = sap_g6_exact(id + k);
+        if (context == NULL) {
             sap_context_error(NULL, SAPPORO_ERR_CLOSED, "g6_set_j_particle_multisend_mxfast: cluster %d is not open",
                               id + k);
+            return -1;
+        }
+        if (set_mass_position(context, address, index, mass, x) < 0) rc = -1;
     }
     return rc;
 }
@@ -158,7 +172,7 @@ static const char *fault(const struct sap_g6_force *force)
 static void begin(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, unsigned want, const char *caller,
                   struct sap_g6_begun *begun)
 {
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     const char *wrong = fault(force);
     sapporo_request request = {.size = sizeof request, .nj = force->nj, .ni = force->ni, .eps2 = force->eps2};
     *begun = (struct sap_g6_begun){NULL, force->ni, force->index, force->x, force->eps2};
@@ -186,7 +200,7 @@ int sap_g6_firsthalf(int id, const struct sap_g6_force *force)
     if (force->ni != 0 || force->nj < 0) {
         begin(cluster, force, 0, caller, &begun);
         if (force->ni > 0 && sap_g6_queue_put(&cluster->queue, &begun))
-            sap_context_warn_once(atomic_load(&cluster->context), SAP_WARN_QUEUE,
+            sap_context_warn_once(sap_g6_held(cluster), SAP_WARN_QUEUE,
                                   "%s: more than %d forces begun and not collected: the oldest is dropped", caller,
                                   SAP_G6_QUEUE);
     }
@@ -251,7 +265,7 @@ static int collect(sapporo *context, const struct sap_g6_begun *begun, int ni, c
 static void find_force(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, enum sap_g6_form form,
                        struct sap_g6_begun *begun)
 {
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     switch (sap_g6_queue_take(&cluster->queue, force, begun)) {
     case SAP_G6_MATCH:
         break;
@@ -270,7 +284,7 @@ static void find_force(struct sap_g6_cluster *cluster, const struct sap_g6_force
 /* The force becomes the last one of the cluster, so that its lists can be read.  ni > 0. */
 static int deliver(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, const struct sap_g6_output *output)
 {
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     const char *without = missing(output);
     struct sap_g6_begun begun;
     int status = SAPPORO_ERR_ARGUMENT;
@@ -300,8 +314,7 @@ int sap_g6_lasthalf(int id, const struct sap_g6_force *force, const struct sap_g
     if (force->ni > 0) {
         rc = deliver(cluster, force, output);
     } else if (force->ni < 0 || force->nj < 0) {
-        sap_context_error(atomic_load(&cluster->context), SAPPORO_ERR_ARGUMENT, "%s: %s", name_of(output->form),
-                          fault(force));
+        sap_context_error(sap_g6_held(cluster), SAPPORO_ERR_ARGUMENT, "%s: %s", name_of(output->form), fault(force));
         rc = -1;
     }
     sap_g6_release(cluster);
@@ -315,7 +328,7 @@ static struct sap_g6_cluster *hold_last(int id, const char *caller)
 {
     struct sap_g6_cluster *cluster = sap_g6_hold(id, caller);
     if (cluster == NULL || cluster->last != NULL) return cluster;
-    sap_context_error(atomic_load(&cluster->context), SAPPORO_ERR_ARGUMENT, "%s: no force has been delivered", caller);
+    sap_context_error(sap_g6_held(cluster), SAPPORO_ERR_ARGUMENT, "%s: no force has been delivered", caller);
     sap_g6_release(cluster);
     return NULL;
 }
@@ -332,7 +345,7 @@ int sap_g6_read_lists(int id)
 
 static int get_list(struct sap_g6_cluster *cluster, int pipe, int room, int *n, int *list)
 {
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     int found = 0;
     if (pipe < 0 || pipe >= cluster->last_ni)
         return sap_context_error(context, SAPPORO_ERR_ARGUMENT, "g6_get_neighbour_list: ipipe is %d of %d", pipe,
@@ -352,8 +365,7 @@ int sap_g6_get_list(int id, int pipe, int room, int *n, int *list)
     if (cluster == NULL) return -1;
     int status = get_list(cluster, pipe, room, n != NULL ? n : &unwanted, list);
     if (n == NULL)
-        status = sap_context_error(atomic_load(&cluster->context), SAPPORO_ERR_ARGUMENT,
-                                   "g6_get_neighbour_list: nblen is NULL");
+        status = sap_context_error(sap_g6_held(cluster), SAPPORO_ERR_ARGUMENT, "g6_get_neighbour_list: nblen is NULL");
     sap_g6_release(cluster);
     return status < 0 ? -1 : status == SAPPORO_TRUNCATED;
 }

@@ -51,7 +51,7 @@ int sap_g6_set_j_slowly(int id, int address, int index, double tj, double mass, 
 static inline int sap_g6_set_j(int id, int address, int index, double tj, double mass, const double *k18,
                                const double *j6, const double *a2, const double *v, const double *x)
 {
-    sapporo *context = sap_g6_direct(id);
+    const struct sap_context_name *context = sap_g6_direct(id);
     if (context == NULL || x == NULL) return sap_g6_set_j_slowly(id, address, index, tj, mass, k18, j6, a2, v, x);
     return sap_context_set_scaled(context, address, index, tj, mass, k18, j6, a2, v, x);
 }

@@ -33,7 +33,7 @@ static int read_part(int address, sapporo_particle *stored, sapporo_particle *pr
     int status = SAPPORO_ERR_CLOSED;
     struct sap_g6_cluster *cluster = sap_g6_hold(0, "get_j_part_data");
     if (cluster == NULL) return status;
-    sapporo *context = atomic_load_explicit(&cluster->context, memory_order_relaxed);
+    sapporo *context = sap_g6_held(cluster);
     status = sapporo_get_particle(context, address, 0, stored);
     if (status >= 0) status = sapporo_get_particle(context, address, 1, predicted);
     sap_g6_release(cluster);

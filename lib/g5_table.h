@@ -15,6 +15,8 @@
 
 #include <stdatomic.h>
 
+#include "jstore.h"
+#include "lock.h"
 #include "options.h"
 #include "process.h"
 #include "sapporo.h"
@@ -43,14 +45,14 @@ struct sap_g5_tree {
 };
 
 struct sap_g5_device {
-    atomic_flag lock; /* held during every call on the device; guards what follows */
-    int id;           /* never changes */
+    struct sap_lock lock; /* held during every call on the device; guards what follows */
+    int id;               /* never changes */
     sapporo *context[SAP_G5_MEMORIES];
-    int refused;      /* a context could not be opened: not tried again before the next g5_open */
-    int lost;         /* the device failed: contexts are opened anew by the next g5_open */
-    unsigned halfway; /* bit sap_g5_memory: the last load failed on its way, so forces are NaN until one succeeds */
-    int n;            /* j-particles that take part */
-    int n_set;        /* 1: g5_set_n was called */
+    int refused; /* a context could not be opened: not tried again before the next g5_open */
+    int lost;    /* the device failed: contexts are opened anew by the next g5_open */
+    struct sap_ranges lost_loads[SAP_G5_MEMORIES]; /* see sap_g5_lose */
+    int n;                                         /* j-particles that take part */
+    int n_set;                                     /* 1: g5_set_n was called */
     double range[3];
     int ndevices, devices[SAP_DEVICES_MAX]; /* g5_open_special; ndevices as in sapporo_options */
     struct sap_g5_pipes pipes;
@@ -66,6 +68,12 @@ void sap_g5_release(struct sap_g5_device *device);
 
 /* A context of a device, opened if it is not; NULL after a message, which is given once.  Device locked. */
 sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory);
+
+/*
+ * n j-particles from address `first` on could not be stored: forces with them are NaN until they are loaded again.
+ * Without a context the device keeps their addresses for the next.  Device locked.
+ */
+void sap_g5_lose(struct sap_g5_device *device, enum sap_g5_memory memory, int first, int n);
 
 /* Frees the force of g5_run.  Device locked. */
 void sap_g5_drop_job(struct sap_g5_device *device);

@@ -10,10 +10,7 @@
 
 /* ---- finding --------------------------------------------------------------- */
 
-static sapporo *context_of(const struct sap_g6_cluster *cluster)
-{
-    return atomic_load_explicit(&cluster->context, memory_order_acquire);
-}
+static sapporo *context_of(const struct sap_g6_cluster *cluster) { return sap_context_named(&cluster->context); }
 
 /* The struct that belongs to an id, open or not. */
 static struct sap_g6_cluster *find_struct(int id)
@@ -31,11 +28,30 @@ static struct sap_g6_cluster *find_exact(int id)
     return cluster != NULL && context_of(cluster) != NULL ? cluster : NULL;
 }
 
+void sap_g6_note_open(int id, int failed)
+{
+    atomic_uint *const word = &TABLE->failed[(unsigned)id % SAP_G6_DIRECT / 32];
+    const unsigned bit = 1U << (unsigned)id % 32;
+    if ((unsigned)id >= SAP_G6_DIRECT)
+        atomic_store(&TABLE->failed_beyond, failed);
+    else if (failed)
+        atomic_fetch_or(word, bit);
+    else
+        atomic_fetch_and(word, ~bit);
+}
+
+static int has_failed(int id)
+{
+    if ((unsigned)id >= SAP_G6_DIRECT) return atomic_load(&TABLE->failed_beyond);
+    return atomic_load(&TABLE->failed[id / 32]) >> id % 32 & 1;
+}
+
 /* The cluster that a call with this id means. */
 static struct sap_g6_cluster *find_meant(int id)
 {
     struct sap_g6_cluster *cluster = find_exact(id);
-    return cluster != NULL ? cluster : atomic_load_explicit(&TABLE->only, memory_order_acquire);
+    if (cluster != NULL || has_failed(id)) return cluster;
+    return atomic_load_explicit(&TABLE->only, memory_order_acquire);
 }
 
 static void not_open(int id, const char *caller)
@@ -54,7 +70,7 @@ static void warn_other_id(struct sap_g6_cluster *cluster, sapporo *context, int 
                           own);
 }
 
-sapporo *sap_g6_context(int id, const char *caller)
+const struct sap_context_name *sap_g6_context(int id, const char *caller)
 {
     struct sap_g6_cluster *cluster = find_meant(id);
     sapporo *context = cluster != NULL ? context_of(cluster) : NULL;
@@ -62,13 +78,13 @@ sapporo *sap_g6_context(int id, const char *caller)
         warn_other_id(cluster, context, id);
     else
         not_open(id, caller);
-    return context;
+    return context != NULL ? &cluster->context : NULL;
 }
 
-sapporo *sap_g6_exact(int id)
+const struct sap_context_name *sap_g6_exact(int id)
 {
-    struct sap_g6_cluster *cluster = find_struct(id);
-    return cluster != NULL ? context_of(cluster) : NULL;
+    struct sap_g6_cluster *cluster = find_exact(id);
+    return cluster != NULL ? &cluster->context : NULL;
 }
 
 /* ---- holding ----------------------------------------------------------------- */
@@ -116,10 +132,11 @@ static struct sap_g6_cluster *new_struct(int id)
 {
     struct sap_g6_cluster *cluster = calloc(1, sizeof *cluster);
     if (cluster == NULL) return NULL;
-    atomic_init(&cluster->context, NULL);
+    atomic_init(&cluster->context.handle, NULL);
+    atomic_init(&cluster->context.inside, NULL);
     atomic_init(&cluster->id, id);
     atomic_init(&cluster->warned, 0);
-    atomic_flag_clear(&cluster->lock);
+    sap_lock_start(&cluster->lock);
     cluster->next = atomic_load_explicit(&TABLE->all, memory_order_relaxed);
     atomic_store_explicit(&TABLE->all, cluster, memory_order_release);
     if ((unsigned)id < SAP_G6_DIRECT) atomic_store_explicit(&TABLE->direct[id], cluster, memory_order_release);
@@ -154,7 +171,7 @@ void sap_g6_publish(struct sap_g6_cluster *cluster, sapporo *context)
     int open = atomic_load_explicit(&TABLE->open, memory_order_relaxed) + (context != NULL ? 1 : -1);
     atomic_store_explicit(&TABLE->open, open, memory_order_relaxed);
     atomic_store_explicit(&cluster->warned, 0, memory_order_relaxed);
-    atomic_store_explicit(&cluster->context, context, memory_order_release);
+    sap_context_rename(&cluster->context, context);
     if (open == 1) {
         only = atomic_load_explicit(&TABLE->all, memory_order_relaxed);
         while (context_of(only) == NULL) only = only->next;

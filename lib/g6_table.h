@@ -15,15 +15,17 @@
 
 #include <stdatomic.h>
 
+#include "context.h"
 #include "g6_jobs.h"
+#include "lock.h"
 #include "process.h"
 #include "sapporo.h"
 
 struct sap_g6_cluster {
-    _Atomic(sapporo *) context; /* NULL: closed */
+    struct sap_context_name context; /* of nothing: closed */
     atomic_int id;
     atomic_int warned;           /* SAP_WARN_OTHER_ID was given */
-    atomic_flag lock;            /* guards what follows, up to the list */
+    struct sap_lock lock;        /* guards what follows, up to the list */
     struct sap_g6_queue queue;   /* forces begun */
     sapporo_job *last;           /* the force delivered last, for its neighbour lists; NULL: none */
     int last_ni;                 /* the number of its rows that were delivered */
@@ -32,7 +34,7 @@ struct sap_g6_cluster {
 };
 
 /* The context of an open id, if it is below SAP_G6_DIRECT or the only one; else NULL.  A few loads. */
-static inline sapporo *sap_g6_direct(int id)
+static inline const struct sap_context_name *sap_g6_direct(int id)
 {
     struct sap_g6_cluster *cluster;
     if ((unsigned)id < SAP_G6_DIRECT) {
@@ -41,17 +43,23 @@ static inline sapporo *sap_g6_direct(int id)
         cluster = atomic_load_explicit(&sap_process.g6.only, memory_order_acquire);
         if (cluster != NULL && atomic_load_explicit(&cluster->id, memory_order_relaxed) != id) cluster = NULL;
     }
-    return cluster != NULL ? atomic_load_explicit(&cluster->context, memory_order_acquire) : NULL;
+    return cluster != NULL && sap_context_named(&cluster->context) != NULL ? &cluster->context : NULL;
 }
 
 /*
  * The context that a call with this id means: that of the id or, if the id is not open, the only open one,
  * with a warning once.  NULL, with an error in the name of the caller: none, or several are open.
  */
-sapporo *sap_g6_context(int id, const char *caller);
+const struct sap_context_name *sap_g6_context(int id, const char *caller);
 
 /* The context of this very id; NULL if it is not open. */
-sapporo *sap_g6_exact(int id);
+const struct sap_context_name *sap_g6_exact(int id);
+
+/* The context of a cluster that the caller holds. */
+static inline sapporo *sap_g6_held(const struct sap_g6_cluster *cluster)
+{
+    return atomic_load_explicit(&cluster->context.handle, memory_order_relaxed);
+}
 
 /* As sap_g6_context, and takes the cluster's lock.  Release it with sap_g6_release. */
 struct sap_g6_cluster *sap_g6_hold(int id, const char *caller);
@@ -63,6 +71,12 @@ void sap_g6_release(struct sap_g6_cluster *cluster);
 /* The cluster of this id, open or not, locked.  Release it with sap_g6_unbind.  NULL: out of memory. */
 struct sap_g6_cluster *sap_g6_bind(int id);
 void sap_g6_unbind(struct sap_g6_cluster *cluster);
+
+/*
+ * Notes whether an attempt to open an id failed.  Calls with such an id fail: they do not mean the only open cluster,
+ * whose particles those of the other would replace.
+ */
+void sap_g6_note_open(int id, int failed);
 
 /* Makes a locked cluster open (context) or closed (NULL) for everybody. */
 void sap_g6_publish(struct sap_g6_cluster *cluster, sapporo *context);

@@ -62,6 +62,7 @@ static void discard(struct sap_segment *s)
     free(s->index);
     free(s->occupied);
     free(s->changed);
+    free(s->lost);
     free(s);
 }
 
@@ -146,7 +147,9 @@ static struct sap_segment *make_segment(struct sap_jstore *store, int whole)
     s->index = aligned_alloc(64, SAP_SEGMENT * sizeof(int32_t));
     s->occupied = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
     s->changed = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
-    if (s->derivative[0] && s->derivative[1] && s->mass && s->time && s->index && s->occupied && s->changed) return s;
+    s->lost = calloc(SAP_SEGMENT / LANES, sizeof(uint16_t));
+    const int numbers = s->derivative[0] && s->derivative[1] && s->mass && s->time && s->index;
+    if (numbers && s->occupied && s->changed && s->lost) return s;
     discard(s);
     return NULL;
 }
@@ -156,6 +159,7 @@ static void renew(struct sap_segment *s)
 {
     memset(s->occupied, 0, SAP_SEGMENT / LANES * sizeof *s->occupied);
     memset(s->changed, 0, SAP_SEGMENT / LANES * sizeof *s->changed);
+    memset(s->lost, 0, SAP_SEGMENT / LANES * sizeof *s->lost);
     memset(s->ready, 0, sizeof s->ready);
     memset(s->version, 0, sizeof s->version);
 }
@@ -177,7 +181,7 @@ size_t sap_jstore_segment_bytes(int terms)
 {
     const size_t words = 3 * ((size_t)terms + 1) + 2; /* derivatives, mass, time */
     return sizeof(struct sap_segment) + SAP_SEGMENT * (words * sizeof(double) + sizeof(int32_t)) +
-           SAP_SEGMENT / LANES * 2 * sizeof(uint16_t); /* occupied, changed */
+           SAP_SEGMENT / LANES * 3 * sizeof(uint16_t); /* occupied, changed, lost */
 }
 
 static int reserve_table(struct sap_jstore *store, int segments)
@@ -241,7 +245,9 @@ static struct sap_segment *segment_for(struct sap_jstore *store, int address, in
 {
     const int at = address / SAP_SEGMENT;
     if (reserve_table(store, at + 1)) return NULL;
-    if (!store->segment[at]) store->segment[at] = new_segment(store, follows(store, at));
+    if (!store->segment[at] && (store->segment[at] = new_segment(store, follows(store, at))) &&
+        store->lost_elsewhere.n > 0)
+        sap_jstore_settle_ranges(store, at);
     struct sap_segment *s = store->segment[at];
     if (store->full) terms = store->full - 1;
     return s && !reserve_terms(store, s, terms) ? s : NULL;
@@ -346,6 +352,17 @@ int sap_jstore_has(const struct sap_jstore *store, int address)
     return s && (s->occupied[in / LANES] >> in % LANES & 1);
 }
 
+int sap_jstore_next(const struct sap_jstore *store, int from)
+{
+    for (int a = from; a < store->upper; a++) {
+        if (!store->segment[a / SAP_SEGMENT])
+            a |= SAP_SEGMENT - 1;
+        else if (sap_jstore_has(store, a))
+            return a;
+    }
+    return store->upper;
+}
+
 void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
                     int32_t *index)
 {
@@ -358,6 +375,27 @@ void sap_jstore_get(const struct sap_jstore *store, int address, double (*deriva
     *mass = s->mass[in];
     *time = s->time[in];
     *index = s->index[in];
+}
+
+/* Forces of order 2 look at no velocity and no time, and an address without a particle has no index. */
+
+unsigned sap_jstore_get_part(const struct sap_jstore *store, int address, double *x, double *mass)
+{
+    const struct sap_segment *s = sap_jstore_segment(store, address);
+    const unsigned in = (unsigned)address % SAP_SEGMENT, parts = (unsigned)s->index[in];
+    const double *const from = s->derivative[1] + sap_jstore_offset(in);
+    for (int axis = 0; axis < 3 && parts & SAP_JSTORE_POSITION; axis++) x[axis] = from[(ptrdiff_t)axis * LANES];
+    if (parts & SAP_JSTORE_MASS) *mass = s->time[in];
+    return parts;
+}
+
+void sap_jstore_put_part(struct sap_jstore *store, int address, enum sap_jstore_part part, const double *x, double mass)
+{
+    struct sap_segment *s = store->segment[address / SAP_SEGMENT];
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    if (part & SAP_JSTORE_POSITION) put_column(s->derivative[1] + sap_jstore_offset(in), x);
+    if (part & SAP_JSTORE_MASS) s->time[in] = mass;
+    s->index[in] = (int32_t)part;
 }
 
 double sap_jstore_eps2(const struct sap_jstore *store, int address)

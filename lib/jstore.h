@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "arithmetic.h"
+#include "ranges.h"
 
 enum {
     SAP_DERIVATIVES = 5,      /* x to snap/18 */
@@ -36,6 +37,7 @@ struct sap_segment {
     int32_t *index;
     uint16_t *occupied;                     /* bit a % 16 of word a / 16 */
     uint16_t *changed;                      /* the same: set since its changes were taken */
+    uint16_t *lost;                         /* the same: its last store failed; then neither occupied nor changed */
     int terms;                              /* highest derivative that exists, at least 1 */
     unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
     uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
@@ -57,6 +59,9 @@ struct sap_jstore {
     uint64_t version; /* rises with every change */
     uint64_t cleared; /* version when all particles were cleared last, 0: never */
     size_t bytes;     /* memory in use */
+    int lost;         /* addresses that segments have as lost */
+    struct sap_ranges lost_elsewhere; /* lost addresses for which there is no segment; void for those with one */
+    uint64_t losses;                  /* rises with every loss */
 };
 
 /* A particle on its way: pointers to double[3], NULL for zero. */
@@ -109,11 +114,25 @@ void sap_jstore_fetch(const struct sap_jstore *store, int address);
 /* 1 if the address holds a particle. */
 int sap_jstore_has(const struct sap_jstore *store, int address);
 
+/* The lowest address from `from` on that holds a particle, or `upper`.  Segments that do not exist cost nothing. */
+int sap_jstore_next(const struct sap_jstore *store, int from);
+
 /*
  * Copies out what is stored: derivative[k][axis], SAP_DERIVATIVES of them, or `full`; the address must hold a particle.
  */
 void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
                     int32_t *index);
+
+/*
+ * Parts of a particle of order 2, whose position and mass come one after the other.  The address holds no particle
+ * until both are there; where there is room for it and no particle, what was given is kept in columns that order 2 does
+ * not use.  get_part copies it out and returns which parts there are.
+ */
+enum sap_jstore_part { SAP_JSTORE_MASS = 1, SAP_JSTORE_POSITION = 2, SAP_JSTORE_BOTH = 3 };
+
+unsigned sap_jstore_get_part(const struct sap_jstore *store, int address, double *x, double *mass);
+void sap_jstore_put_part(struct sap_jstore *store, int address, enum sap_jstore_part part, const double *x,
+                         double mass);
 
 /* Its squared softening. */
 double sap_jstore_eps2(const struct sap_jstore *store, int address);
@@ -142,7 +161,32 @@ static inline int sap_jstore_ready(const struct sap_jstore *store, int address)
     return s && s->terms >= SAP_DERIVATIVES - 1 && s->ready[in / SAP_CPU_SUPERPACKET];
 }
 
-/* Notes that an address now holds a (new) particle. */
+/*
+ * Lost particles (jstore_lost.c): a store that fails takes what was there with it, since a force of the old particle
+ * would look right.  From then on the address holds no particle, until one is stored there.  This needs no memory:
+ * where even a segment is missing, ranges of addresses are kept, which become one where there are too many.
+ */
+void sap_jstore_lose(struct sap_jstore *store, int first, int n);
+
+/* The lowest address below nj that is lost, or -1. */
+int sap_jstore_first_lost(const struct sap_jstore *store, int nj);
+
+/* 1 if this address is. */
+int sap_jstore_is_lost(const struct sap_jstore *store, int address);
+
+/* 1 if any is. */
+static inline int sap_jstore_any_lost(const struct sap_jstore *store)
+{
+    return store->lost > 0 || store->lost_elsewhere.n > 0;
+}
+
+/* For segment number `at`, which is new: what ranges say goes to it. */
+void sap_jstore_settle_ranges(struct sap_jstore *store, int at);
+
+/* Addresses of a word of 16 are stored, and so not lost any more. */
+void sap_jstore_found(struct sap_jstore *store, struct sap_segment *s, unsigned word, unsigned bits);
+
+/* Notes that an address now holds a (new) particle.  A lost one has not changed. */
 static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment *s, int address)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
@@ -152,6 +196,7 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
         s->occupied[word] = (uint16_t)(s->occupied[word] | bit);
         s->changed[word] = (uint16_t)(s->changed[word] | bit);
         if (address >= store->upper) store->upper = address + 1;
+        if (store->lost > 0) sap_jstore_found(store, s, word, bit);
     }
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
@@ -163,6 +208,7 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
     const unsigned bits = ((1U << n) - 1U) << in % SAP_CPU_LANES;
     const unsigned more = bits & ~(unsigned)s->occupied[word];
     if (more) store->count += __builtin_popcount(more);
+    if (store->lost > 0) sap_jstore_found(store, s, word, bits);
     s->occupied[word] = (uint16_t)(s->occupied[word] | bits);
     s->changed[word] = (uint16_t)(s->changed[word] | bits);
     if (address + n > store->upper) store->upper = address + n;

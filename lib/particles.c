@@ -1,5 +1,5 @@
 /*
- * particles.c - storing and reading j-particles.
+ * particles.c - storing j-particles.  Reading them: particles_read.c.
  *
  * A particle goes straight into the store unless a force may still need the
  * store as it was: then it is staged, and stored when the next force begins.
@@ -10,19 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "canonical.h"
 #include "context_private.h"
 #include "finite.h"
 #include "fpenv.h"
 #include "particles.h"
-
-/* GRAPE-6 factors: what is stored times this is the full derivative.  Orders 6 and 8 store that. */
-static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
-
-static double factor(const sapporo *c, int k) { return c->host.full ? 1 : full[k]; }
-
-/* Derivatives that are stored. */
-static int derivatives_of(const sapporo *c) { return c->host.full ? c->host.full : SAP_DERIVATIVES; }
 
 /* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
 static int staged_limit(const sapporo *c) { return c->host.count / 16 * 3 > 4096 ? c->host.count / 16 * 3 : 4096; }
@@ -136,12 +127,15 @@ static void store_staged(sapporo *c, int sent)
 /* Jobs that may still need the store as it is get what they lack. */
 static void supply_jobs(sapporo *c)
 {
+    if (c->open_needs == 0) return;
+    const sap_fpenv caller = sap_fp_enter();
     for (sapporo_job *j = c->jobs; j; j = j->next) {
         if (!j->needs_store) continue;
-        if (!j->delivered) (void)sap_job_extra(j, j->useful); /* what it may still be asked for must be had now */
+        if (!j->delivered) (void)sap_job_extra(c, j, j->useful); /* what it may still be asked for must be had now */
         j->needs_store = 0;
         c->open_needs--;
     }
+    sap_fp_leave(caller);
 }
 
 void sap_context_settle(sapporo *c)
@@ -192,11 +186,33 @@ static int make_room(sapporo *c)
     return grow_staged(c, 2 * room);
 }
 
+/* Straight into the store: what comes in order finds its place in the nearest cache. */
+static inline int put_stored(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
+    const size_t at = sap_jstore_offset(in);
+    const int terms = s->terms;
+    double *const to[SAP_DERIVATIVES] = {
+        s->derivative[0] + at, s->derivative[1] + at, terms >= 2 ? s->derivative[2] + at : NULL,
+        terms >= 3 ? s->derivative[3] + at : NULL, terms >= 4 ? s->derivative[4] + at : NULL};
+    s->mass[in] = p->mass;
+    s->time[in] = p->time;
+    s->index[in] = p->index;
+    if (s->eps2) s->eps2[in] = p->eps2;
+    sap_jstore_mark(&c->host, s, address);
+    int strange = copy_particle(to, SAP_CPU_LANES, terms, p);
+    if (c->host.full) strange |= copy_rest(s->derivative + SAP_DERIVATIVES, at, SAP_CPU_LANES, c->host.full, p);
+    return strange;
+}
+
+/* Staged for later.  The store has room already, so where there is none to stage it, the particle goes straight there.
+ */
 static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
 {
-    if (c->nstaged >= stage_most(c) || c->nstaged == c->staged_room) {
-        const int status = make_room(c);
-        if (status) return sap_fail(c, status, "out of memory for the j-particle at address %d", address);
+    if ((c->nstaged >= stage_most(c) || c->nstaged == c->staged_room) && make_room(c) != SAPPORO_OK) {
+        sap_context_settle(c);
+        return put_stored(c, address, p);
     }
     struct sap_staged *s = &c->staged[c->nstaged++];
     double *const to[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
@@ -212,25 +228,6 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
         double *const more[SAP_DERIVATIVES_REST] = {rest[0], rest[1], rest[2]};
         strange |= copy_rest(more, 0, 1, c->host.full, p);
     }
-    return strange;
-}
-
-/* Straight into the store: what comes in order finds its place in the nearest cache. */
-static inline int put_stored(sapporo *c, int address, const struct sap_jparticle *p)
-{
-    const unsigned in = (unsigned)address % SAP_SEGMENT;
-    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
-    const size_t at = sap_jstore_offset(in);
-    double *const to[SAP_DERIVATIVES] = {
-        s->derivative[0] + at, s->derivative[1] + at, s->terms >= 2 ? s->derivative[2] + at : NULL,
-        s->terms >= 3 ? s->derivative[3] + at : NULL, s->terms >= 4 ? s->derivative[4] + at : NULL};
-    s->mass[in] = p->mass;
-    s->time[in] = p->time;
-    s->index[in] = p->index;
-    if (s->eps2) s->eps2[in] = p->eps2;
-    sap_jstore_mark(&c->host, s, address);
-    int strange = copy_particle(to, SAP_CPU_LANES, s->terms, p);
-    if (c->host.full) strange |= copy_rest(s->derivative + SAP_DERIVATIVES, at, SAP_CPU_LANES, c->host.full, p);
     return strange;
 }
 
@@ -255,12 +252,13 @@ int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
     if (!(p->eps2 >= 0 && isfinite(p->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2 of the j-particle at address %d is %g", address, p->eps2);
     const int in_order = goes_straight(c, address);
-    if (reserve(c, address, in_order, p))
+    if (reserve(c, address, in_order, p)) {
+        sap_context_lose(c, address, 1);
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+    }
     if (in_order && c->nstaged) store_staged(c, 0);
     c->next_address = address + 1;
     const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
-    if (strange < 0) return strange;
     return strange ? sap_particle_judge(c, address, p) : SAPPORO_OK;
 }
 
@@ -328,7 +326,7 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
 __attribute__((always_inline)) static inline int is_plain(const sapporo *c, int address, const struct sap_jparticle *p)
 {
     const double *const *d = p->derivative;
-    return c->open && d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
+    return d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
            c->host.soft == 0; /* else there is softening to be set to zero */
 }
 
@@ -347,13 +345,14 @@ __attribute__((always_inline)) static inline int put_plain(sapporo *c, int addre
 }
 
 /* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */
-__attribute__((noinline)) static int set_any(sapporo *c, int address, int index, double time, double mass,
+__attribute__((noinline)) static int set_any(sapporo *handle, int address, int index, double time, double mass,
                                              const double *k18, const double *j6, const double *a2, const double *v,
                                              const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
-    sap_lock(&c->busy);
-    const int status = c->open ? sap_particle_put(c, address, &p) : SAPPORO_ERR_CLOSED;
+    sapporo *const c = sap_context_hold(handle);
+    if (!c) return -1;
+    const int status = sap_particle_put(c, address, &p);
     sap_unlock(&c->busy);
     return status < 0 ? -1 : 0;
 }
@@ -364,43 +363,51 @@ __attribute__((noinline)) static int set_in_order(sapporo *c, int address, int i
                                                   const double *v, const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
-    const int done = put_plain(c, address, &p);
+    if (put_plain(c, address, &p)) {
+        sap_unlock(&c->busy);
+        return 0;
+    }
+    sapporo *const handle = (sapporo *)c->self.last; /* that it has now */
     sap_unlock(&c->busy);
-    return done ? 0 : set_any(c, address, index, time, mass, k18, j6, a2, v, x);
+    return set_any(handle, address, index, time, mass, k18, j6, a2, v, x);
 }
 
-int sap_context_set_scaled(sapporo *c, int address, int index, double time, double mass, const double *k18,
-                           const double *j6, const double *a2, const double *v, const double *x)
+int sap_context_set_scaled(const struct sap_context_name *name, int address, int index, double time, double mass,
+                           const double *k18, const double *j6, const double *a2, const double *v, const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
+    sapporo *const c = atomic_load_explicit(&name->inside, memory_order_acquire);
+    sapporo *const handle = sap_context_named(name);
     if (!c) return -1;
-    if (!atomic_flag_test_and_set_explicit(&c->busy, memory_order_acquire)) {
-        if (address == c->next_address) return set_in_order(c, address, index, time, mass, k18, j6, a2, v, x);
-        const int done = is_plain(c, address, &p) && stage_plain(c, address, &p);
+    if (sap_try_lock(&c->busy)) {
+        const int open = sap_handle_is(&c->self, handle);
+        if (open && address == c->next_address) return set_in_order(c, address, index, time, mass, k18, j6, a2, v, x);
+        const int done = open && is_plain(c, address, &p) && stage_plain(c, address, &p);
         sap_unlock(&c->busy);
         if (done) return 0;
     }
-    return set_any(c, address, index, time, mass, k18, j6, a2, v, x); /* what is strange is put again, and judged */
+    return set_any(handle, address, index, time, mass, k18, j6, a2, v,
+                   x); /* what is strange is put again, and judged */
 }
 
 void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *from, struct sap_jparticle *p)
 {
-    const int used = c->settings.order == 2 ? 1 : derivatives_of(c);
+    const int used = c->settings.order == 2 ? 1 : sap_particle_derivatives(c);
     if (used == 1) p->time = 0;
     for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
         p->derivative[k] = NULL;
         if (k >= used || !from[k]) continue;
-        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / factor(c, k);
+        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / sap_particle_factor(c, k);
         p->derivative[k] = to[k];
     }
 }
 
-int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *particle)
+int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *particle)
 {
     double scaled[SAP_DERIVATIVES_MOST][3];
     const double *from[SAP_DERIVATIVES_MOST] = {NULL};
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
     if (!particle) {
         const int status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particle: no particle");
         sap_unlock(&c->busy);
@@ -409,7 +416,7 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
     const sap_fpenv caller = sap_fp_enter();
     struct sap_jparticle p = {
         .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
-    for (int k = 0; k < derivatives_of(c) && k < SAPPORO_DERIVATIVES; k++) from[k] = particle->derivative[k];
+    for (int k = 0; k < sap_particle_derivatives(c) && k < SAPPORO_DERIVATIVES; k++) from[k] = particle->derivative[k];
     if (c->settings.order == 8) from[SAPPORO_DERIVATIVES] = particle->seventh;
     sap_particle_scale(c, scaled, from, &p);
     const int status = sap_particle_put(c, address, &p);
@@ -418,56 +425,12 @@ int sapporo_set_particle(sapporo *c, int address, const sapporo_particle *partic
     return status;
 }
 
-/* ----------------------------------------------------------------- reading */
+/* ----------------------------------------------------------------- emptying */
 
-static void read_back(const sapporo *c, int address, int predicted, sapporo_particle *out)
+int sapporo_clear_particles(sapporo *context)
 {
-    double kept[SAP_DERIVATIVES_MOST][3];
-    const int n = derivatives_of(c);
-    int32_t index;
-    sap_jstore_get(&c->host, address, kept, &out->mass, &out->time, &index);
-    out->index = index;
-    out->eps2 = sap_jstore_eps2(&c->host, address);
-    for (int k = 0; k < n && k < SAPPORO_DERIVATIVES; k++)
-        for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * factor(c, k);
-    if (n > SAPPORO_DERIVATIVES) memcpy(out->seventh, kept[SAPPORO_DERIVATIVES], sizeof out->seventh);
-    if (!predicted || c->settings.order == 2) return;
-    if (c->host.full)
-        sap_canonical_predict_full(&c->host, address, c->time, c->settings.order / 2, out->derivative);
-    else
-        sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
-    out->time = c->time;
-}
-
-int sapporo_get_particle(sapporo *c, int address, int predicted, sapporo_particle *particle)
-{
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    if (!particle) return SAPPORO_ERR_ARGUMENT;
-    sap_lock(&c->busy);
-    /* programs that do not know order 8 have shorter ones */
-    memset(particle, 0, c->settings.order == 8 ? sizeof *particle : offsetof(sapporo_particle, seventh));
-    const sap_fpenv caller = sap_fp_enter();
-    int status = SAPPORO_OK;
-    if (c->nstaged) sap_context_settle(c);
-    if (sap_jstore_has(&c->host, address)) {
-        read_back(c, address, predicted, particle);
-    } else {
-        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "no particle at address %d", address);
-        for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
-            for (int axis = 0; axis < 3; axis++) particle->derivative[k][axis] = NAN;
-        for (int axis = 0; axis < 3 && c->settings.order == 8; axis++) particle->seventh[axis] = NAN;
-        particle->mass = particle->time = particle->eps2 = NAN;
-        particle->index = -1;
-    }
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
-}
-
-int sapporo_clear_particles(sapporo *c)
-{
-    if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
     sap_context_settle(c);
     const uint64_t version = c->host.version;
     sap_jstore_free(&c->host);

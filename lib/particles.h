@@ -1,8 +1,18 @@
-/* particles.h - storing j-particles, for particles.c and particles_bulk.c.  Contexts are locked. */
+/* particles.h - storing and reading j-particles, for particles*.c.  Contexts are locked. */
 #ifndef SAP_PARTICLES_H
 #define SAP_PARTICLES_H
 
 #include "context_private.h"
+
+/* Derivatives that are stored. */
+static inline int sap_particle_derivatives(const sapporo *c) { return c->host.full ? c->host.full : SAP_DERIVATIVES; }
+
+/* What is stored of derivative k times this is the full derivative: GRAPE-6 factors, but in orders 6 and 8. */
+static inline double sap_particle_factor(const sapporo *c, int k)
+{
+    static const double full[SAP_DERIVATIVES] = {1, 1, 2, 6, 18};
+    return c->host.full ? 1 : full[k];
+}
 
 /*
  * Full derivatives (NULL: absent) in the form in which they are kept: to[] is memory for them, *p gets pointers.  What

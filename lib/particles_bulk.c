@@ -38,13 +38,16 @@ static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
     return sap_particle_put(c, first + k, &p);
 }
 
+/* Particles from the first on that fails are lost, as a client would find old ones among new ones there. */
 static int put_rows(sapporo *c, int first, int from, int n, const sapporo_particles *all)
 {
     int status = SAPPORO_OK;
     for (int k = from; k < from + n; k++) {
         const int one = put_row(c, first, k, all);
         if (one) status = one;
-        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
+        if (!one || one == SAPPORO_ERR_NOT_FINITE) continue;
+        sap_context_lose(c, first + k, from + n - k);
+        break;
     }
     return status;
 }
@@ -198,11 +201,12 @@ static int put_runs(sapporo *c, int first, int n, const sapporo_particles *all)
     for (int k = 0, run; k < n; k += run) {
         const int address = first + k, left = LANES - address % LANES;
         run = n - k < left ? n - k : left;
-        if ((k == 0 || address % SAP_CPU_SUPERPACKET == 0) && sap_jstore_reserve(&c->host, address, 1))
+        if ((k == 0 || address % SAP_CPU_SUPERPACKET == 0) && sap_jstore_reserve(&c->host, address, 1)) {
+            sap_context_lose(c, address, n - k);
             return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+        }
         const int one = put_run(c, first, k, run, all);
         if (one) status = one;
-        if (one && one != SAPPORO_ERR_NOT_FINITE) break;
     }
     return status;
 }
@@ -219,11 +223,11 @@ static int check_particles(sapporo *c, int first, int n, sapporo_particles *all,
     return SAPPORO_OK;
 }
 
-int sapporo_set_particles(sapporo *c, int first, int n, const sapporo_particles *particles)
+int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles)
 {
     sapporo_particles all = {0};
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
     int status = check_particles(c, first, n, &all, particles);
     if (!status) {
         const sap_fpenv caller = sap_fp_enter();

@@ -7,8 +7,8 @@
 
 /*
  * Gives j-particles first, first + 1, ... of a context of order 2 positions x[n][3] or masses, or both; what is NULL
- * stays as it is.  A new particle's position is NaN until it is given, so that forces on it do not look right; its mass
- * is 0 until then.  A sapporo_status: 0, or after a message an error; SAPPORO_ERR_NOT_FINITE: stored all the same.
+ * stays as it is.  A new particle counts once it has both, in either order.  A sapporo_status: 0, or after a message an
+ * error; SAPPORO_ERR_NOT_FINITE: stored all the same.
  */
 int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3], const double *mass);
 
@@ -20,6 +20,13 @@ unsigned long long sap_context_version(sapporo *context);
  * there are.  Both NULL: only that.
  */
 int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass);
+
+/* The same as sap_context_lose and sap_context_check_lost, of a context that is not locked. */
+void sap_context_lose_parts(sapporo *context, int first, int n);
+int sap_context_check_parts(sapporo *context, int nj);
+
+/* One above the highest address that was ever stored. */
+int sap_context_upper(sapporo *context);
 
 /* A warning that this context shall never give. */
 void sap_context_silence(sapporo *context, enum sap_warning which);

@@ -5,12 +5,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "faulty_driver.h"
 #include "g5_forms.h"
+#include "gpu_engine.h"
+#include "process.h"
 #include "tree_cases.h"
 
 enum { N = 2000 };
@@ -95,9 +99,11 @@ static void variables(void **state)
         const int id = g5_new_device();
         setenv(BAD[k][0], BAD[k][1], 1);
         g5->set_xmj(id, 0, N, b.x, b.mass);
+        const int refused = g6_errors() > 0; /* a value with no meaning is refused when the device opens */
         g5->set_n(id, N);
         assert_int_equal(g5->calculate(id, b.x, a, p, N), -1);
-        assert_true(isnan(a[0][0]) && isnan(p[N - 1]) && g6_errors() >= 1);
+        assert_true(isnan(a[0][0]) && isnan(p[N - 1]));
+        assert_true(k < 2 ? refused : g6_errors() >= 1);
         unsetenv(BAD[k][0]);
     }
     g5->eps_to_all(0);
@@ -209,12 +215,91 @@ static void same_orbits(void **state)
     free(p);
 }
 
+/* ---- faults of a driver ---------------------------------------------------------------------- */
+
+enum { FEW = 300 };
+
+struct faulty_scene {
+    bodies b[2]; /* a force on the first succeeds, then the second are loaded */
+    double a[FEW][3], p[FEW], right_a[2][FEW][3], right_p[2][FEW];
+};
+
+static int load_and_compute(struct faulty_scene *s, int id, int k)
+{
+    assert_int_equal(g5->set_xmj(id, 0, FEW, s->b[k].x, s->b[k].mass), 0);
+    assert_int_equal(g5->set_n(id, FEW), 0);
+    return g5->calculate(id, s->b[k].x, s->a, s->p, FEW);
+}
+
+/* NaN, or the force of particles k. */
+static void expect_force(const struct faulty_scene *s, int rc, int k, const char *what)
+{
+    if (rc == 0) {
+        if (memcmp(s->a, s->right_a[k], sizeof s->a) != 0 || memcmp(s->p, s->right_p[k], sizeof s->p) != 0)
+            fail_msg("%s: another force", what);
+        return;
+    }
+    for (int i = 0; i < FEW; i++)
+        if (!isnan(s->a[i][0]) || !isnan(s->a[i][2]) || !isnan(s->p[i])) fail_msg("%s: no NaN", what);
+}
+
+/* The n-th call of the driver fails while particles 1 follow particles 0; 0: there are fewer calls. */
+static int fail_one(struct faulty_scene *s, int id, long n, int status)
+{
+    char what[80];
+    (void)snprintf(what, sizeof what, "call %ld, status %d of the driver", n, status);
+    faulty_plan(0, SAP_DRIVER_OK);
+    assert_int_equal(g5->open(id), 0);
+    expect_force(s, load_and_compute(s, id, 0), 0, what);
+    faulty_plan(n, status);
+    const int rc = load_and_compute(s, id, 1), met = faulty.failed > 0;
+    expect_force(s, rc, 1, what);
+    if (rc) assert_true(met && g6_errors() > 0);
+    if (status == SAP_DRIVER_LOST) assert_int_equal(g5->open(id), 0);
+    if (status != SAP_DRIVER_LOST) faulty_plan(0, SAP_DRIVER_OK);
+    const int again = load_and_compute(s, id, 1);
+    if (again) fail_msg("%s: the next force fails, too", what);
+    expect_force(s, again, 1, what);
+    return met;
+}
+
+/* A tree that cannot be made of new particles gives NaN, and not the force of those before. */
+static void driver_faults(void **state)
+{
+    (void)state;
+    static struct faulty_scene s;
+    static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH};
+    const char *const wanted = getenv("SAPPORO_TEST_ENGINES");
+    if (sap_engine_opencl.count() == 0 || (wanted && !strstr(wanted, "opencl"))) skip();
+    sap_process.opencl_driver = faulty_wrap(&sap_driver_opencl);
+    setenv("SAPPORO_BACKEND", "opencl", 1);
+    g5->eps_to_all(0.03);
+    const int id = g5_new_device();
+    for (int k = 0; k < 2; k++) {
+        s.b[k] = tree_model(k ? CLUSTER_PLUMMER : CLUSTER_HERNQUIST, FEW);
+        assert_int_equal(load_and_compute(&s, id, k), 0);
+        memcpy(s.right_a[k], s.a, sizeof s.a);
+        memcpy(s.right_p[k], s.p, sizeof s.p);
+    }
+    long n = 1;
+    for (; fail_one(&s, id, n, kinds[n % 3]); n += 2) continue;
+    assert_true(n > 40);
+    assert_true(fail_one(&s, id, n / 2, SAP_DRIVER_LOST));
+    assert_int_equal(g5->close(id), 0);
+    g5->eps_to_all(0);
+    faulty_plan(0, SAP_DRIVER_OK);
+    for (int k = 0; k < 2; k++) bodies_free(&s.b[k]);
+    sap_gpu_unload_idle(sap_process.opencl_driver);
+    sap_process.opencl_driver = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(forces, with_tree, without),
                                        cmocka_unit_test_setup_teardown(variables, with_tree, without),
                                        cmocka_unit_test_setup_teardown(batches, with_tree, without),
                                        cmocka_unit_test_setup_teardown(bad_input, with_tree, without),
-                                       cmocka_unit_test_setup_teardown(same_orbits, with_tree, without)};
+                                       cmocka_unit_test_setup_teardown(same_orbits, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(driver_faults, with_tree, without)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /*
  * test_jstore_alloc.c - memory runs out at every place where the library asks for some: the call says so, nothing that
  * was there is lost, outputs are not stale, the same call works once there is memory again, and nothing leaks.
- *
- * malloc and its kin are replaced for the whole program; what they refuse are
- * calls from the program's own text, to which the static library belongs.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -15,86 +12,14 @@
 
 #include "jstore.h"
 #include "model.h"
-#include "sanitized.h"
+#include "scarce.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__GLIBC__) && !SANITIZED
-
-/* ---------------------------------------------------------------- allocators */
-
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
-extern void __libc_free(void *p);
-extern char __executable_start, etext; /* of the linker: the program's text */
-
-static long countdown = -1; /* allocations until one is refused; -1: none is */
-static int refused;
-
-/* Blocks that this program has and has not freed. */
-static void *block[1 << 16];
-static int blocks;
-
-/* 1 if an allocation is of this program and shall be made, 0 if it is of a library, -1 if it shall fail. */
-static int judge(const void *caller)
-{
-    if ((const char *)caller < &__executable_start || (const char *)caller >= &etext) return 0;
-    if (countdown < 0 || countdown-- > 0) return 1;
-    refused = 1;
-    return -1;
-}
-
-static void *keep(int ours, void *p)
-{
-    if (ours && p && blocks < 1 << 16) block[blocks++] = p;
-    return p;
-}
-
-static void let_go(const void *p)
-{
-    for (int k = blocks - 1; k >= 0; k--)
-        if (block[k] == p) {
-            block[k] = block[--blocks];
-            return;
-        }
-}
-
-void *malloc(size_t size)
-{
-    const int ours = judge(__builtin_return_address(0));
-    return ours < 0 ? NULL : keep(ours, __libc_malloc(size));
-}
-
-void *calloc(size_t n, size_t size)
-{
-    const int ours = judge(__builtin_return_address(0));
-    return ours < 0 ? NULL : keep(ours, __libc_calloc(n, size));
-}
-
-void *realloc(void *p, size_t size)
-{
-    const int ours = judge(__builtin_return_address(0));
-    if (ours < 0) return NULL;
-    let_go(p);
-    return keep(ours, __libc_realloc(p, size));
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    const int ours = judge(__builtin_return_address(0));
-    return ours < 0 ? NULL : keep(ours, __libc_memalign(alignment, size));
-}
-
-void free(void *p)
-{
-    let_go(p);
-    __libc_free(p);
-}
+#if SCARCE
 
 /* -------------------------------------------------------------------- scenes */
 

@@ -32,10 +32,10 @@ client() {
 
 old=-DSAPPORO_NBODY6_AARSETH=1
 # shellcheck disable=SC2086 # lists of words
-client "client of libnbody6_gpu.a" $old lib/libnbody6_gpu.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+client "client of libnbody6_gpu.a" $old lib/libnbody6_gpu.a lib/libsapporo.a -lm -lpthread -ldl -lrt
 client "client of libnbody6_gpu.so" $old -Llib -lnbody6_gpu -lsapporo -lm
 # shellcheck disable=SC2086
-client "client of libnbody6pp_gpu.a" lib/libnbody6pp_gpu.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+client "client of libnbody6pp_gpu.a" lib/libnbody6pp_gpu.a lib/libsapporo.a -lm -lpthread -ldl -lrt
 client "client of libnbody6pp_gpu.so" -Llib -lnbody6pp_gpu -lsapporo -lm
 
 for said in 'regular force on cpu' '\[R.3\] .* interactions/s, <NB>' 'gpunb_regf: call gpunb_open first' \
@@ -47,11 +47,22 @@ done
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"
+SAPPORO_BACKEND=" CPU" GPU_LIST="0 2" LD_LIBRARY_PATH=lib timeout 60 "$work/program" 2>&1 |
+    grep -E 'does not exist|it may be' >"$work/devices"
+[ ! -s "$work/devices" ]
+verdict $? "words are the same in any case"
+SAPPORO_METHOD=trees LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
+grep -q "SAPPORO_METHOD is 'trees'; it may be direct or tree" "$work/log"
+verdict $? "a method with no meaning is refused"
 if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0 LD_LIBRARY_PATH=lib timeout 120 "$work/program" >"$work/log" 2>&1 &&
         grep -q 'regular force on opencl' "$work/log"
     verdict $? "client on OpenCL"
+    GPU_LIST="0 x" LD_LIBRARY_PATH=lib timeout 120 "$work/program" >"$work/log" 2>&1
+    grep -q "GPU_LIST is '0 x'; it may be device numbers" "$work/log"
+    verdict $? "a list with no meaning is refused"
 else
+    echo "ok - a list with no meaning is refused # SKIP no OpenCL device"
     echo "ok - client on OpenCL # SKIP no OpenCL device"
 fi
 SAPPORO_METHOD=tree SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1

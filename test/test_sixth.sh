@@ -28,9 +28,9 @@ client() {
 client "client of libsapporo6th.so" -Llib -lsapporo6th -lsapporo -lm
 client "client of libyebisug6.so" -DSAPPORO_YEBISU=1 -Llib -lyebisug6 -lsapporo -lm
 # shellcheck disable=SC2086 # lists of words
-client "client of libsapporo6th.a" lib/libsapporo6th.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+client "client of libsapporo6th.a" lib/libsapporo6th.a lib/libsapporo.a -lm -lpthread -ldl -lrt
 # shellcheck disable=SC2086
-client "client of libyebisug6.a" -DSAPPORO_YEBISU=1 lib/libyebisug6.a lib/libsapporo.a ${OPENMP_FLAGS:-} -lm \
+client "client of libyebisug6.a" -DSAPPORO_YEBISU=1 lib/libyebisug6.a lib/libsapporo.a -lm \
     -lpthread -ldl -lrt
 
 # Yebisu's own programs are in C++ and declare these calls as such.

@@ -27,6 +27,9 @@ SAPPORO_API int g5_get_number_of_pipelines_(void);
 SAPPORO_API int g5_get_number_of_pipelinesMC_(int *devid);
 SAPPORO_API int g5_get_number_of_real_pipelines_(void);
 SAPPORO_API int g5_get_number_of_real_pipelinesMC_(int *devid);
+SAPPORO_API int g5_get_number_of_pipelines_per_board_(void);
+SAPPORO_API int g5_get_number_of_boards_(void);
+SAPPORO_API int g5_get_firstcluster_(void);
 SAPPORO_API int g5_get_jmemsize_(void);
 SAPPORO_API int g5_get_jmemsizeMC_(int *devid);
 

@@ -48,10 +48,10 @@ void gpuirr_close_(void) { sap_irregular_close(); }
 void gpuirr_set_jp_(const int *addr, const double pos[3], const double vel[3], const double acc2[3],
                     const double jrk6[3], const double *mass, const double *time)
 {
-    sap_irregular_set(*addr - 1, pos, vel, acc2, jrk6, *mass, *time);
+    sap_irregular_set(sap_nbody6_address(addr), pos, vel, acc2, jrk6, *mass, *time);
 }
 
-void gpuirr_set_list_(const int *addr, const int *nblist) { sap_irregular_set_list(*addr - 1, nblist); }
+void gpuirr_set_list_(const int *addr, const int *nblist) { sap_irregular_set_list(sap_nbody6_address(addr), nblist); }
 
 void gpuirr_pred_all_(const int *js, const int *je, const double *ti)
 {

@@ -29,7 +29,7 @@ void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const dou
     const struct sap_regular_force force = {.ni = *ni,
                                             .lmax = *lmax,
                                             .nnbmax = *nnbmax,
-                                            .by_mass = *m_flag != 0,
+                                            .by_mass = m_flag && *m_flag != 0,
                                             .h2 = h2,
                                             .dtr = dtr,
                                             .x = xi,
@@ -44,7 +44,7 @@ void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const dou
 void gpupot_(const int *irank, const int *istart, const int *ni, const int *n, const double m[], const double x[][3],
              double pot[])
 {
-    sap_potential_compute(value(irank), *istart - 1, *ni, *n, m, x, pot);
+    sap_potential_compute(value(irank), sap_nbody6_address(istart), *ni, *n, m, x, pot);
 }
 
 void irr_simd_open_(const int *nmax, const int *lmax, const int *rank)
@@ -63,10 +63,13 @@ void irr_simd_profile_(const int *rank) { sap_irregular_profile(value(rank)); }
 void irr_simd_set_jp_(const int *addr, const double pos[3], const double vel[3], const double acc2[3],
                       const double jrk6[3], const double *mass, const double *time)
 {
-    sap_irregular_set(*addr - 1, pos, vel, acc2, jrk6, *mass, *time);
+    sap_irregular_set(sap_nbody6_address(addr), pos, vel, acc2, jrk6, *mass, *time);
 }
 
-void irr_simd_set_list_(const int *addr, const int *nblist) { sap_irregular_set_list(*addr - 1, nblist); }
+void irr_simd_set_list_(const int *addr, const int *nblist)
+{
+    sap_irregular_set_list(sap_nbody6_address(addr), nblist);
+}
 
 void irr_simd_firr_vec_(const double *ti, const int *ni, const int addr[], double acc[][3], double jrk[][3],
                         int nnbid[])

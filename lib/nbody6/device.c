@@ -2,64 +2,66 @@
 #define _POSIX_C_SOURCE 200809L
 #include "nbody6.h"
 
+#include "environment.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { DEVICES_MAX = 64 };
 
-/* Numbers of GPU_LIST, which blanks or commas separate; the environment is not written to. */
-static int read_list(int *device)
-{
-    const char *at = getenv("GPU_LIST");
-    int n = 0;
-    while (at && *at && n < DEVICES_MAX) {
-        char *end;
-        const long number = strtol(at, &end, 10);
-        if (end == at) {
-            if (!strchr(" \t,", *at)) break;
-            at++;
-            continue;
-        }
-        device[n++] = (int)number;
-        at = end;
-    }
-    return n;
-}
-
-/* GPU_LIST is about GPUs: it says nothing where the CPU computes, and less than SAPPORO_DEVICES. */
+/* GPU_LIST is about GPUs: it does not apply where the CPU computes, nor where SAPPORO_DEVICES is set. */
 static int list_applies(void)
 {
-    const char *const backend = getenv("SAPPORO_BACKEND");
-    if (getenv("SAPPORO_DEVICES") || (backend && strcmp(backend, "cpu") == 0)) return 0;
+    const struct sap_word *backend = NULL;
+    const char *text;
+    char wrong[SAP_WRONG_ROOM];
+    (void)sap_env_word("SAPPORO_BACKEND", sap_backend_words, &backend, wrong);
+    if (sap_env_text("SAPPORO_DEVICES", &text) > 0 || (backend && backend->value == SAPPORO_BACKEND_CPU)) return 0;
     return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
 }
 
-/* Trees serve GRAPE-5 alone; told once. */
-static void tell_method(void)
+/* Trees serve GRAPE-5 alone, as one warning says.  0: SAPPORO_METHOD has no meaning, as an error says. */
+static int check_method(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    const char *const method = getenv("SAPPORO_METHOD");
-    if (method && strcmp(method, "tree") == 0 && !atomic_flag_test_and_set(&told))
+    const struct sap_word *method = sap_method_words;
+    char wrong[SAP_WRONG_ROOM];
+    const int bad = sap_env_word("SAPPORO_METHOD", sap_method_words, &method, wrong) == SAP_READ_BAD;
+    if (bad) sapporo_log(SAPPORO_LOG_ERROR, wrong);
+    if (!bad && method->value > 0 && !atomic_flag_test_and_set(&told))
         sapporo_log(SAPPORO_LOG_WARNING, "SAPPORO_METHOD=tree: NBODY6 forces are summed directly");
+    return !bad;
+}
+
+/*
+ * Sets the devices of GPU_LIST: ranks take turns, a code of one process has all devices of the list.  0: the list has
+ * no meaning, as an error says.
+ */
+static int take_list(sapporo_options *options, int *device, int rank)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int n = 0;
+    if (options->backend == SAPPORO_BACKEND_CPU) return 1;
+    const enum sap_reading reading = sap_env_list("GPU_LIST", device, DEVICES_MAX, &n, wrong);
+    if (reading == SAP_READ_UNSET || !list_applies()) return 1;
+    if (reading == SAP_READ_BAD) {
+        sapporo_log(SAPPORO_LOG_ERROR, wrong);
+        return 0;
+    }
+    options->devices = rank < 0 ? device : &device[rank % n];
+    options->ndevices = rank < 0 ? n : 1;
+    return 1;
 }
 
 sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank)
 {
     int device[DEVICES_MAX];
     sapporo_options options = {.size = sizeof options, .backend = backend, .order = order, .precision = precision};
-    sapporo *context;
-    const int n = read_list(device), mine = rank > 0 ? rank : 0;
-    options.preferred_device = mine;
-    if (n > 0 && backend != SAPPORO_BACKEND_CPU &&
-        list_applies()) { /* ranks take turns; a code of one process has all that are named */
-        options.devices = rank < 0 ? device : &device[mine % n];
-        options.ndevices = rank < 0 ? n : 1;
-    }
-    tell_method();
+    sapporo *context = NULL;
+    options.preferred_device = rank > 0 ? rank : 0;
+    if (!check_method() || !take_list(&options, device, rank)) return NULL;
     (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
     return context;
 }

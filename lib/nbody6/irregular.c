@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "finite.h"
+#include "fpenv.h"
 #include "lock.h"
 #include "nbody6.h"
 
@@ -37,7 +39,7 @@ static struct {
 } irregular;
 
 /* Held by opening, closing and forces; those are not called beside set and set_list. */
-static atomic_flag lock = ATOMIC_FLAG_INIT;
+static struct sap_lock lock = SAP_LOCK_INIT;
 
 static void close_all(void)
 {
@@ -93,8 +95,42 @@ static int known(const char *what, int address)
         return 0;
     }
     if (address >= 0 && address < irregular.nmax) return 1;
-    sap_nbody6_tell("irregular force: %s of particle %d, which is none of 1 to %d", what, address + 1, irregular.nmax);
+    if (address < 0)
+        sap_nbody6_tell("irregular force: %s of a particle whose number is below 1", what);
+    else
+        sap_nbody6_tell("irregular force: %s of particle %d, which is none of 1 to %d", what, address + 1,
+                        irregular.nmax);
     return 0;
+}
+
+/* A word whose sign tells whether a number is 0, below the normal ones, 2^1020 or more, or not finite. */
+static inline pair extremes(pair x)
+{
+    static const uint64_t if_large = (UINT64_C(2048) - 1023 - 1020) << 52, one = UINT64_C(1) << 52;
+    return carries(x, if_large) | ((x & (pair){exponent, exponent}) - (pair){one, one});
+}
+
+/* Whether products of these numbers and 6 are normal numbers. */
+static inline int are_normal(const double *a2, const double *j6)
+{
+    return !carried(extremes((pair)two_at(a2)) | extremes((pair)two_at(j6)) | extremes(pair_of(a2[2], j6[2])));
+}
+
+/* The full derivatives. */
+static inline void put_full(double *a, const double *a2, double *j, const double *j6)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        a[axis] = 2 * a2[axis];
+        j[axis] = 6 * j6[axis];
+    }
+}
+
+/* The same of numbers whose product could spring a trap of the caller.  In line, products would be made before. */
+static __attribute__((noinline)) void put_extreme(double *a, const double *a2, double *j, const double *j6)
+{
+    const sap_fpenv caller = sap_fp_enter();
+    put_full(a, a2, j, j6);
+    sap_fp_leave(caller);
 }
 
 void sap_irregular_set(int address, const double *x, const double *v, const double *a2, const double *j6, double mass,
@@ -104,18 +140,18 @@ void sap_irregular_set(int address, const double *x, const double *v, const doub
     if (!known("set_jp", address)) return;
     memcpy(p.derivative[0], x, sizeof p.derivative[0]);
     memcpy(p.derivative[1], v, sizeof p.derivative[1]);
-    for (int axis = 0; axis < 3; axis++) {
-        p.derivative[2][axis] = 2 * a2[axis];
-        p.derivative[3][axis] = 6 * j6[axis];
-    }
-    (void)sapporo_set_particle(irregular.context, address, &p);
+    if (are_normal(a2, j6))
+        put_full(p.derivative[2], a2, p.derivative[3], j6);
+    else
+        put_extreme(p.derivative[2], a2, p.derivative[3], j6);
+    (void)sapporo_set_particle(irregular.context, address, &p); /* what fails is lost to forces with it */
 }
 
 /* Room for n neighbours, and some more, since lists change all the time. */
 static int reserve(struct neighbours *of, int n)
 {
     if (n <= of->room) return 1;
-    const int room = n + n / 2 + 8;
+    const int room = n < INT_MAX / 2 ? n + n / 2 + 8 : INT_MAX;
     int *more = realloc(of->address, (size_t)room * sizeof *more);
     if (!more) return 0;
     of->address = more;
@@ -127,7 +163,7 @@ void sap_irregular_set_list(int address, const int *nblist)
 {
     if (!known("set_list", address)) return;
     struct neighbours *const of = &irregular.of[address];
-    const int n = nblist[0];
+    const int n = nblist ? nblist[0] : -1;
     of->n = -1;
     if (n < 0 || n > irregular.lmax)
         sap_nbody6_tell("irregular force: a list of %d, where there are to be %d at most", n, irregular.lmax);
@@ -135,7 +171,7 @@ void sap_irregular_set_list(int address, const int *nblist)
         sap_nbody6_tell("irregular force: no memory for a list of %d", n);
     else
         of->n = n;
-    for (int k = 0; k < of->n; k++) of->address[k] = nblist[1 + k] - 1;
+    for (int k = 0; k < of->n; k++) of->address[k] = (int)((unsigned)nblist[1 + k] - 1U); /* no overflow */
 }
 
 void sap_irregular_time(double time)
@@ -165,7 +201,7 @@ static int gather(int ni, const int *number)
     const struct targets *const t = &irregular.targets;
     if (!reserve_targets(ni)) return 0;
     for (int i = 0; i < ni; i++) {
-        const int address = number[i] - 1, good = address >= 0 && address < irregular.nmax;
+        const int address = sap_nbody6_address(number + i), good = address >= 0 && address < irregular.nmax;
         t->address[i] = good ? address : -1;
         t->length[i] = good ? irregular.of[address].n : -1;
         t->list[i] = good ? irregular.of[address].address : NULL;
@@ -190,24 +226,29 @@ void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (
 {
     if (ni <= 0) return;
     sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
     const double start = sap_nbody6_clock();
     int status = SAPPORO_ERR_CLOSED;
-    if (irregular.context)
+    if (irregular.context && number)
         status = compute(ni, number, acc, jerk, nearest);
     else
-        sap_nbody6_tell("irregular force: open it before a force");
-    for (int i = 0; i < ni && status < 0; i++)
-        for (int axis = 0; axis < 3; axis++) acc[i][axis] = jerk[i][axis] = NAN;
+        sap_nbody6_tell("irregular force: %s", number ? "open it before a force" : "no particles are named");
+    for (int i = 0; i < ni && status < 0; i++) {
+        for (int axis = 0; axis < 3 && acc; axis++) acc[i][axis] = NAN;
+        for (int axis = 0; axis < 3 && jerk; axis++) jerk[i][axis] = NAN;
+    }
     for (int i = 0; i < ni && nearest; i++) nearest[i] = status < 0 ? 0 : nearest[i] + 1; /* from 1 on; none: 0 */
     irregular.computing += sap_nbody6_clock() - start;
     irregular.calls++;
     irregular.forces += ni;
+    sap_fp_leave(caller);
     sap_unlock(&lock);
 }
 
 void sap_irregular_profile(int rank)
 {
     sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
     if (irregular.calls > 0) {
         const double seconds = irregular.computing > 0 ? irregular.computing : 1e-9;
         sap_nbody6_report("[R.%d] irregular force: %.3f s, %ld calls on %ld particles", rank, irregular.computing,
@@ -217,5 +258,6 @@ void sap_irregular_profile(int rank)
     }
     irregular.computing = 0;
     irregular.calls = irregular.forces = irregular.members = 0;
+    sap_fp_leave(caller);
     sap_unlock(&lock);
 }

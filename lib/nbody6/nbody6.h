@@ -32,7 +32,13 @@ void sap_regular_profile(int rank);
 /* Of particles first .. first + ni - 1 among n; positive. */
 void sap_potential_compute(int rank, int first, int ni, int n, const double *mass, const double (*x)[3], double *pot);
 
+/* Closes the context that is kept between calls; the next call opens one. */
+void sap_potential_release(void);
+
 /* ---- irregular force (irregular.c); addresses from 0 on ---- */
+
+/* The address of a particle that clients number from 1 on; -1: there is none, as the number is below 1 or absent. */
+static inline int sap_nbody6_address(const int *number) { return number && *number > 0 ? *number - 1 : -1; }
 
 void sap_irregular_open(int nmax, int lmax, int rank);
 void sap_irregular_close(void);

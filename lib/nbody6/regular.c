@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "fpenv.h"
 #include "lock.h"
 #include "nbody6.h"
 
@@ -10,12 +11,14 @@
 static struct {
     sapporo *context;                 /* NULL: not open */
     int nj;                           /* sent last */
+    int failed;                       /* the last send failed: forces are NaN until one succeeds */
+    int device_failed;                /* 1: a force failed for its device */
     double sending, computing, pairs; /* seconds and pairs since the last profile */
     long calls, targets, members, overflows;
     int *length, room; /* of lists; memory stays for the next force */
 } regular;
 
-static atomic_flag lock = ATOMIC_FLAG_INIT;
+static struct sap_lock lock = SAP_LOCK_INIT;
 
 void sap_regular_open(int nbmax, int rank)
 {
@@ -39,33 +42,47 @@ void sap_regular_close(void)
     regular.context = NULL;
     regular.length = NULL;
     regular.nj = regular.room = 0;
+    if (regular.device_failed) sap_potential_release(); /* a lost device comes back when no context has it open */
+    regular.device_failed = 0;
     sap_unlock(&lock);
+}
+
+/* 1, or 0 after a message. */
+static int send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
+{
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
+    if (!regular.context) {
+        sap_nbody6_tell("gpunb_send: call gpunb_open first");
+        return 0;
+    }
+    if (nj < 0 || (nj > 0 && (!mass || !x || !v))) {
+        sap_nbody6_tell("gpunb_send: nj is %d%s", nj, nj < 0 ? "" : ", and an array is NULL");
+        return 0;
+    }
+    const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
+    return status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE;
 }
 
 void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
 {
     sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
     const double start = sap_nbody6_clock();
-    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
-    regular.nj = 0;
-    if (!regular.context) {
-        sap_nbody6_tell("gpunb_send: call gpunb_open first");
-    } else if (nj < 0) {
-        sap_nbody6_tell("gpunb_send: nj is %d", nj);
-    } else {
-        const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
-        if (status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE) regular.nj = nj;
-    }
+    regular.failed = !send(nj, mass, x, v);
+    regular.nj = regular.failed ? 0 : nj;
     regular.sending += sap_nbody6_clock() - start;
+    sap_fp_leave(caller);
     sap_unlock(&lock);
 }
 
+/* Rows of lists have room for their lengths only where lmax says so. */
 static void write_failed(const struct sap_regular_force *f)
 {
     for (int i = 0; i < f->ni; i++) {
-        for (int axis = 0; axis < 3; axis++) f->acc[i][axis] = f->jerk[i][axis] = NAN;
-        f->pot[i] = NAN;
-        f->list[(ptrdiff_t)i * f->lmax] = 0;
+        for (int axis = 0; axis < 3 && f->acc; axis++) f->acc[i][axis] = NAN;
+        for (int axis = 0; axis < 3 && f->jerk; axis++) f->jerk[i][axis] = NAN;
+        if (f->pot) f->pot[i] = NAN;
+        if (f->list && f->lmax > 0) f->list[(ptrdiff_t)i * f->lmax] = 0;
     }
 }
 
@@ -112,32 +129,45 @@ static int compute(const struct sap_regular_force *f)
     if (status < 0) return status;
     status = sapporo_force_end(job, f->ni, &result);
     if (status >= 0) status = write_lists(f, job);
-    for (int i = 0; i < f->ni && status >= 0; i++) f->pot[i] = -f->pot[i];
+    for (int i = 0; i < f->ni && f->pot && status >= 0; i++) f->pot[i] = -f->pot[i];
     sapporo_force_free(job);
     return status;
+}
+
+/* What is wrong with a call; NULL: nothing. */
+static const char *fault(const struct sap_regular_force *f)
+{
+    if (!regular.context) return "call gpunb_open first";
+    if (regular.failed) return "the last gpunb_send failed";
+    if (f->lmax < 1) return "lmax is below 1";
+    return f->x && f->v && f->list ? NULL : "an array is NULL";
 }
 
 void sap_regular_compute(const struct sap_regular_force *f)
 {
     if (f->ni <= 0) return;
     sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
     const double start = sap_nbody6_clock();
-    if (!regular.context) sap_nbody6_tell("gpunb_regf: call gpunb_open first");
-    if (f->lmax < 1) sap_nbody6_tell("gpunb_regf: lmax is %d", f->lmax);
-    const int good = f->lmax >= 1 && regular.context && compute(f) >= 0;
-    if (!good && f->lmax >= 1) write_failed(f);
+    const char *const wrong = fault(f);
+    if (wrong) sap_nbody6_tell("gpunb_regf: %s", wrong);
+    const int status = wrong ? SAPPORO_ERR_ARGUMENT : compute(f), good = status >= 0;
+    regular.device_failed |= status == SAPPORO_ERR_DEVICE;
+    if (!good) write_failed(f);
     if (good) { /* what failed is not in the profile */
         regular.computing += sap_nbody6_clock() - start;
         regular.pairs += (double)f->ni * regular.nj;
         regular.targets += f->ni;
         regular.calls++;
     }
+    sap_fp_leave(caller);
     sap_unlock(&lock);
 }
 
 void sap_regular_profile(int rank)
 {
     sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
     if (regular.calls > 0) {
         const double seconds = regular.computing > 0 ? regular.computing : 1e-9;
         if (regular.context) sap_nbody6_report("[R.%d] regular force on %s", rank, sapporo_kind(regular.context));
@@ -148,5 +178,6 @@ void sap_regular_profile(int rank)
     }
     regular.sending = regular.computing = regular.pairs = 0;
     regular.calls = regular.targets = regular.members = regular.overflows = 0;
+    sap_fp_leave(caller);
     sap_unlock(&lock);
 }

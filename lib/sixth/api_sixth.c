@@ -1,6 +1,7 @@
 /* api_sixth.c - the calls of Sapporo2's sixth-order interface: libsapporo6th. */
 #include "sapporo_hermite6.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sixth.h"
@@ -59,6 +60,7 @@ void calc_force_on_predictors(int ni, int nj, int ids[], double pos[][3], double
                                                      .nearest = nnb,
                                                      .nearest_r2 = nnb_r2}};
     (void)mass; /* of the i-particles: no force depends on it */
-    sap_sixth_compute(&force);
-    if (crkNew && ni > 0) memset(crkNew, 0, (size_t)ni * sizeof *crkNew);
+    const double crackle = sap_sixth_compute(&force) ? 0 : NAN;
+    for (int i = 0; i < ni && crkNew; i++)
+        for (int axis = 0; axis < 3; axis++) crkNew[i][axis] = crackle;
 }

@@ -2,9 +2,12 @@
 #define SAPPORO_YEBISU 1
 #include "sapporo_hermite6.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "fpenv.h"
 #include "sixth.h"
 
 _Static_assert(sizeof(struct sapporo_yebisu_predictor) == 96, "twelve doubles");
@@ -59,13 +62,25 @@ void pick_up_predictor_2(int addr, struct sapporo_yebisu_predictor *to) { pick_u
 
 enum { PIECE = 256 }; /* i-particles at a time, whose results lie here before they become rows */
 
+/* The id of a predictor is a double. */
+static int is_index(double id) { return id >= INT_MIN && id <= INT_MAX; }
+
+/* No int is the id of this i-particle, so it cannot be told from the j-particles. */
+static void write_unknown(double *acc, double *jerk, double *snap, double *pot, int *nearest, double *r2)
+{
+    for (int axis = 0; axis < 3; axis++) acc[axis] = jerk[axis] = snap[axis] = NAN;
+    *pot = *r2 = NAN;
+    *nearest = -1;
+}
+
 static void compute_piece(int n, const struct sapporo_yebisu_predictor *pred, struct sapporo_yebisu_force *force,
                           int nj)
 {
     double acc[PIECE][3], jerk[PIECE][3], snap[PIECE][3], pot[PIECE], r2[PIECE] = {0};
     int index[PIECE], nearest[PIECE];
     const ptrdiff_t stride = sizeof *pred;
-    for (int i = 0; i < n; i++) index[i] = (int)pred[i].id;
+    const sap_fpenv caller = sap_fp_enter();
+    for (int i = 0; i < n; i++) index[i] = is_index(pred[i].id) ? (int)pred[i].id : -1;
     const struct sap_sixth_force all = {.ni = n,
                                         .nj = nj,
                                         .index = {index, 0},
@@ -80,8 +95,9 @@ static void compute_piece(int n, const struct sapporo_yebisu_predictor *pred, st
                                                    .pot = pot,
                                                    .nearest = nearest,
                                                    .nearest_r2 = r2}};
-    sap_sixth_compute(&all);
+    (void)sap_sixth_compute(&all);
     for (int i = 0; i < n; i++) {
+        if (!is_index(pred[i].id)) write_unknown(acc[i], jerk[i], snap[i], &pot[i], &nearest[i], &r2[i]);
         memcpy(force[i].acc, acc[i], sizeof acc[i]);
         memcpy(force[i].jrk, jerk[i], sizeof jerk[i]);
         memcpy(force[i].snp, snap[i], sizeof snap[i]);
@@ -89,10 +105,14 @@ static void compute_piece(int n, const struct sapporo_yebisu_predictor *pred, st
         force[i].nnb_id = nearest[i];
         force[i].nnb_r2 = (float)r2[i];
     }
+    sap_fp_leave(caller);
 }
 
 void calc_force_on_predictors(int ni, struct sapporo_yebisu_predictor pred[], struct sapporo_yebisu_force force[],
                               int nj)
 {
-    for (int i = 0; i < ni; i += PIECE) compute_piece(ni - i < PIECE ? ni - i : PIECE, pred + i, force + i, nj);
+    for (int i = 0, n; i < ni; i += n) {
+        n = ni - i < PIECE ? ni - i : PIECE;
+        compute_piece(n, pred + i, force + i, nj);
+    }
 }

@@ -20,7 +20,10 @@ void sap_sixth_open_on(int ndev, const int *list);
 /* As the environment says. */
 void sap_sixth_open(void);
 
-/* Stores a particle; derivatives are full ones from x to crackle.  eps2 is kept for pick_up and acts on nobody. */
+/*
+ * Stores a particle; derivatives are full ones from x to crackle, NULL for zero.  eps2 is kept for pick_up and is no
+ * part of a force.  After a failure, forces with the particle fail until it is stored again.
+ */
 void sap_sixth_set(int address, const double *const *derivative, double mass, double time, int id, double eps2);
 
 /* From now on particles are predicted to `time`; or they are as they were stored. */
@@ -30,7 +33,7 @@ void sap_sixth_no_predict(void);
 /* A particle with x, v, a predicted; NaN where there is none. */
 void sap_sixth_get(int address, sapporo_particle *particle, double *eps2);
 
-/* A force; after a failure, which has been told, rows are NaN and nearest neighbours -1. */
-void sap_sixth_compute(const struct sap_sixth_force *force);
+/* A force; 0 after a failure, which has been told: rows are NaN and nearest neighbours -1. */
+int sap_sixth_compute(const struct sap_sixth_force *force);
 
 #endif

@@ -1,0 +1,59 @@
+/* ranges.h - sets of addresses that need no memory. */
+#ifndef SAP_RANGES_H
+#define SAP_RANGES_H
+
+#include <stdint.h>
+
+enum { SAP_RANGES_MOST = 16 };
+
+/* Addresses first to last. */
+struct sap_range {
+    int32_t first, last;
+};
+
+/* A set of addresses that needs no memory: some that lie between others may be in it too. */
+struct sap_ranges {
+    int n;
+    struct sap_range range[SAP_RANGES_MOST];
+};
+
+/* Addresses between two ranges: 0 if they touch or overlap. */
+static inline int sap_ranges_gap(struct sap_range a, struct sap_range b)
+{
+    if (a.first > b.last) return a.first - b.last - 1;
+    return b.first > a.last ? b.first - a.last - 1 : 0;
+}
+
+/* The range that lies nearest to another, of at least one. */
+static inline int sap_ranges_nearest(const struct sap_ranges *set, struct sap_range r)
+{
+    int best = 0;
+    for (int k = 1; k < set->n; k++)
+        if (sap_ranges_gap(set->range[k], r) < sap_ranges_gap(set->range[best], r)) best = k;
+    return best;
+}
+
+/* Adds a range.  Where there is no room for it, it becomes one with its neighbour, and the gap between is in the set.
+ */
+static inline void sap_ranges_add(struct sap_ranges *set, struct sap_range r)
+{
+    while (set->n > 0) {
+        const int k = sap_ranges_nearest(set, r);
+        const struct sap_range near = set->range[k];
+        if (sap_ranges_gap(near, r) > 0 && set->n < SAP_RANGES_MOST) break;
+        r.first = near.first < r.first ? near.first : r.first;
+        r.last = near.last > r.last ? near.last : r.last;
+        set->range[k] = set->range[--set->n];
+    }
+    set->range[set->n++] = r;
+}
+
+/* 1 if an address is in a set. */
+static inline int sap_ranges_have(const struct sap_ranges *set, int address)
+{
+    for (int k = 0; k < set->n; k++)
+        if (set->range[k].first <= address && address <= set->range[k].last) return 1;
+    return 0;
+}
+
+#endif
