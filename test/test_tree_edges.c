@@ -82,6 +82,10 @@ static void none_and_one(void **state)
     assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
     assert_int_equal(sapporo_tree_force(t, &places, acc, pot), SAPPORO_OK);
     assert_true(acc[0][0] == 0 && acc[1][2] == 0 && pot[0] == 0 && pot[1] == 0);
+    const double nowhere[2][3] = {{1, NAN, 3}, {1, 2, 5}};
+    const sapporo_tree_request bad = {.size = sizeof bad, .ni = 2, .x = {nowhere, 0}};
+    assert_int_equal(sapporo_tree_force(t, &bad, acc, pot), SAPPORO_PARTIAL);
+    assert_true(isnan(acc[0][0]) && isnan(pot[0]) && acc[1][2] == 0 && pot[1] == 0);
     assert_int_equal(sapporo_tree_force(t, &own, acc, pot), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
     assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);

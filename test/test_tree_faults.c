@@ -16,6 +16,7 @@
 #include "gpu_engine.h"
 #include "process.h"
 #include "sapporo.h"
+#include "tree_faults.h"
 #include "tree_particles.h"
 
 #include <math.h>
@@ -27,35 +28,6 @@ enum { N = 400, SOME = 60 };
 
 static struct tree_particles p;
 static int active[SOME];
-
-static const struct place {
-    sapporo_backend backend;
-    const struct sap_engine *engine;
-    const struct sap_driver *driver;
-} opencl = {SAPPORO_BACKEND_OPENCL, &sap_engine_opencl, &sap_driver_opencl},
-  cuda = {SAPPORO_BACKEND_CUDA, &sap_engine_cuda, &sap_driver_cuda};
-
-static const struct place *here;
-
-static int on_opencl(void **state)
-{
-    (void)state;
-    here = &opencl;
-    return 0;
-}
-
-static int on_cuda(void **state)
-{
-    (void)state;
-    here = &cuda;
-    return 0;
-}
-
-static void need_device(void)
-{
-    const char *wanted = getenv("SAPPORO_TEST_ENGINES");
-    if (here->engine->count() == 0 || (wanted && !strstr(wanted, here->engine->name))) skip();
-}
 
 /* ---- a life ------------------------------------------------------------------------------ */
 
@@ -72,15 +44,11 @@ struct life {
     int late; /* nothing had failed when the tree went */
 };
 
-static sapporo_tree_options options_here(void)
-{
-    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options), .eps2 = 1e-4, .backend = here->backend};
-}
-
-/* Whether a call succeeded; one that did not says why. */
-static int went(struct life *l, int status, const char *words)
+/* Whether a call succeeded; one that did not says why: of the tree, or NULL if there is none. */
+static int went(struct life *l, int status, const sapporo_tree *tree)
 {
     if (status == SAPPORO_OK) return 1;
+    const char *const words = sapporo_tree_last_error(tree);
     if (!faulty.failed || status > 0 || !words[0])
         fail_msg("call %s of the driver: %d, '%s'", faulty.failed_call, status, words);
     l->told++;
@@ -89,25 +57,25 @@ static int went(struct life *l, int status, const char *words)
 
 static int plant(struct life *l)
 {
-    const sapporo_tree_options options = options_here();
+    const sapporo_tree_options options = tree_fault_options();
     sapporo_tree_destroy(l->tree);
-    return went(l, sapporo_tree_create(&options, N, &l->tree), sapporo_tree_last_error(NULL));
+    return went(l, sapporo_tree_create(&options, N, &l->tree), NULL);
 }
 
 static int set(struct life *l)
 {
     const sapporo_tree_particles all = {.size = sizeof all, .n = N, .x = {p.x, 0}, .mass = {p.mass, 0}};
-    return went(l, sapporo_tree_set(l->tree, &all), sapporo_tree_last_error(l->tree));
+    return went(l, sapporo_tree_set(l->tree, &all), l->tree);
 }
 
-static int build(struct life *l) { return went(l, sapporo_tree_build(l->tree), sapporo_tree_last_error(l->tree)); }
-static int refresh(struct life *l) { return went(l, sapporo_tree_refresh(l->tree), sapporo_tree_last_error(l->tree)); }
+static int build(struct life *l) { return went(l, sapporo_tree_build(l->tree), l->tree); }
+static int refresh(struct life *l) { return went(l, sapporo_tree_refresh(l->tree), l->tree); }
 
 static int force(struct life *l, int some, double (*acc)[3], double *pot)
 {
     const sapporo_tree_request r = {.size = sizeof r, .ni = some ? (int)SOME : (int)N, .active = some ? active : NULL};
     const int status = sapporo_tree_force(l->tree, &r, acc, pot);
-    if (went(l, status, sapporo_tree_last_error(l->tree))) return 1;
+    if (went(l, status, l->tree)) return 1;
     for (int i = 0; i < r.ni; i++) assert_true(isnan(acc[i][0]) && isnan(acc[i][2]) && isnan(pot[i]));
     return 0;
 }
@@ -121,7 +89,7 @@ static int search(struct life *l, struct forces *f)
     const int status = sapporo_tree_neighbours(l->tree, SOME, (sapporo_column){p.x, 0}, (sapporo_column){h, 0}, first,
                                                (long long)SOME * N, list);
     f->neighbours = first[SOME];
-    return went(l, status, sapporo_tree_last_error(l->tree));
+    return went(l, status, l->tree);
 }
 
 /* All of it; what fails is done again, from the beginning if the device is gone. */
@@ -161,18 +129,6 @@ static int with_fault(long n, int status, const struct forces *right)
     return 1;
 }
 
-static void start_faults(void)
-{
-    *(here == &cuda ? &sap_process.cuda_driver : &sap_process.opencl_driver) = faulty_wrap(here->driver);
-}
-
-static void end_faults(void)
-{
-    faulty_plan(0, SAP_DRIVER_OK);
-    sap_gpu_unload_idle(here == &cuda ? sap_process.cuda_driver : sap_process.opencl_driver);
-    sap_process.cuda_driver = sap_process.opencl_driver = NULL;
-}
-
 /* In turns by every kind; a device that is lost takes long to come back. */
 static void faults(void **state)
 {
@@ -181,9 +137,9 @@ static void faults(void **state)
     struct life l = {.lost = 0};
     long n = 1;
     (void)state;
-    need_device();
-    start_faults();
-    const sapporo_tree_options options = options_here();
+    tree_faults_need_device();
+    tree_faults_start();
+    const sapporo_tree_options options = tree_fault_options();
     sapporo_tree *first = NULL; /* kernels are loaded */
     assert_int_equal(sapporo_tree_create(&options, N, &first), SAPPORO_OK);
     faulty_plan(0, SAP_DRIVER_OK);
@@ -194,7 +150,6 @@ static void faults(void **state)
     for (long k = 5; k < n; k += n / 3) assert_true(with_fault(k, SAP_DRIVER_LOST, &right));
     print_message("%ld calls\n", n - 1);
     assert_true(n > 80);
-    end_faults();
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -202,15 +157,15 @@ static void faults(void **state)
 /* Of a device that has too little the error tells the bytes: here as if, since others have much. */
 static void too_little(void **state)
 {
-    const sapporo_tree_options options = options_here();
+    const sapporo_tree_options options = tree_fault_options();
     struct life l = {.lost = 0};
     char bytes[40];
     size_t device = 0;
     (void)state;
-    need_device();
+    tree_faults_need_device();
     assert_true(sapporo_tree_memory_needed(&options, N, &device) > 0);
     (void)snprintf(bytes, sizeof bytes, "%zu of a device", device);
-    start_faults();
+    tree_faults_start();
     for (int built = 0; built < 2; built++) {
         int met = 0;
         for (long n = 1; met == 0; n++) {
@@ -224,7 +179,6 @@ static void too_little(void **state)
         }
     }
     sapporo_tree_destroy(l.tree);
-    end_faults();
 }
 
 static struct sap_mem *sent(struct sap_dev *dev, struct sap_stream *s, const void *from, size_t bytes)
@@ -248,8 +202,8 @@ static void fetch(struct sap_stream *s, void *to, struct sap_mem *m, size_t byte
 static void device_memory(void **state)
 {
     (void)state;
-    here = &cuda;
-    need_device();
+    (void)tree_faults_on_cuda(NULL);
+    tree_faults_need_device();
     static struct forces host, device;
     struct life l = {.lost = 0};
     struct sap_dev *dev = NULL;
@@ -291,6 +245,9 @@ static void device_memory(void **state)
     assert_int_equal(sap_driver_cuda.stream_finish(s), SAP_DRIVER_OK);
     assert_int_equal(sapporo_tree_force(l.tree, &r, address_of(acc), address_of(pot)), SAPPORO_ERR_ARGUMENT);
     assert_non_null(strstr(sapporo_tree_last_error(l.tree), "active[7]"));
+    fetch(s, device.some_acc, acc, sizeof device.some_acc);
+    fetch(s, device.some_pot, pot, sizeof device.some_pot);
+    for (int i = 0; i < SOME; i++) assert_true(isnan(device.some_acc[i][2]) && isnan(device.some_pot[i]));
     assert_int_equal(sapporo_tree_set(l.tree, &there), SAPPORO_ERR_NOT_FINITE);
     assert_non_null(strstr(sapporo_tree_last_error(l.tree), "position of particle 11"));
     there.x.base = p.x; /* no memory of a device */
@@ -310,11 +267,11 @@ static void no_device_memory(void **state)
     static struct forces f;
     const sapporo_backend others[] = {SAPPORO_BACKEND_OPENCL, SAPPORO_BACKEND_CPU};
     (void)state;
-    here = &opencl;
+    (void)tree_faults_on_opencl(NULL);
     for (int k = 0; k < 2; k++) {
         const char *wanted = getenv("SAPPORO_TEST_ENGINES");
         if (k == 0 && (sap_engine_opencl.count() == 0 || (wanted && !strstr(wanted, "opencl")))) continue;
-        sapporo_tree_options options = options_here();
+        sapporo_tree_options options = tree_fault_options();
         struct life l = {.lost = 0};
         options.backend = others[k];
         assert_int_equal(sapporo_tree_create(&options, N, &l.tree), SAPPORO_OK);
@@ -333,12 +290,12 @@ static void no_device_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"faults, opencl", faults, on_opencl, NULL, NULL},
-        {"faults, cuda", faults, on_cuda, NULL, NULL},
-        {"too little memory, opencl", too_little, on_opencl, NULL, NULL},
-        {"too little memory, cuda", too_little, on_cuda, NULL, NULL},
-        {"device memory, cuda", device_memory, on_cuda, NULL, NULL},
-        {"no device memory", no_device_memory, on_opencl, NULL, NULL},
+        {"faults, opencl", faults, tree_faults_on_opencl, tree_faults_end, NULL},
+        {"faults, cuda", faults, tree_faults_on_cuda, tree_faults_end, NULL},
+        {"too little memory, opencl", too_little, tree_faults_on_opencl, tree_faults_end, NULL},
+        {"too little memory, cuda", too_little, tree_faults_on_cuda, tree_faults_end, NULL},
+        {"device memory, cuda", device_memory, tree_faults_on_cuda, NULL, NULL},
+        {"no device memory", no_device_memory, tree_faults_on_opencl, NULL, NULL},
     };
     (void)setenv("SAPPORO_VERBOSE", "0", 1);
     p = tree_particles_make(TREE_CLUSTER, N);

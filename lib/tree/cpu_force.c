@@ -44,11 +44,6 @@ static void free_pass(struct pass *p)
 
 /* ---- who walks -------------------------------------------------------------------- */
 
-static int is_place(const double *x)
-{
-    return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
-}
-
 static int take_places(const struct sap_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
 {
     const int n = request->ni;
@@ -60,7 +55,7 @@ static int take_places(const struct sap_tree *t, const sapporo_tree_request *req
     if (!p->given || !p->x || !p->bad || !p->group || sap_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         memcpy(p->given[i], sap_column_at(&request->x, i, sizeof *p->given), sizeof *p->given);
-        if (is_place(p->given[i])) continue;
+        if (sap_tree_is_place(&t->cube, t->n > 0 ? t->unit : 0, p->given[i])) continue;
         p->bad[i] = 1;
         p->nbad++;
         memcpy(p->given[i], t->cube.low, sizeof *p->given);
@@ -223,6 +218,7 @@ int sap_tree_force_cpu(struct sap_tree *t, const sapporo_tree_request *request, 
     }
     free_pass(&p);
     sap_fp_leave(callers);
+    if (status < 0) return status;
     t->done.walk = t->settings.walk;
     t->done.rows = request->ni;
     t->done.particle_particle = run.particle;

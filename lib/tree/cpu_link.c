@@ -1,6 +1,7 @@
 /* cpu_link.c - nodes of a tree out of sorted keys, level by level. */
 #include <stdlib.h>
 
+#include "team.h"
 #include "tree/cpu_tree.h"
 
 enum { EIGHT = 8 };
@@ -21,16 +22,16 @@ static int run_end(const sap_key *key, int from, int end, int level)
 }
 
 /* Ends of the children of a node; returns how many there are, 0: it is a leaf. */
-static int split(const struct sap_tree *t, const struct sap_tree_node *node, int *ends)
+static int split(const struct sap_tree_draft *t, const struct sap_tree_node *node, int *ends)
 {
     const int end = node->first + node->count;
     int n = 0;
-    if (node->count <= t->settings.leaf_size || node->level == SAP_KEY_LEVELS) return 0;
-    for (int at = node->first; at < end; at = ends[n++]) ends[n] = run_end(t->order.key, at, end, node->level);
+    if (node->count <= t->leaf_size || node->level == SAP_KEY_LEVELS) return 0;
+    for (int at = node->first; at < end; at = ends[n++]) ends[n] = run_end(t->key, at, end, node->level);
     return n;
 }
 
-static void make_children(struct sap_tree *t, int parent, const int *ends)
+static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
 {
     const struct sap_tree_node *const p = &t->node[parent];
     for (int k = 0; k < p->children; k++) {
@@ -44,36 +45,58 @@ static void make_children(struct sap_tree *t, int parent, const int *ends)
 }
 
 /* Room for nodes beside those there are; what they hold is kept. */
-static int reserve(struct sap_tree *t, int more)
+static int reserve(struct sap_tree_draft *t, int more)
 {
-    if (more <= t->node_room - t->nodes) return SAPPORO_OK;
+    if (more <= t->room - t->nodes) return SAPPORO_OK;
     const int room = t->nodes + more + t->nodes / 2;
     struct sap_tree_node *const node = realloc(t->node, (size_t)room * sizeof *node);
     if (!node) return SAPPORO_ERR_MEMORY;
     t->node = node;
-    t->node_room = room;
+    t->room = room;
     return SAPPORO_OK;
 }
 
-/* The children of a level's nodes, `ends` of each in eight; 0: there are none; < 0: a status. */
-static int link_level(struct sap_tree *t, int from, int n, int (*ends)[EIGHT], int threads)
+/* Nodes of a level: numbers from `first` on. */
+struct level {
+    struct sap_tree_draft *tree;
+    int first;
+    int (*ends)[EIGHT];
+};
+
+static void split_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
+    const struct level *const l = argument;
+    for (ptrdiff_t k = from; k < to; k++) {
+        struct sap_tree_node *const node = &l->tree->node[l->first + k];
+        node->children = split(l->tree, node, l->ends[k]);
+    }
+}
+
+static void fill_children(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct level *const l = argument;
+    for (ptrdiff_t k = from; k < to; k++) make_children(l->tree, l->first + (int)k, l->ends[k]);
+}
+
+/* The children of a level's nodes, `ends` of each in eight; 0: there are none; < 0: a status. */
+static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIGHT], int threads)
+{
+    enum { AT_ONCE = 128 };
+    const ptrdiff_t chunk = sap_team_chunk(n, threads, AT_ONCE);
+    struct level l = {t, from, ends};
     int children = 0;
-    (void)threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > 256)
-    for (int k = 0; k < n; k++) t->node[from + k].children = split(t, &t->node[from + k], ends[k]);
+    sap_team_for(threads, n, chunk, split_nodes, &l);
     for (int k = 0; k < n; k++) {
         struct sap_tree_node *const node = &t->node[from + k];
         node->child = node->children ? t->nodes + children : 0;
         children += node->children;
     }
     if (reserve(t, children)) return SAPPORO_ERR_MEMORY;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > 256)
-    for (int k = 0; k < n; k++) make_children(t, from + k, ends[k]);
+    sap_team_for(threads, n, chunk, fill_children, &l);
     return children;
 }
 
-int sap_tree_link(struct sap_tree *t, int threads)
+int sap_tree_link(struct sap_tree_draft *t, int threads)
 {
     int(*ends)[EIGHT] = NULL, room = 0, n = 1, status = SAPPORO_OK;
     t->nodes = t->levels = 0;

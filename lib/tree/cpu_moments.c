@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "team.h"
 #include "tree/cpu_tree.h"
 
 /* ---- cells -------------------------------------------------------------------- */
@@ -28,20 +29,35 @@ static void cell_of_children(const struct sap_tree *t, const struct sap_tree_nod
     for (int k = 0; k < node->children; k++) sap_cell_shape_child(cell, child[k].mass, child[k].centre, child[k].q);
 }
 
+/* Nodes at a time. */
+enum { NODES_AT_ONCE = 128 };
+
+/* Nodes of a level, which begins at `first`. */
+struct level {
+    struct sap_tree *tree;
+    int first;
+};
+
+static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct level *const l = argument;
+    struct sap_tree *const t = l->tree;
+    for (ptrdiff_t k = l->first + from; k < l->first + to; k++) {
+        const struct sap_tree_node *const node = &t->node[k];
+        sap_cell_start(&t->cell[k]);
+        if (node->children)
+            cell_of_children(t, node, &t->cell[k]);
+        else
+            cell_of_particles(t, node, &t->cell[k]);
+    }
+}
+
 static void make_cells(struct sap_tree *t, int threads)
 {
-    (void)threads;
     for (int level = t->levels - 1; level >= 0; level--) {
-        const int from = t->level_first[level], to = t->level_first[level + 1];
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && to - from > 256)
-        for (int k = from; k < to; k++) {
-            const struct sap_tree_node *const node = &t->node[k];
-            sap_cell_start(&t->cell[k]);
-            if (node->children)
-                cell_of_children(t, node, &t->cell[k]);
-            else
-                cell_of_particles(t, node, &t->cell[k]);
-        }
+        const int from = t->level_first[level], n = t->level_first[level + 1] - from;
+        struct level l = {t, from};
+        sap_team_for(threads, n, sap_team_chunk(n, threads, NODES_AT_ONCE), make_some_cells, &l);
     }
 }
 
@@ -159,17 +175,32 @@ static void make_group(const struct sap_tree *t, const double (*x)[4], int n, st
     double size = 0;
     ball_of((int)t->settings.ball, x, n, g);
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
-    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->settings.eps2));
+    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2));
     if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+}
+
+struct grouping {
+    const struct sap_tree *tree;
+    const double (*x)[4];
+    int n;
+    struct sap_tree_group *group;
+};
+
+static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct grouping *const s = argument;
+    const int size = s->tree->settings.group_size;
+    for (ptrdiff_t g = from; g < to; g++) {
+        const int left = s->n - (int)g * size;
+        make_group(s->tree, s->x + g * size, left < size ? left : size, &s->group[g]);
+    }
 }
 
 void sap_tree_groups(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *group, int threads)
 {
     const int size = t->settings.group_size, groups = (n + size - 1) / size;
-    (void)threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int g = 0; g < groups; g++)
-        make_group(t, x + (ptrdiff_t)g * size, n - g * size < size ? n - g * size : size, &group[g]);
+    struct grouping s = {t, x, n, group};
+    sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
 }
 
 /* ---- all of it ------------------------------------------------------------------------ */
@@ -183,6 +214,20 @@ static int reaches_far(const struct sap_tree *t)
     return size * t->unit > SAP_TREE_NEAR || !(t->cube.edge > 0);
 }
 
+struct walk_words {
+    struct sap_tree *tree;
+    const struct sap_criterion *how;
+};
+
+static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct walk_words *const w = argument;
+    for (int k = (int)from; k < to; k++) {
+        words_of_node(w->tree, k, w->how);
+        source_of_node(w->tree, k);
+    }
+}
+
 void sap_tree_moments(struct sap_tree *t, int threads)
 {
     make_cells(t, threads);
@@ -190,11 +235,8 @@ void sap_tree_moments(struct sap_tree *t, int threads)
         sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, &t->cell[0]);
     t->turn_unit = sap_turn_unit(&t->cell[0], &how);
     t->far = reaches_far(t);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && t->nodes > 256)
-    for (int k = 0; k < t->nodes; k++) {
-        words_of_node(t, k, &how);
-        source_of_node(t, k);
-    }
+    struct walk_words w = {t, &how};
+    sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
     pad_words(t);
     sap_tree_groups(t, (const double(*)[4])t->x, t->n, t->group, threads);
 }

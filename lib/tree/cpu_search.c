@@ -1,11 +1,13 @@
 /* cpu_search.c - who is within a radius of a place: exact, in double. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fpenv.h"
 #include "structs.h"
+#include "team.h"
 #include "tree/cpu_tree.h"
+#include "tree/tree_limits.h"
 
 /* Squared distance of a place from a box, less than what rounding makes of it. */
 static double box_distance2(const struct sap_cell *cell, const double *x)
@@ -57,6 +59,7 @@ static struct place place_of(const sapporo_column *x, const sapporo_column *h, i
     struct place p;
     memcpy(p.x, sap_column_at(x, i, sizeof p.x), sizeof p.x);
     memcpy(&p.h, sap_column_at(h, i, sizeof p.h), sizeof p.h);
+    p.h = fmin(p.h, SAP_TREE_REACH); /* its square is finite */
     return p;
 }
 
@@ -78,28 +81,44 @@ static int fill(const struct sap_tree *t, const struct place *p, long long n, lo
     return 1;
 }
 
+/* A search that threads share out. */
+struct searching {
+    const struct sap_tree *tree;
+    const sapporo_column *x, *h;
+    long long *first, room;
+    int *list;
+    atomic_int failed; /* 1: memory ran out */
+};
+
+static void count_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct searching *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        const struct place p = place_of(s->x, s->h, (int)i);
+        s->first[i + 1] = search(s->tree, p.x, p.h, 0, NULL);
+    }
+}
+
+static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct searching *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        const struct place p = place_of(s->x, s->h, (int)i);
+        const long long first = s->first[i];
+        if (first < s->room && !fill(s->tree, &p, s->first[i + 1] - first, s->room - first, s->list + first))
+            atomic_store(&s->failed, 1);
+    }
+}
+
 int sap_tree_search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                     int *list, int threads)
 {
-    int ok = 1;
-    (void)threads;
+    enum { AT_ONCE = 16 };
+    struct searching s = {t, &x, &h, first, room, list, 0};
     first[0] = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (threads > 1 && ni > 16)
-    for (int i = 0; i < ni; i++) {
-        const sap_fpenv callers = sap_fp_enter();
-        const struct place p = place_of(&x, &h, i);
-        first[i + 1] = search(t, p.x, p.h, 0, NULL);
-        sap_fp_leave(callers);
-    }
+    sap_team_for(threads, ni, AT_ONCE, count_lists, &s);
     for (int i = 0; i < ni; i++) first[i + 1] += first[i];
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(&& : ok) if (threads > 1 && ni > 16)
-    for (int i = 0; i < ni; i++) {
-        const sap_fpenv callers = sap_fp_enter();
-        const struct place p = place_of(&x, &h, i);
-        const int filled = first[i] >= room || fill(t, &p, first[i + 1] - first[i], room - first[i], list + first[i]);
-        ok = ok && filled;
-        sap_fp_leave(callers);
-    }
-    if (!ok) return SAPPORO_ERR_MEMORY;
+    sap_team_for(threads, ni, AT_ONCE, fill_lists, &s);
+    if (atomic_load(&s.failed)) return SAPPORO_ERR_MEMORY;
     return first[ni] > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
+#include "team.h"
 #include "tree/cpu_tree.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum {
     DIGIT_BITS = 8,
@@ -34,28 +32,53 @@ void sap_tree_free_order(struct sap_tree_order *o)
     free(o->count);
 }
 
-struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, int threads)
+/* Particles at a time. */
+enum { AT_ONCE = 4096 };
+
+/* The smallest and largest coordinates of n positions. */
+struct bounds {
+    const double (*x)[3];
+    struct sap_lock lock; /* guards what follows */
+    double low[3], high[3];
+};
+
+static void widen(double *low, double *high, const double *from, const double *to)
 {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    static const struct sap_cube none;
-    double(*sample)[SAP_CUBE_SAMPLE] = malloc(3 * sizeof *sample);
-    (void)threads;
-    if (!sample || n == 0) {
-        free(sample);
-        return none;
+    for (int k = 0; k < 3; k++) {
+        low[k] = from[k] < low[k] ? from[k] : low[k];
+        high[k] = to[k] > high[k] ? to[k] : high[k];
     }
-#pragma omp parallel for num_threads(threads) reduction(min : low) reduction(max : high) if (threads > 1)
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++) {
-            low[k] = x[i][k] < low[k] ? x[i][k] : low[k];
-            high[k] = x[i][k] > high[k] ? x[i][k] : high[k];
-        }
+}
+
+static void find_bounds(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct bounds *const b = argument;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (ptrdiff_t i = from; i < to; i++) widen(low, high, b->x[i], b->x[i]);
+    sap_lock(&b->lock);
+    widen(b->low, b->high, low, high);
+    sap_unlock(&b->lock);
+}
+
+struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads)
+{
+    struct bounds b = {.x = x, .low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
+    struct sap_tree_box box;
+    sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), find_bounds, &b);
+    memcpy(box.low, b.low, sizeof box.low);
+    memcpy(box.high, b.high, sizeof box.high);
+    return box;
+}
+
+struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
+                                 double (*sample)[SAP_CUBE_SAMPLE])
+{
+    static const struct sap_cube none;
     const int m = sap_cube_sample(n);
+    if (n == 0) return none;
     for (int s = 0; s < m; s++)
         for (int k = 0; k < 3; k++) sample[k][s] = x[sap_cube_member(n, s)][k];
-    const struct sap_cube cube = sap_tree_cube(low, high, sample, m);
-    free(sample);
-    return cube;
+    return sap_tree_cube(box->low, box->high, sample, m);
 }
 
 static sap_key key_of(const struct sap_cube *cube, int curve, const double *x)
@@ -112,22 +135,47 @@ static void exchange(struct sap_tree_order *o)
     o->spare_address = address;
 }
 
+/* A sort that threads share out. */
+struct sorting {
+    const struct sap_cube *cube;
+    int curve, n, pass;
+    const double (*x)[3];
+    struct sap_tree_order *order;
+};
+
+static void make_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        s->order->key[i] = key_of(s->cube, s->curve, s->x[i]);
+        s->order->address[i] = (int)i;
+    }
+}
+
+static int *counts_of(const struct sorting *s, ptrdiff_t part) { return s->order->count + part * DIGITS; }
+
+static void count_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t p = from; p < to; p++) count_part(s->order->key, s->n, (int)p, s->pass, counts_of(s, p));
+}
+
+static void move_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t p = from; p < to; p++) move_part(s->order, s->n, (int)p, s->pass, counts_of(s, p));
+}
+
 void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *o,
                    int threads)
 {
     int(*const count)[DIGITS] = (int(*)[DIGITS])o->count;
-    (void)threads;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int i = 0; i < n; i++) {
-        o->key[i] = key_of(cube, curve, x[i]);
-        o->address[i] = i;
-    }
-    for (int pass = 0; pass < PASSES; pass++) {
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-        for (int p = 0; p < PARTS; p++) count_part(o->key, n, p, pass, count[p]);
+    struct sorting s = {cube, curve, n, 0, x, o};
+    sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), make_keys, &s);
+    for (s.pass = 0; s.pass < PASSES; s.pass++) {
+        sap_team_for(threads, PARTS, 1, count_parts, &s);
         if (!places_of_counts(count, n)) continue;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-        for (int p = 0; p < PARTS; p++) move_part(o, n, p, pass, count[p]);
+        sap_team_for(threads, PARTS, 1, move_parts, &s);
         exchange(o);
     }
 }

@@ -3,8 +3,9 @@
  * descendant (next).  Nakasato 2012, J. Comp. Sci. 3, 132.  All in double; a check on the walk by groups.
  */
 #include <math.h>
+#include <stdatomic.h>
 
-#include "fpenv.h"
+#include "team.h"
 #include "tree/cpu_tree.h"
 
 #include "working_double.h"
@@ -72,7 +73,7 @@ static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, 
     const double *const x = run->walkers->x[walker];
     double b[3];
     const double size = sap_tree_in_units(x, t->middle, t->unit, b);
-    *o = (struct one){.eps2 = t->settings.eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
+    *o = (struct one){.eps2 = t->eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
@@ -81,27 +82,39 @@ static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, 
                                      (float)sap_tree_strictness(t, run, walker, 1)};
 }
 
-void sap_tree_walk_alone(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+/* A walk that threads share out. */
+struct walking {
+    const struct sap_tree *tree;
+    const struct sap_tree_run *run;
+    atomic_llong particle, cell;
+};
+
+static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
+    struct walking *const w = argument;
+    const struct sap_tree *const t = w->tree;
+    const struct sap_tree_run *const run = w->run;
     const double pot = t->unit / t->mass_unit, acc = t->unit * t->unit / t->mass_unit;
     long long particle = 0, cell = 0;
-    (void)threads;
-#pragma omp parallel num_threads(threads) reduction(+ : particle, cell) if (threads > 1)
-    {
-        const sap_fpenv callers = sap_fp_enter();
+    for (ptrdiff_t k = from; k < to; k++) {
         struct one o;
-#pragma omp for schedule(dynamic, 64)
-        for (int k = 0; k < run->slots->n; k++) {
-            const int row = run->slots->row[k];
-            start_one(t, run, run->slots->walker[k], &o);
-            walk_one(t, &o);
-            if (run->pot) run->pot[row] = 0 - o.sum[SAP_POT] * pot;
-            for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = o.sum[SAP_ACC + c] * acc;
-            particle += o.particle;
-            cell += o.cell;
-        }
-        sap_fp_leave(callers);
+        const int row = run->slots->row[k];
+        start_one(t, run, run->slots->walker[k], &o);
+        walk_one(t, &o);
+        if (run->pot) run->pot[row] = 0 - o.sum[SAP_POT] * pot;
+        for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = o.sum[SAP_ACC + c] * acc;
+        particle += o.particle;
+        cell += o.cell;
     }
-    run->particle = particle;
-    run->cell = cell;
+    atomic_fetch_add(&w->particle, particle);
+    atomic_fetch_add(&w->cell, cell);
+}
+
+void sap_tree_walk_alone(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+{
+    enum { AT_ONCE = 64 };
+    struct walking w = {.tree = t, .run = run};
+    sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
+    run->particle = atomic_load(&w.particle);
+    run->cell = atomic_load(&w.cell);
 }

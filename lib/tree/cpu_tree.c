@@ -8,6 +8,7 @@
 
 #include "fpenv.h"
 #include "structs.h"
+#include "team.h"
 #include "threads.h"
 #include "tree/cpu_tree.h"
 #include "tree/tree.h"
@@ -38,7 +39,7 @@ static size_t bytes_of_particles(size_t n)
 static size_t bytes_of_nodes(size_t nodes)
 {
     struct sap_tree *t = NULL;
-    return nodes * (sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
+    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
 }
 
 static size_t bytes_of_groups(const struct sap_tree *t, size_t n)
@@ -65,6 +66,7 @@ static void destroy(struct sap_tree *t)
     free(t->place);
     free(t->x);
     free(t->node);
+    free(t->spare_node);
     free(t->cell);
     free(t->source);
     free(t->word);
@@ -72,21 +74,28 @@ static void destroy(struct sap_tree *t)
     free(t);
 }
 
-/* Arrays that follow the room for nodes. */
-static int reserve_nodes(struct sap_tree *t)
+/* Room for the cells of so many nodes; on failure the arrays that there are stay. */
+static int reserve_cells(struct sap_tree *t, int nodes)
 {
-    if (t->node_room <= t->cell_room) return SAPPORO_OK;
-    const size_t room = (size_t)t->node_room, column = (room + 31) / 16 * 16;
+    const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
+    if (nodes <= t->cell_room) return SAPPORO_OK;
+    struct sap_cell *const cell = malloc(room * sizeof *cell);
+    struct sap_tree_source *const source = malloc(room * sizeof *source);
+    float *const word = aligned_alloc(64, 5 * column * sizeof *word);
+    if (!cell || !source || !word) {
+        free(cell);
+        free(source);
+        free(word);
+        return SAPPORO_ERR_MEMORY;
+    }
     free(t->cell);
     free(t->source);
     free(t->word);
-    t->cell = malloc(room * sizeof *t->cell);
-    t->source = malloc(room * sizeof *t->source);
-    t->word = aligned_alloc(64, 5 * column * sizeof *t->word);
-    t->cell_room = t->cell && t->source && t->word ? t->node_room : 0;
-    if (!t->cell_room) return SAPPORO_ERR_MEMORY;
-    t->words_of = (struct sap_tree_words){t->word, t->word + column, t->word + 2 * column, t->word + 3 * column,
-                                          t->word + 4 * column};
+    t->cell = cell;
+    t->source = source;
+    t->word = word;
+    t->cell_room = nodes;
+    t->words_of = (struct sap_tree_words){word, word + column, word + 2 * column, word + 3 * column, word + 4 * column};
     return SAPPORO_OK;
 }
 
@@ -99,11 +108,12 @@ static int reserve_particles(struct sap_tree *t)
     t->place = malloc(room * sizeof *t->place);
     t->x = malloc(room * sizeof *t->x);
     t->group = malloc(bytes_of_groups(t, room));
-    t->node_room = usual_nodes(t->room);
+    t->node_room = t->spare_room = usual_nodes(t->room);
     t->node = malloc((size_t)t->node_room * sizeof *t->node);
-    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->node)
+    t->spare_node = malloc((size_t)t->spare_room * sizeof *t->spare_node);
+    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->node || !t->spare_node)
         return SAPPORO_ERR_MEMORY;
-    return sap_tree_new_order(t->room, &t->order) || reserve_nodes(t) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
 static int create(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
@@ -165,20 +175,12 @@ static int set(struct sap_tree *t, const sapporo_tree_particles *p)
     return SAPPORO_OK;
 }
 
-static double mass_unit_of(const struct sap_tree *t)
-{
-    double sum = 0;
-    for (int i = 0; i < t->n; i++) sum += fabs(t->given_mass[i]);
-    return sap_tree_mass_unit(sum);
-}
+/* ---- build and refresh -------------------------------------------------------------------- */
 
-/* Sorted particles from those that were given. */
-static void gather(struct sap_tree *t, int threads)
+static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    (void)threads;
-    t->mass_unit = mass_unit_of(t);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int k = 0; k < t->n; k++) {
+    struct sap_tree *const t = argument;
+    for (int k = (int)from; k < to; k++) {
         const int i = t->order.address[k];
         for (int c = 0; c < 3; c++) t->x[k][c] = t->given_x[i][c];
         t->x[k][3] = t->given_mass[i] * t->mass_unit;
@@ -186,13 +188,19 @@ static void gather(struct sap_tree *t, int threads)
     }
 }
 
-/* ---- build and refresh -------------------------------------------------------------------- */
+/* Sorted particles from those that were given. */
+static void gather(struct sap_tree *t, double mass_unit, int threads)
+{
+    enum { AT_ONCE = 1024 };
+    t->mass_unit = mass_unit;
+    sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
+}
 
-/* Moments and what follows from them; the tree is whole then. */
-static void finish(struct sap_tree *t, int threads)
+/* Moments and groups; the tree is complete then. */
+static void finish(struct sap_tree *t, double mass_unit, int threads)
 {
     const double start = sap_tree_clock();
-    gather(t, threads);
+    gather(t, mass_unit, threads);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->self = (struct sap_tree_walkers){t->n, (t->n + t->settings.group_size - 1) / t->settings.group_size,
                                         (const double(*)[4])t->x, t->group, 1};
@@ -208,40 +216,105 @@ static int threads_for(const struct sap_tree *t, int n)
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
+/* The box of the particles given and the unit of their masses; fails if double cannot hold their moments. */
+static int look_at_given(struct sap_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
+{
+    double sum = 0;
+    for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
+    *mass_unit = sap_tree_mass_unit(sum);
+    *box = sap_tree_box_of((const double(*)[3])t->given_x, t->given, threads);
+    if (sap_tree_in_range(box->low, box->high, sum)) return SAPPORO_OK;
+    return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
+}
+
+/* The order of the tree that there is: a build that fails has sorted its own into the same array. */
+static void restore_order(struct sap_tree *t)
+{
+    for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
+}
+
+/* Nodes of the sorted keys in the spare array, and memory for their cells. */
+static int make_nodes(struct sap_tree *t, struct sap_tree_draft *d, int threads)
+{
+    *d = (struct sap_tree_draft){.n = t->given,
+                                 .leaf_size = t->settings.leaf_size,
+                                 .key = t->order.key,
+                                 .room = t->spare_room,
+                                 .node = t->spare_node};
+    int status = sap_tree_link(d, threads);
+    t->spare_node = d->node;
+    t->spare_room = d->room;
+    if (!status) status = reserve_cells(t, d->room);
+    return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
+}
+
+/* The tree gets the nodes that a build has made. */
+static void take_nodes(struct sap_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
+{
+    t->n = d->n;
+    t->cube = *cube;
+    t->unit = sap_tree_unit(cube, t->settings.eps2);
+    t->eps2 = sap_tree_eps2(t->settings.eps2, t->unit);
+    for (int c = 0; c < 3; c++) t->middle[c] = cube->low[c] + 0.5 * cube->edge;
+    t->spare_node = t->node;
+    t->spare_room = t->node_room;
+    t->node = d->node;
+    t->node_room = d->room;
+    t->nodes = d->nodes;
+    t->levels = d->levels;
+    memcpy(t->level_first, d->level_first, sizeof t->level_first);
+}
+
+/* Whatever can fail comes before anything of the tree that there is changes. */
 static int build(struct sap_tree *t)
 {
     const int threads = threads_for(t, t->given);
     const double start = sap_tree_clock();
+    struct sap_tree_draft draft;
+    struct sap_tree_box box;
+    double mass_unit;
     t->words[0] = '\0';
-    t->built = 0;
-    t->n = t->given;
-    t->cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->n, threads);
-    t->unit = sap_tree_unit(&t->cube, t->settings.eps2);
-    for (int c = 0; c < 3; c++) t->middle[c] = t->cube.low[c] + 0.5 * t->cube.edge;
-    sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])t->given_x, t->n, &t->order, threads);
+    int status = look_at_given(t, &box, &mass_unit, threads);
+    if (status) return status;
+    const struct sap_cube cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
+    sap_tree_sort(&cube, (int)t->settings.curve, (const double(*)[3])t->given_x, t->given, &t->order, threads);
     const double sorted = sap_tree_clock();
-    t->done = (sapporo_tree_statistics){.seconds = {[SAPPORO_PHASE_SORT] = sorted - start}};
-    const int status = sap_tree_link(t, threads);
-    if (status || reserve_nodes(t))
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for cells: there is no tree now");
-    t->done.seconds[SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted;
-    finish(t, threads);
+    status = make_nodes(t, &draft, threads);
+    if (status) {
+        restore_order(t);
+        return status;
+    }
+    take_nodes(t, &cube, &draft);
+    t->done = (sapporo_tree_statistics){
+        .seconds = {[SAPPORO_PHASE_SORT] = sorted - start, [SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted}};
+    finish(t, mass_unit, threads);
     return SAPPORO_OK;
 }
 
 static int refresh(struct sap_tree *t)
 {
+    const int threads = threads_for(t, t->n);
+    struct sap_tree_box box;
+    double mass_unit;
     t->words[0] = '\0';
     if (!t->built || t->given != t->n)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    const int status = look_at_given(t, &box, &mass_unit, threads);
+    if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
-    finish(t, threads_for(t, t->n));
+    finish(t, mass_unit, threads);
     return SAPPORO_OK;
+}
+
+static int count(const struct sap_tree *t, int cells)
+{
+    (void)cells;
+    return t->built ? t->n : (int)SAP_TREE_NONE;
 }
 
 /* ---- what it is ---------------------------------------------------------------------------- */
 
-static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
+static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
 {
     *s = t->done;
     s->n = t->built ? t->n : 0;
@@ -256,6 +329,7 @@ static void statistics(const struct sap_tree *t, sapporo_tree_statistics *s)
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
                     bytes_of_groups(t, (size_t)t->room);
+    return SAPPORO_OK;
 }
 
 static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure *s)
@@ -269,7 +343,7 @@ static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure
     sap_tree_tell_cell(&t->cell[k], k, s);
 }
 
-static int structure(const struct sap_tree *t, struct sap_tree_structure *s)
+static int structure(struct sap_tree *t, struct sap_tree_structure *s)
 {
     s->nodes = t->built ? t->nodes : 0;
     s->n = t->built ? t->n : 0;
@@ -293,6 +367,7 @@ const struct sap_tree_ops sap_tree_cpu = {
     .set = set,
     .build = build,
     .refresh = refresh,
+    .count = count,
     .force = sap_tree_force_cpu,
     .search = search,
     .statistics = statistics,

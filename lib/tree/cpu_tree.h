@@ -59,6 +59,7 @@ struct sap_tree {
     /* the tree; valid if built */
     int built, n;
     struct sap_cube cube;
+    double eps2;                 /* softening of forces: settings.eps2, or 0 where that is too small */
     double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
     double middle[3];            /* of the cube */
     int far;                     /* some lie so far out that float would not do */
@@ -66,9 +67,10 @@ struct sap_tree {
     int *place;                  /* the sorted particle of an address */
     double (*x)[4];
     int nodes, node_room, levels, level_first[SAP_KEY_LEVELS + 2];
-    struct sap_tree_node *node;
+    struct sap_tree_node *node, *spare_node; /* spare: where the next build puts its nodes */
+    int spare_room;
     struct sap_cell *cell;
-    int cell_room;                  /* like node_room, of what follows */
+    int cell_room;                  /* like node_room, of the arrays below */
     struct sap_tree_words words_of; /* of the nodes, for the walk: in `word` */
     float *word;
     struct sap_tree_source *source;
@@ -76,7 +78,16 @@ struct sap_tree {
     struct sap_tree_group *group;
     struct sap_tree_walkers self;
 
+    double sample[3][SAP_CUBE_SAMPLE]; /* of a build */
     sapporo_tree_statistics done;
+};
+
+/* Nodes in the making, beside those of the tree, which stays as it is until they are complete. */
+struct sap_tree_draft {
+    int n, leaf_size;
+    const sap_key *key; /* [n], sorted */
+    int nodes, room, levels, level_first[SAP_KEY_LEVELS + 2];
+    struct sap_tree_node *node; /* [room] */
 };
 
 /* Arrays for n; 0 or SAPPORO_ERR_MEMORY, and then free them all the same. */
@@ -87,11 +98,19 @@ void sap_tree_free_order(struct sap_tree_order *order);
 void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *order,
                    int threads);
 
-/* The cube of positions (cpu_sort.c). */
-struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, int threads);
+/* The box of n > 0 positions (cpu_sort.c). */
+struct sap_tree_box {
+    double low[3], high[3];
+};
+struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
 
-/* Nodes out of sorted keys; 0 or SAPPORO_ERR_MEMORY (cpu_link.c). */
-int sap_tree_link(struct sap_tree *tree, int threads);
+/* The cube of n positions within a box; `sample` is overwritten (cpu_sort.c). */
+struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
+                                 double (*sample)[SAP_CUBE_SAMPLE]);
+
+/* Makes nodes out of sorted keys; 0 or SAPPORO_ERR_MEMORY.  draft->node belongs to the caller either way (cpu_link.c).
+ */
+int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
 /* Moments, boxes, and what the walk needs of nodes and groups (cpu_moments.c). */
 void sap_tree_moments(struct sap_tree *tree, int threads);

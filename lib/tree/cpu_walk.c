@@ -5,10 +5,11 @@
  * how many of its own particles take part.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fpenv.h"
+#include "team.h"
 #include "tree/cpu_tree.h"
 
 /* Consecutive nodes, or particles: from ... to - 1. */
@@ -30,7 +31,7 @@ struct work {
     char *words;
     size_t word_room;
     struct sap_tree_lanes *lanes;
-    int which[SAP_TREE_LANES], number[SAP_TREE_LANES];
+    int which[SAP_TREE_LANES], number[SAP_TREE_LANES], row[SAP_TREE_LANES]; /* of the lanes */
 };
 
 static void free_work(struct work *w)
@@ -194,23 +195,40 @@ static int sum_particles(const struct sap_tree *t, struct work *w, const struct 
     return 1;
 }
 
-static int finite_sums(const struct sap_tree_lanes *lanes)
+static int is_finite(const struct sap_tree_lanes *lanes, int k)
 {
     int finite = 1;
-    for (int k = 0; k < lanes->n; k++)
-        for (int q = 0; q < 4; q++) finite &= isfinite(lanes->sum[q][k]) != 0;
+    for (int q = 0; q < 4; q++) finite &= isfinite(lanes->sum[q][k]) != 0;
     return finite;
 }
 
+/* The sums of lane k become a row of the results. */
 static void deliver(const struct sap_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
-                    const struct sap_tree_lanes *lanes, const int *row)
+                    const struct sap_tree_lanes *lanes, int k, int row)
 {
     const double pot = kernel->pot_scale * (t->unit / t->mass_unit);
     const double acc = kernel->acc_scale * (t->unit * t->unit / t->mass_unit);
-    for (int k = 0; k < lanes->n; k++) {
-        if (run->pot) run->pot[row[k]] = 0 - lanes->sum[0][k] * pot;
-        for (int c = 0; c < 3 && run->acc; c++) run->acc[row[k]][c] = lanes->sum[1 + c][k] * acc;
+    if (run->pot) run->pot[row] = 0 - lanes->sum[0][k] * pot;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
+}
+
+/*
+ * Delivers the lanes whose sums are finite, or all of them in double; returns the number of lanes that are left, which
+ * are then the first.  Lanes are judged one by one: bits of a row do not depend on the other rows.
+ */
+static int deliver_good(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
+{
+    int left = 0;
+    for (int k = 0; k < n; k++) {
+        if (wide || is_finite(w->lanes, k)) {
+            deliver(t, run, wide ? t->wide : t->narrow, w->lanes, k, w->row[k]);
+            continue;
+        }
+        w->which[left] = w->which[k];
+        w->number[left] = w->number[k];
+        w->row[left++] = w->row[k];
     }
+    return left;
 }
 
 /* Slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list has been made. */
@@ -221,22 +239,20 @@ static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, s
     const struct span own =
         run->walkers->own ? (struct span){base, base + size < t->n ? base + size : t->n} : (struct span){0, 0};
     struct sap_tree_frame frame = {
-        .unit = t->unit, .eps2 = t->settings.eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
+        .unit = t->unit, .eps2 = t->eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
+        w->row[k] = run->slots->row[first + k];
     }
-    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2; wide++) {
+    /* sums beyond the range of float are made again in double */
+    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
         /* in double coordinates stay as they are: their differences are better than those of differences */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
-        /* what is beyond the range of float is summed again in double */
-        if (wide || finite_sums(w->lanes)) {
-            deliver(t, run, kernel, w->lanes, run->slots->row + first);
-            break;
-        }
+        n = deliver_good(t, run, w, wide, n);
     }
     return 1;
 }
@@ -285,23 +301,41 @@ static int sum_group(const struct sap_tree *t, const struct sap_tree_run *run, s
     return ok;
 }
 
+/* A walk whose groups threads share out. */
+struct walking {
+    struct sap_items items;
+    const struct sap_tree *tree;
+    const struct sap_tree_run *run;
+    atomic_llong particle, cell;
+    atomic_int done, failed; /* done: groups */
+};
+
+/* A thread without memory leaves all groups to the others. */
+static void walk_groups(void *argument, int thread)
+{
+    struct walking *const s = argument;
+    struct work *const w = new_work();
+    long long particle = 0, cell = 0;
+    ptrdiff_t from, to;
+    int done = 0;
+    (void)thread;
+    while (w && sap_items_take(&s->items, &from, &to))
+        for (int g = (int)from; g < to && !atomic_load_explicit(&s->failed, memory_order_relaxed); g++, done++)
+            if (!sum_group(s->tree, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
+    if (w) free_work(w);
+    atomic_fetch_add(&s->particle, particle);
+    atomic_fetch_add(&s->cell, cell);
+    atomic_fetch_add(&s->done, done);
+}
+
 int sap_tree_walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
 {
-    long long particle = 0, cell = 0;
-    int failed = 0;
-    (void)threads;
-#pragma omp parallel num_threads(threads) reduction(+ : particle, cell) reduction(| : failed) if (threads > 1)
-    {
-        const sap_fpenv callers = sap_fp_enter();
-        struct work *const w = new_work();
-        failed = w == NULL;
-#pragma omp for schedule(dynamic, 4)
-        for (int g = 0; g < run->walkers->groups; g++)
-            if (!failed) failed = !sum_group(t, run, w, g, &particle, &cell);
-        if (w) free_work(w);
-        sap_fp_leave(callers);
-    }
-    run->particle = particle;
-    run->cell = cell;
-    return failed ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    enum { GROUPS_AT_ONCE = 4 };
+    struct walking s = {.tree = t, .run = run};
+    const int groups = run->walkers->groups;
+    sap_items_start(&s.items, groups, GROUPS_AT_ONCE);
+    sap_team_run(threads, walk_groups, &s);
+    run->particle = atomic_load(&s.particle);
+    run->cell = atomic_load(&s.cell);
+    return atomic_load(&s.failed) || atomic_load(&s.done) < groups ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }

@@ -1,9 +1,12 @@
 /* cube.c - the cube that keys cut into cells. */
 #include "tree/cube.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tree/tree_limits.h"
 
 /* Of the sample, a sixteenth may lie beyond either side of an axis; the cube is that much wider than what is between.
  */
@@ -11,6 +14,9 @@ enum { BEYOND = 16, ROOM = 64 };
 
 /* Boxes of smaller edge are points: their keys' unit would overflow. */
 #define LEAST 1e-100
+
+/* Largest coordinate in units of the cube: cubes of distances, and one over them, stay within the range of double. */
+#define LARGEST 0x1p300
 
 int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
 
@@ -54,11 +60,29 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
     const double body = ROOM * body_of(sample, m, middle);
     cube.edge = power_above(extent);
     if (body > 0 && power_above(body) < cube.edge) {
-        cube.edge = power_above(body);
+        cube.edge = fmax(power_above(body), cube.edge / LARGEST);
         for (int k = 0; k < 3; k++) cube.low[k] = middle[k] - 0.5 * cube.edge;
     }
     cube.cells = ldexp(1.0, 21) / cube.edge;
     return cube;
+}
+
+int sap_tree_in_range(const double *low, const double *high, double sum)
+{
+    double size = 0, extent = 0;
+    for (int k = 0; k < 3; k++) {
+        size = fmax(size, fmax(fabs(low[k]), fabs(high[k])));
+        extent = fmax(extent, high[k] - low[k]);
+    }
+    if (!(high[0] >= low[0])) return 1; /* no particles */
+    return sum * size <= DBL_MAX && 4 * sum * extent * extent <= DBL_MAX;
+}
+
+int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
+{
+    for (int k = 0; k < 3; k++)
+        if (!(fabs(x[k]) <= SAP_TREE_LIMIT && fabs(x[k] - cube->low[k]) * unit <= LARGEST)) return 0;
+    return 1;
 }
 
 double sap_tree_unit(const struct sap_cube *cube, double eps2)
@@ -69,6 +93,8 @@ double sap_tree_unit(const struct sap_cube *cube, double eps2)
     const double part = frexp(size, &exponent);
     return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
 }
+
+double sap_tree_eps2(double eps2, double unit) { return eps2 * unit * unit < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : eps2; }
 
 double sap_tree_mass_unit(double sum)
 {

@@ -71,38 +71,54 @@ static int look_at_bounds(struct sap_tree *t, int members)
     return t->driver->stream_finish(t->stream);
 }
 
-static double mass_unit_of(const struct sap_tree *t)
+/* A tree in the making. */
+struct draft {
+    struct sap_gpu_tree t;
+    struct sap_cube cube;
+    int levels, level_first[LEVELS + 1];
+    int at; /* which of key and value of the tree's walkers are sorted */
+};
+
+/* The unit of masses; SAP_DRIVER_ERROR if double does not hold the moments of what look_at_bounds has found. */
+static int take_bounds(struct sap_tree *t, double *low, double *high, double *mass_unit)
 {
     double sum = 0;
     for (int k = 0; k < SAP_TREE_PARTS; k++) sum += told(t)->bounds[6][k];
-    return sap_tree_mass_unit(sum);
-}
-
-static void take_cube(struct sap_tree *t, int members)
-{
-    double low[3], high[3], sample[3][SAP_CUBE_SAMPLE];
     for (int k = 0; k < 3; k++) {
         low[k] = told(t)->bounds[k][0], high[k] = told(t)->bounds[3 + k][0];
         for (int p = 1; p < SAP_TREE_PARTS; p++) {
             low[k] = fmin(low[k], told(t)->bounds[k][p]);
             high[k] = fmax(high[k], told(t)->bounds[3 + k][p]);
         }
-        memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
     }
-    t->cube = sap_tree_cube(low, high, sample, members);
-    t->t.cells = t->cube.cells;
-    t->t.unit = sap_tree_unit(&t->cube, t->settings.eps2);
-    t->t.flat = !(t->cube.edge > 0);
-    for (int k = 0; k < 3; k++) {
-        t->t.low[k] = t->cube.low[k];
-        t->t.middle[k] = t->cube.low[k] + 0.5 * t->cube.edge;
-    }
+    *mass_unit = sap_tree_mass_unit(sum);
+    t->out_of_range = !sap_tree_in_range(low, high, sum);
+    return t->out_of_range ? (int)SAP_DRIVER_ERROR : (int)SAP_DRIVER_OK;
 }
 
-static void take_masses(struct sap_tree *t)
+static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
 {
-    t->t.mass_unit = mass_unit_of(t);
-    t->t.true_mass = 1 / t->t.mass_unit;
+    t->mass_unit = mass_unit;
+    t->true_mass = 1 / mass_unit;
+}
+
+static int make_cube(struct sap_tree *t, struct draft *d, int members)
+{
+    double low[3], high[3], sample[3][SAP_CUBE_SAMPLE], mass_unit;
+    TRY(take_bounds(t, low, high, &mass_unit));
+    for (int k = 0; k < 3; k++)
+        memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
+    d->cube = sap_tree_cube(low, high, sample, members);
+    d->t.cells = d->cube.cells;
+    d->t.unit = sap_tree_unit(&d->cube, t->settings.eps2);
+    d->t.eps2 = sap_tree_eps2(t->settings.eps2, d->t.unit);
+    d->t.flat = !(d->cube.edge > 0);
+    for (int k = 0; k < 3; k++) {
+        d->t.low[k] = d->cube.low[k];
+        d->t.middle[k] = d->cube.low[k] + 0.5 * d->cube.edge;
+    }
+    set_mass_unit(&d->t, mass_unit);
+    return SAP_DRIVER_OK;
 }
 
 /* ---- order ------------------------------------------------------------------------------- */
@@ -112,89 +128,134 @@ static int gather(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sa
 {
     const int has_place = place != NULL;
     const struct sap_gpu_buffer *const where = place ? place : &w->sorted;
-    const struct sap_argument a[] = {SAP_ARRAY(*given),
-                                     SAP_ARRAY(w->address[w->at]),
-                                     SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(*where),
-                                     VALUE(has_place),
-                                     VALUE(mass_unit),
+    const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(*where), VALUE(has_place),      VALUE(mass_unit),
                                      VALUE(n)};
     return for_each(t, t->f->gather, n, a, COUNT(a));
 }
 
-static int reserve_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, int n)
+/* Sorts keys and addresses into key[*at] and value[*at]; what else the walkers have stays. */
+static int sort_keys(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                     const struct sap_gpu_tree *how, int n, int *at)
 {
-    const size_t size = (size_t)n, groups = (size_t)n / (size_t)t->settings.group_size + 1;
     for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &w->key[k], size * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &w->address[k], size * sizeof(int)));
+        TRY(sap_tree_reserve(t, &w->key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &w->value[k], (size_t)n * sizeof(int)));
     }
-    TRY(sap_tree_reserve(t, &w->sorted, size * 4 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &w->ball, groups * SAP_GROUP_WORDS * sizeof(double)));
-    TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
-    TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
-    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
-}
-
-int sap_tree_sort_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                          const struct sap_gpu_buffer *place, double mass_unit, int n)
-{
-    TRY(reserve_walkers(t, w, n));
-    const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(t->t), VALUE(n)};
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(*how), VALUE(n)};
     const struct sap_sort sort = {.key = {w->key[0].mem, w->key[1].mem},
-                                  .value = {w->address[0].mem, w->address[1].mem},
+                                  .value = {w->value[0].mem, w->value[1].mem},
                                   .n = n,
                                   .to = 63,
                                   .places = 1};
+    TRY(for_each(t, t->f->keys, n, keys, COUNT(keys)));
+    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
+}
+
+static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* The order is the one that sort_keys has made. */
+static void take_order(const struct sap_tree *t, struct sap_gpu_walkers *w, int n, int at)
+{
+    exchange(&w->address, &w->value[at]);
     w->n = n;
     w->groups = n / t->settings.group_size + (n % t->settings.group_size > 0);
-    TRY(for_each(t, t->f->keys, n, keys, COUNT(keys)));
-    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, &w->at));
-    return gather(t, w, given, place, mass_unit, n);
+}
+
+static size_t groups_of(const struct sap_tree *t, int n) { return (size_t)n / (size_t)t->settings.group_size + 1; }
+
+int sap_tree_sort_places(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given, int n)
+{
+    const size_t groups = groups_of(t, n);
+    int at;
+    TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->ball, groups * SAP_GROUP_WORDS * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
+    TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
+    TRY(sort_keys(t, w, given, &t->t, n, &at));
+    take_order(t, w, n, at);
+    return gather(t, w, given, NULL, 1, n);
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static int reserve_nodes(struct sap_tree *t, int nodes)
+/* A buffer of the tree and the bytes that it needs. */
+struct need {
+    struct sap_gpu_buffer *buffer;
+    size_t bytes;
+};
+
+/*
+ * Enlarges buffers of the tree.  While there is a tree, all new ones are allocated before any old one is freed; so on
+ * failure the tree stays.
+ */
+static int enlarge(const struct sap_tree *t, const struct need *need, int needs)
 {
-    const size_t room = (size_t)nodes;
-    TRY(sap_tree_reserve(t, &t->node, room * sizeof(struct sap_tree_link)));
-    TRY(sap_tree_reserve(t, &t->node_level, room * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->cell, room * SAP_GPU_CELL));
-    TRY(sap_tree_reserve(t, &t->word, room * 4 * sizeof(float)));
-    TRY(sap_tree_reserve(t, &t->turn, room * sizeof(float)));
-    TRY(sap_tree_reserve(t, &t->source, room * 4 * sizeof(double)));
-    return sap_tree_reserve(t, &t->moments, room * 8 * sizeof(float));
+    struct sap_gpu_buffer larger[16] = {{0}};
+    int status = SAP_DRIVER_OK;
+    for (int k = 0; k < needs; k++)
+        if (!t->linked && need[k].bytes > need[k].buffer->bytes) sap_gpu_free(t->driver, need[k].buffer);
+    for (int k = 0; k < needs && !status; k++)
+        if (need[k].bytes > need[k].buffer->bytes) status = sap_tree_reserve(t, &larger[k], need[k].bytes);
+    for (int k = 0; k < needs; k++) {
+        if (!status && larger[k].mem) exchange(need[k].buffer, &larger[k]);
+        sap_gpu_free(t->driver, &larger[k]);
+    }
+    return status;
+}
+
+/* Memory of the tree, whose nodes are counted. */
+static int reserve_tree(struct sap_tree *t, const struct draft *d)
+{
+    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = groups_of(t, d->t.n);
+    const struct need all[] = {{&t->place, n * sizeof(int)},
+                               {&t->own.sorted, n * 4 * sizeof(double)},
+                               {&t->own.ball, groups * SAP_GROUP_WORDS * sizeof(double)},
+                               {&t->own.heavy, groups * sizeof(int)},
+                               {&t->own.strict, groups * sizeof(float)},
+                               {&t->node, nodes * sizeof(struct sap_tree_link)},
+                               {&t->node_level, nodes * sizeof(int)},
+                               {&t->cell, nodes * SAP_GPU_CELL},
+                               {&t->word, nodes * 4 * sizeof(float)},
+                               {&t->turn, nodes * sizeof(float)},
+                               {&t->source, nodes * 4 * sizeof(double)},
+                               {&t->moments, nodes * 8 * sizeof(float)}};
+    _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
+    return enlarge(t, all, COUNT(all));
 }
 
 /* Counts the nodes of each level that begin in each tile, and numbers them; waits for how many there are. */
-static int count_nodes(struct sap_tree *t)
+static int count_nodes(struct sap_tree *t, struct draft *d)
 {
-    const int counts = LEVELS * t->t.tiles;
+    const int counts = LEVELS * d->t.tiles;
     size_t total_at;
-    const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[t->own.at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
-                                          VALUE(t->t)};
-    TRY(sap_tree_launch(t, t->f->levels, t->t.tiles, THREADS, levels, COUNT(levels)));
+    const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[d->at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
+                                          VALUE(d->t)};
+    TRY(sap_tree_launch(t, t->f->levels, d->t.tiles, THREADS, levels, COUNT(levels)));
     TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
                             &total_at));
     const int total = (int)(total_at / sizeof(int));
-    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->first), VALUE(total),
-                                          VALUE(t->t.tiles)};
+    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
+                                          VALUE(total), VALUE(d->t.tiles)};
     TRY(sap_tree_launch(t, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
-    TRY(tell(t, told(t)->level_first, &t->first, 0, sizeof told(t)->level_first));
+    TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
     TRY(t->driver->stream_finish(t->stream));
-    memcpy(t->level_first, told(t)->level_first, sizeof t->level_first);
-    t->t.nodes = t->level_first[LEVELS];
-    for (t->levels = 0; t->levels < LEVELS && t->level_first[t->levels] < t->t.nodes;) t->levels++;
+    memcpy(d->level_first, told(t)->level_first, sizeof d->level_first);
+    d->t.nodes = d->level_first[LEVELS];
+    for (d->levels = 0; d->levels < LEVELS && d->level_first[d->levels] < d->t.nodes;) d->levels++;
     return SAP_DRIVER_OK;
 }
 
-static int link_nodes(struct sap_tree *t)
+static int link_nodes(struct sap_tree *t, int at)
 {
-    TRY(reserve_nodes(t, t->t.nodes));
-    const struct sap_argument a[] = {
-        SAP_ARRAY(t->own.key[t->own.at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count), SAP_ARRAY(t->node),
-        SAP_ARRAY(t->node_level),         VALUE(t->t)};
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.key[at]), SAP_ARRAY(t->span),       SAP_ARRAY(t->count),
+                                     SAP_ARRAY(t->node),        SAP_ARRAY(t->node_level), VALUE(t->t)};
     return sap_tree_launch(t, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
 }
 
@@ -205,8 +266,8 @@ int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const st
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
     const struct sap_argument args[] = {
-        SAP_ARRAY(w->sorted),         SAP_ARRAY(t->cell),   SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy), SAP_ARRAY(*sizes),
-        SAP_ARRAY(w->address[w->at]), SAP_ARRAY(w->strict), VALUE(has_a),       VALUE(w->n),         VALUE(t->t)};
+        SAP_ARRAY(w->sorted),  SAP_ARRAY(t->cell),   SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy), SAP_ARRAY(*sizes),
+        SAP_ARRAY(w->address), SAP_ARRAY(w->strict), VALUE(has_a),       VALUE(w->n),         VALUE(t->t)};
     return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
 }
 
@@ -234,15 +295,14 @@ static int make_moments(struct sap_tree *t, int linked)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-/* Memory of all that is known before nodes are counted. */
-static int reserve(struct sap_tree *t)
+/* Memory of a build that is known before nodes are counted, none of it the tree's. */
+static int reserve(struct sap_tree *t, const struct draft *d)
 {
-    const size_t n = (size_t)t->n, counts = (size_t)LEVELS * (size_t)t->t.tiles;
-    const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(t->n);
-    TRY(sap_tree_reserve(t, &t->place, n * sizeof(int)));
+    const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
+    const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
     TRY(sap_tree_reserve(t, &t->span, n * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->count, counts * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->first, (LEVELS + 1) * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->new_first, (LEVELS + 1) * sizeof(int)));
     return sap_tree_reserve(t, &t->scratch, scan > sort ? scan : sort);
 }
 
@@ -259,37 +319,89 @@ int sap_tree_make_next(struct sap_tree *t)
     return SAP_DRIVER_OK;
 }
 
-int sap_tree_build_gpu(struct sap_tree *t)
+/* Keys, order and the number of nodes: everything up to here leaves the tree that there is alone. */
+static int prepare(struct sap_tree *t, struct draft *d)
 {
-    const int members = sap_cube_sample(t->given);
-    t->built = 0;
-    t->n = t->t.n = t->given;
-    t->levels = t->t.nodes = t->has_next = 0;
-    if (t->n == 0) return SAP_DRIVER_OK;
-    t->t.tiles = t->n / SAP_LINK_TILE + (t->n % SAP_LINK_TILE > 0);
-    TRY(reserve(t));
+    const int members = sap_cube_sample(d->t.n);
+    d->t.tiles = d->t.n / SAP_LINK_TILE + (d->t.n % SAP_LINK_TILE > 0);
+    TRY(reserve(t, d));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_SORT));
     TRY(look_at_bounds(t, members));
-    take_cube(t, members);
-    take_masses(t);
-    TRY(sap_tree_sort_walkers(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(make_cube(t, d, members));
+    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    TRY(count_nodes(t));
-    TRY(link_nodes(t));
+    TRY(count_nodes(t, d));
+    return reserve_tree(t, d);
+}
+
+/* The draft takes the place of the tree, whose arrays are written from here on. */
+static void take_draft(struct sap_tree *t, const struct draft *d)
+{
+    t->built = t->linked = t->has_next = 0;
+    t->t = d->t;
+    t->n = d->t.n;
+    t->cube = d->cube;
+    t->levels = d->levels;
+    memcpy(t->level_first, d->level_first, sizeof t->level_first);
+    if (t->n == 0) return;
+    exchange(&t->first, &t->new_first);
+    take_order(t, &t->own, t->n, d->at);
+}
+
+static int write_tree(struct sap_tree *t, int at)
+{
+    TRY(link_nodes(t, at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
+    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, 0));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
     return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
 }
 
+static int build(struct sap_tree *t)
+{
+    struct draft d = {.t = t->t};
+    d.t.n = t->given;
+    d.t.nodes = 0;
+    if (d.t.n > 0) TRY(prepare(t, &d));
+    take_draft(t, &d);
+    if (t->n > 0) TRY(write_tree(t, d.at));
+    t->built = t->linked = 1;
+    return SAP_DRIVER_OK;
+}
+
+/* Frees what the tree has, so that there is memory for another. */
+static void give_up(struct sap_tree *t)
+{
+    struct sap_gpu_buffer *const all[] = {&t->own.address, &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict,
+                                          &t->place,       &t->node,       &t->cell,     &t->word,      &t->turn,
+                                          &t->source,      &t->moments,    &t->next,     &t->node_level};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    t->built = t->linked = t->has_next = 0;
+}
+
+/* A device that has no memory for another tree beside the one that there is loses that one. */
+int sap_tree_build_gpu(struct sap_tree *t)
+{
+    const int status = build(t);
+    if (status != SAP_DRIVER_MEMORY || !t->linked) return status;
+    give_up(t);
+    return build(t);
+}
+
 int sap_tree_refresh_gpu(struct sap_tree *t)
 {
+    double low[3], high[3], mass_unit;
     if (t->n == 0) return SAP_DRIVER_OK;
     TRY(look_at_bounds(t, 1));
-    take_masses(t);
+    TRY(take_bounds(t, low, high, &mass_unit));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
+    t->built = 0; /* particles and moments do not belong together until all is done */
+    set_mass_unit(&t->t, mass_unit);
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, 1));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
+    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS));
+    t->built = 1;
+    return SAP_DRIVER_OK;
 }

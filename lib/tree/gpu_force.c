@@ -6,7 +6,6 @@
 #include "gpu_launch.h"
 #include "structs.h"
 #include "tree/gpu_tree.h"
-#include "tree/tree_limits.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
 enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find nothing left */
@@ -19,6 +18,7 @@ struct pass {
     struct sap_gpu_walk w;
     const struct sap_gpu_buffer *row, *slot, *strict;
     int picked;     /* all walk, and rows are picked of theirs */
+    int learned;    /* accelerations of all particles are in t->a once the force is complete */
     int bad;        /* places that are not finite */
     int bad_active; /* the first of the list that is no particle, or -1 */
 };
@@ -46,7 +46,7 @@ static void all_walk(const struct sap_tree *t, struct pass *p)
     p->w.parts = parts_of(t, w->groups);
     p->w.width = SAP_FEW_LEFT;
     p->w.left_room = p->w.parts * (SAP_WALK_PART / SAP_FEW_LEFT);
-    p->row = p->slot = &w->address[w->at];
+    p->row = p->slot = &w->address;
     p->strict = &w->strict;
 }
 
@@ -131,16 +131,11 @@ static int some_walk(struct sap_tree *t, struct pass *p)
     return SAP_DRIVER_OK;
 }
 
-static int is_place(const double *x)
-{
-    return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
-}
-
-/* Place i of the caller; one that is not finite is where the cube begins. */
+/* Place i of the caller; one at which there is no force is replaced by the corner of the cube. */
 static int place_of(const struct sap_tree *t, const sapporo_tree_request *r, int i, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
-    if (is_place(x)) return 1;
+    if (sap_tree_is_place(&t->cube, t->n > 0 ? t->t.unit : 0, x)) return 1;
     memcpy(x, t->cube.low, sizeof t->cube.low);
     return 0;
 }
@@ -160,7 +155,7 @@ static int places_walk(struct sap_tree *t, struct pass *p)
                                (size_t)n * sizeof *chunk));
         TRY(t->driver->stream_finish(t->stream));
     }
-    TRY(sap_tree_sort_walkers(t, p->walkers, &t->place_given, NULL, 1, r->ni));
+    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni));
     TRY(sap_tree_make_groups(t, p->walkers, NULL));
     all_walk(t, p);
     return SAP_DRIVER_OK;
@@ -274,7 +269,7 @@ static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_
 {
     p->w.strict = 1;
     if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
-    const struct sap_gpu_buffer *const address = &p->walkers->address[p->walkers->at];
+    const struct sap_gpu_buffer *const address = &p->walkers->address;
     const int n = p->w.slots;
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
                                         SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
@@ -289,12 +284,12 @@ static int start(struct sap_tree *t, struct pass *p)
         .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
     struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
     if (!p->w.own) TRY(sap_tree_reserve(t, a, (size_t)p->walkers->n * sizeof(double)));
-    if (!p->w.own || !t->has_a) {
+    if (!p->w.own || t->has_a < t->n) {
         all_walk(t, &first);
         TRY(walk(t, &first));
         TRY(sizes(t, a, 0, first.w.slots));
     }
-    if (p->w.own) t->has_a = 1;
+    p->learned = p->w.own;
     return make_strict(t, p, a);
 }
 
@@ -342,8 +337,11 @@ static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot
     if (p->bad_active >= 0) return SAP_DRIVER_OK;
     if (by_acceleration) TRY(start(t, p));
     TRY(walk(t, p));
-    if (by_acceleration && p->w.own) TRY(sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni));
-    return results(t, p, acc, pot);
+    TRY(results(t, p, acc, pot));
+    if (p->learned) t->has_a = t->n;
+    /* last, since a force that fails leaves the accelerations of the one before */
+    if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
+    return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
 }
 
 static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
@@ -362,19 +360,24 @@ static int bad_active(struct sap_tree *t, int k)
     return SAPPORO_ERR_ARGUMENT;
 }
 
-/* Nothing acts where there is no particle. */
-static void nothing(const sapporo_tree_request *r, double (*acc)[3], double *pot)
+/* Nothing acts where there is no particle.  Returns the number of places that are not finite. */
+static int nothing(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
+    double x[3];
+    int bad = 0;
+    for (int i = 0; i < r->ni && r->x.base; i++) bad += !place_of(t, r, i, x);
     if (acc) memset(acc, 0, (size_t)r->ni * sizeof *acc);
     if (pot) memset(pot, 0, (size_t)r->ni * sizeof *pot);
+    return bad;
 }
 
 int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct pass p = {.request = request, .bad_active = -1};
     int status = SAP_DRIVER_OK;
+    if (t->n == 0 && request->memory == SAPPORO_MEMORY_DEVICE) return bad_active(t, 0);
     if (t->n == 0)
-        nothing(request, acc, pot);
+        p.bad = nothing(t, request, acc, pot);
     else
         status = t->driver->enter(t->device->dev);
     if (!status && t->n > 0) {

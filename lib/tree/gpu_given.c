@@ -66,11 +66,18 @@ static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *
     return SAP_DRIVER_OK;
 }
 
+/* From here on the particles of the last set are overwritten. */
+static void tear(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    if (t->torn != SAP_TORN_MASSES) t->torn = p->mass.base || p->n != t->given ? (int)SAP_TORN_MASSES : 1;
+    if (p->a.base || p->n != t->given) t->has_a = 0;
+}
+
 static int take_from_host(struct sap_tree *t, const sapporo_tree_particles *p)
 {
     if (p->n == t->given && !p->mass.base && t->mass_elsewhere) TRY(fetch_masses(t));
+    tear(t, p);
     if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
-    t->torn = 1;
     TRY(send_particles(t, p));
     if (p->a.base) TRY(send_accelerations(t, p));
     t->mass_elsewhere = 0;
@@ -150,8 +157,11 @@ static int take_from_device(struct sap_tree *t, const sapporo_tree_particles *p,
             drop(t, &c);
             return SAP_DRIVER_OK;
         }
-    if (!status) t->torn = t->mass_elsewhere = 1;
-    if (!status) status = take_columns(t, &c, p->n);
+    if (!status) {
+        tear(t, p);
+        t->mass_elsewhere = 1;
+        status = take_columns(t, &c, p->n);
+    }
     drop(t, &c);
     return status;
 }
@@ -185,6 +195,8 @@ int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p)
     const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
     int bad[LOOKS] = {NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
     if (result) return result;
+    if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0)
+        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "the last set failed half way: set masses, too");
     int status = t->driver->enter(t->device->dev);
     if (!status) {
         if (p->n > 0) status = elsewhere ? take_from_device(t, p, bad) : take_from_host(t, p);
@@ -194,7 +206,7 @@ int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p)
     if (!result) result = bad_particle(t, bad);
     if (result) return result;
     if (p->a.base)
-        t->has_a = 1;
+        t->has_a = p->n;
     else if (p->n != t->given)
         t->has_a = 0;
     t->given = p->n;
@@ -246,4 +258,24 @@ int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked,
 {
     TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
     return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
+}
+
+/* Writes NaN: bytes of ones are one. */
+static int erase(struct sap_tree *t, void *to, size_t bytes)
+{
+    struct sap_mem *theirs = NULL;
+    if (!to) return SAP_DRIVER_OK;
+    TRY(adopt(t, to, bytes, &theirs));
+    int status = t->driver->fill(t->stream, theirs, 0, 0xFF, bytes);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    t->driver->release(theirs);
+    return status;
+}
+
+void sap_tree_erase_gpu(struct sap_tree *t, int ni, double (*acc)[3], double *pot)
+{
+    if (t->broken || !t->driver->adopt || ni <= 0 || t->driver->enter(t->device->dev)) return;
+    (void)erase(t, acc, (size_t)ni * sizeof *acc);
+    (void)erase(t, pot, (size_t)ni * sizeof *pot);
+    t->driver->leave(t->device->dev);
 }

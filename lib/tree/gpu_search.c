@@ -1,11 +1,13 @@
 /* gpu_search.c - who is within a radius of a place, on an accelerator: counted, then written, then sorted by address.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu_launch.h"
 #include "structs.h"
 #include "tree/gpu_tree.h"
+#include "tree/tree_limits.h"
 
 enum { THREADS = SAP_TREE_THREADS };
 
@@ -34,6 +36,7 @@ static int send_queries(struct sap_tree *t, const struct search *s)
         for (int k = 0; k < n; k++) {
             memcpy(chunk[k], sap_column_at(s->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
             memcpy(&chunk[k][3], sap_column_at(s->h, first + k, sizeof(double)), sizeof(double));
+            chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
         }
         TRY(t->driver->copy_in(t->stream, t->query.mem, (size_t)first * sizeof *chunk, chunk,
                                (size_t)n * sizeof *chunk));
@@ -46,7 +49,7 @@ static int launch_search(struct sap_tree *t, int n, int fills)
 {
     const struct sap_argument a[] = {SAP_ARRAY(t->query),
                                      SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(t->own.address[t->own.at]),
+                                     SAP_ARRAY(t->own.address),
                                      SAP_ARRAY(t->node),
                                      SAP_ARRAY(t->next),
                                      SAP_ARRAY(t->cell),
@@ -77,7 +80,7 @@ static int fill_lists(struct sap_tree *t, struct search *s)
 {
     const size_t entries = (size_t)s->first[s->whole];
     if (entries == 0) return SAP_DRIVER_OK;
-    s->list = malloc(entries * sizeof *s->list);
+    s->list = sap_tree_host_memory(t, entries, sizeof *s->list);
     if (!s->list) return SAP_DRIVER_MEMORY;
     TRY(sap_tree_reserve(t, &t->begin, (size_t)s->whole * sizeof *s->first));
     TRY(sap_tree_reserve(t, &t->list, entries * sizeof *s->list));
@@ -104,7 +107,7 @@ int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, con
     struct search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
     memset(first, 0, ((size_t)ni + 1) * sizeof *first);
     if (ni == 0 || t->n == 0) return SAPPORO_OK;
-    s.count = malloc((size_t)ni * sizeof *s.count);
+    s.count = sap_tree_host_memory(t, (size_t)ni, sizeof *s.count);
     int status = s.count ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
     if (!status) {
         status = count_all(t, &s);

@@ -12,13 +12,14 @@
 #include "physics/tree_layout.h"
 #include "tree/cube.h"
 
-enum { SAP_TREE_CHUNK = 65536 }; /* particles that travel at a time */
+enum { SAP_TREE_CHUNK = 65536 }; /* particles that are copied at a time */
+enum { SAP_TORN_MASSES = 2 };
 
 /* Who walks, sorted: the tree's particles, or places of the caller. */
 struct sap_gpu_walkers {
-    struct sap_gpu_buffer key[2], address[2], sorted;
+    struct sap_gpu_buffer address, sorted;
     struct sap_gpu_buffer ball, heavy, strict; /* of groups */
-    int at;                                    /* which of key and address are sorted */
+    struct sap_gpu_buffer key[2], value[2];    /* of a sort */
     int n, groups;
 };
 
@@ -53,19 +54,21 @@ struct sap_tree {
     struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
     double clock[SAPPORO_PHASES + 1];
     int room;
-    int broken; /* the device is gone */
+    int broken;       /* the device is gone */
+    int host_full;    /* it was host memory that this call could not allocate */
+    int out_of_range; /* a build or refresh found particles whose moments double does not hold */
     char words[200];
 
     /* particles by address */
     int given;          /* of the last set */
     double *mass;       /* [room] on the host: for a set without masses */
     int mass_elsewhere; /* the last ones came in memory of the device */
-    int torn;           /* a set failed half way */
-    int has_a;          /* accelerations are known */
+    int torn;           /* a set failed half way; SAP_TORN_MASSES: masses have been overwritten, too */
+    int has_a;          /* particles whose accelerations are known */
     struct sap_gpu_buffer particle, a, chunk, told;
 
-    /* the tree; valid if built */
-    int built, n, levels;
+    /* the tree; linked: nodes and order are valid; built: moments and sorted particles are, too */
+    int linked, built, n, levels;
     int level_first[SAP_LINK_LEVELS + 1];
     int has_next;          /* next is that of the nodes */
     struct sap_gpu_tree t; /* what kernels are told */
@@ -73,6 +76,7 @@ struct sap_tree {
     struct sap_gpu_walkers own;
     struct sap_gpu_buffer place; /* of an address: its sorted particle */
     struct sap_gpu_buffer scratch, span, count, first, bounds;
+    struct sap_gpu_buffer new_first; /* of a build: what becomes `first` */
     struct sap_gpu_buffer node, node_level, next, cell, word, turn, source, moments;
     int node_room;
 
@@ -106,14 +110,16 @@ int sap_tree_take_seconds(struct sap_tree *t, int from, int to);
 
 int sap_tree_reserve(const struct sap_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
-/* Sorts n > 0 places that lie as four doubles each; `place`, or NULL: where each address went.  A driver status. */
-int sap_tree_sort_walkers(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                          const struct sap_gpu_buffer *place, double mass_unit, int n);
+/* Sorts n > 0 places, each with mass 1, that are stored as four doubles each.  A driver status. */
+int sap_tree_sort_places(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given, int n);
 
 /* Bounds of their groups; by_a: a strictness, too, from t->a.  A driver status. */
 int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
 
-/* Make, or make anew with the same cells, the tree of the particles given; driver statuses. */
+/*
+ * Make, or make anew with the same cells, the tree of the particles given; driver statuses.  After a failure t->built
+ * and t->linked tell what there is: the tree before, or its cells alone, or nothing.
+ */
 int sap_tree_build_gpu(struct sap_tree *t);
 int sap_tree_refresh_gpu(struct sap_tree *t);
 
@@ -125,6 +131,9 @@ int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int 
 
 /* Brings results, or rows picked of them, to where the request wants them; the caller waits.  A driver status. */
 int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot);
+
+/* The table's erase; whether it succeeds is of no use to a call that has failed already. */
+void sap_tree_erase_gpu(struct sap_tree *t, int ni, double (*acc)[3], double *pot);
 
 /* The table's force, entered. */
 int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
@@ -139,7 +148,11 @@ int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, con
 /* Keeps why; returns status. */
 int sap_tree_fail(struct sap_tree *t, int status, const char *why);
 
-/* What a driver status means for the tree and its words; a sapporo_status. */
+/* Host memory for n elements, zero, or NULL: then SAP_DRIVER_MEMORY is to be returned. */
+void *sap_tree_host_memory(struct sap_tree *t, size_t n, size_t each);
+
+/* What a driver status means for the tree and its words; a sapporo_status.  After an error it waits for what was
+ * started. */
 int sap_tree_judge(struct sap_tree *t, int status);
 
 #endif

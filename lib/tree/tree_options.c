@@ -40,7 +40,7 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
     if (!(o->accuracy >= 0 && o->accuracy <= 1e30))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "accuracy of a tree is %g; it is a number > 0", o->accuracy);
     if (!(o->eps2 >= 0 && o->eps2 <= SAP_TREE_LIMIT * SAP_TREE_LIMIT))
-        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "eps2 of a tree is %g; it is a number >= 0", o->eps2);
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "eps2 of a tree is %g; it may be 0 to 1e200", o->eps2);
     if (o->kind == SAPPORO_TREE_KDTREE)
         return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "there are no kd-trees in this version, only octrees");
     return SAPPORO_OK;
@@ -51,7 +51,7 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->mac = o->mac ? o->mac : SAPPORO_MAC_OPENING;
     t->accuracy = o->accuracy > 0 ? o->accuracy : default_accuracy(t->mac);
     t->order = o->order ? o->order : 2;
-    t->eps2 = o->eps2;
+    t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size;
     t->group_size = o->group_size;
     t->ball = o->ball;

@@ -1,0 +1,66 @@
+/* tree_faults.c - see tree_faults.h. */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tree_faults.h"
+
+#include "driver_cuda.h"
+#include "faulty_driver.h"
+#include "gpu_engine.h"
+#include "process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tree_fault_place opencl = {SAPPORO_BACKEND_OPENCL, &sap_engine_opencl, &sap_driver_opencl},
+                                     cuda = {SAPPORO_BACKEND_CUDA, &sap_engine_cuda, &sap_driver_cuda};
+
+const struct tree_fault_place *tree_fault_place = &opencl;
+
+int tree_faults_on_opencl(void **state)
+{
+    (void)state;
+    tree_fault_place = &opencl;
+    return 0;
+}
+
+int tree_faults_on_cuda(void **state)
+{
+    (void)state;
+    tree_fault_place = &cuda;
+    return 0;
+}
+
+void tree_faults_need_device(void)
+{
+    const char *wanted = getenv("SAPPORO_TEST_ENGINES");
+    const struct sap_engine *const engine = tree_fault_place->engine;
+    if (engine->count() == 0 || (wanted && !strstr(wanted, engine->name))) skip();
+}
+
+sapporo_tree_options tree_fault_options(void)
+{
+    return (sapporo_tree_options){
+        .size = sizeof(sapporo_tree_options), .eps2 = 1e-4, .backend = tree_fault_place->backend};
+}
+
+static const struct sap_driver **driver(void)
+{
+    return tree_fault_place == &cuda ? &sap_process.cuda_driver : &sap_process.opencl_driver;
+}
+
+void tree_faults_start(void) { *driver() = faulty_wrap(tree_fault_place->driver); }
+
+int tree_faults_end(void **state)
+{
+    (void)state;
+    faulty_plan(0, SAP_DRIVER_OK);
+    sap_gpu_unload_idle(*driver());
+    *driver() = NULL;
+    return 0;
+}
