@@ -75,10 +75,38 @@ SAP_INLINE F narrow_halves(D (*p)[HIGHER + 1], int k)
 }
 #endif
 
+/*
+ * The root of an infinite distance is +0, so in `sp` a position that is infinite would leave most sums finite: there
+ * the mass becomes NaN.  In `ds` the second word of such a position is NaN, and `dp` has a root for large distances.
+ */
+#if !defined(SAP_KERNEL_DP) && !defined(SAP_KERNEL_DS)
+#define SAP_MASS_TELLS 1
+
+/* 16 masses, each with `lost` added, in the working type. */
+SAP_INLINE void narrow_masses(const double *mass, const D *lost, W *to)
+{
+    UNROLL
+    for (int f = 0; f < VECTORS; f++) {
+        D m[V_HALVES];
+        for (int h = 0; h < V_HALVES; h++) {
+            const int at = f * V_HALVES + h;
+            m[h] = d_add(d_load(mass + at * D_LANES), lost[at]);
+        }
+        f_store(to + f * V_LANES, f_from_d(m));
+    }
+}
+#else
+#define SAP_MASS_TELLS 0
+#endif
+
 /* Predicts 16 consecutive addresses: out[word][lane], all words but index and softening. */
 SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
 {
     D far = d_set1(0.0); /* largest square of a coordinate, where it matters */
+#if SAP_MASS_TELLS
+    D lost[VECTORS * V_HALVES]; /* NaN where a coordinate is not finite, else 0 */
+    for (int h = 0; h < VECTORS * V_HALVES; h++) lost[h] = d_set1(0.0);
+#endif
     UNROLL
     for (int axis = 0; axis < 3; axis++) {
         UNROLL
@@ -86,8 +114,13 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
             D p[V_HALVES][HIGHER + 1];
             UNROLL
             for (int h = 0; h < V_HALVES; h++) predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, p[h]);
+#if SAP_MASS_TELLS
+            UNROLL
+            for (int h = 0; h < V_HALVES; h++)
+                lost[f * V_HALVES + h] = d_add(lost[f * V_HALVES + h], d_sub(p[h][0], p[h][0]));
+#endif
 #if defined(SAP_KERNEL_DP)
-            far = d_max(far, d_mul(p[0][0], p[0][0]));
+            far = d_max(d_mul(p[0][0], p[0][0]), far); /* in this order, a square that is NaN hides no larger one */
             UNROLL
             for (int k = 0; k <= HIGHER; k++) d_store(&out[JX + 3 * k + axis][f * V_LANES], p[0][k]);
 #else
@@ -103,7 +136,11 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
 #endif
         }
     }
+#if SAP_MASS_TELLS
+    narrow_masses(c->mass + (ptrdiff_t)block * LANES, lost, out[JM]);
+#else
     narrow(c->mass + (ptrdiff_t)block * LANES, out[JM]);
+#endif
     return dm_any(d_ge(far, d_set1(SAP_FAR * SAP_FAR)));
 }
 

@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "isa.h"
 #include "kernel.h"
+#include "lock.h"
 
 struct sap_device_set {
     const struct sap_kernel *kernel;
@@ -15,6 +16,8 @@ struct sap_device_set {
     int precision;
     int fast; /* roots */
     int threads;
+    struct sap_multi_worker **worker; /* [workers] memory of each thread for many small forces; NULL: not used yet */
+    int workers;
     struct sap_rows *rows; /* for forces from lists (cpu_listed.h); NULL: there was none */
 };
 
@@ -46,7 +49,7 @@ struct sap_list {
 };
 
 struct sap_force {
-    atomic_flag lock; /* guards what threads add to: coincident, chunks */
+    struct sap_lock lock; /* guards what threads add to: coincident, chunks */
     struct sap_force_request request;
     const double *scale; /* of the sums, from the kernel */
     int nj;              /* addresses that take part: not more than are loaded */
@@ -74,6 +77,9 @@ int sap_cpu_tile_count(int tile, int nj);
 /* Whether a tile's predicted records can be used; somebody must be there. */
 int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj);
 
+/* The same of tiles 0 .. tiles-1, as far as they hold particles. */
+int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int nj);
+
 /* Makes tiles 0 .. tiles-1 valid for nj addresses at `time`. */
 int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
 
@@ -86,6 +92,9 @@ int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned e
 /* Many small forces (cpu_multi.c). */
 int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                   const struct sap_multi *multi);
+
+/* Gives back the memory that sap_cpu_multi keeps with the devices. */
+void sap_cpu_multi_free(struct sap_device_set *devices);
 
 /* Forces from lists (cpu_listed.c). */
 int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,

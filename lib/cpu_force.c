@@ -12,6 +12,7 @@
 
 #include "cpu_plan.h"
 #include "fpenv.h"
+#include "team.h"
 #include "threads.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
@@ -26,17 +27,6 @@ static const double pairs_per_thread = 131072;
 static const double pairs_per_prediction = 4;
 
 /* -------------------------------------------------------------------- plan */
-
-/* Whether predictions of this time can be used again: then many_i pays earlier. */
-static int all_valid(const struct sap_store *store, const struct sap_force *f, int tiles)
-{
-    struct sap_columns c;
-    int terms;
-    if (tiles > store->tiles) return 0;
-    for (int t = 0; t < tiles; t++)
-        if (sap_cpu_columns(store, t, &c, &terms) && !sap_cpu_tile_valid(store, t, f->request.time, f->nj)) return 0;
-    return 1;
-}
 
 /* What softening asks of the kernels.  Roots may need seeds in double: the tiles tell about their own particles. */
 static void plan_softening(struct sap_variant *v, const struct sap_store *store, const struct sap_force_request *r)
@@ -67,7 +57,8 @@ static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_fo
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
     p->variant.outside = r->rule == SAP_PAIRS_OUTSIDE && extra & SAP_EXTRA_LISTS; /* else nobody has a sphere */
     p->tiles = (f->nj + TILE - 1) / TILE;
-    p->few = r->ni < (all_valid(store, f, p->tiles) ? p->kernel->few / 2 : p->kernel->few);
+    /* where predictions can be used again, many_i pays earlier */
+    p->few = r->ni < (sap_cpu_all_valid(store, p->tiles, r->time, f->nj) ? p->kernel->few / 2 : p->kernel->few);
     p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
     const double pairs = f->nj * (r->ni + pairs_per_prediction);
     const double useful = pairs / pairs_per_thread + 1;
@@ -158,11 +149,6 @@ void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int gro
 
 /* ------------------------------------------------------------------ running */
 
-/*
- * Where one thread works, no parallel region is entered: a region of one thread still costs a microsecond, which is a
- * tenth of a small force.
- */
-
 /* One whole group; 1 if memory ran out. */
 static int run_group(const struct sap_plan *p, struct sap_group *g, int group)
 {
@@ -172,62 +158,87 @@ static int run_group(const struct sap_plan *p, struct sap_group *g, int group)
     return !sap_rows_finish_many(p, group, states);
 }
 
+/* All groups, one after the other. */
 static void run_groups_alone(struct sap_plan *p)
 {
     struct sap_group g;
+    int failed = 0;
     memset(&g.hits, 0, sizeof g.hits);
-    for (int group = 0; group < p->groups; group++) p->failed |= run_group(p, &g, group);
+    for (int group = 0; group < p->groups; group++) failed |= run_group(p, &g, group);
     sap_hits_free(&g.hits);
+    if (failed) atomic_store(&p->failed, 1);
 }
 
-/* Whole groups: each thread takes one after the other. */
+/* A plan whose items threads share out. */
+struct shared {
+    struct sap_items items;
+    struct sap_plan *plan;
+    struct sap_group *states; /* of the items of run_shared_groups */
+    struct sap_group **of;    /* the same, for sap_rows_finish_many */
+    atomic_int *left;         /* ranges of each group that have not been summed */
+};
+
+static void take_groups(void *argument, int thread)
+{
+    struct shared *const s = argument;
+    struct sap_group g;
+    ptrdiff_t group, end;
+    int failed = 0;
+    (void)thread;
+    memset(&g.hits, 0, sizeof g.hits);
+    while (sap_items_take(&s->items, &group, &end)) failed |= run_group(s->plan, &g, (int)group);
+    sap_hits_free(&g.hits);
+    if (failed) atomic_store(&s->plan->failed, 1);
+}
+
+/* Each thread takes one group after the other. */
 static void run_groups(struct sap_plan *p)
 {
-    int failed = 0;
-#pragma omp parallel num_threads(p->threads) reduction(| : failed)
-    {
-        struct sap_group g;
-        memset(&g.hits, 0, sizeof g.hits);
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(dynamic, 1)
-        for (int group = 0; group < p->groups; group++) failed |= run_group(p, &g, group);
-        sap_hits_free(&g.hits);
-        sap_fp_leave(caller);
+    struct shared s = {.plan = p};
+    sap_items_start(&s.items, p->groups, 1);
+    sap_team_run(p->threads, take_groups, &s);
+}
+
+/* Sums ranges of groups.  The thread that sums a group's last range joins all of them. */
+static void take_group_ranges(void *argument, int thread)
+{
+    struct shared *const s = argument;
+    struct sap_plan *const p = s->plan;
+    ptrdiff_t k, end;
+    (void)thread;
+    while (sap_items_take(&s->items, &k, &end)) {
+        const int group = (int)k / p->ranges, range = (int)k % p->ranges;
+        sap_plan_start_group(p, &s->states[k], group);
+        sap_plan_run_many(p, &s->states[k], first_tile(p, range), first_tile(p, range + 1), p->variant);
+        if (atomic_fetch_sub_explicit(&s->left[group], 1, memory_order_acq_rel) > 1) continue;
+        if (!sap_rows_finish_many(p, group, s->of + (ptrdiff_t)group * p->ranges)) atomic_store(&p->failed, 1);
     }
-    p->failed = failed;
 }
 
 /* Groups whose tiles are shared out: the i-particles are too few for the threads. */
 static void run_shared_groups(struct sap_plan *p)
 {
     const int items = p->groups * p->ranges;
-    struct sap_group *states = aligned_alloc(64, (size_t)items * sizeof *states);
-    struct sap_group **of = malloc((size_t)items * sizeof *of);
-    int failed = !states || !of;
-    if (!failed) {
-        for (int k = 0; k < items; k++) {
-            of[k] = &states[k];
-            memset(&states[k].hits, 0, sizeof states[k].hits);
-        }
-#pragma omp parallel num_threads(p->threads) if (p->threads > 1) reduction(| : failed)
-        {
-            const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(dynamic, 1)
-            for (int k = 0; k < items; k++) {
-                sap_plan_start_group(p, &states[k], k / p->ranges);
-                sap_plan_run_many(p, &states[k], first_tile(p, k % p->ranges), first_tile(p, k % p->ranges + 1),
-                                  p->variant);
-            }
-#pragma omp for schedule(dynamic, 1)
-            for (int group = 0; group < p->groups; group++)
-                failed |= !sap_rows_finish_many(p, group, of + (ptrdiff_t)group * p->ranges);
-            sap_fp_leave(caller);
-        }
+    struct shared s = {.plan = p,
+                       .states = aligned_alloc(64, (size_t)items * sizeof *s.states),
+                       .of = malloc((size_t)items * sizeof *s.of),
+                       .left = malloc((size_t)p->groups * sizeof *s.left)};
+    const int ready = s.states && s.of && s.left;
+    for (int group = 0; group < p->groups && ready; group++) atomic_init(&s.left[group], p->ranges);
+    for (int k = 0; k < items && ready; k++) {
+        s.of[k] = &s.states[k];
+        memset(&s.states[k].hits, 0, sizeof s.states[k].hits);
     }
-    for (int k = 0; k < items && states && of; k++) sap_hits_free(&states[k].hits);
-    free(states);
-    free(of);
-    p->failed = failed;
+    if (ready) {
+        sap_items_start(&s.items, items, 1);
+        sap_team_run(p->threads, take_group_ranges, &s);
+    } else {
+        atomic_store(&p->failed, 1);
+    }
+    for (int k = 0; k < items && ready; k++) sap_hits_free(&s.states[k].hits);
+    free(s.states);
+    free(s.of);
+    free(s.left);
 }
 
 static void set_single_reach(const struct sap_plan *p, struct sap_single *s, int i)
@@ -256,38 +267,43 @@ static void run_range(const struct sap_plan *p, struct sap_single *states, struc
     run_few(p, mine, first_tile(p, range), first_tile(p, range + 1));
 }
 
-/* Ranges of tiles are shared out, then rows. */
-static int share_ranges(const struct sap_plan *p, struct sap_single *states, struct sap_single **of)
+/* The states of a few i-particles: of[i * ranges + range]. */
+struct singles {
+    struct sap_plan *plan;
+    struct sap_single *states, **of;
+};
+
+static void run_ranges(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    int failed = 0;
-#pragma omp parallel num_threads(p->threads) reduction(| : failed)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static, 1)
-        for (int r = 0; r < p->ranges; r++) run_range(p, states, of, r);
-#pragma omp for schedule(static)
-        for (int i = 0; i < p->force->request.ni; i++)
-            failed |= !sap_rows_finish_few(p, i, of + (ptrdiff_t)i * p->ranges);
-        sap_fp_leave(caller);
-    }
-    return failed;
+    const struct singles *const s = argument;
+    for (ptrdiff_t r = from; r < to; r++) run_range(s->plan, s->states, s->of, (int)r);
 }
 
+static void finish_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct singles *const s = argument;
+    int failed = 0;
+    for (ptrdiff_t i = from; i < to; i++) failed |= !sap_rows_finish_few(s->plan, (int)i, s->of + i * s->plan->ranges);
+    if (failed) atomic_store(&s->plan->failed, 1);
+}
+
+/* Ranges of tiles are shared out, then rows. */
 static void run_singles(struct sap_plan *p)
 {
     const int ni = p->force->request.ni;
     const size_t items = (size_t)ni * (size_t)p->ranges;
-    struct sap_single *states = aligned_alloc(64, items * sizeof *states);
-    struct sap_single **of = malloc(items * sizeof *of);
-    p->failed = !states || !of;
-    if (!p->failed && p->threads > 1) {
-        p->failed = share_ranges(p, states, of);
-    } else if (!p->failed) {
-        run_range(p, states, of, 0); /* there is one: see make_plan */
-        for (int i = 0; i < ni; i++) p->failed |= !sap_rows_finish_few(p, i, of + i);
+    struct singles s = {p, aligned_alloc(64, items * sizeof *s.states), malloc(items * sizeof *s.of)};
+    if (!s.states || !s.of) {
+        atomic_store(&p->failed, 1);
+    } else if (p->threads == 1) {
+        run_ranges(&s, 0, p->ranges);
+        finish_rows(&s, 0, ni);
+    } else {
+        sap_team_for(p->threads, p->ranges, 1, run_ranges, &s);
+        sap_team_for(p->ranges > 1 ? p->threads : 1, ni, sap_team_chunk(ni, p->threads, 1), finish_rows, &s);
     }
-    free(states);
-    free(of);
+    free(s.states);
+    free(s.of);
 }
 
 /* Arrays of outputs beyond the sums, as large as the sums' own. */
@@ -337,7 +353,7 @@ int sap_cpu_compute(struct sap_store *store, struct sap_force *f, unsigned extra
             run_groups(&p);
         else
             run_shared_groups(&p);
-        if (p.failed) status = SAPPORO_ERR_MEMORY;
+        if (atomic_load(&p.failed)) status = SAPPORO_ERR_MEMORY;
     }
     sap_fp_leave(caller);
     f->have = status ? 0 : extra;

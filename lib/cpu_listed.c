@@ -7,18 +7,19 @@
 #include "cpu_listed.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "canonical.h"
-#include "fpenv.h"
 #include "physics/interaction.h"
+#include "team.h"
 #include "threads.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 
-/* Entries of lists from which on threads are worth waking: all of them, see threads.h. */
-static const double entries_for_threads = 4096;
+/* Entries of lists from which on threads are worth waking, and for which one more is: about 10 us of work. */
+static const double entries_for_threads = 4096, entries_per_thread = 1024;
 
 /*
  * Entries for each particle from which on those that are named are predicted once (for each thread, since one alone
@@ -121,7 +122,8 @@ static void look_at(const struct work *w, int i, int address, const double *x, s
 {
     if (index_of(w, address) == index_of(w, w->listed->address[i])) return;
     const double r2 = sap_canonical_r2(w->host, address, w->listed->time, x);
-    if (best->address >= 0 && (r2 > best->r2 || (r2 == best->r2 && address > best->address))) return;
+    /* false for a squared distance of NaN, which is never the nearest */
+    if (!(r2 < best->r2 || (r2 == best->r2 && (best->address < 0 || address < best->address)))) return;
     best->address = address;
     best->r2 = r2;
 }
@@ -220,14 +222,27 @@ static int is_bad(const struct work *w, int i)
     return w->strict && !is_good(w, i);
 }
 
-/* One row; 1 if it is NaN for want of a particle. */
+/*
+ * Whether the target particle of row i is not finite at the time of the force.  Such a target gives a sum that is not
+ * finite, or, without a pair, a potential of 0: all other rows need no look at the target.
+ */
+static int target_is_bad(const struct work *w, int i, const double *sum)
+{
+    double x[3], v[3], total = 0;
+    for (int q = 0; q < SAP_SUMS; q++) total += sum[q] - sum[q];
+    if (total == 0 && sum[SAP_POT] != 0) return 0;
+    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, v);
+    return !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
+}
+
+/* One row; 1 if it is NaN for want of a particle, or of a finite target particle. */
 static int compute_row(const struct work *w, struct worker *with, int i)
 {
     const struct sap_listed *const l = w->listed;
     struct nearest best = {-1, INFINITY};
     double sum[SAP_SUMS] = {0};
     fetch_next(w, i);
-    if (is_bad(w, i) || !add_list(w, with, i, sum, &best)) {
+    if (is_bad(w, i) || !add_list(w, with, i, sum, &best) || target_is_bad(w, i, sum)) {
         write_bad(l, i);
         return 1;
     }
@@ -237,24 +252,27 @@ static int compute_row(const struct work *w, struct worker *with, int i)
     return 0;
 }
 
+/* Rows that threads share out. */
+struct rows {
+    const struct work *work;
+    atomic_int bad;
+};
+
+static void compute_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct rows *const r = argument;
+    struct worker with;
+    int bad = 0;
+    for (ptrdiff_t i = from; i < to; i++) bad += compute_row(r->work, &with, (int)i);
+    if (bad) atomic_fetch_add(&r->bad, bad);
+}
+
 static int run_threads(const struct work *w, int threads)
 {
-    const int ni = w->listed->ni;
-    int bad = 0;
-    if (threads == 1) { /* no parallel region: see cpu_force.c */
-        struct worker with;
-        for (int i = 0; i < ni; i++) bad += compute_row(w, &with, i);
-        return bad;
-    }
-#pragma omp parallel num_threads(threads) reduction(+ : bad)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-        struct worker with;
-#pragma omp for schedule(dynamic, 16)
-        for (int i = 0; i < ni; i++) bad += compute_row(w, &with, i);
-        sap_fp_leave(caller);
-    }
-    return bad;
+    enum { ROWS_AT_ONCE = 16 };
+    struct rows r = {w, 0};
+    sap_team_for(threads, w->listed->ni, ROWS_AT_ONCE, compute_rows, &r);
+    return atomic_load(&r.bad);
 }
 
 int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
@@ -262,7 +280,9 @@ int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int 
 {
     double entries = 0;
     for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
-    const int threads = entries >= entries_for_threads ? sap_threads_now(devices->threads) : 1;
+    const double useful = entries / entries_per_thread;
+    const int most = useful < devices->threads ? (int)useful : devices->threads;
+    const int threads = entries >= entries_for_threads ? sap_threads_now(most) : 1;
     struct work work = {
         .kernel = devices->kernel,
         .host = host,

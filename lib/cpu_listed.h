@@ -12,10 +12,27 @@
 
 #include "cpu_engine.h"
 
+/* Arrays by address. */
+enum {
+    SAP_ROWS_GIVEN,
+    SAP_ROWS_PREDICTED, /* with the row of no particle before them */
+    SAP_ROWS_STAMP,
+    SAP_ROWS_WANTED,
+    SAP_ROWS_CHANGED,
+    SAP_ROWS_ARRAYS
+};
+
+/* Memory of an array. */
+struct sap_rows_area {
+    void *memory;
+    size_t mapped; /* bytes of a mapping; 0: from malloc */
+};
+
 struct sap_rows {
-    int room, terms; /* particles that there is memory for, and their highest derivative: 3 or 4 */
+    int room, terms; /* addresses that there is memory for, and their highest derivative: 3 or 4 */
+    int sparse;      /* most addresses are empty: memory is taken where it is written to */
+    struct sap_rows_area area[SAP_ROWS_ARRAYS];
     double *given;   /* terms + 1 groups of four words each */
-    void *memory;    /* of predicted rows, with that of nobody before them */
     void *predicted; /* that of address 0 */
     ptrdiff_t row_bytes;
 
@@ -37,6 +54,13 @@ struct sap_rows {
 static inline double *sap_rows_given(const struct sap_rows *rows, int address)
 {
     return rows->given + (ptrdiff_t)address * 4 * (rows->terms + 1);
+}
+
+/* Whether so many addresses are empty that arrays of all addresses would be mostly holes. */
+static inline int sap_rows_sparse(const struct sap_jstore *host)
+{
+    enum { SOME = 65536 };
+    return host->upper - SOME > 2 * (int64_t)host->count;
 }
 
 void sap_rows_free(struct sap_rows *rows);

@@ -1,19 +1,21 @@
 /*
  * cpu_multi.c - many small forces on the CPU: threads take whole lists.
  *
- * A list goes through the same kernels as a force, from memory that a thread
- * keeps for all its lists.  So results have the bits of a force on the same
- * particles, whoever computes them.
+ * A list goes through the same kernels as a force.  So results have the bits of a
+ * force on the same particles, whichever thread computes them.  The memory in which a
+ * thread works is kept with the device for the next call: mapping it anew for each
+ * call costs more than small lists do, the more so the more threads map at once.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu_engine.h"
 #include "finite.h"
-#include "fpenv.h"
 #include "physics/interaction.h"
 #include "structs.h"
+#include "team.h"
 #include "threads.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
@@ -28,8 +30,8 @@ struct columns {
     int32_t index[TILE];
 };
 
-/* What a thread works with. */
-struct worker {
+/* Memory in which one thread works. */
+struct sap_multi_worker {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
     struct columns *columns;
@@ -41,7 +43,7 @@ struct worker {
     struct sap_group group;
 };
 
-static int reserve(struct worker *w, int ni, int tiles)
+static int reserve(struct sap_multi_worker *w, int ni, int tiles)
 {
     if (tiles > w->tiles) {
         free(w->records);
@@ -61,7 +63,7 @@ static int reserve(struct worker *w, int ni, int tiles)
 }
 
 /* Source k of a list into place `in` of the columns. */
-static void load_source(const struct worker *w, const sapporo_list *l, int k, int in)
+static void load_source(const struct sap_multi_worker *w, const sapporo_list *l, int k, int in)
 {
     struct columns *const c = w->columns;
     double *const to = c->x + sap_jstore_offset((unsigned)in);
@@ -82,7 +84,7 @@ static void load_source(const struct worker *w, const sapporo_list *l, int k, in
 }
 
 /* Tile t of a list as records; returns whether somebody is far away. */
-static int load_tile(struct worker *w, const sapporo_list *l, int t, double *most_eps2)
+static int load_tile(struct sap_multi_worker *w, const sapporo_list *l, int t, double *most_eps2)
 {
     struct columns *const c = w->columns;
     const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
@@ -98,7 +100,7 @@ static int load_tile(struct worker *w, const sapporo_list *l, int t, double *mos
 }
 
 /* The i-particles of a list; returns how many are not finite. */
-static int load_targets(struct worker *w, const sapporo_list *l, struct sap_variant *v, double *most_eps2)
+static int load_targets(struct sap_multi_worker *w, const sapporo_list *l, struct sap_variant *v, double *most_eps2)
 {
     int bad = 0;
     for (int i = 0; i < l->ni; i++) {
@@ -126,7 +128,7 @@ static void write_rows(const sapporo_list *l, const sapporo_result *r, int from,
     }
 }
 
-static int compute(struct worker *w, const sapporo_list *l, const sapporo_result *r)
+static int compute(struct sap_multi_worker *w, const sapporo_list *l, const sapporo_result *r)
 {
     const int tiles = (l->nj + TILE - 1) / TILE, size = w->kernel->group;
     struct sap_variant v = {0};
@@ -156,14 +158,11 @@ static int compute(struct worker *w, const sapporo_list *l, const sapporo_result
     return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-static struct worker *new_worker(const struct sap_device_set *devices, const struct sap_jstore *host)
+static struct sap_multi_worker *new_worker(void)
 {
-    struct worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
+    struct sap_multi_worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
     if (!w) return NULL;
     memset(w, 0, sizeof *w);
-    w->kernel = devices->kernel;
-    w->host = host;
-    w->tile_bytes = (w->kernel->tile_bytes + w->kernel->soft_bytes + 63) / 64 * 64;
     w->columns = aligned_alloc(64, (sizeof *w->columns + 63) / 64 * 64);
     if (w->columns) {
         memset(w->columns, 0, sizeof *w->columns);
@@ -173,7 +172,7 @@ static struct worker *new_worker(const struct sap_device_set *devices, const str
     return NULL;
 }
 
-static void free_worker(struct worker *w)
+static void free_worker(struct sap_multi_worker *w)
 {
     if (!w) return;
     free(w->columns);
@@ -183,28 +182,77 @@ static void free_worker(struct worker *w)
     free(w);
 }
 
-int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
-                  const struct sap_multi *m)
+void sap_cpu_multi_free(struct sap_device_set *devices)
 {
-    (void)store; /* which is the host's copy */
-    double pairs = 0;
-    int failed = 0, partial = 0;
-    for (int k = 0; k < m->nlists; k++) pairs += (double)sap_multi_list(m, k)->ni * sap_multi_list(m, k)->nj;
-    const double useful = pairs / pairs_per_thread + 1;
-    const int threads = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
-    (void)threads; /* without OpenMP */
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed, partial)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-        struct worker *const w = new_worker(devices, host);
-#pragma omp for schedule(dynamic, 4)
-        for (int k = 0; k < m->nlists; k++) {
-            const int status = w ? compute(w, sap_multi_list(m, k), sap_multi_result(m, k)) : SAPPORO_ERR_MEMORY;
+    for (int k = 0; k < devices->workers; k++) free_worker(devices->worker[k]);
+    free(devices->worker);
+    devices->worker = NULL;
+    devices->workers = 0;
+}
+
+/* Places for the memory of so many threads; what there is stays.  Returns how many there are. */
+static int reserve_workers(struct sap_device_set *devices, int threads)
+{
+    if (threads <= devices->workers) return threads;
+    struct sap_multi_worker **const all = realloc(devices->worker, (size_t)threads * sizeof *all);
+    if (!all) return devices->workers;
+    for (int k = devices->workers; k < threads; k++) all[k] = NULL;
+    devices->worker = all;
+    return devices->workers = threads;
+}
+
+/* The memory of a thread, made when it is first needed; NULL: there is none. */
+static struct sap_multi_worker *worker_of(struct sap_device_set *devices, const struct sap_jstore *host, int thread)
+{
+    struct sap_multi_worker **const w = &devices->worker[thread];
+    if (!*w) *w = new_worker();
+    if (!*w) return NULL;
+    (*w)->kernel = devices->kernel;
+    (*w)->host = host;
+    (*w)->tile_bytes = ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + 63) / 64 * 64;
+    return *w;
+}
+
+struct batch {
+    struct sap_items items;
+    struct sap_device_set *devices;
+    const struct sap_jstore *host;
+    const struct sap_multi *m;
+    atomic_int failed, partial, done; /* done: lists */
+};
+
+/* A thread without memory leaves all lists to the others. */
+static void take_lists(void *argument, int thread)
+{
+    struct batch *const b = argument;
+    struct sap_multi_worker *const w = worker_of(b->devices, b->host, thread);
+    int failed = 0, partial = 0, done = 0;
+    ptrdiff_t from, to;
+    while (w && sap_items_take(&b->items, &from, &to))
+        for (int k = (int)from; k < to; k++, done++) {
+            const int status = compute(w, sap_multi_list(b->m, k), sap_multi_result(b->m, k));
             failed |= status < 0;
             partial |= status == SAPPORO_PARTIAL;
         }
-        free_worker(w);
-        sap_fp_leave(caller);
-    }
-    return failed ? SAPPORO_ERR_MEMORY : partial ? SAPPORO_PARTIAL : SAPPORO_OK;
+    if (failed) atomic_store(&b->failed, 1);
+    if (partial) atomic_store(&b->partial, 1);
+    if (done) atomic_fetch_add(&b->done, done);
+}
+
+int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_multi *m)
+{
+    enum { LISTS_AT_ONCE = 4 };
+    struct batch b = {.devices = devices, .host = host, .m = m};
+    double pairs = 0;
+    (void)store; /* which is the host's copy */
+    for (int k = 0; k < m->nlists; k++) pairs += (double)sap_multi_list(m, k)->ni * sap_multi_list(m, k)->nj;
+    const double useful = pairs / pairs_per_thread + 1;
+    const int wanted = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
+    const int threads = reserve_workers(devices, wanted);
+    if (threads == 0) return SAPPORO_ERR_MEMORY;
+    sap_items_start(&b.items, m->nlists, LISTS_AT_ONCE);
+    sap_team_run(threads, take_lists, &b);
+    if (atomic_load(&b.failed) || atomic_load(&b.done) < m->nlists) return SAPPORO_ERR_MEMORY;
+    return atomic_load(&b.partial) ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

@@ -34,6 +34,13 @@ void sap_hits_free(struct sap_hits *hits)
     memset(hits, 0, sizeof *hits);
 }
 
+/*
+ * Squares below SMALLEST lose digits in single precision, down to all of them.  Particles that are so near are never
+ * told apart by what a kernel says: they are all candidates, and none is sure.
+ */
+#define SMALLEST   0x1p-110
+#define NO_FARTHER 0x1p-120 /* a candidate is no farther, whatever the radius */
+
 static double largest(const double *x) { return fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2]))); }
 
 /* The largest squared distance that a kernel may report for a true one of r2, and the other way round. */
@@ -42,7 +49,7 @@ static double outer(const struct sap_judge *j, int i, double r2)
     const struct sap_kernel *k = j->store->devices->kernel;
     const double r = sqrt(r2);
     const double far = r * (1 + k->r2_error) + k->x_error * (largest(j->force->request.x[i]) + r);
-    return far * far;
+    return fmax(far * far, NO_FARTHER);
 }
 
 /* The smallest. */
@@ -51,7 +58,7 @@ static double inner(const struct sap_judge *j, int i, double r2)
     const struct sap_kernel *k = j->store->devices->kernel;
     const double r = sqrt(r2);
     const double near = r * (1 - k->r2_error) - k->x_error * (largest(j->force->request.x[i]) + r);
-    return near > 0 ? near * near : 0;
+    return near > 0 && near * near > SMALLEST ? near * near : 0;
 }
 
 double sap_near_reach(const struct sap_judge *j, int i, double h2) { return h2 > 0 ? outer(j, i, h2) : 0; }
@@ -71,7 +78,8 @@ struct sap_sphere sap_near_reach_outside(const struct sap_judge *j, int i)
                  way = r->dtr && r->dtr[i] != 0 ? fabs(r->dtr[i]) * (largest(r->v[i]) + j->fastest) : 0;
     if (!(h2 > 0)) return (struct sap_sphere){0}; /* kernels then find nobody but who is at zero distance */
     const double off = 4 * k->x_error * (largest(r->x[i]) + way) + 8 * k->r2_error * way;
-    const double margin = off * off * 0x1p12, least = h2 * (1 - 0x1p-10), most = h2 * (1 + 0x1p-10);
+    const double margin = off * off * 0x1p12, least = h2 > SMALLEST ? h2 * (1 - 0x1p-10) : 0,
+                 most = fmax(h2 * (1 + 0x1p-10), NO_FARTHER);
     if (r->h2_by_mass) return (struct sap_sphere){margin, most, -margin, least};
     return (struct sap_sphere){most + margin, 0, least - margin, 0};
 }
@@ -143,7 +151,8 @@ int sap_near_of(const struct sap_judge *j, int i, const struct sap_near *near, d
 int sap_near_in_all(const struct sap_judge *j, int i, double *r2)
 {
     struct search s = {-1, INFINITY};
-    for (int address = 0; address < j->force->nj; address++)
+    const struct sap_jstore *const host = j->store->host;
+    for (int address = sap_jstore_next(host, 0); address < j->force->nj; address = sap_jstore_next(host, address + 1))
         if (eligible(j, i, address)) consider(j, i, address, &s);
     return found(&s, r2);
 }

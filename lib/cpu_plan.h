@@ -16,7 +16,7 @@ struct sap_plan {
     int few;            /* few_i serves all i-particles at once */
     int groups, ranges; /* items are groups times ranges of tiles */
     int alone;          /* groups meet one tile, and only their totals are wanted */
-    int failed;         /* memory ran out in some thread */
+    atomic_int failed;  /* 1: memory ran out in some thread */
 };
 
 /* Starts a group (by its number) with the radii of its lists; its memory for candidates is kept. */

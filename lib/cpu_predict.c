@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cpu_engine.h"
-#include "fpenv.h"
+#include "team.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
 
@@ -60,6 +60,16 @@ int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int
     return p->version == tile_version(store, tile) && p->time == time && p->n >= sap_cpu_tile_count(tile, nj);
 }
 
+int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int nj)
+{
+    struct sap_columns c;
+    int terms;
+    if (tiles > store->tiles) return 0;
+    for (int t = 0; t < tiles; t++)
+        if (sap_cpu_columns(store, t, &c, &terms) && !sap_cpu_tile_valid(store, t, time, nj)) return 0;
+    return 1;
+}
+
 static void predict_tile(struct sap_store *store, int tile, double time, int nj)
 {
     struct sap_predicted *p = &store->predicted[tile];
@@ -72,23 +82,28 @@ static void predict_tile(struct sap_store *store, int tile, double time, int nj)
     p->version = tile_version(store, tile);
 }
 
+struct prediction {
+    struct sap_store *store;
+    double time;
+    int nj;
+};
+
+static void predict_tiles(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct prediction *const p = argument;
+    for (ptrdiff_t t = from; t < to; t++) predict_tile(p->store, (int)t, p->time, p->nj);
+}
+
 int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
 {
     const int tiles = (nj + TILE - 1) / TILE;
-    (void)threads; /* without OpenMP */
     const int status = reserve_tiles(store, tiles);
+    struct prediction p = {store, time, nj};
     if (status) return status;
-    if (threads == 1) { /* no parallel region: see cpu_force.c */
-        for (int t = 0; t < tiles; t++) predict_tile(store, t, time, nj);
-        return SAPPORO_OK;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static)
-        for (int t = 0; t < tiles; t++) predict_tile(store, t, time, nj);
-        sap_fp_leave(caller);
-    }
+    if (threads > 1 && !sap_cpu_all_valid(store, tiles, time, nj))
+        sap_team_for(threads, tiles, 1, predict_tiles, &p);
+    else
+        predict_tiles(&p, 0, tiles);
     return SAPPORO_OK;
 }
 

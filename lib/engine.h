@@ -200,9 +200,15 @@ struct sap_tree_structure {
     int *address;                                      /* [n] of the sorted particles */
 };
 
+/* Why a tree has no particles. */
+enum sap_tree_none {
+    SAP_TREE_NONE = -1, /* none is built */
+    SAP_TREE_GONE = -2  /* its device is lost */
+};
+
 /*
  * Arguments have been checked as far as host memory tells: counts, addresses, finite numbers.  Of device memory the
- * engine checks the numbers.  A failure leaves the tree as it was.
+ * engine checks the numbers.  After a failure the tree is as before, or `count` says that there is none.
  */
 struct sap_tree_ops {
     int (*able)(const struct sap_device_set *devices); /* whether these can have trees; NULL: all can */
@@ -216,12 +222,16 @@ struct sap_tree_ops {
     int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
     int (*build)(struct sap_tree *tree);
     int (*refresh)(struct sap_tree *tree); /* of as many particles as the tree has */
+    /* Particles of the tree, or sap_tree_none.  cells: a tree without moments, which a refresh makes, counts, too. */
+    int (*count)(const struct sap_tree *tree, int cells);
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+    /* Writes NaN into results in memory of the device, as far as the device does it; NULL: there are none. */
+    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
     int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list);
-    void (*statistics)(const struct sap_tree *tree, sapporo_tree_statistics *statistics);
+    int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
     /* With arrays NULL fills in the numbers alone. */
-    int (*structure)(const struct sap_tree *tree, struct sap_tree_structure *structure);
+    int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
     void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
                  size_t room);
     const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */

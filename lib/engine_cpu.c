@@ -76,7 +76,10 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
 
 static void engine_close(struct sap_device_set *devices)
 {
-    if (devices) sap_rows_free(devices->rows);
+    if (devices) {
+        sap_rows_free(devices->rows);
+        sap_cpu_multi_free(devices);
+    }
     free(devices);
 }
 
@@ -160,7 +163,7 @@ static int begin(struct sap_store *store, const struct sap_force_request *reques
     struct sap_force *f = *force ? *force : calloc(1, sizeof *f);
     if (!f) return SAPPORO_ERR_MEMORY;
     *force = f;
-    atomic_flag_clear(&f->lock);
+    sap_lock_start(&f->lock);
     free_lists(f);
     f->request = *request;
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;

@@ -409,12 +409,13 @@ static int open_device(struct sap_device_set *set, const struct sap_embedded *e,
     else
         status = take_kernels(set, e, d, why, room);
     if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
-    set->has_fp64 &= d->properties.has_fp64;
-    if (!status)
+    if (!status) {
+        set->has_fp64 &= d->properties.has_fp64; /* not of one that may be tried again */
         set->n++;
-    else if (d->dev)
-        driver->close(d->dev);
-    if (status) (void)renew_unlocked(driver, number);
+        return status;
+    }
+    if (d->dev) driver->close(d->dev);
+    (void)renew_unlocked(driver, number);
     return status;
 }
 

@@ -472,12 +472,21 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
     return status;
 }
 
+/* Waits until no launch of a force reads its i-particles, which may lie in memory of the host; a driver status. */
+static int wait_launched(const struct sap_store *store, const struct sap_force *f)
+{
+    for (int k = 0; k < f->set->n; k++)
+        if (f->part[k].done) TRY(store->set->driver->event_wait(f->part[k].done));
+    return SAP_DRIVER_OK;
+}
+
 int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
 {
     if (!(wanted & ~f->have)) return SAPPORO_OK;
     const unsigned had = f->have;
     store->words[0] = '\0';
-    const int status = start(store, f, wanted | had);
+    const int ended = f->request.ni > 0 ? wait_launched(store, f) : (int)SAP_DRIVER_OK;
+    const int status = ended ? sap_gpu_judge(store, ended) : start(store, f, wanted | had);
     f->failed = status ? start(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
     return status;
 }

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "fpenv.h"
 #include "gpu_launch.h"
+#include "team.h"
 #include "threads.h"
 
 enum { DIRECT = 1 /* superpackets: so few read i-particles from the host's memory as they need them */ };
@@ -14,7 +14,10 @@ static inline double larger(double a, double b) { return a > b ? a : b; }
 
 static inline double largest(const double *x) { return larger(fabs(x[0]), larger(fabs(x[1]), fabs(x[2]))); }
 
-/* Softened squared radius, in single precision and rounded up, that holds whoever may belong into a list. */
+/*
+ * Softened squared radius, in single precision and rounded up, that holds each particle that may belong into a list.
+ * In dp it is infinite beyond single precision's range, since distances are not: then each particle is a candidate.
+ */
 static float reach_of(const struct sap_device_set *set, const struct sap_force_request *r, int i)
 {
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
@@ -22,7 +25,7 @@ static float reach_of(const struct sap_device_set *set, const struct sap_force_r
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
     const double softened = set->order == 4 ? r->eps2 : 0; /* distances that kernels compare are, or are not */
     const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
-    return reach < FLT_MAX ? (float)reach : FLT_MAX;
+    return reach < FLT_MAX ? (float)reach : set->precision == SAPPORO_DP ? INFINITY : FLT_MAX;
 }
 
 /* As kernels without double precision want it. */
@@ -115,23 +118,30 @@ static inline void fill_row(const struct sap_device_set *set, const struct sap_f
     if (lists > 1) fill_outside(set, r, i, to + 1);
 }
 
+/* Rows from `first` on. */
+struct filling {
+    struct sap_force *force;
+    int first, lists, units;
+};
+
+static void fill_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct filling *const f = argument;
+    struct sap_gpu_i *const all = f->force->part[0].i_host.host;
+    for (ptrdiff_t i = f->first + from; i < f->first + to; i++)
+        fill_row(f->force->set, &f->force->request, f->lists, (int)i, all + i * f->units);
+}
+
 void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end)
 {
     const struct sap_force_request *r = &force->request;
-    struct sap_gpu_i *const to = force->part[0].i_host.host;
-    const int threads = sap_threads_for_rows(end - from), units = sap_gpu_units(force->set, r);
+    const int threads = sap_threads_for_rows(end - from);
     const int lists = sap_gpu_outside(r, extra) ? 2 : (extra & SAP_EXTRA_LISTS) != 0;
-    if (threads == 1) {
-        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, to + (ptrdiff_t)i * units);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static)
-        for (int i = from; i < end; i++) fill_row(force->set, r, lists, i, to + (ptrdiff_t)i * units);
-        sap_fp_leave(caller);
-    }
+    struct filling f = {force, from, lists, sap_gpu_units(force->set, r)};
+    if (threads == 1)
+        fill_range(&f, 0, end - from);
+    else
+        sap_team_for(threads, end - from, sap_team_chunk(end - from, threads, 64), fill_range, &f);
 }
 
 const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k)

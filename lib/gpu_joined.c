@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gpu_launch.h"
+#include "team.h"
 #include "threads.h"
 
 /* What one device contributes to one list. */
@@ -77,14 +78,17 @@ static void join_row(struct sap_force *f, int i)
     j->row[i].n = n > 0 ? merge_runs(run, n, j->entry + j->row[i].first) : 0;
 }
 
+static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    for (ptrdiff_t i = from; i < to; i++) join_row(argument, (int)i);
+}
+
 int sap_gpu_join_lists(struct sap_force *f)
 {
     const int ni = f->request.ni, threads = sap_threads_for_rows(ni);
     if (f->joined.ready) return SAPPORO_OK;
     if (!make_room(f)) return SAPPORO_ERR_MEMORY;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int i = 0; i < ni; i++) join_row(f, i);
-    (void)threads;
+    sap_team_for(threads, ni, sap_team_chunk(ni, threads, 16), join_range, f);
     f->joined.ready = 1;
     return SAPPORO_OK;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fpenv.h"
 #include "gpu_launch.h"
+#include "team.h"
 #include "threads.h"
 
 enum {
@@ -39,6 +39,7 @@ struct copy {
     struct sap_gpu_buffer rows, update_host, update, there;
     int upper, words;       /* of the rows; 0: there are none */
     int count, there_upper; /* of those that `there` tells of */
+    uint64_t losses;        /* of the store, then */
     uint64_t cleared;       /* the same */
 };
 
@@ -82,7 +83,9 @@ static int bring_there(const struct work *w, const struct sap_gpu_share *h, stru
     const struct sap_jstore *host = w->store->host;
     const size_t words = (size_t)host->upper / 32 + 1;
     if (!gaps(w->store)) return SAP_DRIVER_OK;
-    if (c->count == host->count && c->there_upper == host->upper && c->cleared == host->cleared) return SAP_DRIVER_OK;
+    if (c->count == host->count && c->there_upper == host->upper && c->cleared == host->cleared &&
+        c->losses == host->losses)
+        return SAP_DRIVER_OK;
     c->count = 0;
     TRY(sap_gpu_reserve(d, h->device->dev, &c->there, words * sizeof(unsigned)));
     unsigned *const bits = there_of(host, words);
@@ -92,8 +95,23 @@ static int bring_there(const struct work *w, const struct sap_gpu_share *h, stru
     if (status) return status;
     c->count = host->count;
     c->there_upper = host->upper;
+    c->losses = host->losses;
     c->cleared = host->cleared;
     return SAP_DRIVER_OK;
+}
+
+struct changes {
+    const struct sap_given *given;
+    char *to;
+    size_t row; /* bytes */
+};
+
+static void copy_changes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct changes *const c = argument;
+    const struct sap_given *const g = c->given;
+    for (ptrdiff_t k = from; k < to; k++)
+        memcpy(c->to + (size_t)k * c->row, g->row + (size_t)g->changed[k] * (size_t)g->words, c->row);
 }
 
 /* Rows that have changed, each behind its address. */
@@ -109,12 +127,9 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_reserve_pinned(d, h->device->dev, &c->update_host, bytes));
     TRY(sap_gpu_reserve(d, h->device->dev, &c->update, bytes));
-    char *const to = (char *)c->update_host.host + (size_t)first * sizeof(int);
+    struct changes changes = {g, (char *)c->update_host.host + (size_t)first * sizeof(int), row};
     memcpy(c->update_host.host, g->changed, (size_t)n * sizeof *g->changed);
-    const int threads = sap_threads_few(n / THREAD_ROWS);
-    (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int k = 0; k < n; k++) memcpy(to + (size_t)k * row, g->row + (size_t)g->changed[k] * (size_t)words, row);
+    sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
     return sap_gpu_launch(h, d, h->device->kernels->listed_put, groups, size, 0, a, COUNT(a));
@@ -182,21 +197,35 @@ static int threads_of(const struct place *p)
     return sap_threads_few(entries > rows ? entries : rows);
 }
 
+/* A slab whose rows threads share out. */
+struct slab {
+    const struct work *work;
+    const struct place *place;
+};
+
+/* Rows at a time. */
+enum { ROWS_AT_ONCE = 16 };
+
+static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct slab *const s = argument;
+    const struct place *const p = s->place;
+    const struct sap_gpu_listed_row *const head = p->host.host;
+    int *const lists = (int *)(void *)((struct sap_gpu_listed_row *)p->host.host + p->rows);
+    for (ptrdiff_t k = from; k < to; k++)
+        memcpy(lists + head[k].first, s->work->l->list[p->row[k]], (size_t)head[k].n * sizeof *lists);
+}
+
 /* Writes what a slab asks into its pinned memory: a head for each list, then the lists. */
 static void fill(const struct work *w, const struct place *p)
 {
     struct sap_gpu_listed_row *const head = p->host.host;
-    int *const lists = (int *)(void *)(head + p->rows);
     for (int k = 0, first = 0; k < p->rows; k++) {
         const int i = p->row[k];
         head[k] = (struct sap_gpu_listed_row){.own = w->l->address[i], .first = first, .n = w->l->length[i]};
         first += head[k].n;
     }
-    const int threads = threads_of(p);
-    (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int k = 0; k < p->rows; k++)
-        memcpy(lists + head[k].first, w->l->list[p->row[k]], (size_t)head[k].n * sizeof *lists);
+    sap_team_for(threads_of(p), p->rows, ROWS_AT_ONCE, copy_lists, &(struct slab){w, p});
 }
 
 static size_t input_bytes(const struct place *p)
@@ -241,11 +270,19 @@ static int start(const struct work *w, struct place *p)
     return send(w, p);
 }
 
+/* Whether sums may come from a target particle that is not finite, which the CPU then looks at (lib/cpu_listed.c). */
+static int is_doubtful(const double *out)
+{
+    double total = 0;
+    for (int q = 0; q < SAP_GPU_LISTED_R2; q++) total += out[q] - out[q];
+    return !(total == 0) || out[0] == 0;
+}
+
 /* One row of the results; 0: it must be computed elsewhere. */
 static int write_row(const struct sap_listed *l, int i, const double *out)
 {
     const int alone = out[SAP_GPU_LISTED_STATE] == SAP_GPU_LISTED_ALONE;
-    if (out[SAP_GPU_LISTED_STATE] == SAP_GPU_LISTED_LEFT) return 0;
+    if (out[SAP_GPU_LISTED_STATE] == SAP_GPU_LISTED_LEFT || is_doubtful(out)) return 0;
     if (l->pot) l->pot[i] = out[0];
     for (int axis = 0; axis < 3; axis++) {
         if (l->acc) l->acc[i][axis] = out[1 + axis];
@@ -256,18 +293,23 @@ static int write_row(const struct sap_listed *l, int i, const double *out)
     return 1;
 }
 
+static void write_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct slab *const s = argument;
+    const struct place *const p = s->place;
+    const double *const out = p->out.host;
+    for (ptrdiff_t k = from; k < to; k++)
+        s->work->left[p->row[k]] = !write_row(s->work->l, p->row[k], out + (size_t)k * OUT);
+}
+
 /* Waits for a slab and hands out its results. */
 static int finish(const struct work *w, struct place *p)
 {
-    const double *const out = p->out.host;
     if (!p->under_way) return SAP_DRIVER_OK;
     w->store->at = p->device;
     TRY(w->store->set->driver->event_wait(p->done));
     p->under_way = 0;
-    const int threads = threads_of(p);
-    (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int k = 0; k < p->rows; k++) w->left[p->row[k]] = !write_row(w->l, p->row[k], out + (size_t)k * OUT);
+    sap_team_for(threads_of(p), p->rows, ROWS_AT_ONCE, write_rows, &(struct slab){w, p});
     return SAP_DRIVER_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu_launch.h"
+#include "team.h"
 #include "threads.h"
 
 enum {
@@ -41,6 +42,23 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
     for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
 }
 
+/* Superpackets in these slots. */
+struct images {
+    const struct sap_store *store;
+    const struct sap_gpu_share *share;
+    const int *slot;
+    char *to;
+    size_t bytes; /* of each */
+};
+
+static void copy_images(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct images *const m = argument;
+    for (ptrdiff_t k = from; k < to; k++)
+        copy_superpacket(m->store->host, m->store->set->order, m->share->number[m->slot[k]] * SUPER,
+                         (double *)(void *)(m->to + (size_t)k * m->bytes));
+}
+
 static int reserve_images(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
 {
     const size_t bytes = AT_ONCE * sap_gpu_superpacket_bytes(store);
@@ -55,15 +73,10 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, con
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
     const size_t bytes = sap_gpu_superpacket_bytes(store);
-    const int most = sap_threads_default() < THREADS_AT_MOST ? sap_threads_default() : THREADS_AT_MOST;
-    const int threads = sap_threads_now(n < most ? n : most);
     TRY(sap_gpu_staging_ready(store, share));
     TRY(reserve_images(store, share, s));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int k = 0; k < n; k++)
-        copy_superpacket(store->host, store->set->order, share->number[slot[k]] * SUPER,
-                         (double *)(void *)((char *)s->buffer.host + (size_t)k * bytes));
-    (void)threads;
+    struct images images = {store, share, slot, s->buffer.host, bytes};
+    sap_team_for(sap_threads_up_to(n < THREADS_AT_MOST ? n : (int)THREADS_AT_MOST), n, 1, copy_images, &images);
     for (int k = 0, run; k < n; k += run) { /* neighbouring slots in one go */
         for (run = 1; k + run < n && slot[k + run] == slot[k] + run;) run++;
         TRY(d->copy_in(share->stream, share->j.mem, (size_t)slot[k] * bytes, (char *)s->buffer.host + (size_t)k * bytes,

@@ -3,17 +3,18 @@
  *
  * Threads of the host fill pinned memory with targets and sources in the
  * working type; sources by address are named by their place in the device's
- * store.  Slabs have streams of their own.  The threads work in steps: in each
- * the next slab is filled and the results of an old one are handed out, while
- * the first thread, which alone speaks to the driver, sends off the slab that
- * was filled before, plans the one to come, and waits for another.
+ * store.  Slabs have streams of their own.  The threads work in steps, each of
+ * which is a region of its own (team.h): the next slab is filled and the results
+ * of an old one are handed out, while the caller's thread, which alone calls the
+ * driver, sends off the slab that was filled before, plans the one to come, and
+ * waits for another.
  */
 #include <limits.h>
 #include <stdlib.h>
 
-#include "fpenv.h"
 #include "gpu_launch.h"
 #include "gpu_multi.h"
+#include "team.h"
 #include "threads.h"
 
 enum {
@@ -205,44 +206,43 @@ static int decide(struct sap_multi_work *w, const struct sap_multi_step *now, st
     return SAP_DRIVER_OK;
 }
 
-/* What each of some threads does. */
-static void work_along(struct sap_multi_work *w)
+/* One step. */
+struct step {
+    struct sap_items fills, writes; /* of the spots of both slabs */
+    struct sap_multi_work *work;
+    const struct sap_gpu_place *in, *out; /* the slabs that are filled and handed out; NULL: none */
+    struct sap_multi_step now, next;
+};
+
+/* What each thread does in a step. */
+static void work_along(void *argument, int thread)
 {
-    for (int t = 0; !w->step[t % 2].over; t++) {
-        const struct sap_multi_step now = w->step[t % 2];
-        const struct sap_gpu_place *const in = now.fill < 0 ? NULL : place_of(w, now.fill), *const out =
-                                                                                                now.write < 0
-                                                                                                    ? NULL
-                                                                                                    : place_of(
-                                                                                                          w, now.write);
-        const int fills = in ? in->spots : 0, writes = out ? out->spots : 0;
-#pragma omp master
-        {
-            w->status = decide(w, &now, &w->step[(t + 1) % 2]);
-            if (w->status) w->step[(t + 1) % 2].over = 1;
-        }
-#pragma omp for schedule(dynamic, 2) nowait
-        for (int k = 0; k < fills; k++) sap_multi_fill(w, in, &in->spot[k]);
-#pragma omp for schedule(dynamic, 8) nowait
-        for (int k = 0; k < writes; k++) sap_multi_write(w, out, &out->spot[k]);
-#pragma omp barrier
-    }
+    struct step *const s = argument;
+    struct sap_multi_work *const w = s->work;
+    ptrdiff_t from, to;
+    if (thread == 0) w->status = decide(w, &s->now, &s->next);
+    while (sap_items_take(&s->fills, &from, &to))
+        for (ptrdiff_t k = from; k < to; k++) sap_multi_fill(w, s->in, &s->in->spot[k]);
+    while (sap_items_take(&s->writes, &from, &to))
+        for (ptrdiff_t k = from; k < to; k++) sap_multi_write(w, s->out, &s->out->spot[k]);
 }
 
 static int run_slabs(struct sap_multi_work *w)
 {
+    enum { FILLS_AT_ONCE = 2, WRITES_AT_ONCE = 8 };
     const double wanted = w->bytes / THREAD_BYTES + 1;
-    const int most = sap_threads_default(), threads = sap_threads_now(wanted < most ? (int)wanted : most);
-    (void)threads; /* without OpenMP */
+    const int threads = sap_threads_up_to(wanted < SAP_TEAM_MOST ? (int)wanted : (int)SAP_TEAM_MOST);
     TRY(prepare(w, place_of(w, 0)));
     if (place_of(w, 0)->rows == 0) return SAP_DRIVER_OK;
     w->planned = 1;
-    w->step[0] = (struct sap_multi_step){0, -1, 0};
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-        work_along(w);
-        sap_fp_leave(caller);
+    struct step s = {.work = w, .next = {0, -1, 0}};
+    while (!s.next.over && !w->status) {
+        s.now = s.next;
+        s.in = s.now.fill < 0 ? NULL : place_of(w, s.now.fill);
+        s.out = s.now.write < 0 ? NULL : place_of(w, s.now.write);
+        sap_items_start(&s.fills, s.in ? s.in->spots : 0, FILLS_AT_ONCE);
+        sap_items_start(&s.writes, s.out ? s.out->spots : 0, WRITES_AT_ONCE);
+        sap_team_run(threads, work_along, &s);
     }
     return w->status;
 }

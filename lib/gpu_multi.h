@@ -48,9 +48,8 @@ struct sap_multi_work {
     double bytes;                 /* of all input, about */
     int list, from;               /* what comes next */
     int planned, started, waited; /* slabs so far */
-    struct sap_multi_step step[2];
-    int status;  /* of the driver */
-    int partial; /* some target is not finite */
+    int status;                   /* of the driver */
+    int partial;                  /* some target is not finite */
 };
 
 static inline int sap_multi_superpackets(const sapporo_list *l)

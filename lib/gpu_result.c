@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fpenv.h"
 #include "gpu_engine.h"
+#include "team.h"
 #include "threads.h"
 
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
@@ -55,28 +55,32 @@ static void join_nearest(struct sap_force *f, int i)
 /* Merging and rounding a row takes a microsecond of one thread. */
 static int join_threads(int rows)
 {
-    enum { ROWS_A_THREAD = 64, AT_MOST = 16 };
-    const int most = sap_threads_default() < AT_MOST ? sap_threads_default() : AT_MOST;
-    const int wanted = rows / ROWS_A_THREAD;
-    return wanted < 2 ? 1 : sap_threads_now(wanted < most ? wanted : most);
+    enum { ROWS_PER_THREAD = 64 };
+    return sap_threads_few(rows / ROWS_PER_THREAD);
+}
+
+/* Rows from `first` on. */
+struct joining {
+    struct sap_force *force;
+    int first;
+};
+
+static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct joining *const j = argument;
+    const int nearest = (j->force->have & SAP_EXTRA_NEAREST) != 0;
+    for (int i = j->first + (int)from; i < j->first + (int)to; i++) {
+        if (j->force->accumulate) join_sums(j->force, i);
+        if (nearest) join_nearest(j->force, i);
+    }
 }
 
 /* Rows of what must be joined; by a few threads where there are many. */
 static void join_rows(struct sap_force *f, int from, int to)
 {
     const int threads = f->accumulate ? join_threads(to - from) : sap_threads_for_rows(to - from);
-    const int nearest = (f->have & SAP_EXTRA_NEAREST) != 0;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static)
-        for (int i = from; i < to; i++) {
-            if (f->accumulate) join_sums(f, i);
-            if (nearest) join_nearest(f, i);
-        }
-        sap_fp_leave(caller);
-    }
-    (void)threads;
+    struct joining j = {f, from};
+    sap_team_for(threads, to - from, sap_team_chunk(to - from, threads, 16), join_range, &j);
 }
 
 static int wait_for(struct sap_force *f, int k, struct sap_event *e)

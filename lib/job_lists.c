@@ -4,6 +4,7 @@
 #include "context_private.h"
 #include "fpenv.h"
 #include "lock.h"
+#include "team.h"
 #include "threads.h"
 
 /* Makes sure that the lists are there: 1; 0: there are none to be had; or an error. */
@@ -37,13 +38,14 @@ static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *l
     return length > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }
 
-int sapporo_force_neighbours(sapporo_job *j, int i, int room, int *n, int *list, int *total)
+int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total)
 {
     if (n) *n = 0;
     if (total) *total = 0;
-    if (!j || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
+    if (!job || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) return SAPPORO_ERR_CLOSED;
     sapporo *const c = j->context;
-    sap_lock(&c->busy);
     int status;
     if (i < 0 || i >= j->ni)
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_neighbours: i is %d of %d", i, j->ni);
@@ -97,37 +99,60 @@ static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int roo
     return left_out;
 }
 
+/* Lists that several threads copy. */
+struct copying {
+    const sapporo *c;
+    sapporo_job *j;
+    int room;
+    ptrdiff_t pitch;
+    int *list, *n;
+    atomic_int left_out; /* lists that found no room */
+};
+
+static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct copying *const k = argument;
+    const int left_out = copy_some(k->c, k->j, (int)from, (int)to, k->room, k->pitch, k->list, k->n);
+    if (left_out > 0) atomic_fetch_add(&k->left_out, left_out);
+}
+
 static int copy_all(sapporo *c, sapporo_job *j, int ni, int room, ptrdiff_t pitch, int *list, int *n)
 {
-    enum { AT_ONCE = 32, OF_THREAD = 128 };
-    int left_out = 0;
+    enum { AT_ONCE = 32, PER_THREAD = 128 };
+    struct copying all = {c, j, room, pitch, list, n, 0};
     const int32_t *entries;
     int length;
     const int status = c->engine->force->list(j->force, 0, &entries, &length);
     if (status) return sap_engine_failed(c, status, "lists of %d i-particles", ni);
-    const int threads = sap_threads_few(ni / OF_THREAD);
-    (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : left_out) if (threads > 1)
-    for (int from = 0; from < ni; from += AT_ONCE)
-        left_out += copy_some(c, j, from, from + AT_ONCE < ni ? from + AT_ONCE : ni, room, pitch, list, n);
-    return left_out > 0 ? SAPPORO_TRUNCATED : SAPPORO_OK;
+    sap_team_for(sap_threads_few(ni / PER_THREAD), ni, AT_ONCE, copy_range, &all);
+    return atomic_load(&all.left_out) > 0 ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }
 
-int sapporo_force_neighbour_lists(sapporo_job *j, int ni, int room, ptrdiff_t pitch, int *list, int *n)
+/* Lists that cannot be had have no entries. */
+static void write_empty(int ni, int *n)
 {
-    if (!j) return SAPPORO_ERR_ARGUMENT;
+    if (n && ni > 0) memset(n, 0, (size_t)ni * sizeof *n);
+}
+
+int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t pitch, int *list, int *n)
+{
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) {
+        write_empty(ni, n);
+        return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
+    }
     sapporo *const c = j->context;
     int status = SAPPORO_OK;
-    sap_lock(&c->busy);
     if (ni < 0 || ni > j->ni || room < 0 || pitch < room || (ni > 0 && (!n || !list))) {
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT,
                           "sapporo_force_neighbour_lists: ni is %d of %d, room %d, pitch %td, or there are no arrays",
                           ni, j->ni, room, pitch);
     } else if (ni > 0) {
         status = lists_there(c, j);
-        if (status == 0) memset(n, 0, (size_t)ni * sizeof *n);
+        if (status == 0) write_empty(ni, n);
         if (status > 0) status = copy_all(c, j, ni, room, pitch, list, n);
     }
+    if (status < 0) write_empty(ni, n);
     sap_unlock(&c->busy);
     return status;
 }

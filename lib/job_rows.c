@@ -8,10 +8,12 @@
 #include "job_rows.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "finite.h"
 #include "structs.h"
+#include "team.h"
 #include "threads.h"
 
 enum { BLOCK = 64 }; /* rows that are looked at one by one if any of them is unusual */
@@ -29,8 +31,11 @@ static void copy_column(char *to, const sapporo_column *from, int first, int n, 
         for (int k = 0; k < n; k++) memcpy(to + (size_t)k * size, sap_column_at(from, first + k, size), size);
 }
 
-/* Rows that each of some threads takes, in whole blocks. */
-static int rows_of_each(int rows, int threads) { return (rows / threads / BLOCK + 1) * BLOCK; }
+/* Rows that each of some threads takes at a time, in whole blocks. */
+static ptrdiff_t rows_of_each(int rows, int threads)
+{
+    return (sap_team_chunk(rows, threads, 1) + BLOCK - 1) / BLOCK * BLOCK;
+}
 
 /* Whether any of n doubles carries. */
 static int any_carry(const double *x, size_t n, uint64_t add)
@@ -87,6 +92,8 @@ static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int 
     if (r->h2.base) {
         copy_column((char *)j->h2, &r->h2, first, n, sizeof j->h2[0]);
         judge_h2(j->h2 + first, n, found);
+    } else {
+        memset(j->h2 + first, 0, (size_t)n * sizeof *j->h2);
     }
     if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !strange) return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
@@ -108,25 +115,34 @@ static struct sap_rows_found copy_rows(sapporo_job *j, const sapporo_request *r,
     return all;
 }
 
-/* OpenMP costs microseconds, with one thread too: where few rows need none of it, it is left out. */
+/* Rows that several threads copy, and what they found. */
+struct copying {
+    sapporo_job *job;
+    const sapporo_request *request;
+    atomic_int bad, wide, far, near, odd;
+};
+
+static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct copying *const c = argument;
+    const struct sap_rows_found found = copy_rows(c->job, c->request, (int)from, (int)to);
+    if (found.bad) atomic_fetch_add(&c->bad, found.bad);
+    if (found.wide) atomic_store(&c->wide, 1);
+    if (found.far) atomic_store(&c->far, 1);
+    if (found.near) atomic_store(&c->near, 1);
+    if (found.odd) atomic_store(&c->odd, 1);
+}
+
 struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r)
 {
-    const int ni = r->ni, threads = sap_threads_for_rows(ni), each = rows_of_each(ni, threads);
-    struct sap_rows_found all = {0};
+    const int ni = r->ni, threads = sap_threads_for_rows(ni);
+    struct sap_rows_found all;
     if (threads == 1) {
         all = copy_rows(j, r, 0, ni);
     } else {
-        int bad = 0, wide = 0, far = 0, near = 0, odd = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad) reduction(| : wide, far, near, odd)
-        for (int first = 0; first < ni; first += each) {
-            const struct sap_rows_found found = copy_rows(j, r, first, ni - first < each ? ni : first + each);
-            bad += found.bad;
-            wide |= found.wide;
-            far |= found.far;
-            near |= found.near;
-            odd |= found.odd;
-        }
-        all = (struct sap_rows_found){bad, wide, far, near, odd};
+        struct copying c = {.job = j, .request = r};
+        sap_team_for(threads, ni, rows_of_each(ni, threads), copy_range, &c);
+        all = (struct sap_rows_found){.bad = c.bad, .wide = c.wide, .far = c.far, .near = c.near, .odd = c.odd};
     }
     all.odd |= all.bad > 0;
     return all;
@@ -150,6 +166,18 @@ static void write_bad_row(const sapporo_result *r, int i)
 void sap_rows_write_failed(int ni, const sapporo_result *r)
 {
     for (int i = 0; i < ni; i++) write_bad_row(r, i);
+}
+
+int sap_result_copy(sapporo_result *r, const sapporo_result *given)
+{
+    const size_t pointer = sizeof(void *);
+    memset(r, 0, sizeof *r);
+    if (!given || given->size < sizeof given->size || given->size > SAP_STRUCT_MOST) return SAPPORO_ERR_ARGUMENT;
+    const size_t known = given->size < sizeof *r ? given->size : sizeof *r;
+    memcpy(r, given, known / pointer * pointer); /* no half of an address */
+    for (size_t k = sizeof *r; k < given->size; k++)
+        if (((const unsigned char *)given)[k] != 0) return SAPPORO_ERR_UNSUPPORTED;
+    return SAPPORO_OK;
 }
 
 /* Three columns of sums, of rows that may lie anywhere; returns their carries. */
@@ -237,16 +265,28 @@ static int write_rows(const sapporo_job *j, int from, int to, const sapporo_resu
     return unusual;
 }
 
+/* Rows from `first` on that several threads write. */
+struct writing {
+    const sapporo_job *job;
+    const sapporo_result *result;
+    const struct sap_force_output *out;
+    int first;
+    atomic_int unusual;
+};
+
+static void write_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct writing *const w = argument;
+    if (write_rows(w->job, w->first + (int)from, w->first + (int)to, w->result, w->out)) atomic_store(&w->unusual, 1);
+}
+
 int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out)
 {
-    const int threads = sap_threads_for_rows(to - from), each = rows_of_each(to - from, threads);
-    int unusual = 0;
-    if (threads == 1) {
-        unusual = write_rows(j, from, to, r, out);
-    } else {
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : unusual)
-        for (int first = from; first < to; first += each)
-            unusual |= write_rows(j, first, to - first < each ? to : first + each, r, out);
-    }
-    return unusual ? first_not_finite(j, from, to, out) : -1;
+    const int threads = sap_threads_for_rows(to - from);
+    struct writing w = {j, r, out, from, 0};
+    if (threads == 1)
+        w.unusual = write_rows(j, from, to, r, out);
+    else
+        sap_team_for(threads, to - from, rows_of_each(to - from, threads), write_range, &w);
+    return w.unusual ? first_not_finite(j, from, to, out) : -1;
 }

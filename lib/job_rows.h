@@ -25,7 +25,14 @@ struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r);
  */
 int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out);
 
-/* Rows that hold nothing: NaN and -1. */
+/* Writes rows that hold nothing into every array of a result: NaN and -1.  ni < 0: writes nothing. */
 void sap_rows_write_failed(int ni, const sapporo_result *r);
+
+/*
+ * Copies a caller's result, of any version of the library: arrays that an older version does not have become NULL.
+ * SAPPORO_ERR_ARGUMENT: there is none, or its size is not set, and r has no arrays.  SAPPORO_ERR_UNSUPPORTED: it asks
+ * for an array that this library does not know; r has the others.
+ */
+int sap_result_copy(sapporo_result *r, const sapporo_result *given);
 
 #endif

@@ -18,8 +18,11 @@
 
 /* ------------------------------------------------------------------ memory */
 
+/* Frees all that a job has and keeps the job itself, empty, for any context. */
 static void free_job(sapporo *c, sapporo_job *j)
 {
+    const size_t from = offsetof(sapporo_job, previous);
+    sap_handle_withdraw(&j->self);
     if (j->force) c->engine->force->drop(j->force);
     free(j->x);
     free(j->v);
@@ -30,7 +33,8 @@ static void free_job(sapporo *c, sapporo_job *j)
     free(j->dtr);
     free(j->eps2_i);
     free(j->bad);
-    free(j);
+    memset((char *)j + from, 0, sizeof *j - from);
+    sap_handle_keep(&j->self);
 }
 
 void sap_jobs_free_all(sapporo *c)
@@ -81,10 +85,10 @@ static sapporo_job *new_job(sapporo *c, int ni)
     if (j) {
         c->spare = j->next;
         c->spares--;
-    } else if (!(j = calloc(1, sizeof *j))) {
+    } else if (!(j = sap_handle_object(SAP_HANDLE_JOB, sizeof *j, NULL))) {
         return NULL;
     }
-    j->context = c;
+    atomic_store_explicit(&j->context, c, memory_order_release);
     j->previous = NULL;
     j->next = c->jobs;
     if (c->jobs) c->jobs->previous = j;
@@ -96,24 +100,24 @@ static sapporo_job *new_job(sapporo *c, int ni)
 }
 
 /* A job stops holding the store in its state. */
-static void release_store(sapporo_job *j)
+static void release_store(sapporo *c, sapporo_job *j)
 {
     if (!j->needs_store) return;
     j->needs_store = 0;
-    j->context->open_needs--;
+    c->open_needs--;
 }
 
-/* Unlinks a job; the memory of a few is kept. */
-static void retire(sapporo_job *j)
+/* Unlinks a job, whose handle names nothing any more; the memory of a few is kept. */
+static void retire(sapporo *c, sapporo_job *j)
 {
-    sapporo *const c = j->context;
-    release_store(j);
+    sap_handle_withdraw(&j->self);
+    release_store(c, j);
     if (j->previous)
         j->previous->next = j->next;
     else
         c->jobs = j->next;
     if (j->next) j->next->previous = j->previous;
-    if (c->spares < 4) {
+    if (c->spares < 4 && !sap_handle_is_worn(&j->self)) {
         j->next = c->spare;
         c->spare = j;
         c->spares++;
@@ -250,9 +254,11 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     if (found.bad)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
                       j->ni);
-    j->useful = outside ? 0 : SAP_EXTRA_NEAREST;
+    /* Sums without neighbours need the lists, also where all are empty: a row's bits depend on no other row's radius.
+     */
+    j->useful = outside ? SAP_EXTRA_LISTS : SAP_EXTRA_NEAREST;
     if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
-    const unsigned want = outside ? SAP_EXTRA_LISTS : r->want; /* there the sums need the lists */
+    const unsigned want = outside ? SAP_EXTRA_LISTS : r->want;
     const struct sap_force_request request = {.nj = r->nj,
                                               .ni = r->ni,
                                               .time = time_of(c),
@@ -275,6 +281,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     j->nj = r->nj;
     j->eps2 = r->eps2;
     j->rule = request.rule;
+    status = sap_context_check_lost(c, r->nj);
+    if (status) return status;
     if (!(c->notes.warned >> SAP_WARN_EMPTY_SLOT & 1) && holes_below(c, r->nj))
         sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
                       "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
@@ -287,13 +295,13 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job **job)
+int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
 {
     sapporo_request copy = {0}, *const r = &copy;
     if (!job) return SAPPORO_ERR_ARGUMENT;
     *job = NULL;
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
     if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
@@ -306,10 +314,10 @@ int sapporo_force_begin(sapporo *c, const sapporo_request *request, sapporo_job 
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
         else
             status = start(c, j, r);
-        if (status && j)
-            retire(j);
-        else
-            *job = j;
+        if (!status)
+            *job = sap_handle_give(&j->self);
+        else if (j)
+            retire(c, j);
     }
     if (sent) sap_context_store_sent(c); /* while the device computes */
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
@@ -325,8 +333,7 @@ static void report_coincident(sapporo *c, const sapporo_job *j, int i)
 {
     if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
     const int nj = j->nj < c->host.upper ? j->nj : c->host.upper;
-    for (int a = 0; a < nj; a++) {
-        if (!sap_jstore_has(&c->host, a)) continue;
+    for (int a = sap_jstore_next(&c->host, 0); a < nj; a = sap_jstore_next(&c->host, a + 1)) {
         const int32_t index = sap_jstore_index(&c->host, a);
         if (j->rule == SAP_PAIRS_SKIP_OWN && index == j->index[i]) continue;
         if (sap_canonical_r2(&c->host, a, j->time, j->x[i]) >= SAP_TINY_R2) continue;
@@ -337,9 +344,8 @@ static void report_coincident(sapporo *c, const sapporo_job *j, int i)
     }
 }
 
-int sap_job_extra(sapporo_job *j, unsigned extra)
+int sap_job_extra(sapporo *c, sapporo_job *j, unsigned extra)
 {
-    sapporo *const c = j->context;
     j->failed = c->engine->force->extra(c->store, j->force, extra);
     if (j->failed) return sap_engine_failed(c, j->failed, "neighbours of a force of %d on %d particles", j->nj, j->ni);
     return SAPPORO_OK;
@@ -356,9 +362,9 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
                       "neighbours of a force were asked for after the next one began: ask before");
         return SAPPORO_ERR_GONE;
     }
-    const int status = sap_job_extra(j, extra);
+    const int status = sap_job_extra(c, j, extra);
     if (status) return status;
-    if (!(j->useful & ~c->engine->force->have(j->force))) release_store(j);
+    if (!(j->useful & ~c->engine->force->have(j->force))) release_store(c, j);
     return SAPPORO_OK;
 }
 
@@ -391,57 +397,63 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
         status = sap_job_supply(c, j, SAP_EXTRA_NEAREST);
     }
     if (!status) status = write_rows(c, j, ni, r, &out);
-    if (status) {
-        sap_rows_write_failed(ni, r);
-        return status;
-    }
+    if (status) return status;
     if (!j->reported && out.coincident >= 0) report_coincident(c, j, out.coincident);
     j->reported = 1;
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-int sapporo_force_end(sapporo_job *j, int ni, const sapporo_result *result)
+/* Why a force cannot give what is asked for; 0: it can. */
+static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, int known)
 {
-    sapporo_result r = {0};
-    if (!j || !result || result->size < sizeof r.size) return SAPPORO_ERR_ARGUMENT;
-    memcpy(&r, result, result->size < sizeof r ? result->size : sizeof r);
+    if (ni < 0 || ni > j->ni)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
+    if (known) return sap_fail(c, known, "sapporo_force_end: sapporo_result of a newer version of the library");
+    if (j->rule == SAP_PAIRS_OUTSIDE && (r->nearest || r->nearest_r2))
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
+    const int jerk = r->jerk && j->vectors < 2;
+    if (!jerk && !(r->snap && j->vectors < 3) && !(r->crackle && j->vectors < 4)) return SAPPORO_OK;
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,
+                    jerk             ? "jerk"
+                    : j->vectors < 3 ? "snap"
+                                     : "crackle");
+}
+
+int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
+{
+    sapporo_result r;
+    const int known = sap_result_copy(&r, result);
+    if (known == SAPPORO_ERR_ARGUMENT) return known;
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) {
+        sap_rows_write_failed(ni, &r);
+        return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
+    }
     sapporo *const c = j->context;
-    sap_lock(&c->busy);
     const sap_fpenv caller = sap_fp_enter();
-    int status;
-    if (ni < 0 || ni > j->ni) {
-        status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
-    } else if (j->rule == SAP_PAIRS_OUTSIDE && (r.nearest || r.nearest_r2)) {
-        status = sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
-        sap_rows_write_failed(ni, &r);
-    } else if ((r.jerk && j->vectors < 2) || (r.snap && j->vectors < 3) || (r.crackle && j->vectors < 4)) {
-        status =
-            sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,
-                     r.jerk && j->vectors < 2 ? "jerk"
-                     : j->vectors < 3         ? "snap"
-                                              : "crackle");
-        sap_rows_write_failed(ni, &r);
-    } else
-        status = deliver(c, j, ni, &r);
+    int status = check_end(c, j, ni, &r, known);
+    if (!status) status = deliver(c, j, ni, &r);
+    if (status < 0) sap_rows_write_failed(ni, &r);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;
 }
 
-int sapporo_force_done(sapporo_job *j)
+int sapporo_force_done(sapporo_job *job)
 {
+    sapporo_job *const j = sap_job_hold(job);
     if (!j) return 1;
-    sap_lock(&j->context->busy);
-    const int done = j->context->engine->force->done(j->force);
-    sap_unlock(&j->context->busy);
+    sapporo *const c = j->context;
+    const int done = c->engine->force->done(j->force);
+    sap_unlock(&c->busy);
     return done;
 }
 
-void sapporo_force_free(sapporo_job *j)
+void sapporo_force_free(sapporo_job *job)
 {
+    sapporo_job *const j = sap_job_hold(job);
     if (!j) return;
     sapporo *const c = j->context;
-    sap_lock(&c->busy);
-    retire(j);
+    retire(c, j);
     sap_unlock(&c->busy);
 }

@@ -9,23 +9,15 @@
 #include "context_private.h"
 #include "cpu_listed.h"
 #include "fpenv.h"
+#include "job_rows.h"
 #include "structs.h"
 
-static void write_failed(int ni, const sapporo_result *r)
+static int check(sapporo *c, const sapporo_listed *l, const sapporo_result *r, int known)
 {
-    for (int i = 0; i < ni; i++) {
-        for (int axis = 0; axis < 3; axis++) {
-            if (r->acc) r->acc[i][axis] = NAN;
-            if (r->jerk) r->jerk[i][axis] = NAN;
-        }
-        if (r->pot) r->pot[i] = NAN;
-        if (r->nearest) r->nearest[i] = -1;
-        if (r->nearest_r2) r->nearest_r2[i] = NAN;
-    }
-}
-
-static int check(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
-{
+    if (known)
+        return sap_fail(c, known,
+                        "sapporo_force_listed: sapporo_listed or sapporo_result of a newer version of the "
+                        "library");
     if (c->settings.order != 4)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_listed needs a context of order 4, this one has %d",
                         c->settings.order);
@@ -57,12 +49,13 @@ static struct sap_device_set *cpu_of(sapporo *c)
 
 /*
  * Whether the engine computes so many at once faster than the CPU, with the same bits: engines have fused operations.
- * It needs rows, and they the store's changes.
+ * It needs rows, and they the store's changes.  It copies the rows of all addresses, so most must hold a particle.
  */
 static int suits_engine(const sapporo *c, const struct sap_device_set *cpu, const struct sap_listed *l)
 {
     double members = 0;
     if (!c->engine->batch || c->store_used || cpu->isa < SAP_ISA_AVX2) return 0;
+    if (sap_rows_sparse(&c->host)) return 0;
     for (int i = 0; l->length && i < l->ni; i++) members += l->length[i] > 0 ? l->length[i] : 0;
     return members >= c->engine->cpu_below_listed(c->devices);
 }
@@ -143,25 +136,30 @@ static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
                                                      : sap_engine_cpu.listed(cpu, &c->host, takes, &listed);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
-                      "a force from lists names addresses that hold no particle: rows with them are NaN");
+                      "a force from lists names addresses that hold no particle, or target particles that are not "
+                      "finite: their rows are NaN");
     return status < 0 ? sap_fail(c, status, "force of %d lists: %s", l->ni, sapporo_status_text(status)) : status;
 }
 
-int sapporo_force_listed(sapporo *c, const sapporo_listed *given, const sapporo_result *result)
+int sapporo_force_listed(sapporo *context, const sapporo_listed *given, const sapporo_result *result)
 {
-    sapporo_listed l;
-    sapporo_result r = {0};
-    if (!c) return SAPPORO_ERR_CLOSED;
-    if (!given || sap_struct_copy(&l, sizeof l, given, sizeof l) || !result || result->size < sizeof r.size)
-        return SAPPORO_ERR_ARGUMENT;
-    memcpy(&r, result, result->size < sizeof r ? result->size : sizeof r);
-    sap_lock(&c->busy);
+    sapporo_listed l = {.ni = 0};
+    sapporo_result r;
+    const int known_result = sap_result_copy(&r, result);
+    const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : SAPPORO_ERR_ARGUMENT;
+    if (context && (known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT))
+        return SAPPORO_ERR_ARGUMENT; /* the rows, or the arrays, are not known */
+    sapporo *const c = sap_context_hold(context);
+    if (!c) {
+        sap_rows_write_failed(l.ni, &r);
+        return SAPPORO_ERR_CLOSED;
+    }
     const sap_fpenv caller = sap_fp_enter();
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
-    int status = check(c, &l, &r);
+    int status = check(c, &l, &r, known ? known : known_result);
     if (!status && l.ni > 0) status = run(c, &l, &r);
-    if (status < 0) write_failed(l.ni, &r);
+    if (status < 0) sap_rows_write_failed(l.ni, &r);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;

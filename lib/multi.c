@@ -1,20 +1,28 @@
 /* multi.c - many small forces in one call: what is asked is checked, what fails becomes NaN. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "context_private.h"
 #include "fpenv.h"
+#include "job_rows.h"
 #include "structs.h"
+#include "team.h"
 #include "threads.h"
 
+/* Whether lists and results are there, with sizes that tell where each begins. */
+static int has_rows(const struct sap_multi *m)
+{
+    return m->lists && m->results && m->lists->size >= sizeof *m->lists && m->results->size >= sizeof m->results->size;
+}
+
+/* All arrays of all results, wanted or not to be had. */
 static void write_failed(const struct sap_multi *m)
 {
-    for (int k = 0; k < m->nlists; k++) {
-        const sapporo_result *const r = sap_multi_result(m, k);
-        for (int i = 0; i < sap_multi_list(m, k)->ni; i++) {
-            for (int axis = 0; axis < 3 && r->acc; axis++) r->acc[i][axis] = NAN;
-            if (r->pot) r->pot[i] = NAN;
-        }
+    for (int k = 0; has_rows(m) && k < m->nlists; k++) {
+        sapporo_result r;
+        (void)sap_result_copy(&r, sap_multi_result(m, k));
+        sap_rows_write_failed(sap_multi_list(m, k)->ni, &r);
     }
 }
 
@@ -56,6 +64,15 @@ static int good_addresses(const sapporo *c, const sapporo_list *l)
     return 1;
 }
 
+/* Whether a list that is not as it must be names a particle that was lost. */
+static int names_lost(const sapporo *c, const sapporo_list *l)
+{
+    int lost = 0;
+    for (int k = 0; l->address && k < l->nj && sap_jstore_any_lost(&c->host); k++)
+        lost |= sap_jstore_is_lost(&c->host, l->address[k]);
+    return lost;
+}
+
 /* What is wrong with a list; NULL: nothing. */
 static const char *fault_of(const sapporo *c, const sapporo_list *l)
 {
@@ -68,44 +85,70 @@ static const char *fault_of(const sapporo *c, const sapporo_list *l)
     return good_addresses(c, l) ? NULL : "names an address that holds no particle";
 }
 
+enum { KEPT_PART = 1 << 16 };
+
+struct kept_check {
+    const sapporo *c;
+    atomic_int bad;
+};
+
+static void check_kept_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct kept_check *const check = argument;
+    const sapporo *const c = check->c;
+    for (ptrdiff_t k = from; k < to; k++) {
+        const size_t first = (size_t)k * KEPT_PART, left = c->kept.n - first;
+        if (atomic_load_explicit(&check->bad, memory_order_relaxed)) return;
+        if (!all_within(c->kept.address + first, (int)(left < KEPT_PART ? left : KEPT_PART), c->host.upper - 1))
+            atomic_store_explicit(&check->bad, 1, memory_order_relaxed);
+    }
+}
+
 /* Looks at the kept addresses unless nothing can have become wrong since: that there are no gaps makes it easy. */
 static void judge_kept(sapporo *c)
 {
-    enum { PART = 1 << 16 };
-    const long parts = (long)((c->kept.n + PART - 1) / PART);
-    const int upper = c->host.upper, threads = sap_threads_for_rows((int)(parts < 1024 ? parts : 1024) * 1024);
-    int bad = upper == 0 || c->host.count != upper;
-    (void)threads; /* without OpenMP */
-    if (c->kept_below > 0 && c->kept_below <= upper && !bad) return;
-#pragma omp parallel for num_threads(threads) if (threads > 1) reduction(| : bad)
-    for (long k = 0; k < parts; k++) {
-        const size_t from = (size_t)k * PART, left = c->kept.n - from;
-        bad |= bad || !all_within(c->kept.address + from, (int)(left < PART ? left : PART), upper - 1);
-    }
-    c->kept_below = bad || parts == 0 ? 0 : upper;
+    const ptrdiff_t parts = (ptrdiff_t)((c->kept.n + KEPT_PART - 1) / KEPT_PART);
+    const int upper = c->host.upper, holes = upper == 0 || c->host.count != upper;
+    struct kept_check check = {.c = c, .bad = holes};
+    if (c->kept_below > 0 && c->kept_below <= upper && !holes) return;
+    sap_team_for(sap_threads_few((int)(parts < 1024 ? parts : 1024)), parts, 1, check_kept_parts, &check);
+    c->kept_below = atomic_load(&check.bad) || parts == 0 ? 0 : upper;
 }
 
-static int wants_too_much(const sapporo_result *r) { return r->jerk || r->nearest || r->nearest_r2; }
+/* Whether a result asks for more than these forces give. */
+static int wants_too_much(const sapporo_result *result)
+{
+    sapporo_result r;
+    return sap_result_copy(&r, result) || r.jerk || r.nearest || r.nearest_r2 || r.snap || r.crackle;
+}
+
+struct list_check {
+    const sapporo *c;
+    const struct sap_multi *m;
+    atomic_int first; /* the first list that is bad; nlists: none */
+};
+
+static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct list_check *const check = argument;
+    for (int k = (int)from; k < to; k++) {
+        int first = atomic_load_explicit(&check->first, memory_order_relaxed);
+        if (k >= first) return;
+        if (!wants_too_much(sap_multi_result(check->m, k)) && !fault_of(check->c, sap_multi_list(check->m, k)))
+            continue;
+        while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
+        return;
+    }
+}
 
 /* The first list that is not as it must be, or nlists; threads look at them where that is worth it. */
 static int first_bad(const sapporo *c, const struct sap_multi *m)
 {
-    enum { LISTS_A_THREAD = 128, AT_MOST = 16 };
-    const int wanted = m->nlists / LISTS_A_THREAD < AT_MOST ? m->nlists / LISTS_A_THREAD : AT_MOST;
-    const int threads = sap_threads_now(wanted < 1                       ? 1
-                                        : wanted < sap_threads_default() ? wanted
-                                                                         : sap_threads_default());
-    int first = m->nlists;
-    (void)threads; /* without OpenMP */
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(min : first)
-    {
-        const sap_fpenv caller = sap_fp_enter();
-#pragma omp for schedule(static)
-        for (int k = 0; k < m->nlists; k++)
-            if (k < first && (wants_too_much(sap_multi_result(m, k)) || fault_of(c, sap_multi_list(m, k)))) first = k;
-        sap_fp_leave(caller);
-    }
-    return first;
+    enum { LISTS_PER_THREAD = 128 };
+    const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
+    struct list_check check = {.c = c, .m = m, .first = m->nlists};
+    sap_team_for(threads, m->nlists, sap_team_chunk(m->nlists, threads, 1), check_lists, &check);
+    return atomic_load(&check.first);
 }
 
 static int check(sapporo *c, const struct sap_multi *m)
@@ -121,6 +164,11 @@ static int check(sapporo *c, const struct sap_multi *m)
     const int k = first_bad(c, m);
     if (k == n) return SAPPORO_OK;
     const char *const fault = fault_of(c, sap_multi_list(m, k));
+    if (fault && names_lost(c, sap_multi_list(m, k))) {
+        write_failed(m);
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "sapporo_force_multi: list %d names a particle that could not be stored",
+                        k);
+    }
     if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: list %d %s", k, fault);
     return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
 }
@@ -145,29 +193,31 @@ static int run(sapporo *c, const struct sap_multi *m)
     return sap_engine_cpu.multi(c->multi, NULL, &c->host, m);
 }
 
-int sapporo_force_multi(sapporo *c, int nlists, const sapporo_list *lists, const sapporo_result *results)
+int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists, const sapporo_result *results)
 {
     struct sap_multi m = {nlists, lists, results, {0}};
-    if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
+    sapporo *const c = sap_context_hold(context);
+    if (!c) {
+        write_failed(&m);
+        return SAPPORO_ERR_CLOSED;
+    }
     const sap_fpenv caller = sap_fp_enter();
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     judge_kept(c);
     if (c->kept_below > 0) m.kept = c->kept;
     int status = check(c, &m);
-    const int checked = status == SAPPORO_OK;
-    if (checked && nlists > 0) status = run(c, &m);
-    if (checked && status < 0) write_failed(&m);
+    if (!status && nlists > 0) status = run(c, &m);
+    if (status < 0) write_failed(&m);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;
 }
 
-int sapporo_keep_addresses(sapporo *c, const int *address, size_t n)
+int sapporo_keep_addresses(sapporo *context, const int *address, size_t n)
 {
+    sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    sap_lock(&c->busy);
     const int status =
         n > 0 && !address ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_keep_addresses: address is NULL") : SAPPORO_OK;
     if (!status) c->kept = (struct sap_kept){address, n, c->kept.number + 1};

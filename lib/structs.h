@@ -7,6 +7,9 @@
 
 #include "sapporo.h"
 
+/* No struct of any version is longer: a greater size was never set. */
+enum { SAP_STRUCT_MOST = 4096 };
+
 /*
  * Copies a struct whose first version had `least` bytes: what an older caller's lacks becomes zero.  A newer caller's
  * may be longer, if all that this library does not know is zero.  SAPPORO_ERR_ARGUMENT: the size makes no sense.
@@ -15,7 +18,7 @@ static inline int sap_struct_copy(void *to, size_t room, const void *from, size_
 {
     size_t size;
     memcpy(&size, from, sizeof size);
-    if (size < least) return SAPPORO_ERR_ARGUMENT;
+    if (size < least || size > SAP_STRUCT_MOST) return SAPPORO_ERR_ARGUMENT;
     if (size == room) {
         memcpy(to, from, room);
         return SAPPORO_OK;

@@ -183,11 +183,12 @@ static void check(const struct engine *e, const int *devices, int ndevices)
 {
     const struct engine cpu = {.name = "cpu", .precision = e->precision, .backend = SAPPORO_BACKEND_CPU};
     struct two t = {e, ndevices ? engine_open_on(e, devices, ndevices) : engine_open(e, 2), engine_open(&cpu, 2)};
-    t.device->devices->tuning.cpu_below_listed = 0; /* as a tuning file may say */
-    if (t.device->devices->has_fp64) {
+    const sapporo *const inside = sap_context_of(t.device);
+    inside->devices->tuning.cpu_below_listed = 0; /* as a tuning file may say */
+    if (inside->devices->has_fp64) {
         all_steps(&t);
-        assert_non_null(t.device->store->listings);
-        assert_int_equal(t.device->notes.warned >> SAP_WARN_LISTED & 1, 0);
+        assert_non_null(inside->store->listings);
+        assert_int_equal(inside->notes.warned >> SAP_WARN_LISTED & 1, 0);
     }
     sapporo_close(t.device);
     sapporo_close(t.cpu);
@@ -213,8 +214,80 @@ static void of_several_devices(void **state)
     }
 }
 
+/* ---- target particles that are not finite ---- */
+
+enum { BAD = 7, FIRST_BAD = 30, FIRST_MEMBER = 100 };
+
+/* Particle k of those whose position or velocity is not finite at the time of the force. */
+static sapporo_particle bad_particle(int k)
+{
+    static const double value[BAD] = {INFINITY, -INFINITY, NAN, INFINITY, NAN, INFINITY, 1.7e308};
+    static const int derivative[BAD] = {0, 0, 0, 1, 1, 2, 1};
+    sapporo_particle p = particle_of(&body[FIRST_BAD + k]);
+    p.derivative[derivative[k]][k % 3] = value[k];
+    if (k == BAD - 1) p.time = -100; /* the prediction overflows */
+    return p;
+}
+
+/* Lists of n members for the bad targets and for the next one, which is good; the first member is the target. */
+static void make_lists(int n)
+{
+    for (int i = FIRST_BAD; i <= FIRST_BAD + BAD; i++) {
+        length[i] = n;
+        for (int m = 0; m < n; m++) entries[i][m] = m == 0 ? address[i] : with_gaps(FIRST_MEMBER + m % 2000);
+    }
+}
+
+static void check_bad_rows(const struct engine *e, sapporo *c, int n)
+{
+    struct results a;
+    memset(&a, 0, sizeof a);
+    make_lists(n);
+    const sapporo_listed l = {.size = sizeof l,
+                              .ni = BAD + 1,
+                              .address = address + FIRST_BAD,
+                              .list = list + FIRST_BAD,
+                              .length = length + FIRST_BAD};
+    const sapporo_result r = {
+        .size = sizeof r, .acc = a.acc, .jerk = a.jerk, .pot = a.pot, .nearest = a.nearest, .nearest_r2 = a.r2};
+    assert_int_equal(sapporo_force_listed(c, &l, &r), SAPPORO_PARTIAL);
+    for (int i = 0; i < BAD; i++) {
+        int none = isnan(a.pot[i]) && isnan(a.r2[i]) && a.nearest[i] == -1;
+        for (int axis = 0; axis < 3; axis++) none &= isnan(a.acc[i][axis]) && isnan(a.jerk[i][axis]);
+        if (!none) fail_msg("%s: bad target %d with %d members: %g %g", e->name, i, n, a.pot[i], a.acc[i][0]);
+    }
+    assert_true(isfinite(a.pot[BAD]) && isfinite(a.acc[BAD][0]) && isfinite(a.jerk[BAD][2]));
+}
+
+/* Its force is NaN, and it has no nearest neighbour, whatever the list: on every path, precision and driver. */
+static void bad_targets(void **state)
+{
+    static const int lengths[] = {0, 1, 2, 17, 200, 2048, LONGEST};
+    (void)state;
+    for (int k = 0; k < ENGINES; k++) {
+        if (!engine_usable(&engines[k])) continue;
+        sapporo *const c = engine_open(&engines[k], 2);
+        if (k >= CPU_ENGINES) sap_context_of(c)->devices->tuning.cpu_below_listed = 0;
+        for (int whole = 0; whole < 2; whole++) { /* without gaps, and where only some are predicted at once */
+            put(c, 0, N, 4);
+            for (int b = 0; b < BAD; b++) {
+                const sapporo_particle p = bad_particle(b);
+                assert_true(sapporo_set_particle(c, address[FIRST_BAD + b], &p) != SAPPORO_ERR_ARGUMENT);
+            }
+            for (int a = 0; a < with_gaps(N) && whole; a++) {
+                const sapporo_particle p = particle_of(&body[N - 1]);
+                if (a % 101 == 100) assert_int_equal(sapporo_set_particle(c, a, &p), SAPPORO_OK);
+            }
+            assert_int_equal(sapporo_set_time(c, 0.25 + whole), SAPPORO_OK);
+            for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) check_bad_rows(&engines[k], c, lengths[n]);
+        }
+        sapporo_close(c);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(of_several_devices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(of_several_devices),
+                                       cmocka_unit_test(bad_targets)};
     return cmocka_run_group_tests(tests, make, forget);
 }

@@ -106,7 +106,7 @@ static void as_alone(void **state)
     free(m);
 }
 
-/* Everything that a caller may get wrong, one at a time: nothing is written. */
+/* Everything that a caller may get wrong, one at a time: rows are NaN, if there is a number of them. */
 static void bad_lists(void **state)
 {
     struct many *m = new_many();
@@ -132,7 +132,7 @@ static void bad_lists(void **state)
     for (int k = 0; k < 9; k++) {
         m->pot[3][0] = 7;
         assert_int_equal(sapporo_force_multi(c, 1, &bad[k], &well), SAPPORO_ERR_ARGUMENT);
-        assert_true(m->pot[3][0] == 7);
+        assert_true(bad[k].ni < 0 ? m->pot[3][0] == 7 : isnan(m->pot[3][0]));
     }
     sapporo_result more = well;
     more.jerk = jerk;
@@ -160,6 +160,8 @@ static void kept_addresses(void **state)
         assert_int_equal(sapporo_keep_addresses(c, m->address, N), SAPPORO_OK); /* before there is anybody */
         m->list[6].nj = 3;
         assert_int_equal(sapporo_force_multi(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        memset(m->acc, 0, sizeof m->acc); /* NaN by now */
+        memset(m->pot, 0, sizeof m->pot);
         for (int turn = 0; turn < 3; turn++) {
             m->mass[turn] = other->mass[turn] = 3 + turn;
             m->list[6].nj = other->list[6].nj = 3 + 1000 * turn;

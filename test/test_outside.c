@@ -245,12 +245,51 @@ static void no_radius(void **state)
     problem_free(&p);
 }
 
+/*
+ * Rows without a sphere, whose particles come to the same place at the time ahead: their bits do not depend on whether
+ * another row of the call has a sphere.
+ */
+static void meetings(void **state)
+{
+    enum { N = 40 };
+    (void)state;
+    for (int k = 0; k < ENGINES; k++) {
+        const struct engine *e = &engines[k];
+        struct problem p;
+        if (!engine_usable(e)) continue;
+        problem_new(&p, N, N);
+        model_plummer(p.body, N, 8);
+        p.nj = N;
+        p.outside = p.no_index = 1;
+        p.eps2 = k % 2 ? 1 : 0;
+        for (int i = 0; i < N; i++) {
+            struct target *const t = &p.target[i];
+            memcpy(t->x, p.body[i].derivative[0], sizeof t->x);
+            for (int c = 0; c < 3; c++) p.body[i].derivative[0][c] = t->x[c] = ldexp(floor(ldexp(t->x[c], 10)), -10);
+            for (int c = 0; c < 3; c++) p.body[(i + 1) % N].derivative[1][c] = t->v[c] = 0;
+        }
+        for (int i = 0; i < N; i++) {
+            struct target *const t = &p.target[i];
+            t->dtr = 0.125;
+            for (int c = 0; c < 3; c++) t->v[c] = (p.body[(i + 1) % N].derivative[0][c] - t->x[c]) / t->dtr;
+        }
+        struct answer *const alone = solve_with(e, 1, &p, &(struct ask){0, 0, 0});
+        p.target[3].h2 = 0.01;
+        struct answer *const beside = solve_with(e, 1, &p, &(struct ask){0, 0, 0});
+        answers_same(e->name, alone, beside, 3, 0);
+        answers_same(e->name, alone + 4, beside + 4, N - 4, 0);
+        answers_free(alone, N);
+        answers_free(beside, N);
+        problem_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spheres),         cmocka_unit_test(ahead),    cmocka_unit_test(by_mass),
         cmocka_unit_test(same_bits),       cmocka_unit_test(refusals), cmocka_unit_test(no_radius),
-        cmocka_unit_test(at_the_boundary),
+        cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
