@@ -8,6 +8,8 @@
 #   check         tests: first those that run on GPUs, on them alone, then all but lint
 #   conformance   the conformance suite, if there is one in shared/ or ../shared/
 #   opencl        the same tests and the suite over NVIDIA's OpenCL, which no other platform stands beside
+#   fuzz          the fuzzer of test/fuzz over CUDA, then over NVIDIA's OpenCL
+#   faults        driver calls that fail, in sessions of all interfaces, over both drivers
 #   sanitize      compute-sanitizer: each tool over the tool's checks and over test programs
 #   bench         sapporo bench --backend cuda --suite; with several GPUs also on 1, 2, 4, ... of them
 #   compare       test/gpu/compare.sh: NVIDIA's OpenCL against CUDA, a line a case; what opening takes
@@ -18,8 +20,11 @@
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
 #   TESTS         of check, opencl and sanitize: only these
 #   CMOCKA_TEST_FILTER  of these: inner tests whose names match, such as 'list*'
-#   TOOLS         of sanitize, default "memcheck racecheck initcheck"
-#   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; what is cut off is told, and is no failure
+#   TOOLS         of sanitize, default "memcheck racecheck initcheck synccheck"
+#   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; a program that is cut off is named, and is no
+#                 failure
+#   SANITIZE_JOBS its programs that run at a time, default 4
+#   FUZZ_SECONDS  of fuzz, for each of both drivers, default 60; FUZZ_SEED: the first seed, default 1
 #   FILTER        of conformance and opencl: numbers or words, see the suite's README; default: what has landed
 #   ONLY          of bench: cases whose names contain this
 #   PERF          folder with limit_gpu.cu and limit_gpu_latency.cu, which are built and run
@@ -30,7 +35,7 @@
 cd "$(dirname "$0")/.." || exit 2
 top=$PWD
 PATH=$PATH${CUDA_HOME:+:$CUDA_HOME/bin}:/usr/local/cuda/bin
-steps=${*:-build check conformance opencl sanitize bench compare bare}
+steps=${*:-build check conformance opencl fuzz faults sanitize bench compare bare}
 out=${OUT:-$top/build/gpu-report}
 mkdir -p "$out" build || exit 2
 report=$out/report.txt
@@ -46,7 +51,7 @@ give_up() {
 
 for step in $steps; do
     case $step in
-    build | check | conformance | opencl | sanitize | bench | compare | bare) ;;
+    build | check | conformance | opencl | fuzz | faults | sanitize | bench | compare | bare) ;;
     *) give_up "unknown step '$step'" ;;
     esac
 done
@@ -115,8 +120,8 @@ run() {
     say ""
     say "---- $name: $*"
     start=$(date +%s)
-    { timeout -k 10 "${cut:-${LIMIT:-1500}}" "$@" </dev/null 2>&1; echo $? >build/gpu-status; } | tee "$log"
-    status=$(cat build/gpu-status)
+    { timeout -k 10 "${cut:-${LIMIT:-1500}}" "$@" </dev/null 2>&1; echo $? >"$log.status"; } | tee "$log"
+    status=$(cat "$log.status")
     cat "$log" >>"$report"
     verdict=PASS
     [ "$status" -eq 0 ] || verdict=FAIL
@@ -140,8 +145,9 @@ step_build() {
 }
 
 # On GPUs, and nowhere else: without a device these fail.
-ON_ANY="primitives tree tree_edges tree_gpu tree_faults leapfrog_tree accuracy bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results
-    g5 g5_input g5_threads multi outside"
+ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
+    bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
+    g5_input g5_threads multi outside extremes not_finite sparse listed_devices gpu_lists closed outputs lost_stores races"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -215,6 +221,32 @@ step_opencl() {
     [ -n "${TESTS:-}" ] || conformance "conformance on OpenCL" opencl "$vendors" "$kept"
 }
 
+# ---- sequences of calls, and calls that fail ----------------------------------------------------
+
+# fuzz NAME NAME=VALUE...
+fuzz() {
+    what=$1
+    shift
+    run "$what" env "$@" test/fuzz/run.sh "$(cat build/current)/test/fuzz/fuzz"
+}
+
+step_fuzz() {
+    run "build the fuzzer" make "$@" fuzz-build || return
+    set -- "SECONDS_ALL=${FUZZ_SECONDS:-60}" "SEED=${FUZZ_SEED:-1}" "JOBS=$cores" INTERFACES=
+    fuzz "fuzz" "$@" BACKENDS=cuda
+    find_opencl "fuzz on OpenCL" || return
+    fuzz "fuzz on OpenCL" "$@" BACKENDS=opencl "$vendors" "$kept"
+}
+
+step_faults() {
+    run "faults" env LOGS=build/logs-faults SAPPORO_BACKEND=cuda make "$@" check-run TESTS=driver_faults
+    keep_logs faults
+    find_opencl "faults on OpenCL" || return
+    run "faults on OpenCL" env LOGS=build/logs-faults-opencl SAPPORO_BACKEND=opencl "$vendors" "$kept" \
+        make "$@" check-run TESTS=driver_faults
+    keep_logs faults-opencl
+}
+
 step_compare() {
     find_opencl "compare" || return
     [ "$gpus" -gt 1 ] || devices=
@@ -224,18 +256,29 @@ step_compare() {
 
 # ---- compute-sanitizer -------------------------------------------------------------------------
 
-# sanitize TOOL NAME COMMAND...: in a bounded time; what was found until then counts
+running=0 # programs that compute-sanitizer looks at now
+
+# sanitize TOOL NAME COMMAND...: in the background and in a bounded time; what was found until then counts
 sanitize() {
     tool=$1
     what=$2
     shift 2
-    cut=${SANITIZE_LIMIT:-120}
-    run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
-        compute-sanitizer --tool "$tool" --target-processes application-only --error-exitcode 9 --print-limit 20 "$@"
-    cut=
+    running=$((running + 1))
+    if [ $running -gt "${SANITIZE_JOBS:-4}" ]; then
+        wait
+        running=1
+    fi
+    (
+        cut=${SANITIZE_LIMIT:-120}
+        run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda \
+            compute-sanitizer --tool "$tool" --target-processes application-only --error-exitcode 9 --print-limit 20 \
+            "$@" >/dev/null
+    ) &
 }
 
-SANITIZED="primitives tree_gpu accum predictor g6_results jstore native_jobs bits outside"
+# The tests of ON_GPU but for those that only repeat their launches (accuracy, native_threads, g5_threads).
+SANITIZED="primitives tree tree_edges tree_gpu tree_faults accum predictor jstore jstore_contexts native_jobs g6
+    g6_results g5 g5_input multi outside extremes gpu_lists listed_devices bits"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
@@ -243,7 +286,7 @@ step_sanitize() {
         return
     fi
     programs=$(cat build/current)/test
-    for tool in ${TOOLS:-memcheck racecheck initcheck}; do
+    for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
         for precision in ds dp sp; do
             [ -n "${TESTS:-}" ] ||
                 sanitize "$tool" "check $precision" examples/sapporo check --backend cuda --precision "$precision" --n 300
@@ -255,6 +298,7 @@ step_sanitize() {
             [ ! -x "$programs/test_$test" ] || sanitize "$tool" "test_$test" "$programs/test_$test"
         done
     done
+    wait
 }
 
 step_bench() {

@@ -25,6 +25,9 @@ finds_opencl() { ldconfig -p | grep -q 'libOpenCL\.so\.1'; }
 has_vendor() { ls /etc/OpenCL/vendors/*.icd; }
 links_openmp() { echo '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' | clang -fopenmp -x c - -o /dev/null; }
+links_fuzzer() { echo 'int LLVMFuzzerTestOneInput(const char *a, long n);
+int LLVMFuzzerTestOneInput(const char *a, long n) { return a == 0 && n != 0; }' |
+    clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null; }
 
 if [ "${CI:-}" = true ]; then
     want gcc "a compiler" command -v gcc
@@ -33,6 +36,7 @@ if [ "${CI:-}" = true ]; then
     want binutils "nm and readelf for test_symbols" command -v readelf
     want clang "the second compiler" command -v clang
     want libomp-dev "OpenMP of clang" links_openmp
+    want libclang-rt-dev "libFuzzer and sanitizers of clang for fuzz-parsers" links_fuzzer
     want clang-format-14 "lint" command -v clang-format-14
     want clang-tidy-14 "lint" command -v clang-tidy-14
     want cppcheck "lint" command -v cppcheck

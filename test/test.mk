@@ -7,6 +7,7 @@
 TEST_SOURCES  := $(sort $(wildcard test/test_*.c))
 TEST_SCRIPTS  := $(sort $(wildcard test/test_*.sh))
 TEST_SUPPORT  := $(call objects,$(sort $(wildcard test/support/*.c)))
+include test/fuzz/parsers/parsers.mk
 ALL_TESTS     := lint $(sort $(patsubst test/test_%,%,$(basename $(TEST_SOURCES) $(TEST_SCRIPTS))))
 bare           = $(patsubst test_%,%,$(basename $(notdir $1)))
 CHOSEN        := $(filter-out $(call bare,$(EXCEPT)),$(if $(TESTS),$(call bare,$(TESTS)),$(ALL_TESTS)))
@@ -24,7 +25,9 @@ $(B)/test/libsupport.a: $(TEST_SUPPORT)
 
 $(TEST_SOURCES:%.c=$(B)/%): %: %.o $(B)/test/libsupport.a $(B)/examples/libcommon.a $(B)/lib/libsapporo.a
 	$(call say,LINK,$(@:$(B)/%=%))
-	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+include test/fuzz/fuzz.mk
 
 .PHONY: check check-build check-run tests lint format
 check:
@@ -40,7 +43,7 @@ check-run:
 	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \
 	    test/run.sh $(B) $(CHOSEN)
 
-tests: $(TEST_PROGRAMS)
+tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build)
 	@:
 
 lint:

@@ -61,8 +61,8 @@ for name in sapporo g6; do
     none "lib$name.so binds its own names to itself"
 
     readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-        grep -Ev '^(libc|libm|libpthread|libdl|librt|ld-linux.*|libgomp|libomp|libgcc_s)\.so' >"$work/log"
-    none "lib$name.so needs nothing but the C library and OpenMP"
+        grep -Ev '^(libc|libm|libpthread|libdl|librt|ld-linux.*|libgcc_s)\.so' >"$work/log"
+    none "lib$name.so needs nothing but the C library"
 
     version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
     soname=$(readelf -dW $so | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
@@ -71,9 +71,8 @@ for name in sapporo g6; do
         [ "$(basename "$(readlink -f $so)")" = "lib$name.so.$version" ]
     verdict $? "lib$name.so: soname and file follow SAPPORO_VERSION"
 
-    # clang names the folder of its OpenMP run time.
     {
-        readelf -dW $so | grep -E 'TEXTREL|RPATH|RUNPATH' | grep -Ev '\[/usr/lib/llvm-[0-9]+/lib\]'
+        readelf -dW $so | grep -E 'TEXTREL|RPATH|RUNPATH'
         readelf -lW $so | grep GNU_STACK | grep E
     } >"$work/log"
     none "lib$name.so has no text relocations, run paths or executable stack"
@@ -113,9 +112,8 @@ for name in sapporo g6; do
         code && $3 ~ /^R_/ { print $5, file }' | grep -E "^($dialect) " | sort -u >"$work/log"
     none "lib$name.a calls none of its dialect names"
 
-    # The exception is the lock of clang for its reductions.
     nm -A --defined-only $a 2>/dev/null | awk '$(NF-1) ~ /^[A-Z]$/ { print $NF }' | grep -Ev "$allowed" |
-        grep -Ev '^(sap_|\.gomp_critical_user_\.reduction\.var$)' | sort -u >"$work/log"
+        grep -Ev '^sap_' | sort -u >"$work/log"
     none "lib$name.a: all other global names begin with sap_"
 done
 
@@ -156,10 +154,10 @@ for name in sapporo g6; do
     # shellcheck disable=SC2086 # lists of words
     {
         client "client with lib$name.so" $c -Llib -l$name
-        client "client with lib$name.a" $c lib/lib$name.a ${OPENMP_FLAGS:-} -lm -lpthread -ldl -lrt
+        client "client with lib$name.a" $c lib/lib$name.a -lm -lpthread -ldl -lrt
         client "client that owns C names with lib$name.so" $c "$work/owner.c" -Llib -l$name
         client "the same, its names exported" $c -rdynamic "$work/owner.c" -Llib -l$name
-        client "client that owns C names with lib$name.a" $c "$work/owner.c" lib/lib$name.a ${OPENMP_FLAGS:-} \
+        client "client that owns C names with lib$name.a" $c "$work/owner.c" lib/lib$name.a \
             -lm -lpthread -ldl -lrt
     }
 done

@@ -166,6 +166,11 @@ if [ "$gpu" = 1 ]; then
     contains err 'there is no device 0 of cuda'
 fi
 expect 2 tune --precision quad
+if "$tool" info | grep -q '^  opencl 0 '; then
+    mkfifo "$work/pipe"
+    expect 1 tune --backend opencl --output "$work/pipe"
+    contains err 'this is no regular file'
+fi
 [ ! -e "$XDG_CONFIG_HOME" ] || fail 'a tuning file was written, though nothing was tuned'
 if [ "$gpu" = 0 ]; then
     expect 0 tune --quick --precision ds

@@ -1,14 +1,15 @@
 /* faulty_driver.c - see faulty_driver.h. */
 #include "faulty_driver.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lock.h"
 
-enum { FAULTY_DEVICES_MOST = 64 };
+/* Drivers that can be wrapped, and devices of each; a device's number here is that of its driver plus DEVICES times it.
+ */
+enum { DRIVERS = 2, DEVICES = 32 };
 
 struct faulty_state faulty;
 
@@ -18,26 +19,26 @@ const struct faulty_kind faulty_kinds[] = {{"memory", SAP_DRIVER_MEMORY},
                                            {"error", SAP_DRIVER_ERROR},
                                            {NULL, 0}};
 
-static const struct sap_driver *inner;
-static struct sap_driver table;
+static const struct sap_driver *inner[DRIVERS];
+static struct sap_driver table[DRIVERS];
 static long fail_at;
 static int fail_with;
-static int tell; /* of the first call that fails, on stderr */
-static atomic_int lost[FAULTY_DEVICES_MOST], opens[FAULTY_DEVICES_MOST];
+static atomic_int lost[DRIVERS * DEVICES], opens[DRIVERS * DEVICES];
 
 /* Whose device an open device, a memory, a stream ... is; in no order.  Functions go with their module, `parent`. */
 static struct {
-    atomic_flag lock;
+    struct sap_lock lock;
     int n, room;
     struct owned {
         const void *thing, *parent;
         int number;
     } * list;
-} owned = {.lock = ATOMIC_FLAG_INIT};
+} owned = {.lock = SAP_LOCK_INIT};
 
 /* This thread's last error, if it was made here. */
 static _Thread_local char error[128];
 static _Thread_local int is_ours;
+static _Thread_local const struct sap_driver *of_last; /* otherwise: the driver that failed; NULL: none has */
 
 /* ---------------------------------------------------------------- who belongs to which device */
 
@@ -90,18 +91,20 @@ static int fail(int status, int number, const char *call)
 {
     const char *none = NULL;
     const int first = atomic_compare_exchange_strong(&faulty.failed_call, &none, call);
-    if (first) faulty.failed_device = number;
+    const int device = number < 0 ? -1 : number % DEVICES;
+    if (first) faulty.failed_device = device;
     atomic_fetch_add(&faulty.failed, 1);
-    (void)snprintf(error, sizeof error, "faulty driver: %s on device %d fails with status %d", call, number, status);
+    (void)snprintf(error, sizeof error, "faulty driver: %s on %s device %d fails with status %d", call,
+                   number < 0 ? "an unknown" : inner[number / DEVICES]->name, device, status);
     is_ours = 1;
-    if (first && tell) (void)fprintf(stderr, "SAPPORO_FAULT: call %ld: %s\n", fail_at, error);
+    if (first && faulty.tells) (void)fprintf(stderr, "SAPPORO_FAULT: call %ld: %s\n", fail_at, error);
     return status;
 }
 
 /* Counts a call on a device: OK, or what it has to give. */
 static int judge_number(int number, const char *call)
 {
-    const int known = number >= 0 && number < FAULTY_DEVICES_MOST;
+    const int known = number >= 0 && number < DRIVERS * DEVICES;
     const long n = atomic_fetch_add(&faulty.calls, 1) + 1;
     if (known && opens[number] == 0) lost[number] = 0; /* nobody holds the broken context any more */
     if (known && lost[number]) return fail(SAP_DRIVER_LOST, number, call);
@@ -112,10 +115,19 @@ static int judge_number(int number, const char *call)
 
 static int judge(const void *thing, const char *call) { return judge_number(number_of(thing), call); }
 
-/* What the driver itself gave. */
-static int given(int status)
+/* The driver of a thing. */
+static const struct sap_driver *driver_of(const void *thing)
 {
-    if (status != SAP_DRIVER_OK && status != SAP_DRIVER_PENDING) is_ours = 0;
+    const int number = number_of(thing);
+    return inner[number < 0 ? 0 : number / DEVICES];
+}
+
+/* What a driver itself gave. */
+static int given(const struct sap_driver *driver, int status)
+{
+    if (status == SAP_DRIVER_OK || status == SAP_DRIVER_PENDING) return status;
+    is_ours = 0;
+    of_last = driver;
     return status;
 }
 
@@ -123,26 +135,30 @@ static int given(int status)
 static int made(int status, const void *thing, const void *parent)
 {
     if (status == SAP_DRIVER_OK) own(thing, NULL, number_of(parent));
-    return given(status);
+    return given(driver_of(parent), status);
 }
 
 /* ---------------------------------------------------------------- devices */
 
-static int properties(int number, struct sap_device_properties *p)
+/* These two are asked for a device by its number, so each driver has its own. */
+static int properties_of(int driver, int device, struct sap_device_properties *p)
 {
-    const int status = judge_number(number, "properties");
-    return status ? status : given(inner->properties(number, p));
+    const int status = judge_number(device + driver * DEVICES, "properties");
+    return status ? status : given(inner[driver], inner[driver]->properties(device, p));
 }
 
-static int open_device(int number, struct sap_dev **dev)
+static int properties_of_0(int device, struct sap_device_properties *p) { return properties_of(0, device, p); }
+static int properties_of_1(int device, struct sap_device_properties *p) { return properties_of(1, device, p); }
+
+static int open_of(int driver, int device, struct sap_dev **dev)
 {
     *dev = NULL;
-    const int known = number >= 0 && number < FAULTY_DEVICES_MOST;
+    const int known = device >= 0 && device < DEVICES, number = device + driver * DEVICES;
     int status = judge_number(number, "open");
     /* Nothing is broken where nothing is open. */
     if (status && known && opens[number] == 0) lost[number] = 0;
     if (status) return status;
-    status = given(inner->open(number, dev));
+    status = given(inner[driver], inner[driver]->open(device, dev));
     if (status == SAP_DRIVER_OK) {
         own(*dev, NULL, number);
         if (known) atomic_fetch_add(&opens[number], 1);
@@ -150,27 +166,31 @@ static int open_device(int number, struct sap_dev **dev)
     return status;
 }
 
+static int open_of_0(int device, struct sap_dev **dev) { return open_of(0, device, dev); }
+static int open_of_1(int device, struct sap_dev **dev) { return open_of(1, device, dev); }
+
 static void close_device(struct sap_dev *dev)
 {
     const int number = dev ? number_of(dev) : -1;
-    if (number >= 0 && number < FAULTY_DEVICES_MOST) atomic_fetch_sub(&opens[number], 1);
+    if (number >= 0 && number < DRIVERS * DEVICES) atomic_fetch_sub(&opens[number], 1);
+    const struct sap_driver *const driver = driver_of(dev);
     if (dev) disown(dev);
-    inner->close(dev);
+    driver->close(dev);
 }
 
 static int enter(struct sap_dev *dev)
 {
     const int status = judge(dev, "enter");
-    return status ? status : given(inner->enter(dev));
+    return status ? status : given(driver_of(dev), driver_of(dev)->enter(dev));
 }
 
-static void leave(struct sap_dev *dev) { inner->leave(dev); }
+static void leave(struct sap_dev *dev) { driver_of(dev)->leave(dev); }
 
 static int memory_left(struct sap_dev *dev, size_t *bytes)
 {
     const int status = judge(dev, "memory_left");
     *bytes = 0;
-    return status ? status : given(inner->memory_left(dev, bytes));
+    return status ? status : given(driver_of(dev), driver_of(dev)->memory_left(dev, bytes));
 }
 
 /* ---------------------------------------------------------------- memory, copies */
@@ -180,7 +200,7 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
     *mem = NULL;
     int status = judge(dev, "allocate");
     if (status) return status;
-    status = inner->allocate(dev, bytes, mem);
+    status = driver_of(dev)->allocate(dev, bytes, mem);
     return made(status, *mem, dev);
 }
 
@@ -190,7 +210,7 @@ static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **m
     *host = NULL;
     int status = judge(dev, "allocate_pinned");
     if (status) return status;
-    status = inner->allocate_pinned(dev, bytes, mem, host);
+    status = driver_of(dev)->allocate_pinned(dev, bytes, mem, host);
     return made(status, *mem, dev);
 }
 
@@ -200,7 +220,7 @@ static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, i
     *mem = NULL;
     int status = judge(dev, "allocate_shared");
     if (status) return status;
-    status = inner->allocate_shared(dev, others, n, bytes, mem);
+    status = driver_of(dev)->allocate_shared(dev, others, n, bytes, mem);
     return made(status, *mem, dev);
 }
 
@@ -209,57 +229,58 @@ static int adopt(struct sap_dev *dev, const void *address, size_t bytes, struct 
     *mem = NULL;
     int status = judge(dev, "adopt");
     if (status) return status;
-    status = inner->adopt(dev, address, bytes, mem);
+    status = driver_of(dev)->adopt(dev, address, bytes, mem);
     return made(status, *mem, dev);
 }
 
 static void release(struct sap_mem *mem)
 {
+    const struct sap_driver *const driver = driver_of(mem);
     if (mem) disown(mem);
-    inner->release(mem);
+    driver->release(mem);
 }
 
 static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
 {
     const int status = judge(s, "copy_in");
-    return status ? status : given(inner->copy_in(s, to, at, from, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->copy_in(s, to, at, from, bytes));
 }
 
 static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
 {
     const int status = judge(s, "copy_out");
-    return status ? status : given(inner->copy_out(s, to, from, at, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->copy_out(s, to, from, at, bytes));
 }
 
 static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at, size_t bytes)
 {
     const int status = judge(s, "copy");
-    return status ? status : given(inner->copy(s, to, at, from, from_at, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->copy(s, to, at, from, from_at, bytes));
 }
 
 static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
                      size_t bytes)
 {
     const int status = judge(s, "copy_peer");
-    return status ? status : given(inner->copy_peer(s, to, at, from, from_at, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->copy_peer(s, to, at, from, from_at, bytes));
 }
 
 static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
 {
     const int status = judge(s, "fill");
-    return status ? status : given(inner->fill(s, to, at, byte, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->fill(s, to, at, byte, bytes));
 }
 
 static int pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
 {
     const int status = judge(s, "pinned_to_device");
-    return status ? status : given(inner->pinned_to_device(s, mem, at, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->pinned_to_device(s, mem, at, bytes));
 }
 
 static int pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
 {
     const int status = judge(s, "pinned_to_host");
-    return status ? status : given(inner->pinned_to_host(s, mem, at, bytes));
+    return status ? status : given(driver_of(s), driver_of(s)->pinned_to_host(s, mem, at, bytes));
 }
 
 /* ---------------------------------------------------------------- streams, events */
@@ -269,26 +290,27 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
     *s = NULL;
     int status = judge(dev, "stream_create");
     if (status) return status;
-    status = inner->stream_create(dev, s);
+    status = driver_of(dev)->stream_create(dev, s);
     return made(status, *s, dev);
 }
 
 static void stream_destroy(struct sap_stream *s)
 {
+    const struct sap_driver *const driver = driver_of(s);
     if (s) disown(s);
-    inner->stream_destroy(s);
+    driver->stream_destroy(s);
 }
 
 static int stream_finish(struct sap_stream *s)
 {
     const int status = judge(s, "stream_finish");
-    return status ? status : given(inner->stream_finish(s));
+    return status ? status : given(driver_of(s), driver_of(s)->stream_finish(s));
 }
 
 static int stream_wait(struct sap_stream *s, struct sap_event *e)
 {
     const int status = judge(s, "stream_wait");
-    return status ? status : given(inner->stream_wait(s, e));
+    return status ? status : given(driver_of(s), driver_of(s)->stream_wait(s, e));
 }
 
 static int event_create(struct sap_dev *dev, struct sap_event **e)
@@ -296,7 +318,7 @@ static int event_create(struct sap_dev *dev, struct sap_event **e)
     *e = NULL;
     int status = judge(dev, "event_create");
     if (status) return status;
-    status = inner->event_create(dev, e);
+    status = driver_of(dev)->event_create(dev, e);
     return made(status, *e, dev);
 }
 
@@ -305,39 +327,40 @@ static int event_create_timed(struct sap_dev *dev, struct sap_event **e)
     *e = NULL;
     int status = judge(dev, "event_create_timed");
     if (status) return status;
-    status = inner->event_create_timed(dev, e);
+    status = driver_of(dev)->event_create_timed(dev, e);
     return made(status, *e, dev);
 }
 
 static void event_destroy(struct sap_event *e)
 {
+    const struct sap_driver *const driver = driver_of(e);
     if (e) disown(e);
-    inner->event_destroy(e);
+    driver->event_destroy(e);
 }
 
 static int event_record(struct sap_event *e, struct sap_stream *s)
 {
     const int status = judge(e, "event_record");
-    return status ? status : given(inner->event_record(e, s));
+    return status ? status : given(driver_of(e), driver_of(e)->event_record(e, s));
 }
 
 static int event_query(struct sap_event *e)
 {
     const int status = judge(e, "event_query");
-    return status ? status : given(inner->event_query(e));
+    return status ? status : given(driver_of(e), driver_of(e)->event_query(e));
 }
 
 static int event_wait(struct sap_event *e)
 {
     const int status = judge(e, "event_wait");
-    return status ? status : given(inner->event_wait(e));
+    return status ? status : given(driver_of(e), driver_of(e)->event_wait(e));
 }
 
 static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
 {
     const int status = judge(from, "event_milliseconds");
     *ms = 0;
-    return status ? status : given(inner->event_milliseconds(from, to, ms));
+    return status ? status : given(driver_of(from), driver_of(from)->event_milliseconds(from, to, ms));
 }
 
 /* ---------------------------------------------------------------- modules, launches */
@@ -347,14 +370,15 @@ static int module_load(struct sap_dev *dev, const void *image, size_t bytes, str
     *m = NULL;
     int status = judge(dev, "module_load");
     if (status) return status;
-    status = inner->module_load(dev, image, bytes, m);
+    status = driver_of(dev)->module_load(dev, image, bytes, m);
     return made(status, *m, dev);
 }
 
 static void module_unload(struct sap_module *m)
 {
+    const struct sap_driver *const driver = driver_of(m);
     if (m) disown(m);
-    inner->module_unload(m);
+    driver->module_unload(m);
 }
 
 static int function(struct sap_module *m, const char *name, struct sap_function **f)
@@ -362,37 +386,37 @@ static int function(struct sap_module *m, const char *name, struct sap_function 
     *f = NULL;
     int status = judge(m, "function");
     if (status) return status;
-    status = inner->function(m, name, f);
+    status = driver_of(m)->function(m, name, f);
     if (status == SAP_DRIVER_OK) own(*f, m, number_of(m));
-    return given(status);
+    return given(driver_of(m), status);
 }
 
 static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
 {
     *groups = 0;
     const int status = judge(f, "occupancy");
-    return status ? status : given(inner->occupancy(f, threads, shared, groups));
+    return status ? status : given(driver_of(f), driver_of(f)->occupancy(f, threads, shared, groups));
 }
 
 static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
 {
     const int status = judge(s, "launch");
-    return status ? status : given(inner->launch(s, f, l));
+    return status ? status : given(driver_of(s), driver_of(s)->launch(s, f, l));
 }
 
-static const char *error_text(void) { return is_ours ? error : inner->error_text(); }
+static const char *error_text(void) { return is_ours ? error : (of_last ? of_last : inner[0])->error_text(); }
 
 /* ---------------------------------------------------------------- for tests */
 
-const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
+const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *driver)
 {
-    inner = driver;
-    table = (struct sap_driver){
+    inner[number] = driver;
+    table[number] = (struct sap_driver){
         .name = driver->name,
         .count = driver->count,
         .describe = driver->describe,
-        .properties = properties,
-        .open = open_device,
+        .properties = number == 0 ? properties_of_0 : properties_of_1,
+        .open = number == 0 ? open_of_0 : open_of_1,
         .close = close_device,
         .enter = enter,
         .leave = leave,
@@ -430,9 +454,14 @@ const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
         .launch = launch,
         .error_text = error_text,
     };
+    return &table[number];
+}
+
+const struct sap_driver *faulty_wrap(const struct sap_driver *driver)
+{
     memset(opens, 0, sizeof opens);
     faulty_plan(0, SAP_DRIVER_OK);
-    return &table;
+    return faulty_wrap_as(0, driver);
 }
 
 int faulty_is_harmless(const char *call)
@@ -452,33 +481,4 @@ void faulty_plan(long n, int status)
     faulty.failed_call = NULL;
     fail_at = n;
     fail_with = status;
-}
-
-/* ---------------------------------------------------------------- for libraries built with FAULTS=1 */
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct sap_driver *from_environment = &sap_driver_cuda;
-
-static void read_environment(void)
-{
-    const char *text = getenv("SAPPORO_FAULT");
-    char *end = NULL;
-    const long n = text ? strtol(text, &end, 10) : 0;
-    int status = text && !*end ? SAP_DRIVER_ERROR : SAP_DRIVER_OK;
-    for (const struct faulty_kind *k = faulty_kinds; k->name && text; k++)
-        if (*end == ':' && strcmp(end + 1, k->name) == 0) status = k->status;
-    if (!text || !*text) return;
-    if (n < 1 || status == SAP_DRIVER_OK) {
-        (void)fprintf(stderr, "SAPPORO_FAULT is '%s'; it may be n, n:memory, n:launch, n:lost or n:error\n", text);
-        return;
-    }
-    from_environment = faulty_wrap(&sap_driver_cuda);
-    faulty_plan(n, status);
-    tell = 1;
-}
-
-const struct sap_driver *faulty_from_environment(void)
-{
-    (void)pthread_once(&once, read_environment);
-    return from_environment;
 }

@@ -25,6 +25,7 @@ struct faulty_state {
     atomic_int failed;                 /* calls that were made to fail, later ones on a lost device too */
     _Atomic(const char *) failed_call; /* the first of them, such as "copy_in"; NULL: none */
     atomic_int failed_device;          /* its device */
+    int tells;                         /* of the first call that fails, on stderr */
 };
 
 extern struct faulty_state faulty;
@@ -37,12 +38,15 @@ extern const struct faulty_kind {
 
 /* The table over `inner`; one at a time, nothing may be open. */
 const struct sap_driver *faulty_wrap(const struct sap_driver *inner);
+/* The same for driver 0 or 1, where two are wrapped at a time. */
+const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *inner);
 
 /*
- * CUDA's table with the fault that SAPPORO_FAULT asks for, "n" or "n:memory" (launch, lost, error), or as it is if
- * that asks for none: for libraries built with FAULTS=1.  The variable is read once; stderr tells of the fault.
+ * A driver, CUDA's or OpenCL's, with the fault that SAPPORO_FAULT asks for, "n" or "n:memory" (launch, lost, error), or
+ * as it is if that asks for none: for libraries built with FAULTS=1.  Calls of both drivers are counted together.  The
+ * variable is read once; stderr tells of the fault, with the driver's name.
  */
-const struct sap_driver *faulty_from_environment(void);
+const struct sap_driver *faulty_from_environment(const struct sap_driver *driver);
 
 /* Whether it may fail without a word: what then is made good, or changes nothing. */
 int faulty_is_harmless(const char *call);

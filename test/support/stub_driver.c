@@ -43,11 +43,11 @@ struct stub_state stub = {.devices = 1, .memory = (size_t)1 << 30};
 
 static atomic_size_t used[STUB_DEVICES_MOST]; /* bytes of each device */
 static struct {
-    atomic_flag lock;
+    struct sap_lock lock;
     int names;
     char name[STUB_NAMES_MOST][64];
     long launches[STUB_NAMES_MOST];
-} noted = {.lock = ATOMIC_FLAG_INIT};
+} noted = {.lock = SAP_LOCK_INIT};
 
 static _Thread_local char error[256];
 

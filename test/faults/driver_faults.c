@@ -1,0 +1,32 @@
+/*
+ * driver_faults.c - calls of the driver that fail, for clients that are linked with the static library.
+ *
+ * The one file here that knows the library from within: it puts faulty_driver.h
+ * between the engine that SAPPORO_BACKEND names and its driver.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "faulty_driver.h"
+#include "process.h"
+
+void client_driver_plan(long n, const char *kind);
+const char *client_driver_failed(void);
+
+static void wrap(void)
+{
+    const char *const engine = getenv("SAPPORO_BACKEND");
+    static int done;
+    if (done++) return;
+    if (engine && strcmp(engine, "cuda") == 0) sap_process.cuda_driver = faulty_wrap(&sap_driver_cuda);
+    if (engine && strcmp(engine, "opencl") == 0) sap_process.opencl_driver = faulty_wrap(&sap_driver_opencl);
+}
+
+void client_driver_plan(long n, const char *kind)
+{
+    wrap();
+    for (const struct faulty_kind *k = faulty_kinds; k->name; k++)
+        if (strcmp(k->name, kind) == 0) faulty_plan(n, k->status);
+}
+
+const char *client_driver_failed(void) { return faulty.failed ? faulty.failed_call : NULL; }

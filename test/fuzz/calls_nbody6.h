@@ -1,0 +1,228 @@
+/*
+ * calls_nbody6.h - the calls of the libraries whose names collide: both of NBODY6, and that of the sixth order.
+ *
+ * Each library is loaded apart from the others, and its calls are taken by name.
+ */
+#ifndef FUZZ_CALLS_NBODY6_H
+#define FUZZ_CALLS_NBODY6_H
+
+#include <dlfcn.h>
+
+#include "calls.h"
+
+/* A function of a library; the process ends where there is none, since then nothing can be tested. */
+static inline void *library_call(const char *library, const char *name)
+{
+    char path[80];
+    (void)snprintf(path, sizeof path, "lib%s.so.0", library);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        (void)snprintf(path, sizeof path, "lib/lib%s.so.0", library);
+        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    void *const call = handle ? dlsym(handle, name) : NULL;
+    if (!call) {
+        fprintf(stderr, "fuzz: no %s in %s: %s\n", name, path, dlerror());
+        exit(3);
+    }
+    return call; /* cppcheck-suppress resourceLeak ; the library stays loaded */
+}
+
+/* As POSIX has it, a function from an object's address. */
+#define LIBRARY_CALL(library, name, type)                                                                              \
+    static __typeof__(type) call;                                                                                      \
+    if (!call) *(void **)&call = library_call(library, name)
+
+/* ---- NBODY6: `pp` chooses the library of NBODY6++GPU, else that of Aarseth's NBODY6 ---- */
+
+static inline int nb_open(int pp, int nbmax)
+{
+    const int rank = 0;
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "gpunb_open_", void (*)(const int *, const int *));
+        call(&nbmax, &rank);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpunb_open_", void (*)(const int *));
+        call(&nbmax);
+    }
+    return 0;
+}
+
+static inline int nb_close(int pp)
+{
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "gpunb_close_", void (*)(void));
+        call();
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpunb_close_", void (*)(void));
+        call();
+    }
+    return 0;
+}
+
+static inline int nb_send(int pp, int nj, const double *m, double (*x)[3], double (*v)[3])
+{
+    typedef void send(const int *, const double *, double(*)[3], double(*)[3]);
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "gpunb_send_", send *);
+        call(&nj, m, x, v);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpunb_send_", send *);
+        call(&nj, m, x, v);
+    }
+    return 0;
+}
+
+/* Targets of batch `b`; lists go to out.list in rows of lmax. */
+static inline int nb_regf(int pp, int ni, int b, int lmax, int nnbmax, int by_mass)
+{
+    typedef void pp_regf(const int *, const double *, const double *, double(*)[3], double(*)[3], double(*)[3],
+                         double(*)[3], double *, const int *, const int *, int *, const int *);
+    typedef void regf(const int *, const double *, const double *, double(*)[3], double(*)[3], double(*)[3],
+                      double(*)[3], double *, const int *, const int *, int *);
+    struct batch *const t = &batch[b];
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "gpunb_regf_", pp_regf *);
+        call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list, &by_mass);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpunb_regf_", regf *);
+        call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list);
+    }
+    return 0;
+}
+
+/* istart counts from 1; Aarseth's has all particles. */
+static inline int nb_pot(int pp, int istart, int ni, int n, const double *m, double (*x)[3])
+{
+    const int rank = 0;
+    if (pp) {
+        LIBRARY_CALL(
+            "nbody6pp_gpu", "gpupot_",
+            void (*)(const int *, const int *, const int *, const int *, const double *, double(*)[3], double *));
+        call(&rank, &istart, &ni, &n, m, x, out.pot);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpupot_", void (*)(const int *, const double *, double(*)[3], double *));
+        call(&n, m, x, out.pot);
+    }
+    return 0;
+}
+
+static inline int irr_open(int pp, int nmax, int lmax)
+{
+    const int rank = 0;
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "irr_simd_open_", void (*)(const int *, const int *, const int *));
+        call(&nmax, &lmax, &rank);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpuirr_open_", void (*)(const int *, const int *));
+        call(&nmax, &lmax);
+    }
+    return 0;
+}
+
+static inline int irr_close(int pp)
+{
+    const int rank = 0;
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "irr_simd_close_", void (*)(const int *));
+        call(&rank);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpuirr_close_", void (*)(void));
+        call();
+    }
+    return 0;
+}
+
+static inline int irr_set(int pp, int n, const int *number, double (*x)[3], double (*v)[3], double (*a2)[3],
+                          double (*j6)[3], const double *m, const double *t)
+{
+    typedef void set(const int *, double *, double *, double *, double *, const double *, const double *);
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "irr_simd_set_jp_", set *);
+        for (int k = 0; k < n; k++) call(&number[k], x[k], v[k], a2[k], j6[k], &m[k], &t[k]);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpuirr_set_jp_", set *);
+        for (int k = 0; k < n; k++) call(&number[k], x[k], v[k], a2[k], j6[k], &m[k], &t[k]);
+    }
+    return 0;
+}
+
+/* list[k][0] is the length of the list of particle number[k]. */
+static inline int irr_set_list(int pp, int n, const int *number, int (*list)[CALL_MEMBERS])
+{
+    typedef void set(const int *, const int *);
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "irr_simd_set_list_", set *);
+        for (int k = 0; k < n; k++) call(&number[k], list[k]);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpuirr_set_list_", set *);
+        for (int k = 0; k < n; k++) call(&number[k], list[k]);
+    }
+    return 0;
+}
+
+static inline int irr_force(int pp, double ti, int ni, const int *number)
+{
+    if (pp) {
+        LIBRARY_CALL("nbody6pp_gpu", "irr_simd_firr_vec_",
+                     void (*)(const double *, const int *, const int *, double(*)[3], double(*)[3], int *));
+        call(&ti, &ni, number, out.acc, out.jerk, out.nearest);
+    } else {
+        LIBRARY_CALL("nbody6_gpu", "gpuirr_pred_all_", void (*)(const int *, const int *, const double *));
+        const int one = 1;
+        call(&one, &ni, &ti);
+        typedef void firr(const int *, const int *, double(*)[3], double(*)[3]);
+        static firr *force;
+        if (!force) *(void **)&force = library_call("nbody6_gpu", "gpuirr_firr_vec_");
+        force(&ni, number, out.acc, out.jerk);
+    }
+    return 0;
+}
+
+/* ---- the sixth order ---- */
+
+/* One particle: six derivatives of three numbers each. */
+static inline int sixth_set(int n, const int *address, const int *id, const double *m, const double *t, double (*x)[3],
+                            double (*v)[3], double (*a)[3], double (*jerk)[3], double (*snap)[3], double (*crackle)[3])
+{
+    LIBRARY_CALL(
+        "sapporo6th", "set_j_particle",
+        void (*)(int, double *, double *, double *, double *, double *, double *, double, double, int, double));
+    for (int k = 0; k < n; k++)
+        call(address[k], x[k], v[k], a[k], jerk[k], snap[k], crackle[k], m[k], t[k], id[k], 0.5);
+    return 0;
+}
+
+static inline int sixth_predict(double time, int nj, int moves)
+{
+    if (moves) {
+        LIBRARY_CALL("sapporo6th", "predict_all", void (*)(double, int));
+        call(time, nj);
+    } else {
+        LIBRARY_CALL("sapporo6th", "no_predict_all", void (*)(double, int));
+        call(time, nj);
+    }
+    return 0;
+}
+
+/* Position, velocity and acceleration go to out.acc[0 .. 2]; mass and eps2 to out.pot; the id to out.nearest[0]. */
+static inline int sixth_get(int address)
+{
+    LIBRARY_CALL("sapporo6th", "pick_up_predictor_2",
+                 void (*)(int, int *, double *, double *, double *, double *, double *));
+    call(address, out.nearest, &out.pot[0], &out.pot[1], out.acc[0], out.acc[1], out.acc[2]);
+    return 0;
+}
+
+static inline int sixth_force(int ni, int nj, int b)
+{
+    LIBRARY_CALL("sapporo6th", "calc_force_on_predictors",
+                 void (*)(int, int, int *, double(*)[3], double(*)[3], double(*)[3], double *, double *, double(*)[3],
+                          double(*)[3], double(*)[3], double(*)[3], double *, int *, double *));
+    struct batch *const t = &batch[b];
+    call(ni, nj, t->index, t->x, t->v, t->a, t->h2, t->eps2, out.acc, out.jerk, out.snap, out.crackle, out.pot,
+         out.nearest, out.r2);
+    return 0;
+}
+
+#endif

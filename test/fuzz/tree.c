@@ -1,0 +1,417 @@
+/*
+ * tree.c - trees: their sequences, and a model.
+ *
+ * At an accuracy at which no cell is accepted, forces are the direct sums, within the errors of coordinates that are
+ * relative to a group.  Forces of other accuracies are compared with themselves: the same call again, and some of the
+ * particles alone, must give the same bits.
+ */
+#include <stddef.h>
+
+#include "calls.h"
+#include "interface.h"
+
+enum { PARTICLES_MOST = 2304 };
+
+/* Particles as they were set, or as they were built. */
+struct set {
+    int n; /* -1: none */
+    vec3 x[PARTICLES_MOST];
+    double mass[PARTICLES_MOST];
+};
+
+struct model_tree {
+    int is_open, room, mac, walk;
+    double accuracy, eps2;
+    sapporo_precision precision;
+    struct set given, built;
+    int has_last; /* the bits of a force on all particles, since it was built */
+    vec3 acc[PARTICLES_MOST];
+    double pot[PARTICLES_MOST];
+};
+
+static struct model_tree trees[CALL_HANDLES];
+
+static void run_destroy(const struct op *op)
+{
+    make_call(op, 0, 0);
+    trees[op->i[0]].is_open = 0;
+}
+
+static int in(int value, int low, int high) { return value >= low && value <= high; }
+
+static void run_create(const struct op *op)
+{
+    struct model_tree *const t = &trees[op->i[0]];
+    if (t->is_open) return; /* sequences destroy before; a reduced one may not */
+    const double accuracy = op->d[0], eps2 = op->d[1];
+    const int good = op->i[1] >= 0 && in(op->i[2], 0, 3) && in(op->i[3], 0, 2) && in(op->i[4], 0, 1024) &&
+                     in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && accuracy >= 0 &&
+                     accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
+    make_call(op, 0, 0);
+    check_int("rc", rc, good ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+    if (!good || rc) return;
+    t->is_open = 1;
+    t->room = op->i[1];
+    t->mac = op->i[2];
+    t->walk = op->i[7];
+    t->accuracy = accuracy;
+    t->eps2 = eps2;
+    t->precision = op->i[6] ? (sapporo_precision)op->i[6] : precision_of(2);
+    if (t->precision != SAPPORO_DP) t->precision = SAPPORO_SP;
+    t->given.n = 0;
+    t->built.n = -1;
+    t->has_last = 0;
+}
+
+static int expected_of_set(const struct model_tree *t, const struct op *op)
+{
+    const int n = op->i[1];
+    const double *const x = op->column[0].data, *const mass = op->column[1].data, *const a = op->column[2].data;
+    if (!t->is_open) return SAPPORO_ERR_CLOSED;
+    if (n < 0 || n > t->room || (n > 0 && !x)) return SAPPORO_ERR_ARGUMENT;
+    if (!mass && t->given.n > 0 && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
+    for (int k = 0; k < 3 * n; k++)
+        if (!(fabs(x[k]) <= 1e100)) return SAPPORO_ERR_NOT_FINITE;
+    for (int k = 0; k < n; k++)
+        if ((mass && !isfinite(mass[k])) || (a && !isfinite(a[k]))) return SAPPORO_ERR_NOT_FINITE;
+    return SAPPORO_OK;
+}
+
+static void run_set(const struct op *op)
+{
+    struct model_tree *const t = &trees[op->i[0]];
+    const int n = op->i[1], expected = expected_of_set(t, op);
+    make_call(op, 0, 0);
+    /* the first sets without masses may be refused or not: none were given before */
+    if (!(t->is_open && !op->column[1].data && t->given.n <= 0)) check_int("rc", rc, expected);
+    if (rc || expected) return;
+    if (n > 0) memcpy(t->given.x, op->column[0].data, (size_t)n * sizeof *t->given.x);
+    if (op->column[1].data) memcpy(t->given.mass, op->column[1].data, (size_t)n * sizeof *t->given.mass);
+    if (!op->column[1].data && t->given.n != n) memset(t->given.mass, 0, sizeof t->given.mass);
+    t->given.n = n;
+    t->has_last &= t->mac != SAPPORO_MAC_ACCELERATION;
+}
+
+static void run_build(const struct op *op)
+{
+    struct model_tree *const t = &trees[op->i[0]];
+    const int refresh = op->kind == OP_TREE_REFRESH;
+    int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+    if (t->is_open && refresh && (t->built.n < 0 || t->built.n != t->given.n)) expected = SAPPORO_ERR_ARGUMENT;
+    make_call(op, 0, 0);
+    for (int k = 0; k < t->given.n && !expected; k++) /* moments that overflow are refused */
+        if (rc == SAPPORO_ERR_NOT_FINITE && fabs(t->given.mass[k]) > 1e290) expected = rc;
+    check_int("rc", rc, expected);
+    if (expected || rc) return;
+    t->built = t->given;
+    t->has_last = 0;
+}
+
+/* ---- forces ------------------------------------------------------------------------ */
+
+static double extent_of(const struct set *s)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, most = 0;
+    for (int k = 0; k < s->n; k++)
+        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], s->x[k][c]), high[c] = fmax(high[c], s->x[k][c]);
+    for (int c = 0; c < 3; c++) most = fmax(most, high[c] - low[c]);
+    return most;
+}
+
+/* The direct sum on a place; own: the particle that does not count, -1: none.  0: nothing can be said. */
+static int direct(const struct model_tree *t, const double *x, int own, double extent, real *sum, double *bound)
+{
+    const struct set *const s = &t->built;
+    const double unit = t->precision == SAPPORO_DP ? 0x1p-53 : 0x1p-24;
+    double size[2] = {0, 0}, by_x[2] = {0, 0}, off = 0;
+    for (int c = 0; c < 3; c++) extent = fmax(extent, fabs(x[c] - (s->n > 0 ? s->x[0][c] : 0)));
+    for (int c = 0; c < 3; c++) off = fmax(off, fabs(x[c])); /* differences of doubles, of which both are rounded */
+    off = 2 * extent * unit + 4 * off * 0x1p-53;
+    memset(sum, 0, 4 * sizeof *sum);
+    if (t->eps2 > 0 && !(t->eps2 > 1e-30 && t->eps2 < 1e30)) return 0;
+    for (int k = 0; k < s->n; k++) {
+        real d[3], R2 = t->eps2;
+        const double m = fabs(s->mass[k]);
+        if (!(m < 1e15) || (m > 0 && m < 1e-15)) return 0;
+        if (k == own) continue;
+        for (int c = 0; c < 3; c++) d[c] = (real)s->x[k][c] - x[c], R2 += d[c] * d[c];
+        if (R2 == 0) continue;
+        const real u = 1 / sqrtl(R2), mu3 = s->mass[k] * u * u * u;
+        const double near = (double)u;
+        if (!(off * near < 0.125 && near < 1e12 && near > 1e-12)) return 0;
+        sum[0] -= s->mass[k] * u;
+        for (int c = 0; c < 3; c++) sum[1 + c] += mu3 * d[c];
+        size[0] += m * near;
+        size[1] += m * near * near;
+        by_x[0] += m * near * near;
+        by_x[1] += 4 * m * near * near * near;
+    }
+    /* sums of up to 256 terms in the working type: some 64 roundings */
+    for (int q = 0; q < 2; q++) bound[q] = 64 * unit * size[q] + 1.5 * off * by_x[q];
+    return 1;
+}
+
+static void check_row(const struct model_tree *t, int i, const double *x, int own, double extent, unsigned wanted)
+{
+    real sum[4];
+    double bound[2];
+    char name[30];
+    if (!direct(t, x, own, extent, sum, bound)) return;
+    (void)snprintf(name, sizeof name, "out.pot[%d]", i);
+    if (wanted & OUT_POT) check_double(name, out.pot[i], (double)sum[0], bound[0]);
+    for (int c = 0; c < 3 && wanted & OUT_ACC; c++) {
+        (void)snprintf(name, sizeof name, "out.acc[%d][%d]", i, c);
+        check_double(name, out.acc[i][c], (double)sum[1 + c], bound[1]);
+    }
+}
+
+/* No cell is accepted. */
+static int is_exact(const struct model_tree *t)
+{
+    return t->mac <= SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
+}
+
+static void check_written_row(int i, unsigned wanted, int is_nan)
+{
+    char name[30];
+    (void)snprintf(name, sizeof name, "out.pot[%d]", i);
+    if (wanted & OUT_POT) is_nan ? check_nan(name, out.pot[i]) : check_written(name, out.pot[i]);
+    for (int c = 0; c < 3 && wanted & OUT_ACC; c++) {
+        (void)snprintf(name, sizeof name, "out.acc[%d][%d]", i, c);
+        is_nan ? check_nan(name, out.acc[i][c]) : check_written(name, out.acc[i][c]);
+    }
+}
+
+static int is_finite_place(const double *x)
+{
+    return fabs(x[0]) <= 1e100 && fabs(x[1]) <= 1e100 && fabs(x[2]) <= 1e100;
+}
+
+/* The same bits as before: all particles, or some of them, on the CPU engine. */
+static void check_bits(struct model_tree *t, int ni, const int *active, unsigned wanted)
+{
+    const int whole = !active && ni == t->built.n && wanted == (OUT_ACC | OUT_POT);
+    if (strcmp(setting.backend, "cpu") != 0 || t->mac == SAPPORO_MAC_ACCELERATION) return;
+    for (int i = 0; i < ni && t->has_last && !check_failed(); i++) {
+        const int at = active ? active[i] : i;
+        if (wanted & OUT_POT && memcmp(&out.pot[i], &t->pot[at], sizeof *out.pot) != 0)
+            check_fail("0", "out.pot[%d] has other bits than in the force on all: %a, %a", i, out.pot[i], t->pot[at]);
+        if (wanted & OUT_ACC && memcmp(out.acc[i], t->acc[at], sizeof *out.acc) != 0)
+            check_fail("0", "out.acc[%d] has other bits than in the force on all: %a, %a", i, out.acc[i][0],
+                       t->acc[at][0]);
+    }
+    if (!whole) return;
+    memcpy(t->acc, out.acc, (size_t)ni * sizeof *t->acc);
+    memcpy(t->pot, out.pot, (size_t)ni * sizeof *t->pot);
+    t->has_last = 1;
+}
+
+static int expected_of_force(const struct model_tree *t, const struct op *op)
+{
+    const int ni = op->i[1], places = op->i[2], *const active = op->column[0].data;
+    int partial = 0;
+    if (!t->is_open) return SAPPORO_ERR_CLOSED;
+    if (t->built.n < 0 || ni < 0 || (places && active)) return SAPPORO_ERR_ARGUMENT;
+    if (!places && !active && ni > t->built.n) return SAPPORO_ERR_ARGUMENT;
+    for (int i = 0; i < ni && active; i++)
+        if (active[i] < 0 || active[i] >= t->built.n) return SAPPORO_ERR_ARGUMENT;
+    for (int i = 0; i < ni && places; i++) partial |= !is_finite_place(batch[op->i[3]].x[i]);
+    return partial ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+static void run_force(const struct op *op)
+{
+    struct model_tree *const t = &trees[op->i[0]];
+    const int ni = op->i[1], places = op->i[2], *const active = op->column[0].data;
+    const unsigned wanted = (unsigned)op->i[4];
+    const int expected = expected_of_force(t, op), rows = ni > 0 ? ni : 0;
+    double extent = t->is_open ? extent_of(&t->built) : 0;
+    for (int i = 0; i < rows && places; i++) /* places make groups of their own */
+        for (int c = 0; c < 3; c++) extent = fmax(extent, fabs(batch[op->i[3]].x[i][c] - batch[op->i[3]].x[0][c]));
+    make_call(op, rows, 0);
+    if (!(expected == SAPPORO_PARTIAL && rc == SAPPORO_OK && !wanted)) check_int("rc", rc, expected);
+    if (expected == SAPPORO_ERR_CLOSED) return;
+    for (int i = 0; i < rows && !check_failed(); i++) {
+        const int own = places ? -1 : active ? active[i] : i;
+        const double *const x = places ? batch[op->i[3]].x[i] : expected < 0 ? NULL : t->built.x[own];
+        const int lost = expected < 0 || !is_finite_place(x);
+        check_written_row(i, wanted, lost);
+        if (!lost && is_exact(t)) check_row(t, i, x, own, extent, wanted);
+    }
+    check_guards(rows);
+    if (expected == SAPPORO_OK && !places) check_bits(t, ni, active, wanted);
+}
+
+/* ---- neighbours ------------------------------------------------------------------------ */
+
+/* Addresses of all particles within a radius of a place. */
+static int members_of(const struct set *s, const double *x, double h, int *to)
+{
+    int n = 0;
+    for (int k = 0; k < s->n; k++) {
+        double r2 = 0;
+        for (int c = 0; c < 3; c++) r2 += (s->x[k][c] - x[c]) * (s->x[k][c] - x[c]);
+        if (r2 < h * h) to[n++] = k;
+    }
+    return n;
+}
+
+static void run_neighbours(const struct op *op)
+{
+    const struct model_tree *const t = &trees[op->i[0]];
+    const int ni = op->i[1], room = op->i[3];
+    const struct batch *const b = &batch[op->i[2]];
+    static int member[PARTICLES_MOST];
+    int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+    if (t->is_open && (t->built.n < 0 || ni < 0 || room < 0)) expected = SAPPORO_ERR_ARGUMENT;
+    for (int i = 0; i < ni && !expected; i++)
+        if (!isfinite(b->x[i][0] + b->x[i][1] + b->x[i][2]) || !(b->h2[i] >= 0) || !is_finite_place(b->x[i]))
+            expected = SAPPORO_ERR_ARGUMENT;
+    make_call(op, ni > 0 ? ni + 1 : 0, room > 0 ? room : 0);
+    if (expected < 0) {
+        check_int("rc", rc, expected);
+        return;
+    }
+    long long at = 0;
+    for (int i = 0; i < ni && !check_failed(); i++) {
+        const int n = members_of(&t->built, b->x[i], b->h2[i], member);
+        const int fits = at >= room ? 0 : at + n <= room ? n : (int)(room - at);
+        char name[30];
+        (void)snprintf(name, sizeof name, "out.first[%d]", i);
+        check_int(name, out.first[i], at);
+        check_list((int)(at < room ? at : room), fits, member, 0);
+        at += n;
+    }
+    if (ni > 0) check_int("out.first[ni]", out.first[ni], at);
+    check_int("rc", rc, at > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
+    check_list((int)(at < room ? at : room), 0, NULL, out.entries);
+}
+
+static void run(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_TREE_CREATE:
+        run_create(op);
+        break;
+    case OP_TREE_DESTROY:
+        run_destroy(op);
+        break;
+    case OP_TREE_SET:
+        run_set(op);
+        break;
+    case OP_TREE_BUILD:
+    case OP_TREE_REFRESH:
+        run_build(op);
+        break;
+    case OP_TREE_FORCE:
+        run_force(op);
+        break;
+    case OP_TREE_NEIGHBOURS:
+        run_neighbours(op);
+        break;
+    default:
+        make_call(op, 0, 0);
+    }
+}
+
+/* ---- sequences ---------------------------------------------------------------------------- */
+
+struct plan {
+    struct sequence *s;
+    struct scene scene;
+    rng *random;
+    int h, n;
+};
+
+static struct op *add(struct plan *p, enum kind kind, int a, int b)
+{
+    struct op *const op = sequence_add(p->s, kind);
+    op->i[0] = a;
+    op->i[1] = b;
+    return op;
+}
+
+static void add_create(struct plan *p, int room)
+{
+    rng *const r = p->random;
+    struct op *const op = add(p, OP_TREE_CREATE, p->h, one_in(r, 100) ? -1 : room);
+    op->i[2] = one_in(r, 2) ? 1 : draw(r, 4);
+    op->i[3] = draw(r, 3);
+    op->i[4] = one_in(r, 2) ? 0 : 1 + draw(r, 40);
+    op->i[5] = one_in(r, 2) ? 0 : 1 + draw(r, 100);
+    op->i[6] = draw(r, 4);
+    op->i[7] = draw(r, 3);
+    if (one_in(r, 80)) op->i[2 + draw(r, 6)] = one_in(r, 2) ? -1 : 5000;
+    op->d[0] = one_in(r, 3) ? 0.7 * rng_uniform(r) : one_in(r, 60) ? odd_number(r) : 1e-14;
+    op->d[1] = scene_eps2(&p->scene);
+}
+
+static void add_set(struct plan *p, int n)
+{
+    rng *const r = p->random;
+    struct op *const op = add(p, OP_TREE_SET, p->h, n);
+    op->rows = n;
+    op->rows_at = 1;
+    double *const x = op_reals(op, 0, 3), *const mass = one_in(r, 8) ? NULL : op_reals(op, 1, 1);
+    const int heap = one_in(r, 8); /* all at one place */
+    for (int k = 0; k < n; k++) {
+        scene_position(&p->scene, x + 3 * (ptrdiff_t)k);
+        if (heap && k > 0) memcpy(x + 3 * (ptrdiff_t)k, x, 3 * sizeof *x);
+        if (mass) mass[k] = scene_mass(&p->scene);
+    }
+    p->n = n;
+}
+
+static void add_force(struct plan *p)
+{
+    rng *const r = p->random;
+    const int kind = draw(r, 4), ni = kind == 0 ? p->n : 1 + draw(r, 80);
+    if (kind == 1) add_fill(p->s, &p->scene, 0, ni, 0);
+    struct op *const op = add(p, OP_TREE_FORCE, p->h, one_in(r, 60) ? ni + draw(r, 3) - 1 : ni);
+    op->i[2] = kind == 1;
+    op->i[4] = one_in(r, 12) ? draw(r, 8) & 5 : OUT_ACC | OUT_POT;
+    if (kind < 2) return;
+    op->i[1] = op->rows = ni;
+    op->rows_at = 1;
+    int *const active = op_whole(op, 0, 1);
+    const int odd = one_in(r, 30);
+    for (int i = 0; i < ni; i++) active[i] = odd && one_in(r, 30) ? p->n + draw(r, 3) - 1 : draw(r, p->n);
+}
+
+static void add_neighbours(struct plan *p)
+{
+    rng *const r = p->random;
+    const int ni = 1 + draw(r, 60);
+    add_fill(p->s, &p->scene, 1, ni, 0);
+    struct op *const op = add(p, OP_TREE_NEIGHBOURS, p->h, ni);
+    op->i[2] = 1;
+    op->i[3] = one_in(r, 4) ? draw(r, 200) : 20000;
+}
+
+static void generate(struct sequence *s, rng *r)
+{
+    struct plan p = {.s = s, .random = r, .h = draw(r, 2)};
+    const int n = one_in(r, 40) ? draw(r, 3) : 1 + draw(r, 60) + (one_in(r, 3) ? draw_nj(r) : 0);
+    scene_draw(&p.scene, r);
+    if (p.scene.odd > 0 && !one_in(r, 4)) p.scene.odd = 0;
+    if (one_in(r, setting.cheap ? 2 : 20)) add(&p, OP_TREE_DESTROY, p.h, 0);
+    add_create(&p, n + draw(r, 2));
+    add_set(&p, n);
+    if (!one_in(r, 40)) add(&p, OP_TREE_BUILD, p.h, 0);
+    for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 8)) {
+        case 0:
+            add_set(&p, one_in(r, 6) ? draw(r, n + 2) : n);
+            break;
+        case 1:
+            add(&p, one_in(r, 2) ? OP_TREE_BUILD : OP_TREE_REFRESH, p.h, 0);
+            break;
+        case 2:
+        case 3:
+            add_neighbours(&p);
+            break;
+        default:
+            add_force(&p);
+        }
+}
+
+const struct interface interface_tree = {"tree", generate, run};

@@ -1,0 +1,75 @@
+#!/bin/sh
+# Memory that runs out: sessions of all interfaces (test/faults/), in which every allocation of the library fails, once,
+# or for good from there, and under limits on memory.  docs/contributing.md, "Faults", tells how to run one by hand.
+#
+# SAPPORO_TEST_SPARING=0 leaves out no allocation; otherwise a long walk takes every third or so, and one over OpenCL,
+# where each session compiles its kernels or reads them from a cache, some tens.
+
+case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
+[ "$(uname -s)" = Linux ] || { echo "LD_PRELOAD is needed as Linux has it"; exit 77; }
+[ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
+cc=${CC:-cc}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+printf '#include <features.h>\n#ifndef __GLIBC__\n#error\n#endif\nextern int _Fork(void);\nint main(void) { return _Fork() < 0; }\n' >"$work/probe.c"
+# shellcheck disable=SC2086 # CC may be a command with arguments
+$cc "$work/probe.c" -o "$work/probe" 2>/dev/null || { echo "glibc 2.34 is needed"; exit 77; }
+failures=0
+
+# build OUTPUT ARGUMENT...
+build() {
+    output=$1
+    shift
+    # shellcheck disable=SC2086
+    $cc -std=c11 -O1 -g1 -Wall -Wextra -Werror -Iinclude "$@" -o "$work/$output" 2>"$work/log" && return
+    echo "not ok - $output does not compile"
+    sed 's/^/#   /' "$work/log"
+    exit 1
+}
+
+sapporo="test/faults/client.c -Llib -lsapporo -ldl -lm"
+build alloc_faults.so -shared -fPIC test/faults/alloc_faults.c
+# shellcheck disable=SC2086 # a list of words
+{
+    build g6 test/faults/g6.c $sapporo
+    build g6_fortran -DFORTRAN_NAMES=1 test/faults/g6.c $sapporo
+    build g5 test/faults/g5.c $sapporo
+    build native test/faults/native.c $sapporo
+    build tree test/faults/tree.c $sapporo
+    build sixth test/faults/sixth.c -Llib -lsapporo6th $sapporo
+    build yebisu -DSAPPORO_YEBISU=1 test/faults/sixth.c -Llib -lyebisug6 $sapporo
+    build nbody6pp test/faults/nbody6.c -Llib -lnbody6pp_gpu $sapporo
+    build nbody6 -DSAPPORO_NBODY6_AARSETH=1 test/faults/nbody6.c -Llib -lnbody6_gpu $sapporo
+}
+
+# walk EVERY PROGRAM ARGUMENT...: one line of TAP per argument
+walk() {
+    every=$1
+    program=$2
+    shift 2
+    [ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || every=1
+    SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib LD_PRELOAD="$work/alloc_faults.so" \
+        "$work/$program" "every=$every" "$@" 2>"$work/log" || { failures=$((failures + 1)); sed 's/^/#   /' "$work/log"; }
+}
+
+export SAPPORO_BACKEND=cpu
+for program in g6 g6_fortran g5 native sixth yebisu nbody6pp nbody6; do
+    walk 1 "$program" once forever
+    walk 2 "$program" address data
+done
+walk 2 tree once forever address data
+SAPPORO_METHOD=tree walk 4 g5 once forever address data
+
+# Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.
+if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
+    export SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0
+    walk 40 g6 once forever
+    walk 90 native once forever
+    walk 40 tree once forever
+    walk 40 nbody6pp once forever
+    walk 40 sixth once forever
+    SAPPORO_METHOD=tree walk 60 g5 once
+else
+    echo "ok - host memory of OpenCL # SKIP no OpenCL device"
+fi
+exit $((failures > 0))

@@ -1,0 +1,69 @@
+#!/bin/sh
+# test_fuzz.sh - the fuzzer finds planted defects, reduces them, prints programs that show them, and finds hangs with
+# their stack; and it finds nothing where nothing is planted.  Prints TAP.  BUILD is the folder of the build.
+
+case ${SANITIZE:-} in ?*) echo "what is preloaded does not go with sanitizers"; exit 77 ;; esac
+build=${BUILD:-$(cat build/current)}
+fuzz=$build/test/fuzz/fuzz
+[ -x "$fuzz" ] || { echo "$fuzz has not been built: make fuzz-build"; exit 77; }
+[ "$(uname -s)" = Linux ] || { echo "the fuzzer needs Linux"; exit 77; }
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+cc=${CC:-cc}
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SAPPORO_BACKEND=cpu
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        tail -n 20 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+# run SECONDS ARGUMENT...: the fuzzer on the CPU
+run() {
+    seconds=$1
+    shift
+    "$fuzz" --backend cpu --isa sse2 --precision ds --timeout 60 --programs "$work" --seconds "$seconds" "$@" \
+        >"$work/log" 2>&1
+}
+
+# compiled: the only program in the folder becomes $work/program
+compiled() {
+    # shellcheck disable=SC2086 # flags are words
+    $cc -std=gnu11 -Wall -Wextra -Iinclude -Itest/fuzz "$work"/g6_*.c -o "$work/program" -L"$build/lib" \
+        -Wl,-rpath,"$PWD/$build/lib" -lsapporo -lm -ldl -lpthread >>"$work/log" 2>&1
+}
+
+# shellcheck disable=SC2046
+$cc -shared -fPIC -Iinclude -o "$work/planted.so" test/fuzz/planted/planted.c -ldl >"$work/log" 2>&1
+verdict $? "the planted defects compile"
+
+run 300 --sequences 400 --batch 100
+verdict $? "nothing is found where nothing is planted"
+
+LD_PRELOAD="$work/planted.so" FUZZ_PLANT=wrong run 300 --interface g6 --sequences 100 --reduction 10
+[ $? -eq 1 ] && grep -q 'differs: out.pot\[2\]' "$work/log"
+verdict $? "a wrong potential is found"
+grep -q '^  reduced from [0-9]* operations to [1-5]:' "$work/log"
+verdict $? "it is reduced to a few operations"
+compiled
+verdict $? "the program that shows it compiles"
+LD_PRELOAD="$work/planted.so" FUZZ_PLANT=wrong "$work/program" >>"$work/log" 2>&1
+[ $? -eq 1 ] && "$work/program" >>"$work/log" 2>&1
+verdict $? "that program fails with the defect, and passes without"
+
+rm -f "$work"/g6_*.c
+LD_PRELOAD="$work/planted.so" FUZZ_PLANT=hang run 300 --interface g6 --sequences 6 --batch 6 --timeout 1 --reduction 4
+[ $? -eq 1 ] && grep -q ': hangs$' "$work/log"
+verdict $? "a hang is found by the watchdog"
+grep -q 'planted.so' "$work/log"
+verdict $? "the watchdog tells the stack of the hang"
+compiled
+verdict $? "the program that hangs compiles"
+
+exit $((failures > 0))
