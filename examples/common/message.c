@@ -6,11 +6,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Control characters, which a file may contain, are replaced: the text is one line. */
+static void format_line(message *to, const char *format, va_list arguments)
+{
+    vsnprintf(to->text, sizeof to->text, format, arguments);
+    for (char *c = to->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7F) *c = *c == '\t' ? ' ' : '?';
+}
+
 int complain(message *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why->text, sizeof why->text, format, arguments);
+    format_line(why, format, arguments);
     va_end(arguments);
     return -1;
 }
@@ -19,6 +27,6 @@ void note(message *about, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(about->text, sizeof about->text, format, arguments);
+    format_line(about, format, arguments);
     va_end(arguments);
 }

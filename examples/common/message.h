@@ -5,7 +5,7 @@
 #define COMMON_MESSAGE_H
 
 typedef struct message {
-    char text[512]; /* "" if there is nothing to say; never with a line end */
+    char text[512]; /* "" if there is nothing to say; never with a control character */
 } message;
 
 #if defined(__GNUC__)

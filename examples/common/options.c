@@ -16,7 +16,7 @@ static int real_value(const char *text, const char *end, double *value)
     return stop == text || stop != end || !isfinite(*value) ? -1 : 0;
 }
 
-/* A number or a fraction. */
+/* A finite number or fraction. */
 static int fraction(const char *text, const char *end, double *value)
 {
     double below = 1;
@@ -24,7 +24,7 @@ static int fraction(const char *text, const char *end, double *value)
     if (real_value(text, slash ? slash : end, value)) return -1;
     if (slash && (real_value(slash + 1, end, &below) || below == 0)) return -1;
     *value /= below;
-    return 0;
+    return isfinite(*value) ? 0 : -1;
 }
 
 static int integer(const char *text, long long *value)

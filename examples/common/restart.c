@@ -48,24 +48,29 @@ static void put(FILE *stream, const void *data, size_t size, uint64_t *sum)
     fwrite(data, 1, size, stream); /* an error shows in ferror, which the commit asks */
 }
 
-int restart_write(const char *path, const char *program, const restart_piece *pieces, int n, message *why)
+int restart_print(FILE *stream, const char *program, const restart_piece *pieces, int n)
 {
-    atomic_file file;
     header top = {.order = ORDER, .pieces = (uint64_t)n};
     uint64_t sum = CHECKSUM_START;
     memcpy(top.magic, MAGIC, sizeof top.magic);
     snprintf(top.program, sizeof top.program, "%s", program);
     top.size = sizeof top + sizeof sum;
     for (int k = 0; k < n; k++) top.size += sizeof(piece_header) + pieces[k].size;
-    if (atomic_open(&file, path, why)) return -1;
-    put(file.stream, &top, sizeof top, &sum);
+    put(stream, &top, sizeof top, &sum);
     for (int k = 0; k < n; k++) {
         piece_header piece = {.size = pieces[k].size};
         snprintf(piece.name, sizeof piece.name, "%s", pieces[k].name);
-        put(file.stream, &piece, sizeof piece, &sum);
-        put(file.stream, pieces[k].data, pieces[k].size, &sum);
+        put(stream, &piece, sizeof piece, &sum);
+        put(stream, pieces[k].data, pieces[k].size, &sum);
     }
-    fwrite(&sum, 1, sizeof sum, file.stream);
+    return fwrite(&sum, 1, sizeof sum, stream) == sizeof sum ? 0 : -1;
+}
+
+int restart_write(const char *path, const char *program, const restart_piece *pieces, int n, message *why)
+{
+    atomic_file file;
+    if (atomic_open(&file, path, why)) return -1;
+    restart_print(file.stream, program, pieces, n); /* errors show in ferror, which the commit asks */
     return atomic_commit(&file, why);
 }
 
@@ -119,11 +124,19 @@ static int check(const char *path, const char *program, const restart_file *file
     return 0;
 }
 
+int restart_parse(const char *path, const char *program, unsigned char *content, size_t size, restart_file *file,
+                  message *why)
+{
+    *file = (restart_file){.path = path, .content = content, .size = size};
+    if (!check(path, program, file, why)) return 0;
+    restart_free(file);
+    return -1;
+}
+
 int restart_read(const char *path, const char *program, restart_file *file, message *why)
 {
     memset(file, 0, sizeof *file);
-    file->path = path;
-    if (!take_in(path, file, why) && !check(path, program, file, why)) return 0;
+    if (!take_in(path, file, why)) return restart_parse(path, program, file->content, file->size, file, why);
     restart_free(file);
     return -1;
 }

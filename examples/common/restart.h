@@ -10,6 +10,7 @@
 #include "message.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct restart_piece {
     const char *name; /* at most 15 characters */
@@ -26,8 +27,14 @@ typedef struct restart_file {
 /* `program` is the name and version of what is in the pieces; only the same one is read back. */
 int restart_write(const char *path, const char *program, const restart_piece *pieces, int n, message *why);
 
+/* The same to a stream; -1: the end was not written.  Other errors show in ferror. */
+int restart_print(FILE *stream, const char *program, const restart_piece *pieces, int n);
+
 /* Takes the file in and checks it; free it with restart_free. */
 int restart_read(const char *path, const char *program, restart_file *file, message *why);
+/* The same for `size` bytes of malloc's, which the restart_file owns from then on; on failure they are freed. */
+int restart_parse(const char *path, const char *program, unsigned char *content, size_t size, restart_file *file,
+                  message *why);
 /* Copies a piece, which must have just this size. */
 int restart_get(const restart_file *file, const char *name, void *data, size_t size, message *why);
 void restart_free(restart_file *file);

@@ -17,6 +17,7 @@
 #include "message.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef enum snapshot_form { SNAPSHOT_INIT, SNAPSHOT_PL, SNAPSHOT_LINES, SNAPSHOT_CSV } snapshot_form;
 
@@ -41,5 +42,8 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
  * appears under its name when it is complete.
  */
 int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about);
+
+/* The same to a stream, whose errors show in ferror.  -1: the form can only be read. */
+int snapshot_print(FILE *stream, const bodies *set, snapshot_form form);
 
 #endif

@@ -12,15 +12,22 @@ static void write_row(FILE *stream, const bodies *set, int k, char separator)
     fputc('\n', stream);
 }
 
+int snapshot_print(FILE *stream, const bodies *set, snapshot_form form)
+{
+    if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV) return -1;
+    int csv = form == SNAPSHOT_CSV;
+    fprintf(stream, "# time %.17g\n", set->time);
+    fputs(csv ? "id,mass,x,y,z,vx,vy,vz\n" : "# id mass x y z vx vy vz\n", stream);
+    for (int k = 0; k < set->n; k++) write_row(stream, set, k, csv ? ',' : ' ');
+    return 0;
+}
+
 int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about)
 {
     atomic_file file;
     if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV)
         return complain(about, "%s: the form %s can only be read", path, snapshot_form_name(form));
     if (atomic_open(&file, path, about)) return -1;
-    int csv = form == SNAPSHOT_CSV;
-    fprintf(file.stream, "# time %.17g\n", set->time);
-    fputs(csv ? "id,mass,x,y,z,vx,vy,vz\n" : "# id mass x y z vx vy vz\n", file.stream);
-    for (int k = 0; k < set->n; k++) write_row(file.stream, set, k, csv ? ',' : ' ');
+    snapshot_print(file.stream, set, form);
     return atomic_commit(&file, about);
 }
