@@ -170,10 +170,11 @@ struct force_memory {
 };
 
 /*
- * Whether there is room for candidates: a kernel of order 2 that can make lists also serves forces without them.  Such
- * a force has radii of 0, but a distance that is NaN may seem to be less.
+ * Returns 1 if the force wants neighbour lists.  Only the `near` kernels of order 2 also serve forces that want none
+ * (sap_gpu_mode in gpu_shape.c).  Their radii are 0, but a distance of NaN can pass for a smaller one.  Other orders
+ * decide at compile time, because the test costs them registers.
  */
-SAP_INLINE int wants_lists(const struct sap_gpu_force *f) { return f->hit_room > 0; }
+SAP_INLINE int wants_lists(const struct sap_gpu_force *f) { return SAP_KERNEL_ORDER != 2 || f->hit_room > 0; }
 
 SAP_INLINE void put_hit(const struct force_memory *m, const struct sap_gpu_force *f, int at, int row, int packet,
                         unsigned mask)
