@@ -47,7 +47,7 @@ hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 
 NO_COMPILER := clean help uninstall format
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
-include lib/probe.mk
+include lib/build/probe.mk
 include kernels_cuda/cuda.mk
 endif
 
@@ -111,7 +111,7 @@ SO_NAME = lib$1.so.$(MAJOR)
 SO_LINK = lib$1.so
 # Sanitizer run times are found when the program starts: no -z defs then.  A library that was loaded stays in memory
 # (nodelete): threads sleep in its code, and nothing is lost when a program loads and closes it again and again.
-SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/sapporo.map \
+SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/build/sapporo.map \
           $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack \
           -Wl,-z,nodelete
 RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
@@ -123,7 +123,10 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
-LIB_SOURCES  := $(sort $(wildcard lib/*.c lib/tree/*.c) $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
+# Interfaces that are libraries of their own, on libsapporo.
+BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
+LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*/*.c lib/*/*/*.c)) \
+                $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 TOOL         := $(sort $(wildcard examples/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/common/*.c))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
@@ -156,9 +159,9 @@ $(B)/%.o: %.c
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
 
 # libg6 differs from libsapporo in this one object: 48 pipes, as in the library whose name it bears.
-$(B)/lib/npipes.o:    COMMON += -DSAP_NPIPES=16384
-$(B)/lib/npipes_48.o: COMMON += -DSAP_NPIPES=48
-$(B)/lib/npipes_48.o: lib/npipes.c
+$(B)/lib/api/g6/npipes.o:    COMMON += -DSAP_NPIPES=16384
+$(B)/lib/api/g6/npipes_48.o: COMMON += -DSAP_NPIPES=48
+$(B)/lib/api/g6/npipes_48.o: lib/api/g6/npipes.c
 	$(call say,CC,'$< (48 pipes)')
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
@@ -174,12 +177,12 @@ OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
-OBJECTS_sapporo6th := $(call objects,lib/sixth/sixth.c lib/sixth/api_sixth.c)
-OBJECTS_yebisug6   := $(call objects,lib/sixth/sixth.c lib/sixth/api_yebisu.c lib/sixth/api_yebisu_cxx.c)
-NBODY6_PARTS       := lib/nbody6/device.c lib/nbody6/regular.c lib/nbody6/potential.c lib/nbody6/irregular.c \
-                      lib/environment.c
-OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6pp.c)
-OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/nbody6/api_nbody6.c)
+OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
+OBJECTS_yebisug6   := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
+NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c \
+                      lib/base/environment.c
+OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
+OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
@@ -190,7 +193,7 @@ $(B)/lib/lib$1.a: $$(OBJECTS_$1)
 	@rm -f $$@
 	$$(Q)$(AR) qcs $$@ $$^
 
-$(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/sapporo.map
+$(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/build/sapporo.map
 	$$(call say,LINK,lib/$(call SO_FILE,$1))
 	$$(Q)$$(CC) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(ON_$1) $$(LIBS)
 
@@ -233,12 +236,12 @@ build/current: FORCE
 $(PUBLISHED): %: $(B)/% build/current
 	$(Q)cp -f $< $@.new && mv -f $@.new $@
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
 
 # ---- the rest ---------------------------------------------------------------------------------------
 
 include test/test.mk
-include lib/install.mk
+include lib/build/install.mk
 
 .PHONY: demo bench clean help compile_commands.json
 demo: all
@@ -248,7 +251,7 @@ bench: all
 	examples/sapporo bench
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(wildcard lib/sixth/*.c lib/nbody6/*.c) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
+DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))
 # One command for each source: all of them in one are longer than systems allow.

@@ -3,7 +3,7 @@
  *
  * Included by force_PRECISION_PATH.c (order 4) and force2_, force6_, force8_PRECISION_PATH.c (SAP_ORDER defined as 2, 6
  * or 8) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
- * on how many i-particles there are or who shares the work: see lib/arithmetic.h.
+ * on how many i-particles there are or who shares the work: see lib/physics/arithmetic.h.
  */
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lock.h"
-#include "process.h"
+#include "base/lock.h"
+#include "base/process.h"
 #include "sapporo.h"
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,10 +1,10 @@
 /*
  * kernel.h - what a CPU kernel offers to the CPU engine.
  *
- * One table a precision and instruction path.  The engine (lib/engine_cpu.c)
+ * One table a precision and instruction path.  The engine (lib/cpu/cpu_engine.c)
  * decides what to run on which thread; the kernels do the arithmetic.  Results
  * do not depend on whether many_i or few_i is used, nor on how tiles and groups
- * are shared out (lib/arithmetic.h).
+ * are shared out (lib/physics/arithmetic.h).
  */
 #ifndef SAP_KERNEL_H
 #define SAP_KERNEL_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arithmetic.h"
+#include "physics/arithmetic.h"
 
 enum {
     SAP_GROUP_MAX = 32,                      /* most i-particles of a group */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "arithmetic.h"
+#include "physics/arithmetic.h"
 #include "tree_kernels.h"
 
 /*

@@ -1,5 +1,5 @@
 /*
- * tree_kernels.h - what a CPU kernel offers to the tree (lib/tree).
+ * tree_kernels.h - what a CPU kernel offers to the tree (lib/cpu/tree).
  *
  * One table a precision and instruction path, from the text in tree_kernel.h.  All lengths are in units of the tree's
  * cube, all masses in units of its mass; words of pair terms are float or double (`word` bytes) and relative to the

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the C file that puts fat binaries into the library, as sap_embedded_cuda of lib/driver.h.
+# Writes the C file that puts fat binaries into the library, as sap_embedded_cuda of lib/driver/driver.h.
 #
 #   embed.sh ARCHS WHY IMAGE...
 #
@@ -11,7 +11,7 @@ shift 2
 
 name() { basename "$1" .fatbin; }
 
-printf '/* Made by kernels_cuda/embed.sh. */\n#include "driver.h"\n\n'
+printf '/* Made by kernels_cuda/embed.sh. */\n#include "driver/driver.h"\n\n'
 for image in "$@"; do
     label=sap_cuda_image_$(name "$image")
     printf '__asm__(".pushsection .rodata\\n.balign 64\\n.globl %s\\n.hidden %s\\n%s:\\n"\n' "$label" "$label" "$label"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the texts of OpenCL programs, each with what it includes in its place, and the C file that puts them into the
-# library, as sap_embedded_opencl of lib/driver.h.
+# library, as sap_embedded_opencl of lib/driver/driver.h.
 #
 #   embed.sh FOLDER FILE.cl...      FOLDER/NAME.cl, FOLDER/embedded.c
 #
@@ -39,7 +39,7 @@ for text in "$@"; do
     expand "$text" >"$folder/$(name "$text").cl" || exit 1
 done
 {
-    printf '/* Made by kernels_ocl/embed.sh. */\n#include "driver.h"\n\n'
+    printf '/* Made by kernels_ocl/embed.sh. */\n#include "driver/driver.h"\n\n'
     for text in "$@"; do
         label=sap_opencl_text_$(name "$text")
         printf '__asm__(".pushsection .rodata\\n.globl %s\\n.hidden %s\\n%s:\\n"\n' "$label" "$label" "$label"

@@ -1,7 +1,7 @@
 # opencl.mk - kernels_ocl/*.cl become a part of the library, as text: the user's OpenCL driver compiles them.
 
 OPENCL_SOURCES := $(sort $(wildcard kernels_ocl/*.cl))
-OPENCL_PARTS   := $(OPENCL_SOURCES) $(wildcard kernels_ocl/*.h lib/device/*.h lib/physics/*.h) lib/arithmetic.h
+OPENCL_PARTS   := $(OPENCL_SOURCES) $(wildcard kernels_ocl/*.h lib/device/*.h lib/physics/*.h)
 
 $(B)/opencl/embedded.c: $(OPENCL_PARTS) kernels_ocl/embed.sh
 	@mkdir -p $(@D)

@@ -137,7 +137,7 @@ none "the library never ends the process of its caller"
 
 grep -Ev '^lib/log\.c:' "$work/code" |
     grep -E '[^_[:alnum:]](v?f?printf|v?dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror|v?sprintf)[[:space:]]*\(' >"$work/log"
-none "the library speaks through lib/log.c alone"
+none "the library speaks through lib/base/log.c alone"
 
 # shellcheck disable=SC2086 # a list of files
 grep -nEi '\b(todo|fixme|xxx)\b' $library >"$work/log"

@@ -1,6 +1,6 @@
 /*
  * test_accum.c - the order-free accumulator: against exact sums, in any order and any tree of merges, at the ends of
- * its range; and what kernels deposit against what lib/accum.c would have.
+ * its range; and what kernels deposit against what lib/engine/accum.c would have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "accum.h"
-#include "engine.h"
+#include "engine/accum.h"
+#include "engine/engine.h"
 #include "model.h"
 #include "options.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 #include "model.h"
 #include "sanitized.h"
 

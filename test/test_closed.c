@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
-#include "handle.h"
+#include "base/handle.h"
+#include "context/context_private.h"
 #include "opened.h"
 #include "outputs.h"
 

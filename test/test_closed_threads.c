@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
+#include "context/context_private.h"
 #include "opened.h"
 #include "sapporo_g6.h"
 

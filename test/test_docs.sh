@@ -128,7 +128,7 @@ none "relative links lead somewhere"
 
 # shellcheck disable=SC2086 # a list of files
 {
-    cat $sources include/compat/*.h include/*.f90 examples/*.[cf]* lib/pkgconfig/* lib/cmake/* lib/sapporo.map
+    cat $sources include/compat/*.h include/*.f90 examples/*.[cf]* lib/build/pkgconfig/* lib/build/cmake/* lib/build/sapporo.map
     find lib -name '*.in'
 } | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/words"
 awk -F '\t' '{

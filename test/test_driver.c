@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "base/process.h"
+#include "driver/driver.h"
 #include "driver_checks.h"
 #include "driver_kernels.h"
 #include "faulty_driver.h"
-#include "process.h"
 #include "stub_driver.h"
 
 #include <dlfcn.h>

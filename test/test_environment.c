@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "gpu_engine.h"
+#include "base/process.h"
+#include "gpu/gpu_engine.h"
 #include "model.h"
-#include "process.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

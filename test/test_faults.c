@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "faulty_driver.h"
-#include "gpu_engine.h"
+#include "gpu/gpu_engine.h"
 #include "model.h"
-#include "process.h"
 #include "sanitized.h"
 #include "sapporo_g6.h"
 #include "stub_driver.h"

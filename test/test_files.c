@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "driver_opencl.h"
-#include "file.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "driver/opencl/opencl_driver.h"
+#include "engine/tune.h"
 #include "options.h"
-#include "process.h"
-#include "tune.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "faulty_driver.h"
 #include "g5_forms.h"
-#include "gpu_engine.h"
-#include "process.h"
+#include "gpu/gpu_engine.h"
 #include "tree_cases.h"
 
 enum { N = 2000 };

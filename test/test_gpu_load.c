@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "gpu_engine.h"
-#include "process.h"
+#include "base/process.h"
+#include "gpu/gpu_engine.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
-#include "handle.h"
+#include "base/handle.h"
+#include "context/context_private.h"
 #include "model.h"
 
 #include <stdlib.h>

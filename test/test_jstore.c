@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
+#include "base/process.h"
+#include "context/context_private.h"
 #include "model.h"
-#include "process.h"
 
 #include <limits.h>
 #include <stdlib.h>

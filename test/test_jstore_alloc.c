@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "jstore.h"
+#include "engine/jstore.h"
 #include "model.h"
 #include "scarce.h"
 

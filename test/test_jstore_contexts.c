@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
-#include "process.h"
+#include "base/process.h"
+#include "context/context_private.h"
 #include "reference.h"
 #include "sanitized.h"
 

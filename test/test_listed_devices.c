@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "context_private.h"
-#include "gpu_engine.h"
+#include "context/context_private.h"
+#include "gpu/gpu_engine.h"
 #include "isa.h"
 #include "model.h"
 

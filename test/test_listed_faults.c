@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
+#include "device/gpu_layout.h"
 #include "faulty_driver.h"
 #include "faulty_walk.h"
 #include "isa.h"
 #include "model.h"
-#include "physics/gpu_layout.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 #include "tuning.h"

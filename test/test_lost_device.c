@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "faulty_driver.h"
-#include "gpu_engine.h"
+#include "gpu/gpu_engine.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "compat/sapporo_g6_fortran.h"
-#include "jstore.h"
+#include "engine/jstore.h"
 #include "sapporo.h"
 #include "scarce.h"
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
+#include "engine/jstore.h"
 #include "g5_forms.h"
-#include "jstore.h"
 #include "model.h"
 #include "sapporo.h"
 #include "scarce.h"

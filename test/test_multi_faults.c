@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include "device/gpu_layout.h"
 #include "faulty_driver.h"
 #include "faulty_walk.h"
 #include "model.h"
-#include "physics/gpu_layout.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

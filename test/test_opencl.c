@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "base/process.h"
+#include "driver/driver.h"
+#include "driver/opencl/opencl_driver.h"
 #include "driver_checks.h"
-#include "driver_opencl.h"
 #include "faulty_driver.h"
-#include "gpu_engine.h"
+#include "gpu/gpu_engine.h"
 #include "model.h"
-#include "process.h"
 #include "stub_driver.h"
 
 #include <glob.h>

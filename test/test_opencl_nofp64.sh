@@ -21,7 +21,7 @@ report() {
 
 [ -f "$build/opencl/store.cl" ] || { echo "the library has no kernels of OpenCL"; exit 77; }
 options='-DSAP_NO_FP64=1 -cl-single-precision-constant'
-grep -q -e "$options" lib/driver_opencl_program.c
+grep -q -e "$options" lib/driver/opencl/opencl_program.c
 report $? "the driver's options are those tested here"
 
 texts() { find "$build/opencl" -name '*.cl' ! -name '*_dp.cl' | sort; }

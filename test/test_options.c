@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "npipes.h"
+#include "api/g6/npipes.h"
+#include "base/process.h"
 #include "options.h"
-#include "process.h"
 
 static const char *const variables[] = {"SAPPORO_BACKEND",
                                         "SAPPORO_DEVICES",

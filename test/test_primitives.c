@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "driver_checks.h"
-#include "gpu_primitives.h"
+#include "gpu/gpu_primitives.h"
 
 #include <stdio.h>
 #include <stdlib.h>

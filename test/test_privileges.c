@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "driver_opencl.h"
-#include "environment.h"
+#include "base/environment.h"
+#include "driver/opencl/opencl_driver.h"
 #include "options.h"
 
 #include <grp.h>

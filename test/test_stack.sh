@@ -1,5 +1,5 @@
 #!/bin/sh
-# Forces of every kind with a main stack of 256 KiB: the library's own threads have 1 MiB (lib/team.c).  Prints TAP.
+# Forces of every kind with a main stack of 256 KiB: the library's own threads have 1 MiB (lib/base/team.c).  Prints TAP.
 # BUILD is the folder of the build, as test/run.sh sets it.
 
 program=${BUILD:-$(cat build/current)}/test/test_bits

@@ -80,7 +80,7 @@ done
 
 # Front doors of their own: what their header declares, on libsapporo beside them.
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
-sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
+sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/api/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
 for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu; do
     so=lib/lib$name.so

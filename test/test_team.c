@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
+#include "base/cores.h"
+#include "base/lock.h"
+#include "base/team.h"
+#include "base/threads.h"
 #include "child.h"
-#include "cores.h"
-#include "lock.h"
 #include "sapporo.h"
-#include "team.h"
-#include "threads.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "base/team.h"
+#include "base/threads.h"
 #include "child.h"
 #include "sapporo.h"
-#include "team.h"
-#include "threads.h"
 
 #include <dlfcn.h>
 #include <math.h>

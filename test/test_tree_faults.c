@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "driver_cuda.h"
+#include "base/process.h"
+#include "driver/cuda/cuda_driver.h"
 #include "faulty_driver.h"
-#include "gpu_engine.h"
-#include "process.h"
+#include "gpu/gpu_engine.h"
 #include "sapporo.h"
 #include "tree_faults.h"
 #include "tree_particles.h"

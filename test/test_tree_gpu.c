@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "context/tree.h"
 #include "sapporo.h"
-#include "tree/tree.h"
 #include "tree_particles.h"
 
 #include <math.h>

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "engine/cube.h"
+#include "engine/scalars.h"
 #include "rng.h"
-#include "tree/cube.h"
-#include "tree/scalars.h"
 
 enum { LEVEL = 4, SIDE = 1 << LEVEL, CELLS = SIDE * SIDE * SIDE, SHIFT = SAP_KEY_LEVELS - LEVEL };
 

@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
-#include "gpu_engine.h"
+#include "base/process.h"
+#include "driver/driver.h"
+#include "gpu/gpu_engine.h"
 #include "isa.h"
 #include "model.h"
 #include "options.h"
-#include "process.h"
 #include "stub_driver.h"
 #include "tuning.h"
 

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "environment.h"
+#include "base/environment.h"
+#include "base/process.h"
+#include "engine/tune.h"
 #include "options.h"
-#include "process.h"
-#include "tune.h"
 #include "tuning.h"
 
 #include <locale.h>

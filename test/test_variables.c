@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "environment.h"
+#include "base/environment.h"
+#include "base/process.h"
 #include "options.h"
-#include "process.h"
 
 #include <stdio.h>
 #include <stdlib.h>

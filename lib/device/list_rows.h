@@ -7,7 +7,7 @@
 #include "dialect.h"
 #include "scan.h"
 
-#include "physics/gpu_layout.h"
+#include "device/gpu_layout.h"
 
 /* A group takes a row for each 32 of its threads: these sort a short list on their own, all together a long one. */
 enum { SORT_ITEMS = 128, SORT_ROOM = 2048, SORT_TEAMS = SAP_GPU_SORT_ROWS, SORT_EACH = 8, SORT_SHORT = 32 * SORT_EACH };

@@ -213,7 +213,7 @@ typedef const W *packet_sums;
 typedef const LOCAL W *packet_sums;
 #endif
 
-/* Sum q of a list, out of those of its packets, as lib/cpu_listed.c delivers it. */
+/* Sum q of a list, out of those of its packets, as lib/cpu/cpu_listed.c delivers it. */
 SAP_INLINE D total_of(packet_sums packets, int q)
 {
     D total = d_set1(SAP_ZERO);

@@ -1,6 +1,6 @@
 /*
  * outside.h - a pair that a force kernel left out as a candidate for a list, and that is no member: in double, from
- * canonical positions, by the one text of the interaction (lib/cpu_outside.c is the CPU's).
+ * canonical positions, by the one text of the interaction (lib/cpu/cpu_outside.c is the CPU's).
  */
 #ifndef SAP_DEVICE_OUTSIDE_H
 #define SAP_DEVICE_OUTSIDE_H

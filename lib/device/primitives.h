@@ -5,7 +5,7 @@
 #include "dialect.h"
 #include "scan.h"
 
-#include "physics/primitives_layout.h"
+#include "device/primitives_layout.h"
 
 enum { PRIMITIVE_THREADS = SAP_PRIMITIVE_THREADS, SCAN_EACH = SAP_SCAN_TILE / SAP_PRIMITIVE_THREADS };
 

@@ -11,7 +11,7 @@
 #include "dialect.h"
 #include "scan.h"
 
-#include "physics/primitives_layout.h"
+#include "device/primitives_layout.h"
 
 enum {
     SORT_MOST = SORT_LONG / SAP_PRIMITIVE_THREADS, /* keys of a thread */

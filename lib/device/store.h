@@ -9,8 +9,8 @@
 
 #include "dialect.h"
 
-#include "arithmetic.h"
-#include "physics/gpu_layout.h"
+#include "device/gpu_layout.h"
+#include "physics/arithmetic.h"
 #include "physics/predictor.h"
 
 /* Local address a of superpacket sp in a store of so many columns. */
@@ -125,7 +125,7 @@ SAP_INLINE void canonical_position(const GLOBAL D *store, const struct sap_gpu_f
         predict_position(store, f, sp, a, x, v);
 }
 
-/* Squared distance of a stored particle from a place: canonical (lib/canonical.h). */
+/* Squared distance of a stored particle from a place: canonical (lib/engine/canonical.h). */
 SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from)
 {
     D x[3], r2 = d_set1(SAP_ZERO);

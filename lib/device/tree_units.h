@@ -17,8 +17,8 @@
 #define v_lt v_less
 SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 
+#include "device/tree_layout.h"
 #include "physics/tree_accept.h"
-#include "physics/tree_layout.h"
 #include "physics/tree_pair.h"
 #include "physics/tree_words.h"
 

@@ -293,7 +293,7 @@ SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *al
 /*
  * Spheres of the same rows.  Errors that grow with the distance now count where particles come from afar: of the
  * separation, and of the squared distance at the time ahead, of which terms nearly cancel (some 32 roundings of the
- * square).  A part of the squared distance covers them, as the margin of lib/gpu_input.c does all others.
+ * square).  A part of the squared distance covers them, as the margin of lib/gpu/gpu_input.c does all others.
  */
 SAP_INLINE void load_sphere(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row, int step,
                             struct sphere *s)

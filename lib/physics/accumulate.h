@@ -2,7 +2,7 @@
  * accumulate.h - the order-free accumulator, written once.
  *
  * Included after the named operations of a double type D: the CPU kernels use
- * it on vectors, lib/accum.c on scalars.
+ * it on vectors, lib/engine/accum.c on scalars.
  *
  * An accumulator holds SAP_LIMBS doubles.  limb[k] is a whole multiple of
  * unit * 2^(-32 k); unit lies on an absolute grid of powers of 2^32 and only
@@ -21,7 +21,7 @@
 #ifndef SAP_PHYSICS_ACCUMULATE_H
 #define SAP_PHYSICS_ACCUMULATE_H
 
-#include "arithmetic.h"
+#include "physics/arithmetic.h"
 
 #ifdef SAP_HAVE_OPERATIONS
 

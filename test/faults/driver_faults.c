@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "faulty_driver.h"
-#include "process.h"
 
 void client_driver_plan(long n, const char *kind);
 const char *client_driver_failed(void);

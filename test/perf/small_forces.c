@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lock.h"
+#include "base/lock.h"
+#include "base/team.h"
 #include "sapporo.h"
-#include "team.h"
 
 enum { N = 8192, MOST = 1024, ROUNDS = 21, CALLS = 100 };
 

@@ -4,7 +4,7 @@
 #ifndef DRIVER_CHECKS_H
 #define DRIVER_CHECKS_H
 
-#include "driver.h"
+#include "driver/driver.h"
 
 /* Device `number`, opened. */
 struct sap_dev *driver_opened(const struct sap_driver *d, int number);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 #include "isa.h"
 #include "model.h"
 #include "sanitized.h"

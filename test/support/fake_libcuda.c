@@ -11,7 +11,7 @@
  *   FAKE_CUDA_IDLE      1: every other kernel is there too and does nothing
  */
 #define _POSIX_C_SOURCE 200809L
-#include "driver_cuda_api.h"
+#include "driver/cuda/cuda_api.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
+#include "base/lock.h"
 
 /* Drivers that can be wrapped, and devices of each; a device's number here is that of its driver plus DEVICES times it.
  */

@@ -16,7 +16,7 @@
 #ifndef FAULTY_DRIVER_H
 #define FAULTY_DRIVER_H
 
-#include "driver.h"
+#include "driver/driver.h"
 
 #include <stdatomic.h>
 

@@ -9,9 +9,9 @@
 
 #include "faulty_walk.h"
 
+#include "base/process.h"
 #include "faulty_driver.h"
-#include "gpu_engine.h"
-#include "process.h"
+#include "gpu/gpu_engine.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

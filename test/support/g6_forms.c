@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "process.h"
+#include "base/process.h"
 
 /* ---- by reference --------------------------------------------------------------- */
 

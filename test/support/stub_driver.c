@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
+#include "base/lock.h"
 
 enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64, FILLED = 1 << 16 /* bytes of a new memory, which take time */ };
 

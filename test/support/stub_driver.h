@@ -9,7 +9,7 @@
 #ifndef STUB_DRIVER_H
 #define STUB_DRIVER_H
 
-#include "driver.h"
+#include "driver/driver.h"
 
 #include <stdatomic.h>
 

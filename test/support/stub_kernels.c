@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "accum.h"
-#include "physics/gpu_layout.h"
+#include "device/gpu_layout.h"
+#include "engine/accum.h"
 #include "stub_driver.h"
 
 static const unsigned char nothing[16] = {1};

@@ -5,7 +5,7 @@
 #ifndef STUB_KERNELS_H
 #define STUB_KERNELS_H
 
-#include "driver.h"
+#include "driver/driver.h"
 
 /* Names of all images that the host flow loads; their bytes mean nothing. */
 extern const struct sap_embedded stub_kernels;

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "engine.h"
-#include "tree/tree.h"
+#include "context/tree.h"
+#include "engine/engine.h"
 
 bodies tree_model(cluster_kind kind, int n)
 {

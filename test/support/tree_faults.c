@@ -9,10 +9,10 @@
 
 #include "tree_faults.h"
 
-#include "driver_cuda.h"
+#include "base/process.h"
+#include "driver/cuda/cuda_driver.h"
 #include "faulty_driver.h"
-#include "gpu_engine.h"
-#include "process.h"
+#include "gpu/gpu_engine.h"
 
 #include <stdlib.h>
 #include <string.h>

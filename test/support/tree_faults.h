@@ -2,8 +2,8 @@
 #ifndef TEST_TREE_FAULTS_H
 #define TEST_TREE_FAULTS_H
 
-#include "driver.h"
-#include "engine.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
 #include "sapporo.h"
 
 /* Where trees are. */

@@ -9,7 +9,7 @@
 
 #include "tuning.h"
 
-#include "process.h"
+#include "base/process.h"
 #include "sapporo.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* target_environment.c - environment variables: settings lie in their ranges; case and blanks do not matter. */
 #include "targets.h"
 
-#include "driver_opencl.h"
-#include "environment.h"
-#include "npipes.h"
+#include "api/g6/npipes.h"
+#include "base/environment.h"
+#include "base/process.h"
+#include "driver/opencl/opencl_driver.h"
 #include "options.h"
-#include "process.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* target_library.c - the library's parsers of files: tuning, configuration, cached programs; numbers. */
 #include "targets.h"
 
-#include "config.h"
-#include "driver_opencl.h"
-#include "environment.h"
-#include "process.h"
-#include "tune.h"
+#include "base/environment.h"
+#include "base/process.h"
+#include "driver/opencl/opencl_driver.h"
+#include "engine/config.h"
+#include "engine/tune.h"
 
 #include <limits.h>
 #include <math.h>

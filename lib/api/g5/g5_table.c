@@ -1,0 +1,142 @@
+/* g5_table.c - devices of the GRAPE-5 interface: finding and holding them, opening their contexts. */
+#include "api/g5/g5_table.h"
+
+#include <stdlib.h>
+
+#include "base/environment.h"
+#include "base/lock.h"
+#include "context/context.h"
+#include "context/particles_part.h"
+
+/* Stands for a device for which there was no memory when it was first named; never read or written. */
+static struct sap_g5_device missing;
+
+/* Nothing is known of what was given to a device while there was no memory for it: its forces are NaN until it is. */
+static void lose_all(struct sap_g5_device *device)
+{
+    device->n = -1;
+    device->pipes.failed = 1;
+    for (int k = 0; k < SAP_G5_MEMORIES; k++) sap_g5_lose(device, (enum sap_g5_memory)k, 0, SAP_ADDRESSES);
+}
+
+static struct sap_g5_device *new_device(int id)
+{
+    _Atomic(struct sap_g5_device *) *const place = &sap_g5.device[id];
+    struct sap_g5_device *device = calloc(1, sizeof *device), *other = NULL;
+    if (device == NULL) {
+        const int first = atomic_compare_exchange_strong(place, &other, &missing);
+        return first || other == &missing ? NULL : other;
+    }
+    sap_lock_start(&device->lock);
+    device->id = id;
+    /* Of two threads that name it at the same time, one makes it. */
+    while (
+        !atomic_compare_exchange_strong_explicit(place, &other, device, memory_order_acq_rel, memory_order_acquire)) {
+        if (other == &missing) {
+            lose_all(device);
+            continue;
+        }
+        free(device);
+        return other;
+    }
+    return device;
+}
+
+struct sap_g5_device *sap_g5_hold(int id, const char *caller)
+{
+    struct sap_g5_device *device = NULL;
+    if (id < 0 || id >= SAP_G5_DEVICES) {
+        sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "%s: device id %d is not between 0 and %d", caller, id,
+                          SAP_G5_DEVICES - 1);
+        return NULL;
+    }
+    device = atomic_load_explicit(&sap_g5.device[id], memory_order_acquire);
+    if (device == NULL || device == &missing) device = new_device(id);
+    if (device == NULL)
+        sap_context_error(NULL, SAPPORO_ERR_MEMORY, "%s: out of memory for device %d", caller, id);
+    else
+        sap_lock(&device->lock);
+    return device;
+}
+
+void sap_g5_release(struct sap_g5_device *device) { sap_unlock(&device->lock); }
+
+/* GRAPE-5 clients are content with single precision, unless the user says otherwise. */
+static sapporo_precision precision(void)
+{
+    const char *text;
+    return sap_env_text("SAPPORO_PRECISION", &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_SP;
+}
+
+/* 1: forces go by a tree; 0: they are summed; -1 after a message about a variable with no meaning. */
+static int read_method(void)
+{
+    struct sap_tree_variables settings;
+    char wrong[SAP_WRONG_ROOM];
+    const int method = sap_settings_method();
+    if (method < 0)
+        (void)sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "SAPPORO_METHOD is '%.40s'; it may be direct or tree",
+                                getenv("SAPPORO_METHOD"));
+    if (method <= 0 || sap_settings_tree(&settings, wrong) == SAPPORO_OK) return method;
+    (void)sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "%s", wrong);
+    return -1;
+}
+
+sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
+{
+    sapporo **context = &device->context[memory];
+    if (*context != NULL || device->refused) return *context;
+    const sapporo_options options = {.size = sizeof options,
+                                     .order = 2,
+                                     .precision = precision(),
+                                     .devices = device->ndevices > 0 ? device->devices : NULL,
+                                     .ndevices = device->ndevices,
+                                     .preferred_device = device->id};
+    const int method = read_method();
+    device->by_tree = method > 0;
+    device->refused = method < 0 || sapporo_open(&options, context) < 0;
+    struct sap_ranges *const lost = &device->lost_loads[memory];
+    while (*context != NULL && lost->n > 0) {
+        const struct sap_range r = lost->range[--lost->n];
+        sap_context_lose_parts(*context, r.first, r.last - r.first + 1);
+    }
+    /* Every i-particle is usually among the j-particles: without softening it meets itself, which is no news. */
+    if (*context != NULL) sap_context_silence(*context, SAP_WARN_COINCIDENT);
+    return *context;
+}
+
+void sap_g5_lose(struct sap_g5_device *device, enum sap_g5_memory memory, int first, int n)
+{
+    if (device->context[memory] != NULL)
+        sap_context_lose_parts(device->context[memory], first, n);
+    else
+        sap_ranges_add(&device->lost_loads[memory], (struct sap_range){first, first + n - 1});
+}
+
+void sap_g5_drop_job(struct sap_g5_device *device)
+{
+    sapporo_force_free(device->job);
+    device->job = NULL;
+    device->job_ni = 0;
+    device->pipes.ready = 0;
+}
+
+/* Particles go with the context: they are lost to the next. */
+static void close_context(struct sap_g5_device *device, enum sap_g5_memory memory)
+{
+    sapporo *const context = device->context[memory];
+    if (context == NULL) return;
+    const int upper = sap_context_upper(context);
+    sapporo_close(context);
+    device->context[memory] = NULL;
+    if (upper > 0) sap_g5_lose(device, memory, 0, upper);
+}
+
+void sap_g5_recover(struct sap_g5_device *device)
+{
+    if (device->lost) {
+        sap_g5_drop_job(device);
+        for (int k = 0; k < SAP_G5_MEMORIES; k++) close_context(device, (enum sap_g5_memory)k);
+    }
+    device->lost = device->refused = 0;
+}

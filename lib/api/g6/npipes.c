@@ -1,0 +1,32 @@
+/*
+ * npipes.c - the number of pipes that clients are told.
+ *
+ * Compiled twice: clients of the hardware's library have arrays of 48, so
+ * libg6 says 48; clients of libsapporo cope with more (spec 4.5).
+ */
+#include "api/g6/npipes.h"
+
+#include "base/environment.h"
+#include "base/process.h"
+
+#ifndef SAP_NPIPES
+#define SAP_NPIPES 16384
+#endif
+
+static int read_npipes(void)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int n = SAP_NPIPES;
+    if (sap_env_number(SAP_ENV_NPIPES, &n, wrong) == SAP_READ_BAD)
+        sap_log(SAPPORO_LOG_WARNING, "%s, and %d is used", wrong, SAP_NPIPES);
+    return n;
+}
+
+int sap_npipes(void)
+{
+    int n = atomic_load_explicit(&sap_process.npipes, memory_order_relaxed), unread = 0;
+    if (n > 0) return n;
+    n = read_npipes();
+    /* The first answer stands, even if the environment has changed between two threads' first calls. */
+    return atomic_compare_exchange_strong(&sap_process.npipes, &unread, n) ? n : unread;
+}

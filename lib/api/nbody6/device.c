@@ -1,0 +1,99 @@
+/* device.c - which devices NBODY6's contexts use, and what is told to its users. */
+#define _POSIX_C_SOURCE 200809L
+#include "api/nbody6/nbody6.h"
+
+#include "base/environment.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { DEVICES_MAX = 64 };
+
+/* GPU_LIST is about GPUs: it does not apply where the CPU computes, nor where SAPPORO_DEVICES is set. */
+static int list_applies(void)
+{
+    const struct sap_word *backend = NULL;
+    const char *text;
+    char wrong[SAP_WRONG_ROOM];
+    (void)sap_env_word("SAPPORO_BACKEND", sap_backend_words, &backend, wrong);
+    if (sap_env_text("SAPPORO_DEVICES", &text) > 0 || (backend && backend->value == SAPPORO_BACKEND_CPU)) return 0;
+    return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
+}
+
+/* Trees serve GRAPE-5 alone, as one warning says.  0: SAPPORO_METHOD has no meaning, as an error says. */
+static int check_method(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const struct sap_word *method = sap_method_words;
+    char wrong[SAP_WRONG_ROOM];
+    const int bad = sap_env_word("SAPPORO_METHOD", sap_method_words, &method, wrong) == SAP_READ_BAD;
+    if (bad) sapporo_log(SAPPORO_LOG_ERROR, wrong);
+    if (!bad && method->value > 0 && !atomic_flag_test_and_set(&told))
+        sapporo_log(SAPPORO_LOG_WARNING, "SAPPORO_METHOD=tree: NBODY6 forces are summed directly");
+    return !bad;
+}
+
+/*
+ * Sets the devices of GPU_LIST: ranks take turns, a code of one process has all devices of the list.  0: the list has
+ * no meaning, as an error says.
+ */
+static int take_list(sapporo_options *options, int *device, int rank)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int n = 0;
+    if (options->backend == SAPPORO_BACKEND_CPU) return 1;
+    const enum sap_reading reading = sap_env_list("GPU_LIST", device, DEVICES_MAX, &n, wrong);
+    if (reading == SAP_READ_UNSET || !list_applies()) return 1;
+    if (reading == SAP_READ_BAD) {
+        sapporo_log(SAPPORO_LOG_ERROR, wrong);
+        return 0;
+    }
+    options->devices = rank < 0 ? device : &device[rank % n];
+    options->ndevices = rank < 0 ? n : 1;
+    return 1;
+}
+
+sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank)
+{
+    int device[DEVICES_MAX];
+    sapporo_options options = {.size = sizeof options, .backend = backend, .order = order, .precision = precision};
+    sapporo *context = NULL;
+    options.preferred_device = rank > 0 ? rank : 0;
+    if (!check_method() || !take_list(&options, device, rank)) return NULL;
+    (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
+    return context;
+}
+
+static void send(const char *format, va_list args)
+{
+    char text[256];
+    (void)vsnprintf(text, sizeof text, format, args);
+    sapporo_log(SAPPORO_LOG_WARNING, text);
+}
+
+void sap_nbody6_tell(const char *format, ...)
+{
+    static atomic_int lines;
+    va_list args;
+    if (atomic_fetch_add(&lines, 1) >= 20) return;
+    va_start(args, format);
+    send(format, args);
+    va_end(args);
+}
+
+void sap_nbody6_report(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    send(format, args);
+    va_end(args);
+}
+
+double sap_nbody6_clock(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,183 @@
+/* regular.c - NBODY6's regular force: all particles but the neighbours, which make the list. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "api/nbody6/nbody6.h"
+#include "base/fpenv.h"
+#include "base/lock.h"
+
+/* Guarded by `lock`, which every call holds for its length. */
+static struct {
+    sapporo *context;                 /* NULL: not open */
+    int nj;                           /* sent last */
+    int failed;                       /* the last send failed: forces are NaN until one succeeds */
+    int device_failed;                /* 1: a force failed for its device */
+    double sending, computing, pairs; /* seconds and pairs since the last profile */
+    long calls, targets, members, overflows;
+    int *length, room; /* of lists; memory stays for the next force */
+} regular;
+
+static struct sap_lock lock = SAP_LOCK_INIT;
+
+void sap_regular_open(int nbmax, int rank)
+{
+    sap_lock(&lock);
+    if (regular.context) {
+        sap_nbody6_tell("gpunb_open: it is open already; particles are kept");
+    } else {
+        regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
+        regular.nj = 0;
+    }
+    (void)nbmax; /* memory grows on demand */
+    sap_unlock(&lock);
+}
+
+void sap_regular_close(void)
+{
+    sap_lock(&lock);
+    if (!regular.context) sap_nbody6_tell("gpunb_close: it is not open");
+    sapporo_close(regular.context);
+    free(regular.length);
+    regular.context = NULL;
+    regular.length = NULL;
+    regular.nj = regular.room = 0;
+    if (regular.device_failed) sap_potential_release(); /* a lost device comes back when no context has it open */
+    regular.device_failed = 0;
+    sap_unlock(&lock);
+}
+
+/* 1, or 0 after a message. */
+static int send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
+{
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
+    if (!regular.context) {
+        sap_nbody6_tell("gpunb_send: call gpunb_open first");
+        return 0;
+    }
+    if (nj < 0 || (nj > 0 && (!mass || !x || !v))) {
+        sap_nbody6_tell("gpunb_send: nj is %d%s", nj, nj < 0 ? "" : ", and an array is NULL");
+        return 0;
+    }
+    const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
+    return status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE;
+}
+
+void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
+{
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    const double start = sap_nbody6_clock();
+    regular.failed = !send(nj, mass, x, v);
+    regular.nj = regular.failed ? 0 : nj;
+    regular.sending += sap_nbody6_clock() - start;
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}
+
+/* Rows of lists have room for their lengths only where lmax says so. */
+static void write_failed(const struct sap_regular_force *f)
+{
+    for (int i = 0; i < f->ni; i++) {
+        for (int axis = 0; axis < 3 && f->acc; axis++) f->acc[i][axis] = NAN;
+        for (int axis = 0; axis < 3 && f->jerk; axis++) f->jerk[i][axis] = NAN;
+        if (f->pot) f->pot[i] = NAN;
+        if (f->list && f->lmax > 0) f->list[(ptrdiff_t)i * f->lmax] = 0;
+    }
+}
+
+static int reserve(int ni)
+{
+    if (ni <= regular.room) return 1;
+    int *const more = realloc(regular.length, (size_t)ni * sizeof *more);
+    if (!more) return 0;
+    regular.length = more;
+    regular.room = ni;
+    return 1;
+}
+
+/* Rows of lists; a negative number where there are more members than may be. */
+static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
+{
+    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1, room = most > 0 ? most : 0;
+    const int *const n = regular.length;
+    const int status = sapporo_force_neighbour_lists(job, f->ni, room, f->lmax, f->list + 1, regular.length);
+    for (int i = 0; i < f->ni && status >= 0; i++) {
+        f->list[(ptrdiff_t)i * f->lmax] = n[i] <= most ? n[i] : -n[i];
+        regular.members += n[i];
+        regular.overflows += n[i] > most;
+    }
+    return status;
+}
+
+static int compute(const struct sap_regular_force *f)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = regular.nj,
+                                     .ni = f->ni,
+                                     .x = {f->x, 0},
+                                     .v = {f->v, 0},
+                                     .h2 = {f->h2, 0},
+                                     .want = SAPPORO_WANT_LISTS,
+                                     .pairs = SAPPORO_PAIRS_OUTSIDE,
+                                     .h2_by_mass = f->by_mass,
+                                     .dtr = {f->dtr, 0}};
+    const sapporo_result result = {.size = sizeof result, .acc = f->acc, .jerk = f->jerk, .pot = f->pot};
+    sapporo_job *job;
+    if (!reserve(f->ni)) return SAPPORO_ERR_MEMORY;
+    int status = sapporo_force_begin(regular.context, &request, &job);
+    if (status < 0) return status;
+    status = sapporo_force_end(job, f->ni, &result);
+    if (status >= 0) status = write_lists(f, job);
+    for (int i = 0; i < f->ni && f->pot && status >= 0; i++) f->pot[i] = -f->pot[i];
+    sapporo_force_free(job);
+    return status;
+}
+
+/* What is wrong with a call; NULL: nothing. */
+static const char *fault(const struct sap_regular_force *f)
+{
+    if (!regular.context) return "call gpunb_open first";
+    if (regular.failed) return "the last gpunb_send failed";
+    if (f->lmax < 1) return "lmax is below 1";
+    return f->x && f->v && f->list ? NULL : "an array is NULL";
+}
+
+void sap_regular_compute(const struct sap_regular_force *f)
+{
+    if (f->ni <= 0) return;
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    const double start = sap_nbody6_clock();
+    const char *const wrong = fault(f);
+    if (wrong) sap_nbody6_tell("gpunb_regf: %s", wrong);
+    const int status = wrong ? SAPPORO_ERR_ARGUMENT : compute(f), good = status >= 0;
+    regular.device_failed |= status == SAPPORO_ERR_DEVICE;
+    if (!good) write_failed(f);
+    if (good) { /* what failed is not in the profile */
+        regular.computing += sap_nbody6_clock() - start;
+        regular.pairs += (double)f->ni * regular.nj;
+        regular.targets += f->ni;
+        regular.calls++;
+    }
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}
+
+void sap_regular_profile(int rank)
+{
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    if (regular.calls > 0) {
+        const double seconds = regular.computing > 0 ? regular.computing : 1e-9;
+        if (regular.context) sap_nbody6_report("[R.%d] regular force on %s", rank, sapporo_kind(regular.context));
+        sap_nbody6_report("[R.%d] send: %.3f s, force: %.3f s, %ld calls on %ld particles", rank, regular.sending,
+                          regular.computing, regular.calls, regular.targets);
+        sap_nbody6_report("[R.%d] %.3e interactions/s, <NB>: %.1f, overflows: %ld", rank, regular.pairs / seconds,
+                          (double)regular.members / (double)regular.targets, regular.overflows);
+    }
+    regular.sending = regular.computing = regular.pairs = 0;
+    regular.calls = regular.targets = regular.members = regular.overflows = 0;
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}

@@ -1,0 +1,76 @@
+/* handle.c - handles: the table of objects, and their lives. */
+#include "base/handle.h"
+
+#include <stdlib.h>
+
+#include "base/lock.h"
+
+#define TABLE (&sap_handles)
+
+static enum sap_handle_kind kind_of(const struct sap_handle *object)
+{
+    return (enum sap_handle_kind)(object->last & (SAP_HANDLE_KINDS - 1));
+}
+
+/* A closed object; NULL: there is none.  Table locked. */
+static struct sap_handle *take_closed(enum sap_handle_kind kind)
+{
+    struct sap_handle *const object = TABLE->closed[kind];
+    if (object) TABLE->closed[kind] = object->next;
+    return object;
+}
+
+/* The chunk of the next slot; NULL: out of memory, or of slots.  Table locked. */
+static struct sap_handle_chunk *reserve_slot(void)
+{
+    if (TABLE->slots == SAP_HANDLE_SLOTS) return NULL;
+    _Atomic(struct sap_handle_chunk *) *const at = &TABLE->chunk[TABLE->slots / SAP_HANDLE_CHUNK];
+    struct sap_handle_chunk *chunk = atomic_load_explicit(at, memory_order_relaxed);
+    if (chunk) return chunk;
+    chunk = calloc(1, sizeof *chunk);
+    if (!chunk) return NULL;
+    for (int k = 0; k < SAP_HANDLE_CHUNK; k++) atomic_init(&chunk->object[k], NULL);
+    atomic_store_explicit(at, chunk, memory_order_release);
+    return chunk;
+}
+
+/* A new object in a slot of its own.  Table locked. */
+static struct sap_handle *make_object(enum sap_handle_kind kind, size_t size, void (*make)(void *object))
+{
+    struct sap_handle_chunk *const chunk = reserve_slot();
+    struct sap_handle *const object = chunk ? calloc(1, size) : NULL;
+    if (!object) return NULL;
+    atomic_init(&object->now, 0);
+    if (make) make(object);
+    object->last = (uintptr_t)TABLE->slots << SAP_HANDLE_KIND_BITS | kind;
+    atomic_store_explicit(&chunk->object[TABLE->slots % SAP_HANDLE_CHUNK], object, memory_order_release);
+    TABLE->slots++;
+    return object;
+}
+
+void *sap_handle_object(enum sap_handle_kind kind, size_t size, void (*make)(void *object))
+{
+    sap_lock(&TABLE->lock);
+    struct sap_handle *object = take_closed(kind);
+    if (!object) object = make_object(kind, size, make);
+    sap_unlock(&TABLE->lock);
+    return object;
+}
+
+void *sap_handle_give(struct sap_handle *object)
+{
+    object->last += (uintptr_t)1 << SAP_HANDLE_LIFE_SHIFT; /* with 32 bits lives begin anew */
+    atomic_store_explicit(&object->now, object->last, memory_order_release);
+    return (void *)object->last;
+}
+
+void sap_handle_withdraw(struct sap_handle *object) { atomic_store_explicit(&object->now, 0, memory_order_release); }
+
+void sap_handle_keep(struct sap_handle *object)
+{
+    if (sap_handle_is_worn(object)) return;
+    sap_lock(&TABLE->lock);
+    object->next = TABLE->closed[kind_of(object)];
+    TABLE->closed[kind_of(object)] = object;
+    sap_unlock(&TABLE->lock);
+}

@@ -1,0 +1,141 @@
+/* log.c - the only way out for messages. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/environment.h"
+#include "base/lock.h"
+#include "base/process.h"
+
+enum { TEXT = 512 };
+
+int sap_verbosity(void)
+{
+    int level = atomic_load_explicit(&sap_process.verbosity, memory_order_relaxed);
+    if (level >= 0) return level;
+    char wrong[SAP_WRONG_ROOM];
+    level = 1; /* also for a value with no meaning, which options.c refuses */
+    (void)sap_env_number(SAP_ENV_VERBOSE, &level, wrong);
+    atomic_store_explicit(&sap_process.verbosity, level, memory_order_relaxed);
+    return level;
+}
+
+/* Hands one line to the log function, or to stderr in one piece. */
+static void put_line(int level, const char *text)
+{
+    sap_lock(&sap_process.log_lock);
+    const sapporo_log_function log = sap_process.log;
+    void *const user = sap_process.log_user;
+    sap_unlock(&sap_process.log_lock);
+    if (log) {
+        log(user, level, text);
+        return;
+    }
+    char line[TEXT + 16];
+    const int n = snprintf(line, sizeof line, "sapporo: %s\n", text);
+    if (n > 0) (void)fwrite(line, 1, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, stderr);
+}
+
+/* A message is one line: control characters, which a file or a variable may contain, are replaced. */
+static void format_line(char *text, size_t room, const char *format, va_list args)
+{
+    (void)vsnprintf(text, room, format, args);
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7F) *text = *text == '\t' ? ' ' : '?';
+}
+
+/* The same, for callers that may hold locks: writing is a cancellation point. */
+static void put(int level, const char *text)
+{
+    const int cancel = sap_cancel_forbid();
+    put_line(level, text);
+    sap_cancel_allow(cancel);
+}
+
+/* Whether a level is wanted: errors and warnings at 1, choices at 2, calls at 3. */
+static int wanted(int level) { return sap_verbosity() >= (level > SAPPORO_LOG_WARNING ? level : 1); }
+
+void sap_log(int level, const char *format, ...)
+{
+    char text[TEXT];
+    va_list args;
+    if (!wanted(level)) return;
+    va_start(args, format);
+    format_line(text, sizeof text, format, args);
+    va_end(args);
+    put(level, text);
+}
+
+/* One line of a context, of which there are SAP_LINES_MAX unless more are asked for. */
+static void put_counted(struct sap_notes *notes, int level, const char *text)
+{
+    if (!wanted(level)) return;
+    notes->lines++;
+    if (notes->lines < SAP_LINES_MAX || sap_verbosity() >= 2)
+        put(level, text);
+    else if (notes->lines == SAP_LINES_MAX)
+        put(level, "further messages are left out (SAPPORO_VERBOSE=2 shows them)");
+}
+
+void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *format, ...)
+{
+    char text[TEXT];
+    va_list args;
+    if (notes->warned >> which & 1) return;
+    notes->warned |= 1U << which;
+    va_start(args, format);
+    format_line(text, sizeof text, format, args);
+    va_end(args);
+    put_counted(notes, SAPPORO_LOG_WARNING, text);
+}
+
+int sap_error(struct sap_notes *notes, int status, const char *format, ...)
+{
+    char text[sizeof notes->error] = "";
+    va_list args;
+    va_start(args, format);
+    format_line(text, sizeof text, format, args);
+    va_end(args);
+    sap_lock(&sap_process.log_lock);
+    memcpy(notes->error, text, sizeof text);
+    sap_unlock(&sap_process.log_lock);
+    notes->status = status;
+    put_counted(notes, SAPPORO_LOG_ERROR, text);
+    return status;
+}
+
+const char *sap_error_text(const struct sap_notes *notes)
+{
+    enum { COPIES = 8 };
+    static _Thread_local char copy[COPIES][sizeof notes->error];
+    static _Thread_local unsigned calls;
+    char *const text = copy[calls++ % COPIES];
+    sap_lock(&sap_process.log_lock);
+    memcpy(text, notes->error, sizeof notes->error);
+    sap_unlock(&sap_process.log_lock);
+    return text;
+}
+
+void sap_error_clear(struct sap_notes *notes)
+{
+    sap_lock(&sap_process.log_lock);
+    notes->error[0] = '\0';
+    sap_unlock(&sap_process.log_lock);
+    notes->status = SAPPORO_OK;
+}
+
+void sapporo_set_log(sapporo_log_function log, void *user)
+{
+    sap_lock(&sap_process.log_lock);
+    sap_process.log = log;
+    sap_process.log_user = user;
+    sap_unlock(&sap_process.log_lock);
+}
+
+void sapporo_log(int level, const char *text)
+{
+    if (text && wanted(level)) put(level, text);
+}

@@ -1,0 +1,72 @@
+/* threads.c - how many threads may compute. */
+#include "base/threads.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cores.h"
+#include "base/process.h"
+#include "base/team.h"
+
+/* Of an OpenMP run time, if the program has one: the library needs none. */
+__attribute__((weak)) int omp_in_parallel(void);
+__attribute__((weak)) int omp_get_max_threads(void);
+
+/* The first number of a variable of OpenMP ("4", "4,2"); 0: it is not set, or names no number of threads. */
+static int read_number(const char *name)
+{
+    const char *const text = getenv(name);
+    char *end;
+    if (!text) return 0;
+    const long n = strtol(text, &end, 10);
+    return end == text || n < 1 ? 0 : n < SAP_TEAM_MOST ? (int)n : (int)SAP_TEAM_MOST;
+}
+
+/* The same, read once. */
+static int number_of(const char *name, atomic_int *known)
+{
+    int n = atomic_load_explicit(known, memory_order_relaxed) - 1;
+    if (n >= 0) return n;
+    n = read_number(name);
+    atomic_store_explicit(known, n + 1, memory_order_relaxed);
+    return n;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+int sap_threads_default(void)
+{
+    const int limit = number_of("OMP_THREAD_LIMIT", &sap_process.threads_most);
+    const int told = number_of("OMP_NUM_THREADS", &sap_process.threads_told);
+    const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* omp_set_num_threads counts */
+    int n = told > 0 && of_program > 0 ? of_program : sap_cores();
+    if (of_program > 0) n = smaller(n, of_program);
+    if (limit > 0) n = smaller(n, limit);
+    return smaller(n, SAP_TEAM_MOST);
+}
+
+int sap_threads_now(int most)
+{
+    if (most <= 1 || sap_process.forked || (omp_in_parallel && omp_in_parallel()) || sap_team_inside()) return 1;
+    return most;
+}
+
+int sap_threads_up_to(int most)
+{
+    if (most <= 1) return 1;
+    const int all = sap_threads_default();
+    return sap_threads_now(most < all ? most : all);
+}
+
+int sap_threads_few(int worth)
+{
+    enum { AT_MOST = 16 };
+    return sap_threads_up_to(worth < AT_MOST ? worth : AT_MOST);
+}
+
+int sap_threads_for_rows(int rows)
+{
+    /* one thread copies a thousand rows in the time in which others start and meet again; then memory is the bound */
+    enum { ROWS_PER_THREAD = 1024 };
+    return sap_threads_few(rows / ROWS_PER_THREAD);
+}

@@ -1,0 +1,68 @@
+# install.mk - install and uninstall.
+#
+# The names of AMUSE (g6lib.h and the like) belong to other packages too, so
+# include/compat goes to a folder of its own; g6lib.pc and sapporo_light.pc name it.
+
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+INSTALL    ?= install
+
+PC_DIR      = $(LIBDIR)/pkgconfig
+CMAKE_DIR   = $(LIBDIR)/cmake/sapporo
+COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
+
+PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc sapporo6th.pc yebisug6.pc nbody6pp_gpu.pc nbody6_gpu.pc
+CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
+HEADERS     := $(notdir $(wildcard include/*.h include/*.f90))
+COMPAT      := $(notdir $(wildcard include/compat/*.h))
+
+INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \
+            $(call SO_LINK,$l))) $(LIBDIR)/$(call SO_LINK,pg5) $(LIBDIR)/libpg5.a $(HEADERS:%=$(INCLUDEDIR)/%) \
+            $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%)
+
+# A folder as seen from the prefix, and the way back up to it; absolute folders outside the prefix stay as they are.
+under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$1)
+empty       :=
+space       := $(empty) $(empty)
+way_up       = $(subst $(space),/,$(patsubst %,..,$(subst /, ,$(patsubst $(PREFIX)/%,%,$(CMAKE_DIR)))))
+from_cmake   = $(patsubst $(PREFIX)/%,$${CMAKE_CURRENT_LIST_DIR}/$(way_up)/%,$1)
+CMAKE_FROM   = $(if $(filter $(PREFIX)/%,$(CMAKE_DIR)),$(from_cmake),$1)
+
+substitute = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@PREFIX@|$(PREFIX)|g' \
+    -e 's|@LIBDIR@|$(call under_prefix,$(LIBDIR))|g' -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|g' \
+    -e 's|@COMPATDIR@|$(call under_prefix,$(COMPAT_DIR))|g' \
+    -e 's|@CMAKE_LIBDIR@|$(call CMAKE_FROM,$(LIBDIR))|g' -e 's|@CMAKE_INCLUDEDIR@|$(call CMAKE_FROM,$(INCLUDEDIR))|g' \
+    -e 's|@CMAKE_COMPATDIR@|$(call CMAKE_FROM,$(COMPAT_DIR))|g' \
+    -e 's|@SO_FILE@|$(call SO_FILE,$${_sapporo_name})|g' -e 's|@SO_NAME@|$(call SO_NAME,$${_sapporo_name})|g' \
+    -e 's|@LIBS@|$(LIBS)|g' \
+    -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(LIBS)))|g'
+
+# The loader keeps a list of libraries by soname.
+ldconfig = @[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null || :
+
+.PHONY: install uninstall
+install: all
+	@mkdir -p $(foreach d,$(LIBDIR) $(PC_DIR) $(CMAKE_DIR) $(INCLUDEDIR) $(if $(COMPAT),$(COMPAT_DIR)),'$(DESTDIR)$d')
+	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
+	$(Q)$(if $(COMPAT),$(INSTALL) -m 644 $(COMPAT:%=include/compat/%) '$(DESTDIR)$(COMPAT_DIR)',:)
+	$(Q)$(INSTALL) -m 644 $(LIBRARIES:%=lib/lib%.a) '$(DESTDIR)$(LIBDIR)'
+	$(Q)$(INSTALL) -m 755 $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l)) '$(DESTDIR)$(LIBDIR)'
+	$(Q)$(foreach l,$(LIBRARIES),$(foreach n,$(call SO_NAME,$l) $(call SO_LINK,$l),\
+	    ln -sf $(call SO_FILE,$l) '$(DESTDIR)$(LIBDIR)/$n' &&)) :
+	$(Q)ln -sf $(call SO_LINK,sapporo) '$(DESTDIR)$(LIBDIR)/$(call SO_LINK,pg5)'
+	$(Q)ln -sf libsapporo.a '$(DESTDIR)$(LIBDIR)/libpg5.a'
+	@mkdir -p $(B)/package
+	$(Q)for f in $(PC_FILES:%=pkgconfig/%) $(CMAKE_FILES:%=cmake/%); do \
+	    $(substitute) lib/build/$$f.in >$(B)/package/$${f##*/} || exit; done
+	$(Q)$(INSTALL) -m 644 $(PC_FILES:%=$(B)/package/%) '$(DESTDIR)$(PC_DIR)'
+	$(Q)$(INSTALL) -m 644 $(CMAKE_FILES:%=$(B)/package/%) '$(DESTDIR)$(CMAKE_DIR)'
+	@printf '  INST %s\n' $(INSTALLED:%='$(DESTDIR)%')
+	$(ldconfig)
+
+# Folders go only if they are ours by name.
+uninstall:
+	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%')
+	@for d in '$(COMPAT_DIR)' '$(INCLUDEDIR)/sapporo' '$(CMAKE_DIR)'; do \
+	    [ ! -d '$(DESTDIR)'"$$d" ] || rmdir '$(DESTDIR)'"$$d" || :; done
+	$(ldconfig)

@@ -1,0 +1,371 @@
+/* context.c - opening, closing, and what a context tells about itself. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/process.h"
+#include "context/context_private.h"
+
+const struct sap_engine *const sap_engines[] = {&sap_engine_cuda, &sap_engine_opencl, &sap_engine_cpu, NULL};
+
+static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
+                                            [SAPPORO_BACKEND_CUDA] = "cuda",
+                                            [SAPPORO_BACKEND_OPENCL] = "opencl",
+                                            [SAPPORO_BACKEND_CPU] = "cpu"};
+
+/* ---------------------------------------------------------------- versions */
+
+const char *sapporo_version(void) { return SAPPORO_VERSION; }
+
+int sapporo_arith_version(void) { return SAP_ARITH_VERSION; }
+
+/* ----------------------------------------------------------------- devices */
+
+int sapporo_device_count(sapporo_backend backend)
+{
+    int n = 0;
+    for (int k = 0; sap_engines[k]; k++)
+        if (backend == SAPPORO_BACKEND_AUTO || backend == sap_engines[k]->backend) n += sap_engines[k]->count();
+    return n;
+}
+
+/* Describes a device by its engine, where there is such a device. */
+static int describe(sapporo_backend backend, int number, sapporo_device *device)
+{
+    for (int k = 0; sap_engines[k] && number >= 0; k++) {
+        const struct sap_engine *engine = sap_engines[k];
+        if (backend != SAPPORO_BACKEND_AUTO && backend != engine->backend) continue;
+        const int n = engine->count();
+        if (number < n) return engine->describe(number, device);
+        number -= n;
+    }
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device)
+{
+    static const sapporo_device none = {.number = -1};
+    sapporo_device whole = {.size = 0};
+    if (!device || device->size < sizeof device->size) return SAPPORO_ERR_ARGUMENT;
+    const int status = describe(backend, number, &whole);
+    if (status < 0) whole = none;
+    whole.size = device->size < sizeof whole ? device->size : sizeof whole;
+    memcpy(device, &whole, whole.size);
+    return status;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+/* Names devices that were asked for and do not exist; the others are used. */
+static void report_devices(const sapporo *c)
+{
+    const struct sap_settings *s = &c->settings;
+    const int count = c->engine->count();
+    for (int k = 0; k < s->ndevices && s->devices_given && !s->devices_any; k++)
+        if (s->devices[k] < 0 || s->devices[k] >= count)
+            sap_log(SAPPORO_LOG_WARNING, "device %d does not exist: the %s engine has %d", s->devices[k],
+                    c->engine->name, count);
+}
+
+/* Opens the first engine that may be used and has a device. */
+static int choose_engine(sapporo *c)
+{
+    char why[200] = "no such engine in this build";
+    int status = SAPPORO_ERR_UNSUPPORTED;
+    for (int k = 0; sap_engines[k]; k++) {
+        const struct sap_engine *engine = sap_engines[k];
+        if (c->settings.backend != SAPPORO_BACKEND_AUTO && c->settings.backend != engine->backend) continue;
+        const int named = c->settings.backend_given || !engine->automatic;
+        if ((named ? engine->count() : engine->automatic()) == 0) {
+            (void)snprintf(why, sizeof why, "%s", engine->absent ? engine->absent() : "it has no device");
+            status = SAPPORO_ERR_DEVICE;
+            sap_log(SAPPORO_LOG_INFO, "%s is not used: %s", engine->name, why);
+            continue;
+        }
+        status = engine->open(&c->settings, &c->devices, why, sizeof why);
+        if (status == SAPPORO_OK) {
+            c->engine = engine;
+            report_devices(c);
+            return status;
+        }
+        /* a device that fails is passed over only where the choice was left to us */
+        if (c->settings.backend_given) break;
+        if (sap_engines[k + 1]) sap_log(SAPPORO_LOG_WARNING, "%s is not used: %s", engine->name, why);
+    }
+    return sap_fail(c, status, "cannot open backend '%s': %s", backend_names[c->settings.backend], why);
+}
+
+/* What follows from the engine, once it is open with a store. */
+static void note_engine(sapporo *c)
+{
+    c->sends = c->engine->store->put != NULL;
+    char *const text = c->kinds[c->kinds[0][0] != '\0'];
+    c->engine->kind(c->devices, text, sizeof c->kinds[0]);
+    atomic_store(&c->kind, text);
+    sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", text, c->engine->threads(c->devices));
+}
+
+static int open_parts(sapporo *c, const sapporo_options *options)
+{
+    int status = sap_settings_read(&c->settings, options, &c->notes);
+    if (!status) status = choose_engine(c);
+    if (status) return status;
+    c->host.full = c->settings.order == 6 ? 6 : c->settings.order == 8 ? SAP_DERIVATIVES_MOST : 0;
+    status = c->engine->store->create(c->devices, &c->host, &c->store);
+    if (status) return sap_engine_failed(c, status, "cannot make room for particles");
+    note_engine(c);
+    return SAPPORO_OK;
+}
+
+void sap_context_use_store(sapporo *c)
+{
+    if (c->store_used || c->engine == &sap_engine_cpu) return;
+    c->store_used = 1;
+    if (c->rows_used) sap_jstore_change_all(&c->host);
+}
+
+/* Puts an engine in the place of the context's, over the same particles; on failure all stays as it is. */
+static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why, size_t room)
+{
+    struct sap_device_set *devices = NULL;
+    struct sap_store *store = NULL;
+    int status = engine->open(&c->settings, &devices, why, room);
+    if (status) return status;
+    status = engine->store->create(devices, &c->host, &store);
+    if (status) {
+        (void)snprintf(why, room, "%s", sapporo_status_text(status));
+        engine->close(devices);
+        return status;
+    }
+    sap_jobs_free_all(c); /* spare ones: they hold memory of the engine that goes */
+    c->engine->store->destroy(c->store);
+    c->engine->close(c->devices);
+    c->engine = engine;
+    c->devices = devices;
+    c->store = store;
+    note_engine(c);
+    return SAPPORO_OK;
+}
+
+void sap_context_choose(sapporo *c, int nj)
+{
+    char why[200] = "";
+    c->chosen = 1;
+    if (c->settings.backend_given || c->jobs || !c->engine->cpu_below) return;
+    const int below = c->engine->cpu_below(c->devices);
+    if (nj >= below) return;
+    if (replace_engine(c, &sap_engine_cpu, why, sizeof why))
+        sap_log(SAPPORO_LOG_WARNING, "the tuning file asks for the cpu engine, which is not used: %s", why);
+    else
+        sap_log(SAPPORO_LOG_INFO, "%s: the first force is on %d particles, and the tuning file says cpu_below_nj %d",
+                atomic_load(&c->kind), nj, below);
+}
+
+static void free_parts(sapporo *c)
+{
+    sap_jobs_free_all(c);
+    if (c->store) c->engine->store->destroy(c->store);
+    if (c->devices) c->engine->close(c->devices);
+    if (c->multi) sap_engine_cpu.close(c->multi);
+    sap_jstore_free(&c->host);
+    free(c->staged);
+    free(c->staged_rest);
+}
+
+static void make_lock(void *object) { sap_lock_start(&((sapporo *)object)->busy); }
+
+/*
+ * Empties a locked context, unlocks it and keeps its memory.  It is unlocked when another thread can open it: a child
+ * after fork finds no lock held for ever.
+ */
+static void retire_context(sapporo *c)
+{
+    const size_t from = offsetof(sapporo, notes);
+    sap_handle_withdraw(&c->self);
+    free_parts(c);
+    atomic_store(&c->kind, NULL);
+    sap_lock(&sap_process.log_lock); /* other threads may read the error */
+    memset((char *)c + from, 0, sizeof *c - from);
+    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&c->busy);
+    sap_handle_keep(&c->self);
+}
+
+int sapporo_open(const sapporo_options *options, sapporo **context)
+{
+    if (!context) return SAPPORO_ERR_ARGUMENT;
+    *context = NULL;
+    sapporo *const c = sap_handle_object(SAP_HANDLE_CONTEXT, sizeof *c, make_lock);
+    if (!c) {
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", sapporo_status_text(SAPPORO_ERR_MEMORY));
+        return SAPPORO_ERR_MEMORY;
+    }
+    const int cancel = sap_cancel_forbid(); /* reading files is a cancellation point */
+    sap_lock(&c->busy);
+    const int status = open_parts(c, options);
+    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&c->notes) : "");
+    if (status) {
+        retire_context(c);
+    } else {
+        *context = sap_handle_give(&c->self);
+        sap_unlock(&c->busy);
+    }
+    sap_cancel_allow(cancel);
+    return status;
+}
+
+void sapporo_close(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (c) retire_context(c);
+}
+
+sapporo *sap_context_of(const sapporo *handle) { return sap_handle_find(SAP_HANDLE_CONTEXT, handle); }
+
+void sap_context_rename(struct sap_context_name *name, sapporo *handle)
+{
+    atomic_store_explicit(&name->inside, sap_context_of(handle), memory_order_release);
+    atomic_store_explicit(&name->handle, handle, memory_order_release);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+const char *sapporo_last_error(const sapporo *context)
+{
+    if (!context) return sap_open_error;
+    const sapporo *const c = sap_context_of(context);
+    return c ? sap_error_text(&c->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+void sapporo_clear_error(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!context) sap_open_error[0] = '\0';
+    if (!c) return;
+    sap_error_clear(&c->notes);
+    sap_unlock(&c->busy);
+}
+
+int sap_engine_failed(sapporo *c, int status, const char *format, ...)
+{
+    char what[128];
+    va_list args;
+    const char *const words = c->engine->store->words && c->store ? c->engine->store->words(c->store) : "";
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return sap_error(&c->notes, status, "%s: %s%s%s", what, sapporo_status_text(status), words[0] ? ": " : "", words);
+}
+
+/* The notes of a context, locked; of none that is open: those of the process. */
+static struct sap_notes *hold_notes(sapporo *c)
+{
+    if (c) return &c->notes;
+    sap_lock(&sap_process.notes_lock);
+    return &sap_process.notes;
+}
+
+static void release_notes(sapporo *c)
+{
+    if (c)
+        sap_unlock(&c->busy);
+    else
+        sap_unlock(&sap_process.notes_lock);
+}
+
+void sap_context_warn_once(sapporo *context, enum sap_warning which, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sapporo *const c = sap_context_hold(context);
+    sap_warn_once(hold_notes(c), which, "%s", text);
+    release_notes(c);
+}
+
+int sap_context_error(sapporo *context, int status, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sapporo *const c = sap_context_hold(context);
+    sap_error(hold_notes(c), status, "%s", text);
+    release_notes(c);
+    return status;
+}
+
+/* ----------------------------------------------------------------- queries */
+
+/* Queries take the lock too, since the first force may change the engine. */
+
+const char *sapporo_kind(const sapporo *context)
+{
+    const sapporo *const c = sap_context_of(context);
+    const char *const text = c ? atomic_load(&c->kind) : NULL;
+    return text ? text : "";
+}
+
+sapporo_backend sapporo_get_backend(const sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_BACKEND_AUTO;
+    const sapporo_backend backend = c->engine->backend;
+    sap_unlock(&c->busy);
+    return backend;
+}
+
+sapporo_precision sapporo_get_precision(const sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_PRECISION_DEFAULT;
+    const sapporo_precision precision = c->settings.precision;
+    sap_unlock(&c->busy);
+    return precision;
+}
+
+int sapporo_get_threads(const sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
+    const int threads = c->engine->threads(c->devices);
+    sap_unlock(&c->busy);
+    return threads;
+}
+
+size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes)
+{
+    if (device_bytes) *device_bytes = 0;
+    if (nj <= 0) return 0;
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
+    const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
+    size_t bytes = segments * sap_jstore_segment_bytes((c->host.full ? c->host.full : SAP_DERIVATIVES) - 1);
+    bytes += c->engine->store->memory(c->devices, nj, device_bytes);
+    sap_unlock(&c->busy);
+    return bytes;
+}
+
+double sap_context_time(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return NAN;
+    const double time = c->time;
+    sap_unlock(&c->busy);
+    return time;
+}
+
+int sapporo_set_time(sapporo *context, double time)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    c->time = time;
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}

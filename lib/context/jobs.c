@@ -1,0 +1,459 @@
+/*
+ * jobs.c - forces: begun on copies of the i-particles, delivered when asked for.
+ *
+ * Neighbours are computed only by forces of contexts that ask for them.  A
+ * force that lacks what is asked gets it by one more pass over its j-particles,
+ * and those after it bring it at once, until SAP_NEIGHBOUR_MEMORY in a row were
+ * not asked.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "context/context_private.h"
+#include "context/job_rows.h"
+#include "engine/canonical.h"
+
+/* ------------------------------------------------------------------ memory */
+
+/* Frees all that a job has and keeps the job itself, empty, for any context. */
+static void free_job(sapporo *c, sapporo_job *j)
+{
+    const size_t from = offsetof(sapporo_job, previous);
+    sap_handle_withdraw(&j->self);
+    if (j->force) c->engine->force->drop(j->force);
+    free(j->x);
+    free(j->v);
+    free(j->a);
+    free(j->jerk);
+    free(j->index);
+    free(j->h2);
+    free(j->dtr);
+    free(j->eps2_i);
+    free(j->bad);
+    memset((char *)j + from, 0, sizeof *j - from);
+    sap_handle_keep(&j->self);
+}
+
+void sap_jobs_free_all(sapporo *c)
+{
+    for (sapporo_job *j = c->jobs, *next; j; j = next) {
+        next = j->next;
+        free_job(c, j);
+    }
+    for (sapporo_job *j = c->spare, *next; j; j = next) {
+        next = j->next;
+        free_job(c, j);
+    }
+    c->jobs = c->spare = NULL;
+    c->spares = 0;
+}
+
+/* Room for ni i-particles, at least one: no array is NULL. */
+static int reserve(sapporo_job *j, int ni)
+{
+    const size_t n = ni > 0 ? (size_t)ni : 1;
+    if (j->room > 0 && ni <= j->room) return 0;
+    free(j->x);
+    free(j->v);
+    free(j->a);
+    free(j->jerk);
+    free(j->index);
+    free(j->h2);
+    free(j->dtr);
+    free(j->eps2_i);
+    free(j->bad);
+    j->dtr = j->eps2_i = NULL;
+    j->a = j->vectors > 2 ? malloc(n * sizeof *j->a) : NULL;
+    j->jerk = j->vectors > 3 ? malloc(n * sizeof *j->jerk) : NULL;
+    j->x = malloc(n * sizeof *j->x);
+    j->v = calloc(n, sizeof *j->v); /* order 2 never writes them */
+    j->index = malloc(n * sizeof *j->index);
+    j->h2 = malloc(n * sizeof *j->h2);
+    j->bad = malloc(n);
+    const int all = (j->a || j->vectors <= 2) && (j->jerk || j->vectors <= 3);
+    j->room = all && j->x && j->v && j->index && j->h2 && j->bad ? (int)n : 0;
+    return j->room ? 0 : -1;
+}
+
+/* A job for ni i-particles, linked to the context; NULL: out of memory. */
+static sapporo_job *new_job(sapporo *c, int ni)
+{
+    sapporo_job *j = c->spare;
+    if (j) {
+        c->spare = j->next;
+        c->spares--;
+    } else if (!(j = sap_handle_object(SAP_HANDLE_JOB, sizeof *j, NULL))) {
+        return NULL;
+    }
+    atomic_store_explicit(&j->context, c, memory_order_release);
+    j->previous = NULL;
+    j->next = c->jobs;
+    if (c->jobs) c->jobs->previous = j;
+    c->jobs = j;
+    j->ni = ni;
+    j->vectors = c->settings.order / 2;
+    j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
+    return j;
+}
+
+/* A job stops holding the store in its state. */
+static void release_store(sapporo *c, sapporo_job *j)
+{
+    if (!j->needs_store) return;
+    j->needs_store = 0;
+    c->open_needs--;
+}
+
+/* Unlinks a job, whose handle names nothing any more; the memory of a few is kept. */
+static void retire(sapporo *c, sapporo_job *j)
+{
+    sap_handle_withdraw(&j->self);
+    release_store(c, j);
+    if (j->previous)
+        j->previous->next = j->next;
+    else
+        c->jobs = j->next;
+    if (j->next) j->next->previous = j->previous;
+    if (c->spares < 4 && !sap_handle_is_worn(&j->self)) {
+        j->next = c->spare;
+        c->spare = j;
+        c->spares++;
+    } else {
+        free_job(c, j);
+    }
+}
+
+/* ------------------------------------------------------------------- input */
+
+/* Radii: negative and NaN count as 0.  Returns whether any list can have entries. */
+static int check_h2(sapporo *c, sapporo_job *j)
+{
+    int any = 0;
+    for (int i = 0; i < j->ni; i++) {
+        if (!(j->h2[i] >= 0)) {
+            sap_warn_once(&c->notes, SAP_WARN_BAD_H2, "h2 of i-particle %d is %g: taken as 0", i, j->h2[i]);
+            j->h2[i] = 0;
+        }
+        if (j->bad[i]) j->h2[i] = 0;
+        any |= j->h2[i] > 0;
+    }
+    return any;
+}
+
+static int holes_below(const sapporo *c, int nj)
+{
+    if (nj > c->host.upper) return 1;
+    if (c->host.count == c->host.upper) return 0;
+    for (int a = 0; a < nj; a++)
+        if (!sap_jstore_has(&c->host, a)) return 1;
+    return 0;
+}
+
+/* What SAPPORO_PAIRS_OUTSIDE does not go with. */
+static int check_pairs(sapporo *c, const sapporo_request *r)
+{
+    if (r->pairs == SAPPORO_PAIRS_ALL) {
+        if (!r->dtr.base && !r->h2_by_mass) return SAPPORO_OK;
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
+                        "sapporo_force_begin: dtr and h2_by_mass are of SAPPORO_PAIRS_OUTSIDE");
+    }
+    if (r->pairs != SAPPORO_PAIRS_OUTSIDE)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: pairs is %d", r->pairs);
+    if (c->settings.order != 4)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                        "SAPPORO_PAIRS_OUTSIDE needs a context of order 4, this has order %d", c->settings.order);
+    if (r->index.base || r->want & SAPPORO_WANT_NEAREST)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "SAPPORO_PAIRS_OUTSIDE goes without indices and nearest neighbours");
+    if (r->eps2_i.base || c->host.soft > 0)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no softening of each particle");
+    return SAPPORO_OK;
+}
+
+/* Times ahead, if there are any. */
+static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **dtr)
+{
+    *dtr = NULL;
+    if (!r->dtr.base) return SAPPORO_OK;
+    if (!j->dtr && !(j->dtr = malloc((size_t)j->room * sizeof *j->dtr)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+    for (int i = 0; i < r->ni; i++) {
+        memcpy(&j->dtr[i], sap_column_at(&r->dtr, i, sizeof j->dtr[i]), sizeof j->dtr[i]);
+        if (!isfinite(j->dtr[i])) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "dtr of i-particle %d is %g", i, j->dtr[i]);
+        if (j->dtr[i] != 0) *dtr = j->dtr;
+    }
+    return SAPPORO_OK;
+}
+
+static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
+{
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, offsetof(sapporo_request, eps2_i)) : -1;
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return sap_fail(c, known, "sapporo_request of a newer version of the library");
+    if (known) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
+    if (r->nj < 0 || r->ni < 0)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: nj is %d, ni is %d", r->nj, r->ni);
+    if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
+    if (!(r->eps2 >= 0 && isfinite(r->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
+    const int status = check_pairs(c, r);
+    if (status) return status;
+    const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0);
+    if (need && (!c->engine->force->softening || need & ~c->engine->force->softening(c->devices)))
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                        "softening of each particle is not in this version of the %s engine", c->engine->name);
+    return SAPPORO_OK;
+}
+
+/* Squared softening of each i-particle with the common one, if any particle has its own. */
+static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **eps2_i)
+{
+    *eps2_i = NULL;
+    if (!r->eps2_i.base && c->host.soft == 0) return SAPPORO_OK;
+    if (!j->eps2_i && !(j->eps2_i = malloc((size_t)j->room * sizeof *j->eps2_i)))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+    for (int i = 0; i < r->ni; i++) {
+        double own = 0;
+        if (r->eps2_i.base) memcpy(&own, sap_column_at(&r->eps2_i, i, sizeof own), sizeof own);
+        if (!(own >= 0 && isfinite(own)))
+            return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2_i of i-particle %d is %g", i, own);
+        j->eps2_i[i] = r->eps2 + own;
+    }
+    *eps2_i = j->eps2_i;
+    return SAPPORO_OK;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* What the force shall bring at once. */
+static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
+{
+    if (c->nearest_left > 0) want |= SAP_EXTRA_NEAREST, c->nearest_left--;
+    if (c->lists_left > 0) want |= SAP_EXTRA_LISTS, c->lists_left--;
+    return want & j->useful;
+}
+
+/* Order 2 predicts nothing: its forces do not know the time. */
+static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c->time; }
+
+static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
+{
+    const double *eps2_i, *dtr;
+    const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
+    int status = copy_softening(c, j, r, &eps2_i);
+    if (!status) status = copy_dtr(c, j, r, &dtr);
+    if (status) return status;
+    const struct sap_rows_found found = sap_rows_copy(j, r);
+    j->nbad = found.bad;
+    if (found.wide && c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+    if (found.bad)
+        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
+                      j->ni);
+    /* Sums without neighbours need the lists, also where all are empty: a row's bits depend on no other row's radius.
+     */
+    j->useful = outside ? SAP_EXTRA_LISTS : SAP_EXTRA_NEAREST;
+    if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
+    const unsigned want = outside ? SAP_EXTRA_LISTS : r->want;
+    const struct sap_force_request request = {.nj = r->nj,
+                                              .ni = r->ni,
+                                              .time = time_of(c),
+                                              .x = (const double(*)[3])j->x,
+                                              .v = (const double(*)[3])j->v,
+                                              .a = (const double(*)[3])j->a,
+                                              .jerk = (const double(*)[3])j->jerk,
+                                              .index = j->index,
+                                              .h2 = j->h2,
+                                              .eps2 = r->eps2,
+                                              .eps2_i = eps2_i,
+                                              .far = found.far,
+                                              .rule = outside         ? SAP_PAIRS_OUTSIDE
+                                                      : r->index.base ? SAP_PAIRS_SKIP_OWN
+                                                                      : SAP_PAIRS_ALL,
+                                              .dtr = dtr,
+                                              .h2_by_mass = r->h2_by_mass != 0,
+                                              .extra = wanted_now(c, j, want)};
+    j->time = request.time;
+    j->nj = r->nj;
+    j->eps2 = r->eps2;
+    j->rule = request.rule;
+    status = sap_context_check_lost(c, r->nj);
+    if (status) return status;
+    if (!(c->notes.warned >> SAP_WARN_EMPTY_SLOT & 1) && holes_below(c, r->nj))
+        sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
+                      "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
+    status = c->engine->force->begin(c->store, &request, &j->force);
+    if (status) return sap_engine_failed(c, status, "force of %d on %d particles", r->nj, r->ni);
+    if (j->useful & ~c->engine->force->have(j->force)) {
+        j->needs_store = 1;
+        c->open_needs++;
+    }
+    return SAPPORO_OK;
+}
+
+int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
+{
+    sapporo_request copy = {0}, *const r = &copy;
+    if (!job) return SAPPORO_ERR_ARGUMENT;
+    *job = NULL;
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv caller = sap_fp_enter();
+    int sent = 0, status = check_request(c, r, request);
+    if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
+    if (!status) sap_context_use_store(c);
+    if (!status && c->nstaged) sent = sap_context_send(c);
+    sap_jstore_finish(&c->host);
+    if (!status) {
+        sapporo_job *j = new_job(c, r->ni);
+        if (!j || reserve(j, r->ni))
+            status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
+        else
+            status = start(c, j, r);
+        if (!status)
+            *job = sap_handle_give(&j->self);
+        else if (j)
+            retire(c, j);
+    }
+    if (sent) sap_context_store_sent(c); /* while the device computes */
+    sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* --------------------------------------------------------------------- end */
+
+/* Warns about a pair at zero distance, naming both. */
+static void report_coincident(sapporo *c, const sapporo_job *j, int i)
+{
+    if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
+    const int nj = j->nj < c->host.upper ? j->nj : c->host.upper;
+    for (int a = sap_jstore_next(&c->host, 0); a < nj; a = sap_jstore_next(&c->host, a + 1)) {
+        const int32_t index = sap_jstore_index(&c->host, a);
+        if (j->rule == SAP_PAIRS_SKIP_OWN && index == j->index[i]) continue;
+        if (sap_canonical_r2(&c->host, a, j->time, j->x[i]) >= SAP_TINY_R2) continue;
+        sap_warn_once(&c->notes, SAP_WARN_COINCIDENT,
+                      "particles of index %d and %d lie at the same place without softening: the pair is skipped",
+                      j->index[i], index);
+        return;
+    }
+}
+
+int sap_job_extra(sapporo *c, sapporo_job *j, unsigned extra)
+{
+    j->failed = c->engine->force->extra(c->store, j->force, extra);
+    if (j->failed) return sap_engine_failed(c, j->failed, "neighbours of a force of %d on %d particles", j->nj, j->ni);
+    return SAPPORO_OK;
+}
+
+int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
+{
+    extra &= j->useful & ~c->engine->force->have(j->force);
+    if (!extra) return SAPPORO_OK;
+    if (!j->needs_store && j->failed)
+        return sap_fail(c, j->failed, "neighbours of a force of %d on %d particles: they failed before", j->nj, j->ni);
+    if (!j->needs_store) {
+        sap_warn_once(&c->notes, SAP_WARN_LISTS_GONE,
+                      "neighbours of a force were asked for after the next one began: ask before");
+        return SAPPORO_ERR_GONE;
+    }
+    const int status = sap_job_extra(c, j, extra);
+    if (status) return status;
+    if (!(j->useful & ~c->engine->force->have(j->force))) release_store(c, j);
+    return SAPPORO_OK;
+}
+
+/* Copies rows out as they become complete. */
+static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, struct sap_force_output *out)
+{
+    int strange = -1;
+    for (int from = 0; from < j->ni || from == 0; from = out->rows) {
+        const int status = c->engine->force->end(j->force, from, out);
+        if (status) return sap_engine_failed(c, status, "force of %d on %d particles", j->nj, j->ni);
+        const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
+        if (strange < 0) strange = at;
+        if (out->rows >= j->ni) break;
+    }
+    if (strange >= 0)
+        sap_warn_once(&c->notes, SAP_WARN_OVERFLOW,
+                      "the force on i-particle %d (index %d) is not finite: a j-particle is not, or numbers are beyond "
+                      "the range of the precision",
+                      strange, j->index[strange]);
+    return SAPPORO_OK;
+}
+
+static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
+{
+    struct sap_force_output out = {0};
+    int status = SAPPORO_OK;
+    j->delivered = 1;
+    if (r->nearest || r->nearest_r2) {
+        c->nearest_left = SAP_NEIGHBOUR_MEMORY;
+        status = sap_job_supply(c, j, SAP_EXTRA_NEAREST);
+    }
+    if (!status) status = write_rows(c, j, ni, r, &out);
+    if (status) return status;
+    if (!j->reported && out.coincident >= 0) report_coincident(c, j, out.coincident);
+    j->reported = 1;
+    return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+/* Why a force cannot give what is asked for; 0: it can. */
+static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, int known)
+{
+    if (ni < 0 || ni > j->ni)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
+    if (known) return sap_fail(c, known, "sapporo_force_end: sapporo_result of a newer version of the library");
+    if (j->rule == SAP_PAIRS_OUTSIDE && (r->nearest || r->nearest_r2))
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
+    const int jerk = r->jerk && j->vectors < 2;
+    if (!jerk && !(r->snap && j->vectors < 3) && !(r->crackle && j->vectors < 4)) return SAPPORO_OK;
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,
+                    jerk             ? "jerk"
+                    : j->vectors < 3 ? "snap"
+                                     : "crackle");
+}
+
+int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
+{
+    sapporo_result r;
+    const int known = sap_result_copy(&r, result);
+    if (known == SAPPORO_ERR_ARGUMENT) return known;
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) {
+        sap_rows_write_failed(ni, &r);
+        return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
+    }
+    sapporo *const c = j->context;
+    const sap_fpenv caller = sap_fp_enter();
+    int status = check_end(c, j, ni, &r, known);
+    if (!status) status = deliver(c, j, ni, &r);
+    if (status < 0) sap_rows_write_failed(ni, &r);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_force_done(sapporo_job *job)
+{
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) return 1;
+    sapporo *const c = j->context;
+    const int done = c->engine->force->done(j->force);
+    sap_unlock(&c->busy);
+    return done;
+}
+
+void sapporo_force_free(sapporo_job *job)
+{
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) return;
+    sapporo *const c = j->context;
+    retire(c, j);
+    sap_unlock(&c->busy);
+}

@@ -1,0 +1,45 @@
+/* lost.c - particles that a context could not store: forces of them fail until they are stored again. */
+#include "context/context_private.h"
+#include "context/particles_part.h"
+
+void sap_context_lose(sapporo *c, int first, int n)
+{
+    sap_context_settle(c); /* forces under way still have what was there */
+    sap_jstore_lose(&c->host, first, n);
+}
+
+int sap_context_check_lost(sapporo *c, int nj)
+{
+    const int address = sap_jstore_any_lost(&c->host) ? sap_jstore_first_lost(&c->host, nj) : -1;
+    if (address < 0) return SAPPORO_OK;
+    return sap_fail(c, SAPPORO_ERR_MEMORY,
+                    "the j-particle at address %d could not be stored: forces fail until it is stored again", address);
+}
+
+void sap_context_lose_parts(sapporo *context, int first, int n)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return;
+    sap_context_lose(c, first, n);
+    sap_unlock(&c->busy);
+}
+
+int sap_context_check_parts(sapporo *context, int nj)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    if (c->nstaged) sap_context_settle(c);
+    const int status = sap_context_check_lost(c, nj);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sap_context_upper(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
+    if (c->nstaged) sap_context_settle(c);
+    const int upper = c->host.upper;
+    sap_unlock(&c->busy);
+    return upper;
+}

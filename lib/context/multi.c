@@ -1,0 +1,227 @@
+/* multi.c - many small forces in one call: what is asked is checked, what fails becomes NaN. */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "context/context_private.h"
+#include "context/job_rows.h"
+
+/* Whether lists and results are there, with sizes that tell where each begins. */
+static int has_rows(const struct sap_multi *m)
+{
+    return m->lists && m->results && m->lists->size >= sizeof *m->lists && m->results->size >= sizeof m->results->size;
+}
+
+/* All arrays of all results, wanted or not to be had. */
+static void write_failed(const struct sap_multi *m)
+{
+    for (int k = 0; has_rows(m) && k < m->nlists; k++) {
+        sapporo_result r;
+        (void)sap_result_copy(&r, sap_multi_result(m, k));
+        sap_rows_write_failed(sap_multi_list(m, k)->ni, &r);
+    }
+}
+
+/* Whether a column of squared softening has n values that may be. */
+static int good_softening(const sapporo_column *column, int n)
+{
+    for (int k = 0; k < n && column->base; k++) {
+        double eps2;
+        memcpy(&eps2, sap_column_at(column, k, sizeof eps2), sizeof eps2);
+        if (!(eps2 >= 0 && isfinite(eps2))) return 0;
+    }
+    return 1;
+}
+
+/* Whether all are from 0 to last: tested by their signs, four at a time. */
+static int all_within(const int *address, int n, int last)
+{
+    typedef unsigned four __attribute__((vector_size(16)));
+    typedef unsigned loose __attribute__((vector_size(16), aligned(4), may_alias));
+    const unsigned most = (unsigned)last;
+    four bad = {0};
+    unsigned rest = 0;
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        const four a = *(const loose *)(const void *)(address + k);
+        bad |= a | (most - a);
+    }
+    for (; k < n; k++) rest |= (unsigned)address[k] | (most - (unsigned)address[k]);
+    return (bad[0] | bad[1] | bad[2] | bad[3] | rest) >> 31 == 0;
+}
+
+static int good_addresses(const sapporo *c, const sapporo_list *l)
+{
+    if (!l->address || l->nj == 0 || (c->kept_below > 0 && sap_is_kept(&c->kept, l))) return 1;
+    if (c->host.upper == 0 || !all_within(l->address, l->nj, c->host.upper - 1)) return 0;
+    if (c->host.count == c->host.upper) return 1; /* no gaps below */
+    for (int k = 0; k < l->nj; k++)
+        if (!sap_jstore_has(&c->host, l->address[k])) return 0;
+    return 1;
+}
+
+/* Whether a list that is not as it must be names a particle that was lost. */
+static int names_lost(const sapporo *c, const sapporo_list *l)
+{
+    int lost = 0;
+    for (int k = 0; l->address && k < l->nj && sap_jstore_any_lost(&c->host); k++)
+        lost |= sap_jstore_is_lost(&c->host, l->address[k]);
+    return lost;
+}
+
+/* What is wrong with a list; NULL: nothing. */
+static const char *fault_of(const sapporo *c, const sapporo_list *l)
+{
+    if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
+    if (l->ni > 0 && !l->x.base) return "has no positions of i-particles";
+    if (l->nj > 0 && !l->address && !l->x_j.base) return "has neither sources nor addresses";
+    if (!(l->eps2 >= 0 && isfinite(l->eps2))) return "has an eps2 that is negative or not finite";
+    if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
+        return "has a softening that is negative or not finite";
+    return good_addresses(c, l) ? NULL : "names an address that holds no particle";
+}
+
+enum { KEPT_PART = 1 << 16 };
+
+struct kept_check {
+    const sapporo *c;
+    atomic_int bad;
+};
+
+static void check_kept_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct kept_check *const check = argument;
+    const sapporo *const c = check->c;
+    for (ptrdiff_t k = from; k < to; k++) {
+        const size_t first = (size_t)k * KEPT_PART, left = c->kept.n - first;
+        if (atomic_load_explicit(&check->bad, memory_order_relaxed)) return;
+        if (!all_within(c->kept.address + first, (int)(left < KEPT_PART ? left : KEPT_PART), c->host.upper - 1))
+            atomic_store_explicit(&check->bad, 1, memory_order_relaxed);
+    }
+}
+
+/* Looks at the kept addresses unless nothing can have become wrong since: that there are no gaps makes it easy. */
+static void judge_kept(sapporo *c)
+{
+    const ptrdiff_t parts = (ptrdiff_t)((c->kept.n + KEPT_PART - 1) / KEPT_PART);
+    const int upper = c->host.upper, holes = upper == 0 || c->host.count != upper;
+    struct kept_check check = {.c = c, .bad = holes};
+    if (c->kept_below > 0 && c->kept_below <= upper && !holes) return;
+    sap_team_for(sap_threads_few((int)(parts < 1024 ? parts : 1024)), parts, 1, check_kept_parts, &check);
+    c->kept_below = atomic_load(&check.bad) || parts == 0 ? 0 : upper;
+}
+
+/* Whether a result asks for more than these forces give. */
+static int wants_too_much(const sapporo_result *result)
+{
+    sapporo_result r;
+    return sap_result_copy(&r, result) || r.jerk || r.nearest || r.nearest_r2 || r.snap || r.crackle;
+}
+
+struct list_check {
+    const sapporo *c;
+    const struct sap_multi *m;
+    atomic_int first; /* the first list that is bad; nlists: none */
+};
+
+static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct list_check *const check = argument;
+    for (int k = (int)from; k < to; k++) {
+        int first = atomic_load_explicit(&check->first, memory_order_relaxed);
+        if (k >= first) return;
+        if (!wants_too_much(sap_multi_result(check->m, k)) && !fault_of(check->c, sap_multi_list(check->m, k)))
+            continue;
+        while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
+        return;
+    }
+}
+
+/* The first list that is not as it must be, or nlists; threads look at them where that is worth it. */
+static int first_bad(const sapporo *c, const struct sap_multi *m)
+{
+    enum { LISTS_PER_THREAD = 128 };
+    const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
+    struct list_check check = {.c = c, .m = m, .first = m->nlists};
+    sap_team_for(threads, m->nlists, sap_team_chunk(m->nlists, threads, 1), check_lists, &check);
+    return atomic_load(&check.first);
+}
+
+static int check(sapporo *c, const struct sap_multi *m)
+{
+    const int n = m->nlists;
+    if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: nlists is %d", n);
+    if (n > 0 &&
+        (!m->lists || !m->results || m->lists->size < sizeof *m->lists || m->results->size < sizeof *m->results))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: no lists or results, or their size is not set");
+    if (c->settings.order != 2)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi needs a context of order 2, this one has %d",
+                        c->settings.order);
+    const int k = first_bad(c, m);
+    if (k == n) return SAPPORO_OK;
+    const char *const fault = fault_of(c, sap_multi_list(m, k));
+    if (fault && names_lost(c, sap_multi_list(m, k))) {
+        write_failed(m);
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "sapporo_force_multi: list %d names a particle that could not be stored",
+                        k);
+    }
+    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: list %d %s", k, fault);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
+}
+
+/* On the context's engine; on the CPU instead if it cannot, and nobody named it. */
+static int run(sapporo *c, const struct sap_multi *m)
+{
+    char why[200] = "";
+    if (c->engine->multi) {
+        const int status = c->engine->multi(c->devices, c->store, &c->host, m);
+        return status < 0 ? sap_engine_failed(c, status, "%d lists", m->nlists) : status;
+    }
+    if (c->settings.backend_given)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi is not in this version of the %s engine",
+                        c->engine->name);
+    if (!c->multi) {
+        const int status = sap_engine_cpu.open(&c->settings, &c->multi, why, sizeof why);
+        if (status) return sap_fail(c, status, "sapporo_force_multi on the cpu: %s", why);
+        sap_log(SAPPORO_LOG_INFO, "sapporo_force_multi is computed on the cpu: the %s engine does not have it",
+                c->engine->name);
+    }
+    return sap_engine_cpu.multi(c->multi, NULL, &c->host, m);
+}
+
+int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists, const sapporo_result *results)
+{
+    struct sap_multi m = {nlists, lists, results, {0}};
+    sapporo *const c = sap_context_hold(context);
+    if (!c) {
+        write_failed(&m);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv caller = sap_fp_enter();
+    if (c->nstaged) sap_context_settle(c);
+    sap_jstore_finish(&c->host);
+    judge_kept(c);
+    if (c->kept_below > 0) m.kept = c->kept;
+    int status = check(c, &m);
+    if (!status && nlists > 0) status = run(c, &m);
+    if (status < 0) write_failed(&m);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_keep_addresses(sapporo *context, const int *address, size_t n)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    const int status =
+        n > 0 && !address ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_keep_addresses: address is NULL") : SAPPORO_OK;
+    if (!status) c->kept = (struct sap_kept){address, n, c->kept.number + 1};
+    if (!status) c->kept_below = 0;
+    sap_unlock(&c->busy);
+    return status;
+}

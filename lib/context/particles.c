@@ -1,0 +1,441 @@
+/*
+ * particles.c - storing j-particles.  Reading them: particles_read.c.
+ *
+ * A particle goes straight into the store unless a force may still need the
+ * store as it was: then it is staged, and stored when the next force begins.
+ * The paths for single particles do no floating-point arithmetic on values that
+ * the caller has in GRAPE-6 form, see jstore.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/fpenv.h"
+#include "context/context_private.h"
+#include "context/particles.h"
+
+/* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
+static int staged_limit(const sapporo *c) { return c->host.count / 16 * 3 > 4096 ? c->host.count / 16 * 3 : 4096; }
+
+/*
+ * Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches.  An
+ * engine that takes them as they are staged gets as many as a block step has.
+ */
+enum { SAP_STAGE = 512, SAP_STAGE_SENT = 32768 };
+
+static int stage_most(const sapporo *c) { return c->sends ? SAP_STAGE_SENT : SAP_STAGE; }
+
+/* Whether a particle goes straight into the store.  Those that an engine takes as staged do not, unless they are new.
+ */
+static inline int goes_straight(const sapporo *c, int address)
+{
+    return address == c->next_address && c->open_needs == 0 && !(c->sends && sap_jstore_has(&c->host, address));
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static int not_finite(const struct sap_jparticle *p)
+{
+    pair c = carries(pair_of(p->mass, p->time), if_not_finite);
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++)
+        for (int axis = 0; axis < 3 && p->derivative[k]; axis++)
+            c |= carries(pair_of(p->derivative[k][axis], 0), if_not_finite);
+    return carried(c);
+}
+
+/* The highest derivative that is not zero. */
+static int terms_of(const struct sap_jparticle *p)
+{
+    for (int k = SAP_DERIVATIVES - 1; k > 1; k--) {
+        uint64_t w[3] = {0, 0, 0};
+        if (p->derivative[k]) memcpy(w, p->derivative[k], sizeof w);
+        if ((w[0] | w[1] | w[2]) << 1) return k;
+    }
+    return 1;
+}
+
+int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if (not_finite(p))
+        return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
+                        address);
+    for (int k = 0; k < 3 && p->derivative[0]; k++) c->host.far |= fabs(p->derivative[0][k]) >= SAP_FAR;
+    if (c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+    return SAPPORO_OK;
+}
+
+/* ----------------------------------------------------------------- storing */
+
+/* Copies three doubles to places `stride` apart; returns their carries. */
+__attribute__((always_inline)) static inline pair copy_three(double *to, ptrdiff_t stride, const double *from,
+                                                             uint64_t add)
+{
+    static const double zero[3] = {0, 0, 0};
+    pair xy, z = {0, 0};
+    if (!from) from = zero;
+    memcpy(&xy, from, sizeof xy);
+    memcpy(&z, from + 2, sizeof from[2]);
+    to[0] = from[0];
+    to[stride] = from[1];
+    to[2 * stride] = from[2];
+    return carries(xy, add) | carries(z, add);
+}
+
+/* Copies the derivatives up to `terms`; returns nonzero if the particle must be judged. */
+__attribute__((always_inline)) static inline int copy_particle(double *const *to, ptrdiff_t stride, int terms,
+                                                               const struct sap_jparticle *p)
+{
+    pair c = copy_three(to[0], stride, p->derivative[0], if_wide);
+    c |= copy_three(to[1], stride, p->derivative[1], if_not_finite);
+    if (terms >= 2) c |= copy_three(to[2], stride, p->derivative[2], if_not_finite);
+    if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);
+    if (terms >= 4) c |= copy_three(to[4], stride, p->derivative[4], if_not_finite);
+    c |= carries(pair_of(p->mass, p->time), if_not_finite);
+    return carried(c);
+}
+
+/* The same for derivatives beyond those, which orders 6 and 8 have: to column[0] + at and so on. */
+static int copy_rest(double *const *column, size_t at, ptrdiff_t stride, int n, const struct sap_jparticle *p)
+{
+    pair c = {0, 0};
+    for (int k = SAP_DERIVATIVES; k < n && k < SAP_DERIVATIVES_MOST; k++)
+        c |= copy_three(column[k - SAP_DERIVATIVES] + at, stride, p->derivative[k], if_not_finite);
+    return carried(c);
+}
+
+/* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
+static void store_staged(sapporo *c, int sent)
+{
+    enum { AHEAD = 8 }; /* staged particles whose places are fetched in advance */
+    for (int k = 0; k < c->nstaged; k++) {
+        const struct sap_staged *const later = &c->staged[k + AHEAD];
+        if (k + AHEAD < c->nstaged && later->address != later[-1].address + 1)
+            sap_jstore_fetch(&c->host, later->address);
+        if (sent)
+            sap_jstore_replace(&c->host, &c->staged[k]);
+        else
+            sap_jstore_put(&c->host, &c->staged[k]);
+        if (c->host.full) sap_jstore_put_rest(&c->host, c->staged[k].address, (const double(*)[3])c->staged_rest[k]);
+    }
+    c->nstaged = 0;
+}
+
+/* Jobs that may still need the store as it is get what they lack. */
+static void supply_jobs(sapporo *c)
+{
+    if (c->open_needs == 0) return;
+    const sap_fpenv caller = sap_fp_enter();
+    for (sapporo_job *j = c->jobs; j; j = j->next) {
+        if (!j->needs_store) continue;
+        if (!j->delivered) (void)sap_job_extra(c, j, j->useful); /* what it may still be asked for must be had now */
+        j->needs_store = 0;
+        c->open_needs--;
+    }
+    sap_fp_leave(caller);
+}
+
+void sap_context_settle(sapporo *c)
+{
+    supply_jobs(c);
+    store_staged(c, 0);
+}
+
+int sap_context_send(sapporo *c)
+{
+    int all_known = c->sends;
+    supply_jobs(c);
+    for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, c->staged[k].address);
+    const double(*const rest)[SAP_DERIVATIVES_REST][3] = (const double(*)[SAP_DERIVATIVES_REST][3])c->staged_rest;
+    if (all_known && c->engine->store->put(c->store, c->staged, rest, c->nstaged) == SAPPORO_OK) return 1;
+    store_staged(c, 0);
+    return 0;
+}
+
+void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
+
+static int grow_staged(sapporo *c, int room)
+{
+    struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
+    if (!more) return SAPPORO_ERR_MEMORY;
+    c->staged = more;
+    if (c->host.full) {
+        double(*rest)[SAP_DERIVATIVES_REST][3] = realloc(c->staged_rest, (size_t)room * sizeof *rest);
+        if (!rest) return SAPPORO_ERR_MEMORY;
+        c->staged_rest = rest;
+    }
+    c->staged_room = room;
+    return SAPPORO_OK;
+}
+
+/* Makes room for one more staged particle. */
+static int make_room(sapporo *c)
+{
+    const int room = c->staged_room, most = stage_most(c), limit = staged_limit(c) > most ? staged_limit(c) : most;
+    if (c->open_needs == 0 && c->nstaged >= most)
+        store_staged(c, 0);
+    else if (c->nstaged >= staged_limit(c))
+        sap_context_settle(c);
+    if (c->nstaged < room) return SAPPORO_OK;
+    if (room == 0) return grow_staged(c, SAP_STAGE);
+    /* for all there will ever be: memory that was outgrown stays with the process, and what is not used takes none */
+    if (2 * room < limit && grow_staged(c, limit) == SAPPORO_OK) return SAPPORO_OK;
+    return grow_staged(c, 2 * room);
+}
+
+/* Straight into the store: what comes in order finds its place in the nearest cache. */
+static inline int put_stored(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
+    const size_t at = sap_jstore_offset(in);
+    const int terms = s->terms;
+    double *const to[SAP_DERIVATIVES] = {
+        s->derivative[0] + at, s->derivative[1] + at, terms >= 2 ? s->derivative[2] + at : NULL,
+        terms >= 3 ? s->derivative[3] + at : NULL, terms >= 4 ? s->derivative[4] + at : NULL};
+    s->mass[in] = p->mass;
+    s->time[in] = p->time;
+    s->index[in] = p->index;
+    if (s->eps2) s->eps2[in] = p->eps2;
+    sap_jstore_mark(&c->host, s, address);
+    int strange = copy_particle(to, SAP_CPU_LANES, terms, p);
+    if (c->host.full) strange |= copy_rest(s->derivative + SAP_DERIVATIVES, at, SAP_CPU_LANES, c->host.full, p);
+    return strange;
+}
+
+/* Staged for later.  The store has room already, so where there is none to stage it, the particle goes straight there.
+ */
+static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if ((c->nstaged >= stage_most(c) || c->nstaged == c->staged_room) && make_room(c) != SAPPORO_OK) {
+        sap_context_settle(c);
+        return put_stored(c, address, p);
+    }
+    struct sap_staged *s = &c->staged[c->nstaged++];
+    double *const to[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
+                                         s->derivative[4]};
+    s->mass = p->mass;
+    s->time = p->time;
+    s->eps2 = p->eps2;
+    s->index = p->index;
+    s->address = address;
+    int strange = copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+    if (c->host.full) {
+        double(*const rest)[3] = c->staged_rest[c->nstaged - 1];
+        double *const more[SAP_DERIVATIVES_REST] = {rest[0], rest[1], rest[2]};
+        strange |= copy_rest(more, 0, 1, c->host.full, p);
+    }
+    return strange;
+}
+
+/* Room in the store.  A tile that will be filled in order is not set to empty particles before. */
+static int make_place(sapporo *c, int address, int in_order, int terms)
+{
+    return in_order && address % SAP_CPU_SUPERPACKET == 0 ? sap_jstore_open(&c->host, address, terms)
+                                                          : sap_jstore_reserve(&c->host, address, terms);
+}
+
+/* Room for a particle: how much of it is there, is known already. */
+static int reserve(sapporo *c, int address, int in_order, const struct sap_jparticle *p)
+{
+    if (!sap_jstore_ready(&c->host, address) && make_place(c, address, in_order, terms_of(p))) return -1;
+    return p->eps2 > 0 ? sap_jstore_reserve_eps2(&c->host, address, p->eps2) : 0;
+}
+
+int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if ((unsigned)address >= SAP_ADDRESSES)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
+    if (!(p->eps2 >= 0 && isfinite(p->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2 of the j-particle at address %d is %g", address, p->eps2);
+    const int in_order = goes_straight(c, address);
+    if (reserve(c, address, in_order, p)) {
+        sap_context_lose(c, address, 1);
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+    }
+    if (in_order && c->nstaged) store_staged(c, 0);
+    c->next_address = address + 1;
+    const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
+    return strange ? sap_particle_judge(c, address, p) : SAPPORO_OK;
+}
+
+/* Copies three doubles to places `stride` apart. */
+__attribute__((always_inline)) static inline void put_axes(double *to, ptrdiff_t stride, two xy, double z)
+{
+    if (stride == 1) {
+        put_two(to, xy);
+    } else {
+        to[0] = xy[0];
+        to[stride] = xy[1];
+    }
+    to[2 * stride] = z;
+}
+
+/*
+ * As copy_particle for a particle that has all derivatives, without branches: to column[k] + at.  All is loaded before
+ * anything is stored, since the compiler must think that both may overlap, and would load again.
+ */
+__attribute__((always_inline)) static inline int copy_all(double *const *column, size_t at, ptrdiff_t stride,
+                                                          const struct sap_jparticle *p)
+{
+    const double *const *d = p->derivative;
+    const two x = two_at(d[0]), v = two_at(d[1]), a = two_at(d[2]), j = two_at(d[3]), s = two_at(d[4]);
+    const double xz = d[0][2], vz = d[1][2], az = d[2][2], jz = d[3][2], sz = d[4][2];
+    put_axes(column[0] + at, stride, x, xz);
+    put_axes(column[1] + at, stride, v, vz);
+    put_axes(column[2] + at, stride, a, az);
+    put_axes(column[3] + at, stride, j, jz);
+    put_axes(column[4] + at, stride, s, sz);
+    pair c = carries((pair)x, if_wide) | carries((pair)v, if_not_finite) | carries((pair)a, if_not_finite);
+    c |= carries((pair)j, if_not_finite) | carries((pair)s, if_not_finite);
+    c |= carries(pair_of(xz, xz), if_wide) | carries(pair_of(vz, az), if_not_finite);
+    c |= carries(pair_of(jz, sz), if_not_finite) | carries(pair_of(p->mass, p->time), if_not_finite);
+    return carried(c);
+}
+
+/* Straight into the store, where all columns exist. */
+__attribute__((always_inline)) static inline int store_all(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
+    s->mass[in] = p->mass;
+    s->time[in] = p->time;
+    s->index[in] = p->index;
+    sap_jstore_mark(&c->host, s, address);
+    c->next_address = address + 1;
+    return copy_all(s->derivative, sap_jstore_offset(in), SAP_CPU_LANES, p);
+}
+
+__attribute__((always_inline)) static inline int stage_all(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    struct sap_staged *s = &c->staged[c->nstaged++];
+    double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
+                                             s->derivative[4]};
+    put_two(&s->mass, (two){p->mass, p->time}); /* which lie side by side */
+    s->eps2 = p->eps2;
+    s->index = p->index;
+    s->address = address;
+    c->next_address = address + 1;
+    return copy_all(column, 0, 1, p);
+}
+
+/* Whether a particle is what nearly all are, and room is there. */
+__attribute__((always_inline)) static inline int is_plain(const sapporo *c, int address, const struct sap_jparticle *p)
+{
+    const double *const *d = p->derivative;
+    return d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
+           c->host.soft == 0; /* else there is softening to be set to zero */
+}
+
+/* Stages a plain particle; 0: it is to be put otherwise. */
+__attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    return c->nstaged < stage_most(c) && c->nstaged < c->staged_room && !stage_all(c, address, p);
+}
+
+/* The same for one that comes in order. */
+__attribute__((always_inline)) static inline int put_plain(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    if (!is_plain(c, address, p)) return 0;
+    if (goes_straight(c, address)) return !c->nstaged && !store_all(c, address, p);
+    return stage_plain(c, address, p);
+}
+
+/* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */
+__attribute__((noinline)) static int set_any(sapporo *handle, int address, int index, double time, double mass,
+                                             const double *k18, const double *j6, const double *a2, const double *v,
+                                             const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
+    sapporo *const c = sap_context_hold(handle);
+    if (!c) return -1;
+    const int status = sap_particle_put(c, address, &p);
+    sap_unlock(&c->busy);
+    return status < 0 ? -1 : 0;
+}
+
+/* One that comes in order.  The context is locked, and is not any more afterwards. */
+__attribute__((noinline)) static int set_in_order(sapporo *c, int address, int index, double time, double mass,
+                                                  const double *k18, const double *j6, const double *a2,
+                                                  const double *v, const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
+    if (put_plain(c, address, &p)) {
+        sap_unlock(&c->busy);
+        return 0;
+    }
+    sapporo *const handle = (sapporo *)c->self.last; /* that it has now */
+    sap_unlock(&c->busy);
+    return set_any(handle, address, index, time, mass, k18, j6, a2, v, x);
+}
+
+int sap_context_set_scaled(const struct sap_context_name *name, int address, int index, double time, double mass,
+                           const double *k18, const double *j6, const double *a2, const double *v, const double *x)
+{
+    const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
+    sapporo *const c = atomic_load_explicit(&name->inside, memory_order_acquire);
+    sapporo *const handle = sap_context_named(name);
+    if (!c) return -1;
+    if (sap_try_lock(&c->busy)) {
+        const int open = sap_handle_is(&c->self, handle);
+        if (open && address == c->next_address) return set_in_order(c, address, index, time, mass, k18, j6, a2, v, x);
+        const int done = open && is_plain(c, address, &p) && stage_plain(c, address, &p);
+        sap_unlock(&c->busy);
+        if (done) return 0;
+    }
+    return set_any(handle, address, index, time, mass, k18, j6, a2, v,
+                   x); /* what is strange is put again, and judged */
+}
+
+void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *from, struct sap_jparticle *p)
+{
+    const int used = c->settings.order == 2 ? 1 : sap_particle_derivatives(c);
+    if (used == 1) p->time = 0;
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
+        p->derivative[k] = NULL;
+        if (k >= used || !from[k]) continue;
+        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / sap_particle_factor(c, k);
+        p->derivative[k] = to[k];
+    }
+}
+
+int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *particle)
+{
+    double scaled[SAP_DERIVATIVES_MOST][3];
+    const double *from[SAP_DERIVATIVES_MOST] = {NULL};
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    if (!particle) {
+        const int status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particle: no particle");
+        sap_unlock(&c->busy);
+        return status;
+    }
+    const sap_fpenv caller = sap_fp_enter();
+    struct sap_jparticle p = {
+        .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
+    for (int k = 0; k < sap_particle_derivatives(c) && k < SAPPORO_DERIVATIVES; k++) from[k] = particle->derivative[k];
+    if (c->settings.order == 8) from[SAPPORO_DERIVATIVES] = particle->seventh;
+    sap_particle_scale(c, scaled, from, &p);
+    const int status = sap_particle_put(c, address, &p);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+/* ----------------------------------------------------------------- emptying */
+
+int sapporo_clear_particles(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_context_settle(c);
+    const uint64_t version = c->host.version;
+    sap_jstore_free(&c->host);
+    c->host.version = version + 1; /* goes on rising: what engines remember of old tiles never fits new ones */
+    c->host.cleared = c->host.version;
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}

@@ -1,0 +1,127 @@
+/* particles_part.c - j-particles whose positions and masses come apart. */
+#include "context/particles_part.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "context/particles.h"
+
+static uint64_t carry(double value, uint64_t add)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (bits & exponent) + add;
+}
+
+/* Messages about what is given: what was there, or is still missing, has been judged or needs no words. */
+static int judge(sapporo *c, int address, const double *x, const double *mass)
+{
+    const struct sap_jparticle given = {.derivative = {x}, .mass = mass ? *mass : 0};
+    uint64_t unusual = carry(given.mass, if_not_finite);
+    for (int axis = 0; axis < 3 && x; axis++) unusual |= carry(x[axis], if_wide);
+    return unusual >> 63 ? sap_particle_judge(c, address, &given) : SAPPORO_OK;
+}
+
+/* What is known of a particle after this call: p gets it.  Returns sap_jstore_part. */
+static unsigned complete(const struct sap_jstore *host, struct sap_staged *p, const double *x, const double *mass)
+{
+    unsigned parts = SAP_JSTORE_BOTH;
+    if (sap_jstore_has(host, p->address)) {
+        sap_jstore_get(host, p->address, p->derivative, &p->mass, &p->time, &p->index);
+        p->eps2 = sap_jstore_eps2(host, p->address);
+    } else {
+        parts = sap_jstore_get_part(host, p->address, p->derivative[0], &p->mass);
+    }
+    if (x) memcpy(p->derivative[0], x, sizeof p->derivative[0]);
+    if (mass) p->mass = *mass;
+    return parts | (x ? SAP_JSTORE_POSITION : 0U) | (mass ? SAP_JSTORE_MASS : 0U);
+}
+
+static int put_part(sapporo *c, int address, const double *x, const double *mass)
+{
+    struct sap_staged p = {.address = address, .index = address};
+    if (sap_jstore_reserve(&c->host, address, 1))
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
+    const unsigned parts = complete(&c->host, &p, x, mass);
+    if (parts == SAP_JSTORE_BOTH)
+        sap_jstore_put(&c->host, &p);
+    else
+        sap_jstore_put_part(&c->host, address, (enum sap_jstore_part)parts, p.derivative[0], p.mass);
+    return judge(c, address, x, mass);
+}
+
+static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const double *mass)
+{
+    int status = SAPPORO_OK;
+    if (first < 0 || n < 0 || first > SAP_ADDRESSES - n)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "addresses %d and %d more are not between 0 and %d", first, n,
+                        SAP_ADDRESSES - 1);
+    sap_context_settle(c);
+    sap_jstore_finish(&c->host);
+    for (int k = 0; k < n; k++) {
+        const int one = put_part(c, first + k, x ? x[k] : NULL, mass ? &mass[k] : NULL);
+        if (one) status = one;
+        if (!one || one == SAPPORO_ERR_NOT_FINITE) continue;
+        sap_context_lose(c, first + k, n - k);
+        break;
+    }
+    return status;
+}
+
+int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3], const double *mass)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    const int status = put_parts(c, first, n, x, mass);
+    sap_unlock(&c->busy);
+    return status;
+}
+
+void sap_context_silence(sapporo *context, enum sap_warning which)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return;
+    c->notes.warned |= 1U << which;
+    sap_unlock(&c->busy);
+}
+
+void sap_job_leave_neighbours(sapporo_job *job)
+{
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) return;
+    sapporo *const c = j->context;
+    if (j->needs_store) c->open_needs--;
+    j->needs_store = 0;
+    sap_unlock(&c->busy);
+}
+
+unsigned long long sap_context_version(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
+    if (c->nstaged) sap_context_settle(c);
+    const unsigned long long version = c->host.version;
+    sap_unlock(&c->busy);
+    return version;
+}
+
+int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass)
+{
+    double derivative[SAP_DERIVATIVES_MOST][3], time;
+    int32_t index;
+    int n = 0;
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return 0;
+    if (c->nstaged) sap_context_settle(c);
+    const int end = nj < c->host.upper ? nj : c->host.upper;
+    for (int a = sap_jstore_next(&c->host, 0); a < end; a = sap_jstore_next(&c->host, a + 1)) {
+        if (x != NULL) {
+            sap_jstore_get(&c->host, a, derivative, &mass[n], &time, &index);
+            memcpy(x[n], derivative[0], sizeof x[n]);
+        }
+        n++;
+    }
+    sap_unlock(&c->busy);
+    return n;
+}

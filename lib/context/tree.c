@@ -1,0 +1,422 @@
+/* tree.c - sapporo_tree_*: checks of arguments, and what a handle is.  Trees themselves are the engines'. */
+#include "context/tree.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/handle.h"
+#include "base/lock.h"
+#include "base/process.h"
+#include "base/structs.h"
+#include "context/context.h"
+#include "engine/scalars.h"
+#include "engine/tree_limits.h"
+#include "engine/tree_options.h"
+
+/* The object behind the handle of a tree: callers have handles, of the same type. */
+struct sapporo_tree {
+    struct sap_handle self;
+    struct sap_lock busy;   /* held during every call */
+    struct sap_notes notes; /* this and what follows is emptied by retire */
+    const struct sap_tree_ops *ops;
+    struct sap_tree_engine on;
+    struct sap_tree_settings settings;
+    struct sap_tree *tree;
+    int room, given; /* particles that fit, and that were set */
+    char kind[96];
+};
+
+#define fail(tree, ...) sap_error(&(tree)->notes, __VA_ARGS__)
+
+/* What an error adds where a build or a refresh has changed nothing. */
+#define KEPT ", and the tree stays as it was"
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static void make_lock(void *object) { sap_lock_start(&((sapporo_tree *)object)->busy); }
+
+/* The object of a handle, locked; NULL: the handle is of no tree that is there. */
+static sapporo_tree *hold(const sapporo_tree *handle)
+{
+    sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, handle);
+    if (!t) return NULL;
+    sap_lock(&t->busy);
+    if (sap_handle_is(&t->self, handle)) return t;
+    sap_unlock(&t->busy);
+    return NULL;
+}
+
+/* Frees what a locked tree has, unlocks it and keeps its memory: threads that wait for it find it closed. */
+static void retire(sapporo_tree *t)
+{
+    const size_t from = offsetof(sapporo_tree, notes);
+    sap_handle_withdraw(&t->self);
+    if (t->tree) t->ops->destroy(t->tree);
+    sap_tree_engine_close(&t->on);
+    sap_lock(&sap_process.log_lock); /* other threads may read the error */
+    memset((char *)t + from, 0, sizeof *t - from);
+    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&t->busy);
+    sap_handle_keep(&t->self);
+}
+
+static int make(sapporo_tree *t, const sapporo_tree_options *options, int n)
+{
+    struct sap_settings settings;
+    int status = n < 0 ? fail(t, SAPPORO_ERR_ARGUMENT, "a tree of %d particles", n) : SAPPORO_OK;
+    if (!status) status = sap_tree_options_read(options, &settings, &t->settings, &t->notes);
+    if (!status) status = sap_tree_engine_open(&settings, &t->on, &t->notes);
+    if (status) return status;
+    t->ops = t->on.engine->tree;
+    t->ops->kind(t->on.devices, &t->settings, t->kind, sizeof t->kind);
+    status = t->ops->create(t->on.devices, &t->settings, n, &t->tree);
+    if (!status) return SAPPORO_OK;
+    size_t device = 0;
+    const size_t host = t->ops->memory(t->on.devices, &t->settings, n, &device);
+    return fail(t, status, "a tree of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host, device,
+                sapporo_status_text(status));
+}
+
+int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree **tree)
+{
+    if (!tree) return SAPPORO_ERR_ARGUMENT;
+    *tree = NULL;
+    sapporo_tree *const t = sap_handle_object(SAP_HANDLE_TREE, sizeof *t, make_lock);
+    if (!t) {
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "a tree needs %zu bytes of memory for its handle",
+                       sizeof *t);
+        return SAPPORO_ERR_MEMORY;
+    }
+    sap_lock(&t->busy);
+    const sap_fpenv callers = sap_fp_enter();
+    t->room = n;
+    const int status = make(t, options, n);
+    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&t->notes) : "");
+    if (status) {
+        retire(t);
+    } else {
+        *tree = sap_handle_give(&t->self);
+        sap_unlock(&t->busy);
+    }
+    sap_fp_leave(callers);
+    return status;
+}
+
+void sapporo_tree_destroy(sapporo_tree *tree)
+{
+    sapporo_tree *const t = hold(tree);
+    if (t) retire(t);
+}
+
+const char *sapporo_tree_last_error(const sapporo_tree *tree)
+{
+    if (!tree) return sap_open_error;
+    const sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, tree);
+    return t ? sap_error_text(&t->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+const char *sapporo_tree_kind_text(const sapporo_tree *tree)
+{
+    const sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, tree);
+    return t ? t->kind : "";
+}
+
+sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_BACKEND_AUTO;
+    const sapporo_backend backend = t->on.engine->backend;
+    sap_unlock(&t->busy);
+    return backend;
+}
+
+size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes)
+{
+    struct sap_notes notes = {.lines = 0};
+    struct sap_settings settings;
+    struct sap_tree_settings tree;
+    struct sap_tree_engine on = {.engine = NULL};
+    size_t bytes = 0;
+    if (device_bytes) *device_bytes = 0;
+    if (n <= 0 || sap_tree_options_read(options, &settings, &tree, &notes)) return 0;
+    if (!sap_tree_engine_open(&settings, &on, &notes))
+        bytes = on.engine->tree->memory(on.devices, &tree, n, device_bytes);
+    sap_tree_engine_close(&on);
+    return bytes;
+}
+
+/* Particles of the tree, or less than 0: there is none. */
+static int particles_of(const sapporo_tree *t) { return t->ops->count(t->tree, 0); }
+
+/* An error of the engine in `what`, with the engine's own words; `stays`: what has become of the tree. */
+static int failed(sapporo_tree *t, int status, const char *what, const char *stays)
+{
+    const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
+                      *const colon = words[0] ? ": " : "";
+    if (status != SAPPORO_ERR_MEMORY) return fail(t, status, "%s: %s%s%s%s", what, text, colon, words, stays);
+    size_t device = 0;
+    const size_t host = t->ops->memory(t->on.devices, &t->settings, t->room, &device);
+    return fail(t, status, "%s: %s%s%s%s; %d particles need %zu bytes of memory and %zu of a device", what, text, colon,
+                words, stays, t->room, host, device);
+}
+
+/* ---- calls: each is locked, and in a floating-point environment of ours ---------------------- */
+
+static int leave(sapporo_tree *t, sap_fpenv callers, int status)
+{
+    sap_fp_leave(callers);
+    sap_unlock(&t->busy);
+    return status;
+}
+
+/* The error of a call that needs a tree where there is none. */
+static int no_tree(sapporo_tree *t)
+{
+    const int cells = t->ops->count(t->tree, 1);
+    if (cells == SAP_TREE_GONE)
+        return fail(t, SAPPORO_ERR_DEVICE, "the device of the tree is lost: create another tree");
+    if (cells < 0) return fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree: build it first");
+    return fail(t, SAPPORO_ERR_ARGUMENT, "the last refresh failed: refresh or build the tree first");
+}
+
+/* ---- particles -------------------------------------------------------------------------------- */
+
+static int is_place(const void *at)
+{
+    double x[3];
+    memcpy(x, at, sizeof x);
+    return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
+}
+
+static int is_number(const void *at)
+{
+    double x;
+    memcpy(&x, at, sizeof x);
+    return isfinite(x);
+}
+
+static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (!is_place(sap_column_at(&p->x, i, 3 * sizeof(double))))
+            return fail(t, SAPPORO_ERR_NOT_FINITE, "position of particle %d is not finite, or beyond 1e100", i);
+        if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double))))
+            return fail(t, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
+        if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double))))
+            return fail(t, SAPPORO_ERR_NOT_FINITE, "acceleration of particle %d is not finite", i);
+    }
+    return SAPPORO_OK;
+}
+
+static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given, sapporo_tree_particles *p)
+{
+    if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
+        return fail(t, SAPPORO_ERR_ARGUMENT, "size of sapporo_tree_particles is not set");
+    if (p->n < 0 || p->n > t->room)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles; the tree was created for 0 to %d", p->n, t->room);
+    if (p->n > 0 && !p->x.base) return fail(t, SAPPORO_ERR_ARGUMENT, "particles without positions");
+    if (!p->mass.base && t->given >= 0 && p->n != t->given && t->given > 0)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without masses, and the last were %d", p->n, t->given);
+    if (p->memory != SAPPORO_MEMORY_HOST && p->memory != SAPPORO_MEMORY_DEVICE)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)p->memory);
+    return p->memory == SAPPORO_MEMORY_HOST ? check_numbers(t, p) : SAPPORO_OK;
+}
+
+int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles)
+{
+    sapporo_tree_particles p;
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_particles(t, particles, &p);
+    if (!status) {
+        status = t->ops->set(t->tree, &p);
+        if (status)
+            (void)failed(t, status, "particles", "");
+        else
+            t->given = p.n;
+    }
+    return leave(t, callers, status);
+}
+
+int sapporo_tree_build(sapporo_tree *tree)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    const int before = particles_of(t), status = t->ops->build(t->tree), lost = particles_of(t) < 0;
+    if (status)
+        (void)failed(t, status, "building a tree", before < 0 ? "" : lost ? ", and the last tree is lost" : KEPT);
+    return leave(t, callers, status);
+}
+
+int sapporo_tree_refresh(sapporo_tree *tree)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status;
+    const int cells = t->ops->count(t->tree, 1);
+    if (cells == SAP_TREE_GONE) {
+        status = no_tree(t);
+    } else if (cells != t->given) {
+        status = fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of %d particles to be refreshed", t->given);
+    } else {
+        status = t->ops->refresh(t->tree);
+        const int lost = particles_of(t) < 0;
+        if (status)
+            (void)failed(t, status, "refreshing the tree", lost ? ", and forces need a refresh or a build" : KEPT);
+    }
+    return leave(t, callers, status);
+}
+
+/* ---- forces ------------------------------------------------------------------------------------ */
+
+/* Rows of the host's memory that hold nothing; those of a device stay as they are. */
+static void fill_with_nan(const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    for (int i = 0; i < r->ni && r->memory == SAPPORO_MEMORY_HOST; i++) {
+        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+        if (pot) pot[i] = NAN;
+    }
+}
+
+static int check_active(sapporo_tree *t, const sapporo_tree_request *r)
+{
+    const int n = particles_of(t);
+    for (int i = 0; i < r->ni && r->active && r->memory == SAPPORO_MEMORY_HOST; i++)
+        if (r->active[i] < 0 || r->active[i] >= n)
+            return fail(t, SAPPORO_ERR_ARGUMENT, "active[%d] is %d; the tree has particles 0 to %d", i, r->active[i],
+                        n - 1);
+    return SAPPORO_OK;
+}
+
+static int check_request(sapporo_tree *t, const sapporo_tree_request *r, int known)
+{
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return fail(t, known, "sapporo_tree_request of a newer version of the library");
+    if (known) return fail(t, known, "size of sapporo_tree_request is not set");
+    const int n = particles_of(t);
+    if (n < 0) return no_tree(t);
+    if (r->ni < 0) return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d", r->ni);
+    if (r->memory != SAPPORO_MEMORY_HOST && r->memory != SAPPORO_MEMORY_DEVICE)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)r->memory);
+    if (r->x.base && r->active) return fail(t, SAPPORO_ERR_ARGUMENT, "both places and active particles");
+    if (!r->x.base && !r->active && r->ni > n)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d; the tree has %d particles", r->ni, n);
+    return check_active(t, r);
+}
+
+int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    sapporo_tree_request r = {.ni = 0};
+    const int known = request ? sap_struct_copy(&r, sizeof r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
+    sapporo_tree *const t = hold(tree);
+    if (!t) {
+        fill_with_nan(&r, acc, pot);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_request(t, &r, known);
+    if (!status && r.ni > 0 && (acc || pot)) {
+        status = t->ops->force(t->tree, &r, acc, pot);
+        if (status < 0) (void)failed(t, status, "force of the tree", "");
+    }
+    if (status < 0) fill_with_nan(&r, acc, pot);
+    if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->ops->erase) t->ops->erase(t->tree, r.ni, acc, pot);
+    return leave(t, callers, status);
+}
+
+static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
+                        const long long *first, long long room, const int *list)
+{
+    if (particles_of(t) < 0) return no_tree(t);
+    if (ni < 0 || !first || room < 0 || (room > 0 && !list) || (ni > 0 && (!x->base || !h->base)))
+        return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni,
+                    room);
+    for (int i = 0; i < ni; i++) {
+        double radius;
+        memcpy(&radius, sap_column_at(h, i, sizeof radius), sizeof radius);
+        if (!is_place(sap_column_at(x, i, 3 * sizeof(double))) || !(radius >= 0))
+            return fail(t, SAPPORO_ERR_ARGUMENT,
+                        "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i, radius);
+    }
+    return SAPPORO_OK;
+}
+
+/* Lists that cannot be had have no entries. */
+static void write_empty(int ni, long long *first)
+{
+    if (first && ni >= 0) memset(first, 0, ((size_t)ni + 1) * sizeof *first);
+}
+
+int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
+                            long long room, int *list)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) {
+        write_empty(ni, first);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_search(t, ni, &x, &h, first, room, list);
+    if (!status) {
+        status = t->ops->search(t->tree, ni, x, h, first, room, list);
+        if (status < 0) (void)failed(t, status, "neighbours", "");
+    }
+    if (status < 0) write_empty(ni, first);
+    return leave(t, callers, status);
+}
+
+/* ---- what it is ------------------------------------------------------------------------------- */
+
+/* Fills the caller's struct as far as it goes. */
+static void give_statistics(sapporo_tree_statistics *to, sapporo_tree_statistics *whole)
+{
+    whole->size = to->size < sizeof *whole ? to->size : sizeof *whole;
+    memcpy(to, whole, whole->size);
+}
+
+int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *statistics)
+{
+    static const sapporo_tree_statistics none = {.seconds = {NAN, NAN, NAN, NAN}};
+    sapporo_tree_statistics whole = none;
+    const int sized = statistics && statistics->size >= sizeof statistics->size;
+    if (tree && !sized) return SAPPORO_ERR_ARGUMENT;
+    sapporo_tree *const t = hold(tree);
+    if (!t) {
+        if (sized) give_statistics(statistics, &whole);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    memset(whole.seconds, 0, sizeof whole.seconds);
+    const int status = t->ops->statistics(t->tree, &whole);
+    if (status) {
+        whole = none;
+        (void)failed(t, status, "statistics of the tree", "");
+    }
+    give_statistics(statistics, &whole);
+    return leave(t, callers, status);
+}
+
+void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
+{
+    s->mass[k] = cell->mass;
+    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
+    memcpy(s->low[k], cell->low, sizeof s->low[k]);
+    memcpy(s->high[k], cell->high, sizeof s->high[k]);
+    memcpy(s->q[k], cell->q, sizeof s->q[k]);
+}
+
+int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const int status = t->ops->structure(t->tree, structure);
+    sap_unlock(&t->busy);
+    return status;
+}

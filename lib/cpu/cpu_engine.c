@@ -1,0 +1,251 @@
+/* cpu_engine.c - the tables of the CPU engine, its device and its store. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fpenv.h"
+#include "base/threads.h"
+#include "cpu/cpu_engine.h"
+#include "cpu/cpu_listed.h"
+#include "physics/interaction.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET };
+
+/* ----------------------------------------------------------------- device */
+
+static int count(void) { return 1; }
+
+static int describe(int number, sapporo_device *device)
+{
+    char paths[80] = "";
+    if (number != 0) return SAPPORO_ERR_ARGUMENT;
+    for (int isa = 0; isa < SAP_ISAS; isa++)
+        if (sap_isa_usable((enum sap_isa)isa)) {
+            if (paths[0]) strncat(paths, " ", sizeof paths - strlen(paths) - 1);
+            strncat(paths, sap_isa_name((enum sap_isa)isa), sizeof paths - strlen(paths) - 1);
+        }
+    device->backend = SAPPORO_BACKEND_CPU;
+    device->number = 0;
+    device->units = sap_threads_default();
+    device->has_fp64 = 1;
+    device->memory = (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    sap_isa_brand(device->name, sizeof device->name);
+    (void)snprintf(device->detail, sizeof device->detail, "paths: %s", paths);
+    return SAPPORO_OK;
+}
+
+/* Roots that are left at their seeds are too large or too small on average, by as much as this processor's are. */
+static void take_bias_out(struct sap_device_set *d)
+{
+    double first, third;
+    if (!d->kernel->seed_bias) return;
+    const sap_fpenv caller = sap_fp_enter();
+    d->kernel->seed_bias(&first, &third);
+    d->unbiased = *d->kernel;
+    for (int q = 0; q < SAP_SUMS; q++) d->unbiased.scale[q] /= q == SAP_POT ? first : third;
+    d->kernel = &d->unbiased;
+    sap_fp_leave(caller);
+}
+
+static int engine_open(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room)
+{
+    *devices = NULL;
+    if (settings->order > 4 && settings->precision == SAPPORO_SP) {
+        (void)snprintf(why, room, "order %d has no precision sp: use dp or ds", settings->order);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    int isa = (int)sap_isa_best();
+    if (settings->isa[0]) isa = sap_isa_find(settings->isa);
+    if (isa < 0 || !sap_isa_usable((enum sap_isa)isa)) {
+        (void)snprintf(why, room, "instruction path '%s' is not usable on this machine; the fastest is '%s'",
+                       settings->isa, sap_isa_name(sap_isa_best()));
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    struct sap_device_set *d = calloc(1, sizeof *d);
+    if (!d) return SAPPORO_ERR_MEMORY;
+    d->isa = (enum sap_isa)isa;
+    d->precision = (int)settings->precision;
+    d->fast = settings->order == 2 && settings->precision == SAPPORO_SP && settings->root == SAPPORO_ROOT_FAST;
+    d->kernel = sap_isa_kernel(d->isa, settings->order, d->precision, d->fast);
+    take_bias_out(d);
+    d->threads = settings->threads > 0 ? settings->threads : sap_threads_default();
+    *devices = d;
+    return SAPPORO_OK;
+}
+
+static void engine_close(struct sap_device_set *devices)
+{
+    if (devices) {
+        sap_rows_free(devices->rows);
+        sap_cpu_multi_free(devices);
+    }
+    free(devices);
+}
+
+/* Seeds of reciprocal roots differ between vendors, except where they come from correctly rounded operations. */
+static void kind(const struct sap_device_set *devices, char *text, size_t room)
+{
+    const char *vendor = "any";
+    if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
+    (void)snprintf(text, room, "cpu %s %s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
+                   devices->fast ? " fast" : "", vendor);
+}
+
+static int threads(const struct sap_device_set *devices) { return devices->threads; }
+
+/* ------------------------------------------------------------------ store */
+
+static int store_create(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store)
+{
+    *store = calloc(1, sizeof **store);
+    if (!*store) return SAPPORO_ERR_MEMORY;
+    (*store)->devices = devices;
+    (*store)->host = host;
+    return SAPPORO_OK;
+}
+
+static void store_destroy(struct sap_store *store)
+{
+    if (!store) return;
+    for (int t = 0; t < store->tiles; t++) free(store->predicted[t].records);
+    free(store->predicted);
+    free(store);
+}
+
+static size_t store_memory(const struct sap_device_set *devices, int nj, size_t *device_bytes)
+{
+    const size_t tiles = ((size_t)nj + TILE - 1) / TILE;
+    if (device_bytes) *device_bytes = 0;
+    return tiles * devices->kernel->tile_bytes;
+}
+
+/* ------------------------------------------------------------------ force */
+
+static void free_lists(struct sap_force *f)
+{
+    for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
+    f->chunks = 0;
+}
+
+static void drop(struct sap_force *f)
+{
+    if (!f) return;
+    free_lists(f);
+    free(f->chunk);
+    free(f->sum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    free(f->list);
+    free(f->accum);
+    free(f);
+}
+
+/* Arrays for ni rows; those of neighbours only when they are to be filled. */
+static int reserve(struct sap_force *f, int ni)
+{
+    if (ni <= f->room) return SAPPORO_OK;
+    free(f->sum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    free(f->list);
+    free(f->accum);
+    f->nearest = NULL, f->nearest_r2 = NULL, f->list = NULL, f->accum = NULL;
+    f->room = 0;
+    f->sum = malloc((size_t)ni * (size_t)f->sums * sizeof *f->sum);
+    if (!f->sum) return SAPPORO_ERR_MEMORY;
+    f->room = ni;
+    return SAPPORO_OK;
+}
+
+static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+{
+    struct sap_force *f = *force ? *force : calloc(1, sizeof *f);
+    if (!f) return SAPPORO_ERR_MEMORY;
+    *force = f;
+    sap_lock_start(&f->lock);
+    free_lists(f);
+    f->request = *request;
+    f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
+    f->have = 0;
+    f->scale = store->devices->kernel->scale;
+    f->sums = store->devices->kernel->sums;
+    f->coincident = -1;
+    f->failed = SAPPORO_OK;
+    const int status = reserve(f, request->ni);
+    return status ? status : sap_cpu_compute(store, f, request->extra);
+}
+
+static int extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
+{
+    const unsigned had = f->have;
+    if (!(wanted & ~had)) return SAPPORO_OK;
+    const int status = sap_cpu_compute(store, f, wanted);
+    f->failed = status ? sap_cpu_compute(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
+    return status;
+}
+
+static unsigned have(const struct sap_force *f) { return f->have; }
+
+static int done(struct sap_force *f)
+{
+    (void)f; /* begin has computed everything */
+    return 1;
+}
+
+static int end(struct sap_force *f, int from, struct sap_force_output *out)
+{
+    (void)from; /* all rows are there */
+    if (f->failed) return f->failed;
+    out->rows = f->request.ni;
+    const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
+    out->sum = f->sum; /* NULL without rows */
+    out->sum_row = out->accum_row = f->sums;
+    out->sum_column = 1;
+    out->accum = f->have & SAP_EXTRA_ACCUM ? f->accum : NULL;
+    memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
+    out->nearest = near ? f->nearest : NULL;
+    out->nearest_r2 = near ? f->nearest_r2 : NULL;
+    out->coincident = f->coincident;
+    return SAPPORO_OK;
+}
+
+static int list(struct sap_force *f, int i, const int32_t **entries, int *n)
+{
+    if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
+    *entries = f->list[i].entries;
+    *n = f->list[i].n;
+    return SAPPORO_OK;
+}
+
+static const struct sap_store_ops store_ops = {
+    .create = store_create, .destroy = store_destroy, .memory = store_memory};
+
+static unsigned softening(const struct sap_device_set *devices)
+{
+    (void)devices;
+    return SAP_SOFT_I | SAP_SOFT_J;
+}
+
+static const struct sap_force_ops force_ops = {.softening = softening,
+                                               .begin = begin,
+                                               .extra = extra,
+                                               .have = have,
+                                               .done = done,
+                                               .end = end,
+                                               .list = list,
+                                               .drop = drop};
+
+const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
+                                          .name = "cpu",
+                                          .count = count,
+                                          .describe = describe,
+                                          .open = engine_open,
+                                          .close = engine_close,
+                                          .kind = kind,
+                                          .threads = threads,
+                                          .store = &store_ops,
+                                          .force = &force_ops,
+                                          .multi = sap_cpu_multi,
+                                          .listed = sap_cpu_listed,
+                                          .tree = &sap_tree_cpu};

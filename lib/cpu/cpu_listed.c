@@ -1,0 +1,296 @@
+/*
+ * cpu_listed.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
+ *
+ * A force has the bits of one on particles stored at addresses 0, 1, ... in the list's order, whoever computes it: the
+ * kernel adds in that order.  Particles come out of rows (cpu_listed.h), predicted once for all lists that name them.
+ */
+#include "cpu/cpu_listed.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "base/threads.h"
+#include "engine/canonical.h"
+#include "physics/interaction.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
+
+/* Entries of lists from which on threads are worth waking, and for which one more is: about 10 us of work. */
+static const double entries_for_threads = 4096, entries_per_thread = 1024;
+
+/*
+ * Entries for each particle from which on those that are named are predicted once (for each thread, since one alone
+ * notes who they are), and from which on all are, without looking who is named.
+ */
+static const double entries_for_keeping = 1.5, entries_for_all = 8;
+
+struct worker {
+    struct sap_single single;
+    int32_t place[TILE];
+};
+
+struct work {
+    const struct sap_kernel *kernel;
+    const struct sap_jstore *host;
+    const struct sap_listed *listed;
+    struct sap_rows *rows;
+    struct sap_variant variant;
+    int copy;   /* rows are not kept */
+    int direct; /* nobody is predicted yet */
+    int strict; /* lists may name nobody */
+};
+
+/* Whether a list, and the particle whose it is, can be summed: all are there, and so predicted. */
+static int is_good(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    const unsigned upper = (unsigned)w->host->upper;
+    unsigned most = (unsigned)l->address[i];
+    if (l->length[i] < 0) return 0;
+    for (int k = 0; k < l->length[i]; k++) most = (unsigned)l->list[i][k] > most ? (unsigned)l->list[i][k] : most;
+    if (most >= upper) return 0;
+    if (w->rows->all) return 1;
+    int good = w->rows->stamp[l->address[i]] == w->rows->now;
+    for (int k = 0; k < l->length[i]; k++) good &= w->rows->stamp[l->list[i][k]] == w->rows->now;
+    return good;
+}
+
+/* Notes whom lists name. */
+static void note_all(struct work *w)
+{
+    const struct sap_listed *const l = w->listed;
+    for (int i = 0; i < l->ni; i++) {
+        if (i + AHEAD < l->ni) sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
+        const int there = sap_rows_want(w->rows, w->host->upper, &l->address[i], 1);
+        w->strict |= l->length[i] < 0 || !there || !sap_rows_want(w->rows, w->host->upper, l->list[i], l->length[i]);
+    }
+    w->strict |= !sap_rows_leave_out(w->rows, w->host);
+}
+
+/*
+ * Few lists name most particles once only, and keeping predictions is of no use.  In dp it must be known beforehand
+ * whether anybody is far, and where somebody may be missing, who is there.
+ */
+static int goes_directly(const struct work *w, double entries, int threads)
+{
+    return w->kernel->rows_ahead > 0 && !w->copy && w->host->count == w->host->upper &&
+           entries < entries_for_keeping * threads * w->host->upper;
+}
+
+/* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_listed_args. */
+SAP_ONLY_FETCHES void fetch_first(const struct work *w)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[0] < w->kernel->rows_ahead ? l->length[0] : w->kernel->rows_ahead;
+    for (int i = 0; i < AHEAD && i < l->ni; i++) sap_rows_fetch_list(l->list[i], l->length[i]);
+    for (int k = 0; k < n && w->direct; k++) sap_rows_fetch_given(w->rows, l->list[0][k]);
+}
+
+/* Predicts all whom lists name, each once, unless that happens on the way. */
+static void predict(struct work *w, double entries, int threads)
+{
+    const struct sap_listed *const l = w->listed;
+    w->direct = goes_directly(w, entries, threads);
+    fetch_first(w);
+    if (w->direct) return;
+    if (w->host->count == w->host->upper && entries >= entries_for_all * w->host->upper)
+        sap_rows_predict_all(w->rows, w->kernel, w->host, w->copy, threads);
+    if (!w->rows->all) note_all(w);
+    w->strict |= w->rows->all;
+    sap_rows_predict(w->rows, w->kernel, w->host, w->copy, threads);
+    w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;
+}
+
+static int32_t index_of(const struct work *w, int address)
+{
+    int32_t index;
+    memcpy(&index, sap_rows_given(w->rows, address) + SAP_ROW_INDEX, sizeof index);
+    return index;
+}
+
+/* The nearest that was found so far. */
+struct nearest {
+    int address; /* -1: none */
+    double r2;
+};
+
+/* Looks at an entry that has another index; ties go to the lower address. */
+static void look_at(const struct work *w, int i, int address, const double *x, struct nearest *best)
+{
+    if (index_of(w, address) == index_of(w, w->listed->address[i])) return;
+    const double r2 = sap_canonical_r2(w->host, address, w->listed->time, x);
+    /* false for a squared distance of NaN, which is never the nearest */
+    if (!(r2 < best->r2 || (r2 == best->r2 && (best->address < 0 || address < best->address)))) return;
+    best->address = address;
+    best->r2 = r2;
+}
+
+/* Out of n entries, of which `found` may be it; 0: any of them. */
+static void find_nearest(const struct work *w, int i, const int *list, int n, const int32_t *place, int found,
+                         struct nearest *best)
+{
+    double x[3];
+    if (found == 1 && n == w->listed->length[i] && !w->listed->nearest_r2) {
+        best->address = list[place[0]];
+        return;
+    }
+    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, NULL);
+    for (int k = 0; k < found; k++) look_at(w, i, list[place[k]], x, best);
+    for (int k = 0; k < n && !found; k++) look_at(w, i, list[k], x, best);
+}
+
+static void write_row(const struct sap_listed *l, int i, const double *sum)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        if (l->acc) l->acc[i][axis] = sum[SAP_ACC + axis];
+        if (l->jerk) l->jerk[i][axis] = sum[SAP_JERK + axis];
+    }
+    if (l->pot) l->pot[i] = sum[SAP_POT];
+}
+
+static void write_bad(const struct sap_listed *l, int i)
+{
+    double sum[SAP_SUMS];
+    for (int q = 0; q < SAP_SUMS; q++) sum[q] = NAN;
+    write_row(l, i, sum);
+    if (l->nearest) l->nearest[i] = -1;
+    if (l->nearest_r2) l->nearest_r2[i] = NAN;
+}
+
+/* Parts of a list that is longer than a superpacket meet in accumulators. */
+static void start_long(const struct work *w, struct worker *with)
+{
+    static const double zero[1][3];
+    const struct sap_i nobody = {.x = zero, .v = zero};
+    w->kernel->start_single(&with->single, &nobody, 0);
+}
+
+/* 0 if an address is none. */
+static int add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[i], more = i + 1 < l->ni;
+    const struct sap_rows_args given = {
+        .rows = w->rows->given, .terms = w->rows->terms, .time = w->rows->time, .n = w->host->upper};
+    if (n > TILE) start_long(w, with);
+    for (int first = 0; first < n; first += TILE) {
+        const struct sap_listed_args args = {.predicted = w->rows->predicted,
+                                             .given = w->direct ? &given : NULL,
+                                             .own = l->address[i],
+                                             .list = l->list[i] + first,
+                                             .next = more ? l->list[i + 1] : NULL,
+                                             .n = n - first < TILE ? n - first : TILE,
+                                             .nnext = more ? l->length[i + 1] : 0,
+                                             .eps2 = l->eps2,
+                                             .variant = w->variant};
+        const int found = w->kernel->listed(&args, &with->single, n > TILE ? NULL : sum, with->place);
+        if (found < 0) return 0;
+        if (w->variant.near) find_nearest(w, i, args.list, args.n, with->place, found, best);
+    }
+    if (n > TILE) w->kernel->finish_single(&with->single, w->kernel->scale, sum);
+    return 1;
+}
+
+/* Asks the caches for the predicted rows of a list. */
+SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    const int n = l->length[i] < FETCHED ? l->length[i] : FETCHED;
+    for (int k = 0; k < n; k++)
+        __builtin_prefetch((const char *)w->rows->predicted + l->list[i][k] * w->rows->row_bytes);
+}
+
+/* Asks for what follows list i. */
+SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    if ((w->direct || w->rows->all) && i + AHEAD < l->ni) {
+        sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
+        if (w->direct) sap_rows_fetch_given(w->rows, l->address[i + AHEAD]);
+    }
+    if (i + 1 < l->ni && !w->direct) fetch_rows(w, i + 1);
+}
+
+/* Whether list i, or whose it is, is nothing that the kernel can look at. */
+static int is_bad(const struct work *w, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    if (w->direct) return l->length[i] < 0 || (unsigned)l->address[i] >= (unsigned)w->host->upper;
+    return w->strict && !is_good(w, i);
+}
+
+/*
+ * Whether the target particle of row i is not finite at the time of the force.  Such a target gives a sum that is not
+ * finite, or, without a pair, a potential of 0: all other rows need no look at the target.
+ */
+static int target_is_bad(const struct work *w, int i, const double *sum)
+{
+    double x[3], v[3], total = 0;
+    for (int q = 0; q < SAP_SUMS; q++) total += sum[q] - sum[q];
+    if (total == 0 && sum[SAP_POT] != 0) return 0;
+    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, v);
+    return !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
+}
+
+/* One row; 1 if it is NaN for want of a particle, or of a finite target particle. */
+static int compute_row(const struct work *w, struct worker *with, int i)
+{
+    const struct sap_listed *const l = w->listed;
+    struct nearest best = {-1, INFINITY};
+    double sum[SAP_SUMS] = {0};
+    fetch_next(w, i);
+    if (is_bad(w, i) || !add_list(w, with, i, sum, &best) || target_is_bad(w, i, sum)) {
+        write_bad(l, i);
+        return 1;
+    }
+    write_row(l, i, sum);
+    if (l->nearest) l->nearest[i] = best.address < 0 ? -1 : index_of(w, best.address);
+    if (l->nearest_r2) l->nearest_r2[i] = best.r2;
+    return 0;
+}
+
+/* Rows that threads share out. */
+struct rows {
+    const struct work *work;
+    atomic_int bad;
+};
+
+static void compute_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct rows *const r = argument;
+    struct worker with;
+    int bad = 0;
+    for (ptrdiff_t i = from; i < to; i++) bad += compute_row(r->work, &with, (int)i);
+    if (bad) atomic_fetch_add(&r->bad, bad);
+}
+
+static int run_threads(const struct work *w, int threads)
+{
+    enum { ROWS_AT_ONCE = 16 };
+    struct rows r = {w, 0};
+    sap_team_for(threads, w->listed->ni, ROWS_AT_ONCE, compute_rows, &r);
+    return atomic_load(&r.bad);
+}
+
+int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
+                   const struct sap_listed *listed)
+{
+    double entries = 0;
+    for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
+    const double useful = entries / entries_per_thread;
+    const int most = useful < devices->threads ? (int)useful : devices->threads;
+    const int threads = entries >= entries_for_threads ? sap_threads_now(most) : 1;
+    struct work work = {
+        .kernel = devices->kernel,
+        .host = host,
+        .listed = listed,
+        .rows = sap_rows_at(devices, host, takes_changes ? host : NULL, listed->time),
+        .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
+        .copy = !takes_changes};
+    if (!work.rows) return SAPPORO_ERR_MEMORY;
+    predict(&work, entries, threads);
+    return run_threads(&work, threads) ? SAPPORO_PARTIAL : SAPPORO_OK;
+}

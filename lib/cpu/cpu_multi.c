@@ -1,0 +1,258 @@
+/*
+ * cpu_multi.c - many small forces on the CPU: threads take whole lists.
+ *
+ * A list goes through the same kernels as a force.  So results have the bits of a
+ * force on the same particles, whichever thread computes them.  The memory in which a
+ * thread works is kept with the device for the next call: mapping it anew for each
+ * call costs more than small lists do, the more so the more threads map at once.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "cpu/cpu_engine.h"
+#include "physics/interaction.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
+
+/* Pairs for which another thread is worth waking. */
+static const double pairs_per_thread = 131072;
+
+/* Columns of a tile on their way into records. */
+struct columns {
+    _Alignas(64) double x[3 * TILE];
+    _Alignas(64) double mass[TILE], eps2[TILE];
+    int32_t index[TILE];
+};
+
+/* Memory in which one thread works. */
+struct sap_multi_worker {
+    const struct sap_kernel *kernel;
+    const struct sap_jstore *host;
+    struct columns *columns;
+    char *records; /* of `tiles` tiles, each tile_bytes apart */
+    size_t tile_bytes;
+    int tiles;
+    double (*x)[3], *eps2; /* of `room` i-particles */
+    int room;
+    struct sap_group group;
+};
+
+static int reserve(struct sap_multi_worker *w, int ni, int tiles)
+{
+    if (tiles > w->tiles) {
+        free(w->records);
+        w->records = aligned_alloc(64, (size_t)tiles * w->tile_bytes);
+        w->tiles = w->records ? tiles : 0;
+        if (!w->records) return SAPPORO_ERR_MEMORY;
+    }
+    if (ni > w->room) {
+        free(w->x);
+        free(w->eps2);
+        w->x = malloc((size_t)ni * sizeof *w->x);
+        w->eps2 = malloc((size_t)ni * sizeof *w->eps2);
+        w->room = w->x && w->eps2 ? ni : 0;
+        if (!w->room) return SAPPORO_ERR_MEMORY;
+    }
+    return SAPPORO_OK;
+}
+
+/* Source k of a list into place `in` of the columns. */
+static void load_source(const struct sap_multi_worker *w, const sapporo_list *l, int k, int in)
+{
+    struct columns *const c = w->columns;
+    double *const to = c->x + sap_jstore_offset((unsigned)in);
+    double x[3];
+    if (l->address) {
+        const struct sap_segment *s = sap_jstore_segment(w->host, l->address[k]);
+        const unsigned at = (unsigned)l->address[k] % SAP_SEGMENT;
+        const double *const from = s->derivative[0] + sap_jstore_offset(at);
+        for (int axis = 0; axis < 3; axis++) to[axis * LANES] = from[(ptrdiff_t)axis * LANES];
+        c->mass[in] = s->mass[at];
+        c->eps2[in] = s->eps2 ? s->eps2[at] : 0;
+        return;
+    }
+    memcpy(x, sap_column_at(&l->x_j, k, sizeof x), sizeof x);
+    for (int axis = 0; axis < 3; axis++) to[axis * LANES] = x[axis];
+    c->mass[in] = sap_column_double(&l->mass_j, k);
+    c->eps2[in] = sap_column_double(&l->eps2_j, k);
+}
+
+/* Tile t of a list as records; returns whether somebody is far away. */
+static int load_tile(struct sap_multi_worker *w, const sapporo_list *l, int t, double *most_eps2)
+{
+    struct columns *const c = w->columns;
+    const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
+    for (int in = 0; in < n; in++) load_source(w, l, t * TILE + in, in);
+    for (int in = n; in < whole; in++) {
+        for (int axis = 0; axis < 3; axis++) c->x[sap_jstore_offset((unsigned)in) + (size_t)axis * LANES] = SAP_EMPTY_X;
+        c->mass[in] = c->eps2[in] = 0;
+    }
+    for (int in = 0; in < n; in++)
+        if (c->eps2[in] > *most_eps2) *most_eps2 = c->eps2[in];
+    const struct sap_columns columns = {.derivative = {c->x}, .mass = c->mass, .index = c->index, .eps2 = c->eps2};
+    return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
+}
+
+/* The i-particles of a list; returns how many are not finite. */
+static int load_targets(struct sap_multi_worker *w, const sapporo_list *l, struct sap_variant *v, double *most_eps2)
+{
+    int bad = 0;
+    for (int i = 0; i < l->ni; i++) {
+        memcpy(w->x[i], sap_column_at(&l->x, i, sizeof w->x[i]), sizeof w->x[i]);
+        w->eps2[i] = l->eps2 + sap_column_double(&l->eps2_i, i);
+        if (w->eps2[i] > *most_eps2) *most_eps2 = w->eps2[i];
+        if (w->eps2[i] < SAP_TINY_R2) v->zero = 1;
+        if (!finite_place(w->x[i])) {
+            bad++;
+            for (int k = 0; k < 3; k++) w->x[i][k] = SAP_EMPTY_X / 2;
+        }
+        for (int k = 0; k < 3; k++) v->wide |= fabs(w->x[i][k]) >= SAP_FAR;
+    }
+    return bad;
+}
+
+static void write_rows(const sapporo_list *l, const sapporo_result *r, int from, int n, double (*sum)[SAP_SUMS2])
+{
+    for (int i = from; i < from + n; i++) {
+        double x[3];
+        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
+        const int good = finite_place(x);
+        if (r->pot) r->pot[i] = good ? sum[i - from][0] : NAN;
+        for (int k = 0; k < 3 && r->acc; k++) r->acc[i][k] = good ? sum[i - from][1 + k] : NAN;
+    }
+}
+
+static int compute(struct sap_multi_worker *w, const sapporo_list *l, const sapporo_result *r)
+{
+    const int tiles = (l->nj + TILE - 1) / TILE, size = w->kernel->group;
+    struct sap_variant v = {0};
+    double most_eps2 = 0, most_j = 0;
+    if (l->ni == 0) return SAPPORO_OK;
+    const int status = reserve(w, l->ni, tiles);
+    if (status) return status;
+    const int bad = load_targets(w, l, &v, &most_eps2);
+    for (int t = 0; t < tiles; t++) v.wide |= load_tile(w, l, t, &most_j);
+    v.soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
+    v.wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
+    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL, NULL};
+    for (int from = 0; from < l->ni; from += size) {
+        double sum[SAP_GROUP_MAX][SAP_SUMS2];
+        w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size, tiles == 1);
+        for (int t = 0; t < tiles; t++) {
+            const struct sap_many_args args = {.records = w->records + (size_t)t * w->tile_bytes,
+                                               .first = (uint32_t)t * TILE,
+                                               .n = sap_cpu_tile_count(t, l->nj),
+                                               .eps2 = l->eps2,
+                                               .variant = v};
+            w->kernel->many_i(&args, &w->group);
+        }
+        w->kernel->finish_group(&w->group, w->kernel->scale, sum[0]);
+        write_rows(l, r, from, w->group.n, sum);
+    }
+    return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+static struct sap_multi_worker *new_worker(void)
+{
+    struct sap_multi_worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
+    if (!w) return NULL;
+    memset(w, 0, sizeof *w);
+    w->columns = aligned_alloc(64, (sizeof *w->columns + 63) / 64 * 64);
+    if (w->columns) {
+        memset(w->columns, 0, sizeof *w->columns);
+        return w;
+    }
+    free(w);
+    return NULL;
+}
+
+static void free_worker(struct sap_multi_worker *w)
+{
+    if (!w) return;
+    free(w->columns);
+    free(w->records);
+    free(w->x);
+    free(w->eps2);
+    free(w);
+}
+
+void sap_cpu_multi_free(struct sap_device_set *devices)
+{
+    for (int k = 0; k < devices->workers; k++) free_worker(devices->worker[k]);
+    free(devices->worker);
+    devices->worker = NULL;
+    devices->workers = 0;
+}
+
+/* Places for the memory of so many threads; what there is stays.  Returns how many there are. */
+static int reserve_workers(struct sap_device_set *devices, int threads)
+{
+    if (threads <= devices->workers) return threads;
+    struct sap_multi_worker **const all = realloc(devices->worker, (size_t)threads * sizeof *all);
+    if (!all) return devices->workers;
+    for (int k = devices->workers; k < threads; k++) all[k] = NULL;
+    devices->worker = all;
+    return devices->workers = threads;
+}
+
+/* The memory of a thread, made when it is first needed; NULL: there is none. */
+static struct sap_multi_worker *worker_of(struct sap_device_set *devices, const struct sap_jstore *host, int thread)
+{
+    struct sap_multi_worker **const w = &devices->worker[thread];
+    if (!*w) *w = new_worker();
+    if (!*w) return NULL;
+    (*w)->kernel = devices->kernel;
+    (*w)->host = host;
+    (*w)->tile_bytes = ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + 63) / 64 * 64;
+    return *w;
+}
+
+struct batch {
+    struct sap_items items;
+    struct sap_device_set *devices;
+    const struct sap_jstore *host;
+    const struct sap_multi *m;
+    atomic_int failed, partial, done; /* done: lists */
+};
+
+/* A thread without memory leaves all lists to the others. */
+static void take_lists(void *argument, int thread)
+{
+    struct batch *const b = argument;
+    struct sap_multi_worker *const w = worker_of(b->devices, b->host, thread);
+    int failed = 0, partial = 0, done = 0;
+    ptrdiff_t from, to;
+    while (w && sap_items_take(&b->items, &from, &to))
+        for (int k = (int)from; k < to; k++, done++) {
+            const int status = compute(w, sap_multi_list(b->m, k), sap_multi_result(b->m, k));
+            failed |= status < 0;
+            partial |= status == SAPPORO_PARTIAL;
+        }
+    if (failed) atomic_store(&b->failed, 1);
+    if (partial) atomic_store(&b->partial, 1);
+    if (done) atomic_fetch_add(&b->done, done);
+}
+
+int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_multi *m)
+{
+    enum { LISTS_AT_ONCE = 4 };
+    struct batch b = {.devices = devices, .host = host, .m = m};
+    double pairs = 0;
+    (void)store; /* which is the host's copy */
+    for (int k = 0; k < m->nlists; k++) pairs += (double)sap_multi_list(m, k)->ni * sap_multi_list(m, k)->nj;
+    const double useful = pairs / pairs_per_thread + 1;
+    const int wanted = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
+    const int threads = reserve_workers(devices, wanted);
+    if (threads == 0) return SAPPORO_ERR_MEMORY;
+    sap_items_start(&b.items, m->nlists, LISTS_AT_ONCE);
+    sap_team_run(threads, take_lists, &b);
+    if (atomic_load(&b.failed) || atomic_load(&b.done) < m->nlists) return SAPPORO_ERR_MEMORY;
+    return atomic_load(&b.partial) ? SAPPORO_PARTIAL : SAPPORO_OK;
+}

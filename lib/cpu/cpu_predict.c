@@ -1,0 +1,151 @@
+/* cpu_predict.c - predicted j-particles in packet order, kept by tile for as long as they are good. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "cpu/cpu_engine.h"
+
+enum { TILE = SAP_CPU_SUPERPACKET };
+
+const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int tile, struct sap_columns *c, int *terms)
+{
+    const struct sap_segment *s = sap_jstore_segment(store->host, tile * TILE);
+    const int t = tile % SAP_SEGMENT_TILES;
+    if (!s || !s->ready[t]) return NULL;
+    const ptrdiff_t at = (ptrdiff_t)t * TILE;
+    for (int k = 0; k <= SAP_TERMS_MOST; k++) c->derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
+    c->mass = s->mass + at;
+    c->time = s->time + at;
+    c->index = s->index + at;
+    c->eps2 = s->eps2 ? s->eps2 + at : NULL;
+    *terms = s->terms;
+    return c;
+}
+
+static int reserve_tiles(struct sap_store *store, int tiles)
+{
+    if (tiles > store->tiles) {
+        struct sap_predicted *p = realloc(store->predicted, (size_t)tiles * sizeof *p);
+        if (!p) return SAPPORO_ERR_MEMORY;
+        memset(p + store->tiles, 0, (size_t)(tiles - store->tiles) * sizeof *p);
+        store->predicted = p;
+        store->tiles = tiles;
+    }
+    for (int t = 0; t < tiles; t++) {
+        struct sap_columns c;
+        int terms;
+        struct sap_predicted *const p = &store->predicted[t];
+        if (!sap_cpu_columns(store, t, &c, &terms) || (p->records && p->soft >= (c.eps2 != NULL))) continue;
+        const struct sap_kernel *const k = store->devices->kernel;
+        free(p->records);
+        p->version = 0;
+        p->soft = c.eps2 != NULL;
+        p->records = aligned_alloc(64, (k->tile_bytes + (p->soft ? k->soft_bytes : 0) + 63) / 64 * 64);
+        if (!p->records) return SAPPORO_ERR_MEMORY;
+    }
+    return SAPPORO_OK;
+}
+
+static uint64_t tile_version(const struct sap_store *store, int tile)
+{
+    return sap_jstore_segment(store->host, tile * TILE)->version[tile % SAP_SEGMENT_TILES];
+}
+
+int sap_cpu_tile_count(int tile, int nj) { return nj - tile * TILE < TILE ? nj - tile * TILE : TILE; }
+
+int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj)
+{
+    const struct sap_predicted *p = &store->predicted[tile];
+    return p->version == tile_version(store, tile) && p->time == time && p->n >= sap_cpu_tile_count(tile, nj);
+}
+
+int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int nj)
+{
+    struct sap_columns c;
+    int terms;
+    if (tiles > store->tiles) return 0;
+    for (int t = 0; t < tiles; t++)
+        if (sap_cpu_columns(store, t, &c, &terms) && !sap_cpu_tile_valid(store, t, time, nj)) return 0;
+    return 1;
+}
+
+static void predict_tile(struct sap_store *store, int tile, double time, int nj)
+{
+    struct sap_predicted *p = &store->predicted[tile];
+    struct sap_columns c;
+    int terms;
+    if (!sap_cpu_columns(store, tile, &c, &terms) || sap_cpu_tile_valid(store, tile, time, nj)) return;
+    p->n = sap_cpu_tile_count(tile, nj);
+    p->far = store->devices->kernel->predict(&c, terms, time, p->n, p->records);
+    p->time = time;
+    p->version = tile_version(store, tile);
+}
+
+struct prediction {
+    struct sap_store *store;
+    double time;
+    int nj;
+};
+
+static void predict_tiles(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct prediction *const p = argument;
+    for (ptrdiff_t t = from; t < to; t++) predict_tile(p->store, (int)t, p->time, p->nj);
+}
+
+int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
+{
+    const int tiles = (nj + TILE - 1) / TILE;
+    const int status = reserve_tiles(store, tiles);
+    struct prediction p = {store, time, nj};
+    if (status) return status;
+    if (threads > 1 && !sap_cpu_all_valid(store, tiles, time, nj))
+        sap_team_for(threads, tiles, 1, predict_tiles, &p);
+    else
+        predict_tiles(&p, 0, tiles);
+    return SAPPORO_OK;
+}
+
+/* The largest coordinates of predicted velocities of 16 addresses, or bounds of them, go to most[lane]. */
+static void note_speeds(const struct sap_columns *c, int terms, double time, ptrdiff_t block, double *most)
+{
+    enum { LANES = SAP_CPU_LANES };
+    const double factor[SAP_TERMS] = {1, 2, 3, 3}; /* of v, a/2, j/6, s/18 in the series of the velocity */
+    double dt[LANES];
+    for (int l = 0; l < LANES; l++) dt[l] = fabs(time - c->time[block * LANES + l]);
+    for (int axis = 0; axis < 3; axis++) {
+        double speed[LANES] = {0};
+        for (int k = terms < SAP_TERMS ? terms : SAP_TERMS; k >= 1; k--) {
+            const double *const d = c->derivative[k] + (block * 3 + axis) * LANES;
+            for (int l = 0; l < LANES; l++) speed[l] = speed[l] * dt[l] + factor[k - 1] * fabs(d[l]);
+        }
+        for (int l = 0; l < LANES; l++) most[l] = speed[l] > most[l] ? speed[l] : most[l];
+    }
+}
+
+double sap_cpu_fastest(struct sap_store *store, double time, int nj)
+{
+    enum { LANES = SAP_CPU_LANES };
+    if (store->fastest.version == store->host->version && store->fastest.time == time && store->fastest.nj == nj)
+        return store->fastest.speed;
+    double all = 0;
+    for (int t = 0; t * TILE < nj; t++) {
+        double most[LANES] = {0};
+        struct sap_columns c;
+        int terms;
+        if (!sap_cpu_columns(store, t, &c, &terms)) continue;
+        const int n = sap_cpu_tile_count(t, nj);
+        for (int block = 0; block < n / LANES; block++) note_speeds(&c, terms, time, block, most);
+        for (int l = 0; l < LANES; l++) all = most[l] > all ? most[l] : all;
+        if (n % LANES == 0) continue;
+        memset(most, 0, sizeof most);
+        note_speeds(&c, terms, time, n / LANES, most);
+        for (int l = 0; l < n % LANES; l++) all = most[l] > all ? most[l] : all;
+    }
+    store->fastest.speed = all;
+    store->fastest.time = time;
+    store->fastest.version = store->host->version;
+    store->fastest.nj = nj;
+    return all;
+}

@@ -1,0 +1,228 @@
+/* cpu_force.c - a force on particles of the tree or on places: who walks, in which order, and by which accelerations.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "base/threads.h"
+#include "cpu/tree/cpu_tree.h"
+
+/* Places of the caller, sorted as the tree's particles are. */
+struct places {
+    double (*given)[3];
+    double (*x)[4];
+    unsigned char *bad; /* not finite; such a place is where the cube begins */
+    int nbad;
+    struct sap_tree_order order;
+    struct sap_tree_group *group;
+    struct sap_tree_walkers walkers;
+};
+
+/* Everything that a force takes for its time. */
+struct pass {
+    struct places places;
+    struct sap_tree_slots slots;
+    double (*acc)[3]; /* where accelerations are needed and nobody wants them */
+    double *a;        /* of places */
+};
+
+static void free_pass(struct pass *p)
+{
+    free(p->places.given);
+    free(p->places.x);
+    free(p->places.bad);
+    free(p->places.group);
+    sap_tree_free_order(&p->places.order);
+    free(p->slots.row);
+    free(p->slots.walker);
+    free(p->slots.first);
+    free(p->acc);
+    free(p->a);
+}
+
+/* ---- who walks -------------------------------------------------------------------- */
+
+static int take_places(const struct sap_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
+{
+    const int n = request->ni;
+    const size_t room = (size_t)n + 1;
+    p->given = malloc(room * sizeof *p->given);
+    p->x = malloc(room * sizeof *p->x);
+    p->bad = calloc(room, 1);
+    p->group = malloc(room * sizeof *p->group);
+    if (!p->given || !p->x || !p->bad || !p->group || sap_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        memcpy(p->given[i], sap_column_at(&request->x, i, sizeof *p->given), sizeof *p->given);
+        if (sap_tree_is_place(&t->cube, t->n > 0 ? t->unit : 0, p->given[i])) continue;
+        p->bad[i] = 1;
+        p->nbad++;
+        memcpy(p->given[i], t->cube.low, sizeof *p->given);
+    }
+    sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])p->given, n, &p->order, threads);
+    for (int k = 0; k < n; k++) {
+        for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
+        p->x[k][3] = 1; /* for the centre of mass of a group */
+    }
+    sap_tree_groups(t, (const double(*)[4])p->x, n, p->group, threads);
+    const int size = t->settings.group_size;
+    p->walkers = (struct sap_tree_walkers){n, (n + size - 1) / size, (const double(*)[4])p->x, p->group, 0};
+    return SAPPORO_OK;
+}
+
+static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
+{
+    s->n = n;
+    s->row = malloc(((size_t)n + 1) * sizeof *s->row);
+    s->walker = malloc(((size_t)n + 1) * sizeof *s->walker);
+    s->first = calloc((size_t)groups + 2, sizeof *s->first);
+    return s->row && s->walker && s->first ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+/* All walkers in their order; row_of: the row of each. */
+static int all_slots(const struct sap_tree *t, const struct sap_tree_walkers *w, const int *row_of,
+                     struct sap_tree_slots *s)
+{
+    if (reserve_slots(s, w->n, w->groups)) return SAPPORO_ERR_MEMORY;
+    for (int k = 0; k < w->n; k++) {
+        s->walker[k] = k;
+        s->row[k] = row_of[k];
+    }
+    for (int g = 0; g <= w->groups; g++)
+        s->first[g] = g * t->settings.group_size < w->n ? g * t->settings.group_size : w->n;
+    return SAPPORO_OK;
+}
+
+/* Active particles by group, those of a group in the order of their rows. */
+static int active_slots(const struct sap_tree *t, const int *active, int ni, struct sap_tree_slots *s)
+{
+    const int groups = t->self.groups, size = t->settings.group_size;
+    if (reserve_slots(s, ni, groups)) return SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < ni; i++) s->first[t->place[active ? active[i] : i] / size + 2]++;
+    for (int g = 0; g < groups; g++) s->first[g + 1] += s->first[g];
+    for (int i = 0; i < ni; i++) {
+        const int walker = t->place[active ? active[i] : i], at = s->first[walker / size + 1]++;
+        s->row[at] = i;
+        s->walker[at] = walker;
+    }
+    return SAPPORO_OK;
+}
+
+/* ---- forces ---------------------------------------------------------------------------- */
+
+static int walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+{
+    if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_tree_walk(t, run, threads);
+    sap_tree_walk_alone(t, run, threads);
+    return SAPPORO_OK;
+}
+
+static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
+
+/* Accelerations of all particles that have none yet, by opening angle 1. */
+static int start_particles(struct sap_tree *t, int threads)
+{
+    struct sap_tree_slots slots = {0};
+    int unknown = 0, status;
+    for (int i = 0; i < t->n; i++) unknown += !(t->a[i] >= 0);
+    if (unknown == 0) return SAPPORO_OK;
+    double(*acc)[3] = malloc((size_t)t->n * sizeof *acc);
+    status = all_slots(t, &t->self, t->order.address, &slots);
+    if (!acc) status = SAPPORO_ERR_MEMORY;
+    struct sap_tree_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
+    if (!status) status = walk(t, &run, threads);
+    for (int i = 0; i < t->n && !status; i++)
+        if (!(t->a[i] >= 0)) t->a[i] = size_of(acc[i]);
+    free(acc);
+    free(slots.row);
+    free(slots.walker);
+    free(slots.first);
+    return status;
+}
+
+static int start_places(const struct sap_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+{
+    p->a = malloc(((size_t)run->slots->n + 1) * sizeof *p->a);
+    const int status = p->a ? walk(t, run, threads) : SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < run->slots->n && !status; i++) p->a[i] = size_of(run->acc[i]);
+    return status;
+}
+
+/* By ACCELERATION: what the criterion needs first, and room for accelerations. */
+static int start(struct sap_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+{
+    int status = SAPPORO_OK;
+    if (!run->acc) {
+        p->acc = malloc(((size_t)run->slots->n + 1) * sizeof *p->acc);
+        run->acc = p->acc;
+        if (!run->acc) return SAPPORO_ERR_MEMORY;
+    }
+    if (run->walkers->own) {
+        status = start_particles(t, threads);
+        run->a = t->a;
+        run->a_of = t->order.address;
+    } else {
+        status = start_places(t, p, run, threads);
+        run->a = p->a;
+        run->a_of = p->places.order.address;
+    }
+    return status;
+}
+
+static int who_walks(struct sap_tree *t, const sapporo_tree_request *request, struct pass *p, struct sap_tree_run *run,
+                     int threads)
+{
+    run->slots = &p->slots;
+    run->walkers = &t->self;
+    if (!request->x.base) return active_slots(t, request->active, request->ni, &p->slots);
+    run->walkers = &p->places.walkers;
+    const int status = take_places(t, request, &p->places, threads);
+    return status ? status : all_slots(t, &p->places.walkers, p->places.order.address, &p->slots);
+}
+
+static void erase_bad(const struct places *p, int n, double (*acc)[3], double *pot)
+{
+    for (int i = 0; i < n && p->nbad > 0; i++) {
+        if (!p->bad[i]) continue;
+        if (pot) pot[i] = NAN;
+        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+    }
+}
+
+static void remember(struct sap_tree *t, const sapporo_tree_request *request, const struct sap_tree_run *run)
+{
+    for (int i = 0; i < request->ni && run->walkers->own; i++)
+        t->a[request->active ? request->active[i] : i] = size_of(run->acc[i]);
+}
+
+int sap_tree_force_cpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    enum { A_THREAD = 128 }; /* rows that are worth waking one */
+    if (request->memory != SAPPORO_MEMORY_HOST)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+    const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
+    const int threads = sap_threads_now(most < t->threads ? most : t->threads);
+    const double begin = sap_tree_clock();
+    const sap_fpenv callers = sap_fp_enter();
+    struct pass p = {.a = NULL};
+    struct sap_tree_run run = {.acc = acc, .pot = pot};
+    t->words[0] = '\0';
+    int status = who_walks(t, request, &p, &run, threads);
+    if (!status && by_acceleration) status = start(t, &p, &run, threads);
+    if (!status) status = walk(t, &run, threads);
+    if (!status && by_acceleration) remember(t, request, &run);
+    if (!status && p.places.nbad > 0) {
+        erase_bad(&p.places, request->ni, acc, pot);
+        status = SAPPORO_PARTIAL;
+    }
+    free_pass(&p);
+    sap_fp_leave(callers);
+    if (status < 0) return status;
+    t->done.walk = t->settings.walk;
+    t->done.rows = request->ni;
+    t->done.particle_particle = run.particle;
+    t->done.particle_cell = run.cell;
+    t->done.seconds[SAPPORO_PHASE_WALK] = sap_tree_clock() - begin;
+    return status;
+}

@@ -1,0 +1,123 @@
+/* cpu_link.c - nodes of a tree out of sorted keys, level by level. */
+#include <stdlib.h>
+
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+enum { EIGHT = 8 };
+
+/* The end of the run of key[from]'s digit at a level; the run is within from ... end - 1. */
+static int run_end(const sap_key *key, int from, int end, int level)
+{
+    const int shift = 3 * (SAP_KEY_LEVELS - 1 - level);
+    const sap_key run = key[from] >> shift;
+    while (end - from > 1) {
+        const int middle = from + (end - from) / 2;
+        if (key[middle] >> shift == run)
+            from = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
+/* Ends of the children of a node; returns how many there are, 0: it is a leaf. */
+static int split(const struct sap_tree_draft *t, const struct sap_tree_node *node, int *ends)
+{
+    const int end = node->first + node->count;
+    int n = 0;
+    if (node->count <= t->leaf_size || node->level == SAP_KEY_LEVELS) return 0;
+    for (int at = node->first; at < end; at = ends[n++]) ends[n] = run_end(t->key, at, end, node->level);
+    return n;
+}
+
+static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
+{
+    const struct sap_tree_node *const p = &t->node[parent];
+    for (int k = 0; k < p->children; k++) {
+        struct sap_tree_node *const c = &t->node[p->child + k];
+        c->first = k ? ends[k - 1] : p->first;
+        c->count = ends[k] - c->first;
+        c->level = p->level + 1;
+        c->child = c->children = 0;
+        c->next = k + 1 < p->children ? p->child + k + 1 : p->next;
+    }
+}
+
+/* Room for nodes beside those there are; what they hold is kept. */
+static int reserve(struct sap_tree_draft *t, int more)
+{
+    if (more <= t->room - t->nodes) return SAPPORO_OK;
+    const int room = t->nodes + more + t->nodes / 2;
+    struct sap_tree_node *const node = realloc(t->node, (size_t)room * sizeof *node);
+    if (!node) return SAPPORO_ERR_MEMORY;
+    t->node = node;
+    t->room = room;
+    return SAPPORO_OK;
+}
+
+/* Nodes of a level: numbers from `first` on. */
+struct level {
+    struct sap_tree_draft *tree;
+    int first;
+    int (*ends)[EIGHT];
+};
+
+static void split_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct level *const l = argument;
+    for (ptrdiff_t k = from; k < to; k++) {
+        struct sap_tree_node *const node = &l->tree->node[l->first + k];
+        node->children = split(l->tree, node, l->ends[k]);
+    }
+}
+
+static void fill_children(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct level *const l = argument;
+    for (ptrdiff_t k = from; k < to; k++) make_children(l->tree, l->first + (int)k, l->ends[k]);
+}
+
+/* The children of a level's nodes, `ends` of each in eight; 0: there are none; < 0: a status. */
+static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIGHT], int threads)
+{
+    enum { AT_ONCE = 128 };
+    const ptrdiff_t chunk = sap_team_chunk(n, threads, AT_ONCE);
+    struct level l = {t, from, ends};
+    int children = 0;
+    sap_team_for(threads, n, chunk, split_nodes, &l);
+    for (int k = 0; k < n; k++) {
+        struct sap_tree_node *const node = &t->node[from + k];
+        node->child = node->children ? t->nodes + children : 0;
+        children += node->children;
+    }
+    if (reserve(t, children)) return SAPPORO_ERR_MEMORY;
+    sap_team_for(threads, n, chunk, fill_children, &l);
+    return children;
+}
+
+int sap_tree_link(struct sap_tree_draft *t, int threads)
+{
+    int(*ends)[EIGHT] = NULL, room = 0, n = 1, status = SAPPORO_OK;
+    t->nodes = t->levels = 0;
+    if (t->n == 0) return SAPPORO_OK;
+    if (reserve(t, 1)) return SAPPORO_ERR_MEMORY;
+    t->node[0] = (struct sap_tree_node){.count = t->n, .next = -1};
+    t->nodes = 1;
+    t->level_first[0] = 0;
+    for (int level = 0; n > 0 && !status; level++) {
+        if (n > room) {
+            free(ends);
+            room = n;
+            ends = malloc((size_t)room * sizeof *ends);
+        }
+        const int children = ends ? link_level(t, t->level_first[level], n, ends, threads) : SAPPORO_ERR_MEMORY;
+        t->level_first[level + 1] = t->nodes;
+        t->levels = level + 1;
+        status = children < 0 ? children : SAPPORO_OK;
+        n = children;
+        if (n > 0) t->nodes += n;
+    }
+    free(ends);
+    return status;
+}

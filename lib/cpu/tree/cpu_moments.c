@@ -1,0 +1,242 @@
+/* cpu_moments.c - masses, moments and boxes of nodes from the leaves up; words for the walk; groups. */
+#include <math.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+/* ---- cells -------------------------------------------------------------------- */
+
+/* Particles lie with their masses in units; cells have true masses. */
+static void cell_of_particles(const struct sap_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
+{
+    const double(*const x)[4] = (const double(*)[4])t->x + node->first;
+    const double true_mass = 1 / t->mass_unit;
+    for (int k = 0; k < node->count; k++) {
+        const double mass = x[k][3] * true_mass;
+        sap_cell_add(cell, mass, sap_abs(mass), x[k], x[k], x[k]);
+    }
+    sap_cell_centre(cell);
+    for (int k = 0; k < node->count; k++) sap_cell_shape(cell, x[k][3] * true_mass, x[k]);
+}
+
+static void cell_of_children(const struct sap_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
+{
+    const struct sap_cell *const child = t->cell + node->child;
+    for (int k = 0; k < node->children; k++)
+        sap_cell_add(cell, child[k].mass, child[k].weight, child[k].centre, child[k].low, child[k].high);
+    sap_cell_centre(cell);
+    for (int k = 0; k < node->children; k++) sap_cell_shape_child(cell, child[k].mass, child[k].centre, child[k].q);
+}
+
+/* Nodes at a time. */
+enum { NODES_AT_ONCE = 128 };
+
+/* Nodes of a level, which begins at `first`. */
+struct level {
+    struct sap_tree *tree;
+    int first;
+};
+
+static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct level *const l = argument;
+    struct sap_tree *const t = l->tree;
+    for (ptrdiff_t k = l->first + from; k < l->first + to; k++) {
+        const struct sap_tree_node *const node = &t->node[k];
+        sap_cell_start(&t->cell[k]);
+        if (node->children)
+            cell_of_children(t, node, &t->cell[k]);
+        else
+            cell_of_particles(t, node, &t->cell[k]);
+    }
+}
+
+static void make_cells(struct sap_tree *t, int threads)
+{
+    for (int level = t->levels - 1; level >= 0; level--) {
+        const int from = t->level_first[level], n = t->level_first[level + 1] - from;
+        struct level l = {t, from};
+        sap_team_for(threads, n, sap_team_chunk(n, threads, NODES_AT_ONCE), make_some_cells, &l);
+    }
+}
+
+/* ---- words of the walk ------------------------------------------------------------ */
+
+static void words_of_node(struct sap_tree *t, int k, const struct sap_criterion *how)
+{
+    const struct sap_cell *const cell = &t->cell[k];
+    const struct sap_reach reach = sap_accept_reach(cell, how);
+    struct sap_tree_words *const w = &t->words_of;
+    double x[3];
+    const double size = sap_tree_in_units(cell->centre, t->middle, t->unit, x);
+    w->x[k] = (float)sap_tree_cut(x[0]);
+    w->y[k] = (float)sap_tree_cut(x[1]);
+    w->z[k] = (float)sap_tree_cut(x[2]);
+    w->guard[k] = (float)sap_tree_padded(reach.guard * t->unit, size);
+    w->turn[k] = (float)(reach.turn * t->turn_unit);
+}
+
+static void source_of_node(struct sap_tree *t, int k)
+{
+    const struct sap_cell *const cell = &t->cell[k];
+    struct sap_tree_source *const s = &t->source[k];
+    const double to = t->mass_unit * t->unit * t->unit;
+    for (int c = 0; c < 3; c++) s->x[c] = cell->centre[c];
+    s->mass = cell->mass * t->mass_unit;
+    for (int c = 0; c < SAP_MOMENTS2; c++) s->s[c] = 3 * cell->q[c] * to;
+    s->t = 0.5 * (s->s[SAP_XX] + s->s[SAP_YY] + s->s[SAP_ZZ]);
+}
+
+/* Words behind the last node are looked at and not used. */
+static void pad_words(struct sap_tree *t)
+{
+    for (int k = t->nodes; k < t->nodes + 16; k++)
+        t->words_of.x[k] = t->words_of.y[k] = t->words_of.z[k] = t->words_of.guard[k] = t->words_of.turn[k] = 0;
+}
+
+/* ---- groups ------------------------------------------------------------------------- */
+
+static double farthest(const double (*x)[4], int n, const double *centre, int *which)
+{
+    double most = 0;
+    *which = 0;
+    for (int k = 0; k < n; k++) {
+        const double r2 = sap_ball_far(centre, x[k]);
+        if (r2 > most) {
+            most = r2;
+            *which = k;
+        }
+    }
+    return sqrt(most);
+}
+
+static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    int unused;
+    for (int c = 0; c < 3; c++) {
+        double low = x[0][c], high = x[0][c];
+        for (int k = 1; k < n; k++) {
+            low = fmin(low, x[k][c]);
+            high = fmax(high, x[k][c]);
+        }
+        g->centre[c] = low + 0.5 * (high - low);
+    }
+    g->radius = farthest(x, n, g->centre, &unused);
+}
+
+static void ball_about_mass(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    struct sap_cell all;
+    int unused;
+    sap_cell_start(&all);
+    for (int k = 0; k < n; k++) sap_cell_add(&all, x[k][3], fabs(x[k][3]), x[k], x[k], x[k]);
+    sap_cell_centre(&all);
+    memcpy(g->centre, all.centre, sizeof g->centre);
+    g->radius = farthest(x, n, g->centre, &unused);
+}
+
+static void ball_of_ritter(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    int a = 0, b = 0;
+    (void)farthest(x, n, x[0], &a);
+    g->radius = 0.5 * farthest(x, n, x[a], &b);
+    for (int c = 0; c < 3; c++) g->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
+    for (int k = 0; k < n; k++) sap_ball_widen(g->centre, &g->radius, x[k]);
+    g->radius = farthest(x, n, g->centre, &a); /* what rounding left outside */
+}
+
+static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    struct sap_tree_group other;
+    if (ball == SAP_BALL_RITTER) {
+        ball_of_ritter(x, n, g);
+        return;
+    }
+    ball_about_box(x, n, g);
+    if (ball == SAP_BALL_BOX) return;
+    ball_about_mass(x, n, &other);
+    if (ball == SAP_BALL_MASS || other.radius < g->radius) *g = other;
+}
+
+/* Smallest |r|^2 + eps2 of particles that follow each other. */
+static double nearest_of(const double (*x)[4], int n, double eps2)
+{
+    double least = SAP_LARGEST;
+    for (int k = 1; k < n; k++) {
+        const double r2 = sap_ball_far(x[k - 1], x[k]) + eps2;
+        if (r2 > 0) least = fmin(least, r2);
+    }
+    return least;
+}
+
+static void make_group(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    double size = 0;
+    ball_of((int)t->settings.ball, x, n, g);
+    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
+    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2));
+    if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+}
+
+struct grouping {
+    const struct sap_tree *tree;
+    const double (*x)[4];
+    int n;
+    struct sap_tree_group *group;
+};
+
+static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct grouping *const s = argument;
+    const int size = s->tree->settings.group_size;
+    for (ptrdiff_t g = from; g < to; g++) {
+        const int left = s->n - (int)g * size;
+        make_group(s->tree, s->x + g * size, left < size ? left : size, &s->group[g]);
+    }
+}
+
+void sap_tree_groups(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *group, int threads)
+{
+    const int size = t->settings.group_size, groups = (n + size - 1) / size;
+    struct grouping s = {t, x, n, group};
+    sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+/* Whether some particle is so far out, in units, that float would not do. */
+static int reaches_far(const struct sap_tree *t)
+{
+    double size = 0;
+    for (int c = 0; c < 3; c++)
+        size = fmax(size, fmax(t->middle[c] - t->cell[0].low[c], t->cell[0].high[c] - t->middle[c]));
+    return size * t->unit > SAP_TREE_NEAR || !(t->cube.edge > 0);
+}
+
+struct walk_words {
+    struct sap_tree *tree;
+    const struct sap_criterion *how;
+};
+
+static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct walk_words *const w = argument;
+    for (int k = (int)from; k < to; k++) {
+        words_of_node(w->tree, k, w->how);
+        source_of_node(w->tree, k);
+    }
+}
+
+void sap_tree_moments(struct sap_tree *t, int threads)
+{
+    make_cells(t, threads);
+    const struct sap_criterion how =
+        sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, &t->cell[0]);
+    t->turn_unit = sap_turn_unit(&t->cell[0], &how);
+    t->far = reaches_far(t);
+    struct walk_words w = {t, &how};
+    sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
+    pad_words(t);
+    sap_tree_groups(t, (const double(*)[4])t->x, t->n, t->group, threads);
+}

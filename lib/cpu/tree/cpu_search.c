@@ -1,0 +1,124 @@
+/* cpu_search.c - who is within a radius of a place: exact, in double. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+#include "engine/tree_limits.h"
+
+/* Squared distance of a place from a box, less than what rounding makes of it. */
+static double box_distance2(const struct sap_cell *cell, const double *x)
+{
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        const double d = fmax(fmax(cell->low[c] - x[c], x[c] - cell->high[c]), 0);
+        r2 += d * d;
+    }
+    return r2 * (1 - 0x1p-48);
+}
+
+/* Addresses within a radius of a place, as many as there is room for, in no order; returns how many there are. */
+static long long search(const struct sap_tree *t, const double *x, double h, long long room, int *list)
+{
+    const double h2 = h * h;
+    long long found = 0;
+    for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
+        const struct sap_tree_node *const node = &t->node[k];
+        const int near = box_distance2(&t->cell[k], x) < h2;
+        if (near && node->children) {
+            k = node->child;
+            continue;
+        }
+        for (int j = node->first; near && j < node->first + node->count; j++) {
+            if (!(sap_ball_far(x, t->x[j]) < h2)) continue;
+            if (found < room) list[found] = t->order.address[j];
+            found++;
+        }
+        k = node->next;
+    }
+    return found;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+struct place {
+    double x[3], h;
+};
+
+static struct place place_of(const sapporo_column *x, const sapporo_column *h, int i)
+{
+    struct place p;
+    memcpy(p.x, sap_column_at(x, i, sizeof p.x), sizeof p.x);
+    memcpy(&p.h, sap_column_at(h, i, sizeof p.h), sizeof p.h);
+    p.h = fmin(p.h, SAP_TREE_REACH); /* its square is finite */
+    return p;
+}
+
+/* Fills in one list; where it does not fit whole it is made aside, so that its beginning is that of the whole. */
+static int fill(const struct sap_tree *t, const struct place *p, long long n, long long room, int *list)
+{
+    if (n <= room) {
+        (void)search(t, p->x, p->h, n, list);
+        qsort(list, (size_t)n, sizeof *list, by_number);
+        return 1;
+    }
+    if (room <= 0) return 1;
+    int *const whole = malloc((size_t)n * sizeof *whole);
+    if (!whole) return 0;
+    (void)search(t, p->x, p->h, n, whole);
+    qsort(whole, (size_t)n, sizeof *whole, by_number);
+    memcpy(list, whole, (size_t)room * sizeof *list);
+    free(whole);
+    return 1;
+}
+
+/* A search that threads share out. */
+struct searching {
+    const struct sap_tree *tree;
+    const sapporo_column *x, *h;
+    long long *first, room;
+    int *list;
+    atomic_int failed; /* 1: memory ran out */
+};
+
+static void count_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct searching *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        const struct place p = place_of(s->x, s->h, (int)i);
+        s->first[i + 1] = search(s->tree, p.x, p.h, 0, NULL);
+    }
+}
+
+static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct searching *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        const struct place p = place_of(s->x, s->h, (int)i);
+        const long long first = s->first[i];
+        if (first < s->room && !fill(s->tree, &p, s->first[i + 1] - first, s->room - first, s->list + first))
+            atomic_store(&s->failed, 1);
+    }
+}
+
+int sap_tree_search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                    int *list, int threads)
+{
+    enum { AT_ONCE = 16 };
+    struct searching s = {t, &x, &h, first, room, list, 0};
+    first[0] = 0;
+    sap_team_for(threads, ni, AT_ONCE, count_lists, &s);
+    for (int i = 0; i < ni; i++) first[i + 1] += first[i];
+    sap_team_for(threads, ni, AT_ONCE, fill_lists, &s);
+    if (atomic_load(&s.failed)) return SAPPORO_ERR_MEMORY;
+    return first[ni] > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
+}

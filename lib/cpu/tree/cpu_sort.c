@@ -1,0 +1,181 @@
+/* cpu_sort.c - keys of positions and the order by them: a radix sort whose result does not depend on threads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+enum {
+    DIGIT_BITS = 8,
+    DIGITS = SAP_SORT_DIGITS,
+    PASSES = (SAP_KEY_BITS + DIGIT_BITS - 1) / DIGIT_BITS,
+    PARTS = SAP_SORT_PARTS
+};
+
+int sap_tree_new_order(int n, struct sap_tree_order *o)
+{
+    const size_t room = (size_t)n + 1;
+    *o = (struct sap_tree_order){malloc(room * sizeof *o->key), malloc(room * sizeof *o->key),
+                                 malloc(room * sizeof *o->address), malloc(room * sizeof *o->address),
+                                 malloc((size_t)PARTS * DIGITS * sizeof *o->count)};
+    return o->key && o->spare_key && o->address && o->spare_address && o->count ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+void sap_tree_free_order(struct sap_tree_order *o)
+{
+    free(o->key);
+    free(o->spare_key);
+    free(o->address);
+    free(o->spare_address);
+    free(o->count);
+}
+
+/* Particles at a time. */
+enum { AT_ONCE = 4096 };
+
+/* The smallest and largest coordinates of n positions. */
+struct bounds {
+    const double (*x)[3];
+    struct sap_lock lock; /* guards what follows */
+    double low[3], high[3];
+};
+
+static void widen(double *low, double *high, const double *from, const double *to)
+{
+    for (int k = 0; k < 3; k++) {
+        low[k] = from[k] < low[k] ? from[k] : low[k];
+        high[k] = to[k] > high[k] ? to[k] : high[k];
+    }
+}
+
+static void find_bounds(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct bounds *const b = argument;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (ptrdiff_t i = from; i < to; i++) widen(low, high, b->x[i], b->x[i]);
+    sap_lock(&b->lock);
+    widen(b->low, b->high, low, high);
+    sap_unlock(&b->lock);
+}
+
+struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads)
+{
+    struct bounds b = {.x = x, .low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
+    struct sap_tree_box box;
+    sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), find_bounds, &b);
+    memcpy(box.low, b.low, sizeof box.low);
+    memcpy(box.high, b.high, sizeof box.high);
+    return box;
+}
+
+struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
+                                 double (*sample)[SAP_CUBE_SAMPLE])
+{
+    static const struct sap_cube none;
+    const int m = sap_cube_sample(n);
+    if (n == 0) return none;
+    for (int s = 0; s < m; s++)
+        for (int k = 0; k < 3; k++) sample[k][s] = x[sap_cube_member(n, s)][k];
+    return sap_tree_cube(box->low, box->high, sample, m);
+}
+
+static sap_key key_of(const struct sap_cube *cube, int curve, const double *x)
+{
+    sap_cell_number c[3];
+    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(x[k], cube->low[k], cube->cells);
+    return curve == SAPPORO_CURVE_MORTON ? sap_key_morton(c[0], c[1], c[2]) : sap_key_hilbert(c[0], c[1], c[2]);
+}
+
+/* The part of n elements that is number p of PARTS. */
+static int part_begin(int n, int p) { return (int)((long long)n * p / PARTS); }
+
+static unsigned digit_of(sap_key key, int pass) { return (unsigned)(key >> (pass * DIGIT_BITS)) & (DIGITS - 1); }
+
+/* How many of each digit a part has. */
+static void count_part(const sap_key *key, int n, int p, int pass, int *count)
+{
+    memset(count, 0, DIGITS * sizeof *count);
+    for (int i = part_begin(n, p); i < part_begin(n, p + 1); i++) count[digit_of(key[i], pass)]++;
+}
+
+/* Counts become the places where each part's elements of a digit begin; 0: all elements have the same digit. */
+static int places_of_counts(int (*count)[DIGITS], int n)
+{
+    int at = 0, most = 0;
+    for (int d = 0; d < DIGITS; d++) {
+        const int begin = at;
+        for (int p = 0; p < PARTS; p++) {
+            const int here = count[p][d];
+            count[p][d] = at;
+            at += here;
+        }
+        most = at - begin > most ? at - begin : most;
+    }
+    return most < n;
+}
+
+static void move_part(const struct sap_tree_order *o, int n, int p, int pass, int *place)
+{
+    for (int i = part_begin(n, p); i < part_begin(n, p + 1); i++) {
+        const int to = place[digit_of(o->key[i], pass)]++;
+        o->spare_key[to] = o->key[i];
+        o->spare_address[to] = o->address[i];
+    }
+}
+
+static void exchange(struct sap_tree_order *o)
+{
+    sap_key *const key = o->key;
+    int *const address = o->address;
+    o->key = o->spare_key;
+    o->address = o->spare_address;
+    o->spare_key = key;
+    o->spare_address = address;
+}
+
+/* A sort that threads share out. */
+struct sorting {
+    const struct sap_cube *cube;
+    int curve, n, pass;
+    const double (*x)[3];
+    struct sap_tree_order *order;
+};
+
+static void make_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        s->order->key[i] = key_of(s->cube, s->curve, s->x[i]);
+        s->order->address[i] = (int)i;
+    }
+}
+
+static int *counts_of(const struct sorting *s, ptrdiff_t part) { return s->order->count + part * DIGITS; }
+
+static void count_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t p = from; p < to; p++) count_part(s->order->key, s->n, (int)p, s->pass, counts_of(s, p));
+}
+
+static void move_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sorting *const s = argument;
+    for (ptrdiff_t p = from; p < to; p++) move_part(s->order, s->n, (int)p, s->pass, counts_of(s, p));
+}
+
+void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *o,
+                   int threads)
+{
+    int(*const count)[DIGITS] = (int(*)[DIGITS])o->count;
+    struct sorting s = {cube, curve, n, 0, x, o};
+    sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), make_keys, &s);
+    for (s.pass = 0; s.pass < PASSES; s.pass++) {
+        sap_team_for(threads, PARTS, 1, count_parts, &s);
+        if (!places_of_counts(count, n)) continue;
+        sap_team_for(threads, PARTS, 1, move_parts, &s);
+        exchange(o);
+    }
+}

@@ -1,0 +1,120 @@
+/*
+ * cpu_stackless.c - forces by walking each particle alone: from a node to its first child (more) or past its last
+ * descendant (next).  Nakasato 2012, J. Comp. Sci. 3, 132.  All in double; a check on the walk by groups.
+ */
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+#include "working_double.h"
+
+#include "physics/tree_pair.h"
+
+struct one {
+    double x[3], eps2;
+    int self; /* sorted particle, -1: a place */
+    struct sap_tree_ball ball;
+    double sum[SAP_SUMS2];
+    long long particle, cell;
+};
+
+static void add_cell(const struct sap_tree *t, struct one *o, int k)
+{
+    const struct sap_tree_source *const s = &t->source[k];
+    double d[3], r2 = o->eps2;
+    for (int c = 0; c < 3; c++) {
+        d[c] = (s->x[c] - o->x[c]) * t->unit;
+        r2 += d[c] * d[c];
+    }
+    const double u = r2 > 0 ? v_root_wide(r2) : 0;
+    if (t->settings.order > 1)
+        sap_pair_cell(o->sum, d[0], d[1], d[2], s->mass, s->s, s->t, u);
+    else
+        sap_pair2(o->sum, d[0], d[1], d[2], s->mass, u);
+    o->cell++;
+}
+
+static void add_leaf(const struct sap_tree *t, struct one *o, const struct sap_tree_node *leaf)
+{
+    for (int j = leaf->first; j < leaf->first + leaf->count; j++) {
+        double d[3], r2 = o->eps2;
+        if (j == o->self) continue;
+        for (int c = 0; c < 3; c++) {
+            d[c] = (t->x[j][c] - o->x[c]) * t->unit;
+            r2 += d[c] * d[c];
+        }
+        sap_pair2(o->sum, d[0], d[1], d[2], t->x[j][3], r2 > 0 ? v_root_wide(r2) : 0);
+        o->particle++;
+    }
+}
+
+static void walk_one(const struct sap_tree *t, struct one *o)
+{
+    int ignored[2], accepted, opened;
+    for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
+        const struct sap_tree_node *const node = &t->node[k];
+        t->narrow->open(&t->words_of, k, k + 1, &o->ball, ignored, &accepted, ignored + 1, &opened);
+        if (opened && node->children) {
+            k = node->child;
+            continue;
+        }
+        if (opened || (node->children == 0 && node->count <= t->settings.order))
+            add_leaf(t, o, node);
+        else
+            add_cell(t, o, k);
+        k = node->next;
+    }
+}
+
+static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, int walker, struct one *o)
+{
+    const double *const x = run->walkers->x[walker];
+    double b[3];
+    const double size = sap_tree_in_units(x, t->middle, t->unit, b);
+    *o = (struct one){.eps2 = t->eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
+    for (int c = 0; c < 3; c++) {
+        o->x[c] = x[c];
+        b[c] = sap_tree_cut(b[c]);
+    }
+    o->ball = (struct sap_tree_ball){(float)b[0], (float)b[1], (float)b[2], (float)sap_tree_padded(0, size),
+                                     (float)sap_tree_strictness(t, run, walker, 1)};
+}
+
+/* A walk that threads share out. */
+struct walking {
+    const struct sap_tree *tree;
+    const struct sap_tree_run *run;
+    atomic_llong particle, cell;
+};
+
+static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct walking *const w = argument;
+    const struct sap_tree *const t = w->tree;
+    const struct sap_tree_run *const run = w->run;
+    const double pot = t->unit / t->mass_unit, acc = t->unit * t->unit / t->mass_unit;
+    long long particle = 0, cell = 0;
+    for (ptrdiff_t k = from; k < to; k++) {
+        struct one o;
+        const int row = run->slots->row[k];
+        start_one(t, run, run->slots->walker[k], &o);
+        walk_one(t, &o);
+        if (run->pot) run->pot[row] = 0 - o.sum[SAP_POT] * pot;
+        for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = o.sum[SAP_ACC + c] * acc;
+        particle += o.particle;
+        cell += o.cell;
+    }
+    atomic_fetch_add(&w->particle, particle);
+    atomic_fetch_add(&w->cell, cell);
+}
+
+void sap_tree_walk_alone(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+{
+    enum { AT_ONCE = 64 };
+    struct walking w = {.tree = t, .run = run};
+    sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
+    run->particle = atomic_load(&w.particle);
+    run->cell = atomic_load(&w.cell);
+}

@@ -1,0 +1,377 @@
+/* cpu_tree.c - the CPU engine's table for trees: memory, particles, build and refresh. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "context/tree.h"
+#include "cpu/tree/cpu_tree.h"
+
+/* Of a leaf and of a group where nobody says: the best of Hernquist's and Plummer's models on AVX-512 and AVX2. */
+enum { LEAF = 16, GROUP = 64, SPARE_NODES = 64 };
+
+double sap_tree_clock(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* Nodes that a tree of n particles has room for from the start; it seldom has more. */
+static int usual_nodes(int n) { return n / 2 + SPARE_NODES; }
+
+static size_t bytes_of_particles(size_t n)
+{
+    struct sap_tree *t = NULL;
+    const size_t given = sizeof *t->given_x + sizeof *t->given_mass + sizeof *t->a;
+    const size_t sorted = sizeof *t->x + 3 * sizeof *t->place + 2 * sizeof *t->order.key;
+    return n * (given + sorted);
+}
+
+static size_t bytes_of_nodes(size_t nodes)
+{
+    struct sap_tree *t = NULL;
+    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
+}
+
+static size_t bytes_of_groups(const struct sap_tree *t, size_t n)
+{
+    return (n / (size_t)t->settings.group_size + 1) * sizeof *t->group;
+}
+
+static size_t memory(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes)
+{
+    const struct sap_tree t = {.settings = {.group_size = settings->group_size ? settings->group_size : GROUP}};
+    (void)devices;
+    if (device_bytes) *device_bytes = 0;
+    return sizeof t + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
+           bytes_of_groups(&t, (size_t)n);
+}
+
+static void destroy(struct sap_tree *t)
+{
+    free(t->given_x);
+    free(t->given_mass);
+    free(t->a);
+    sap_tree_free_order(&t->order);
+    free(t->place);
+    free(t->x);
+    free(t->node);
+    free(t->spare_node);
+    free(t->cell);
+    free(t->source);
+    free(t->word);
+    free(t->group);
+    free(t);
+}
+
+/* Room for the cells of so many nodes; on failure the arrays that there are stay. */
+static int reserve_cells(struct sap_tree *t, int nodes)
+{
+    const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
+    if (nodes <= t->cell_room) return SAPPORO_OK;
+    struct sap_cell *const cell = malloc(room * sizeof *cell);
+    struct sap_tree_source *const source = malloc(room * sizeof *source);
+    float *const word = aligned_alloc(64, 5 * column * sizeof *word);
+    if (!cell || !source || !word) {
+        free(cell);
+        free(source);
+        free(word);
+        return SAPPORO_ERR_MEMORY;
+    }
+    free(t->cell);
+    free(t->source);
+    free(t->word);
+    t->cell = cell;
+    t->source = source;
+    t->word = word;
+    t->cell_room = nodes;
+    t->words_of = (struct sap_tree_words){word, word + column, word + 2 * column, word + 3 * column, word + 4 * column};
+    return SAPPORO_OK;
+}
+
+static int reserve_particles(struct sap_tree *t)
+{
+    const size_t room = (size_t)t->room + 1;
+    t->given_x = malloc(room * sizeof *t->given_x);
+    t->given_mass = malloc(room * sizeof *t->given_mass);
+    t->a = malloc(room * sizeof *t->a);
+    t->place = malloc(room * sizeof *t->place);
+    t->x = malloc(room * sizeof *t->x);
+    t->group = malloc(bytes_of_groups(t, room));
+    t->node_room = t->spare_room = usual_nodes(t->room);
+    t->node = malloc((size_t)t->node_room * sizeof *t->node);
+    t->spare_node = malloc((size_t)t->spare_room * sizeof *t->spare_node);
+    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->node || !t->spare_node)
+        return SAPPORO_ERR_MEMORY;
+    return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+}
+
+static int create(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                  struct sap_tree **tree)
+{
+    struct sap_tree *t = calloc(1, sizeof *t);
+    *tree = NULL;
+    if (!t) return SAPPORO_ERR_MEMORY;
+    t->settings = *settings;
+    if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
+    if (!t->settings.group_size) t->settings.group_size = GROUP;
+    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
+    t->narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
+    t->wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
+    t->threads = devices->threads;
+    t->room = n;
+    if (reserve_particles(t)) {
+        destroy(t);
+        return SAPPORO_ERR_MEMORY;
+    }
+    *tree = t;
+    return SAPPORO_OK;
+}
+
+static void kind(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
+                 size_t room)
+{
+    const int dp = settings->precision == SAPPORO_DP;
+    (void)snprintf(text, room, "cpu %s %s octree %s", sap_isa_name(devices->isa), dp ? "dp" : "sp",
+                   dp || devices->isa == SAP_ISA_SCALAR ? "any" : sap_isa_vendor());
+}
+
+static const char *words(const struct sap_tree *t) { return t->words; }
+
+int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why)
+{
+    (void)snprintf(t->words, sizeof t->words, "%s", why);
+    return status;
+}
+
+/* ---- particles ------------------------------------------------------------------------ */
+
+static int set(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    t->words[0] = '\0';
+    if (p->memory != SAPPORO_MEMORY_HOST)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+    const int known = p->n == t->given;
+    for (int i = 0; i < p->n; i++) {
+        memcpy(t->given_x[i], sap_column_at(&p->x, i, sizeof *t->given_x), sizeof *t->given_x);
+        if (p->mass.base) memcpy(&t->given_mass[i], sap_column_at(&p->mass, i, sizeof(double)), sizeof(double));
+        if (p->a.base)
+            memcpy(&t->a[i], sap_column_at(&p->a, i, sizeof(double)), sizeof(double));
+        else if (!known)
+            t->a[i] = -1;
+    }
+    for (int i = 0; i < p->n && !p->mass.base && !known; i++) t->given_mass[i] = 0;
+    t->given = p->n;
+    return SAPPORO_OK;
+}
+
+/* ---- build and refresh -------------------------------------------------------------------- */
+
+static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct sap_tree *const t = argument;
+    for (int k = (int)from; k < to; k++) {
+        const int i = t->order.address[k];
+        for (int c = 0; c < 3; c++) t->x[k][c] = t->given_x[i][c];
+        t->x[k][3] = t->given_mass[i] * t->mass_unit;
+        t->place[i] = k;
+    }
+}
+
+/* Sorted particles from those that were given. */
+static void gather(struct sap_tree *t, double mass_unit, int threads)
+{
+    enum { AT_ONCE = 1024 };
+    t->mass_unit = mass_unit;
+    sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
+}
+
+/* Moments and groups; the tree is complete then. */
+static void finish(struct sap_tree *t, double mass_unit, int threads)
+{
+    const double start = sap_tree_clock();
+    gather(t, mass_unit, threads);
+    if (t->nodes > 0) sap_tree_moments(t, threads);
+    t->self = (struct sap_tree_walkers){t->n, (t->n + t->settings.group_size - 1) / t->settings.group_size,
+                                        (const double(*)[4])t->x, t->group, 1};
+    t->built = 1;
+    t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_tree_clock() - start;
+}
+
+/* Threads that are worth waking for so many particles. */
+static int threads_for(const struct sap_tree *t, int n)
+{
+    enum { A_THREAD = 16384 };
+    const int most = 1 + n / A_THREAD;
+    return sap_threads_now(most < t->threads ? most : t->threads);
+}
+
+/* The box of the particles given and the unit of their masses; fails if double cannot hold their moments. */
+static int look_at_given(struct sap_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
+{
+    double sum = 0;
+    for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
+    *mass_unit = sap_tree_mass_unit(sum);
+    *box = sap_tree_box_of((const double(*)[3])t->given_x, t->given, threads);
+    if (sap_tree_in_range(box->low, box->high, sum)) return SAPPORO_OK;
+    return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
+}
+
+/* The order of the tree that there is: a build that fails has sorted its own into the same array. */
+static void restore_order(struct sap_tree *t)
+{
+    for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
+}
+
+/* Nodes of the sorted keys in the spare array, and memory for their cells. */
+static int make_nodes(struct sap_tree *t, struct sap_tree_draft *d, int threads)
+{
+    *d = (struct sap_tree_draft){.n = t->given,
+                                 .leaf_size = t->settings.leaf_size,
+                                 .key = t->order.key,
+                                 .room = t->spare_room,
+                                 .node = t->spare_node};
+    int status = sap_tree_link(d, threads);
+    t->spare_node = d->node;
+    t->spare_room = d->room;
+    if (!status) status = reserve_cells(t, d->room);
+    return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
+}
+
+/* The tree gets the nodes that a build has made. */
+static void take_nodes(struct sap_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
+{
+    t->n = d->n;
+    t->cube = *cube;
+    t->unit = sap_tree_unit(cube, t->settings.eps2);
+    t->eps2 = sap_tree_eps2(t->settings.eps2, t->unit);
+    for (int c = 0; c < 3; c++) t->middle[c] = cube->low[c] + 0.5 * cube->edge;
+    t->spare_node = t->node;
+    t->spare_room = t->node_room;
+    t->node = d->node;
+    t->node_room = d->room;
+    t->nodes = d->nodes;
+    t->levels = d->levels;
+    memcpy(t->level_first, d->level_first, sizeof t->level_first);
+}
+
+/* Whatever can fail comes before anything of the tree that there is changes. */
+static int build(struct sap_tree *t)
+{
+    const int threads = threads_for(t, t->given);
+    const double start = sap_tree_clock();
+    struct sap_tree_draft draft;
+    struct sap_tree_box box;
+    double mass_unit;
+    t->words[0] = '\0';
+    int status = look_at_given(t, &box, &mass_unit, threads);
+    if (status) return status;
+    const struct sap_cube cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
+    sap_tree_sort(&cube, (int)t->settings.curve, (const double(*)[3])t->given_x, t->given, &t->order, threads);
+    const double sorted = sap_tree_clock();
+    status = make_nodes(t, &draft, threads);
+    if (status) {
+        restore_order(t);
+        return status;
+    }
+    take_nodes(t, &cube, &draft);
+    t->done = (sapporo_tree_statistics){
+        .seconds = {[SAPPORO_PHASE_SORT] = sorted - start, [SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted}};
+    finish(t, mass_unit, threads);
+    return SAPPORO_OK;
+}
+
+static int refresh(struct sap_tree *t)
+{
+    const int threads = threads_for(t, t->n);
+    struct sap_tree_box box;
+    double mass_unit;
+    t->words[0] = '\0';
+    if (!t->built || t->given != t->n)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    const int status = look_at_given(t, &box, &mass_unit, threads);
+    if (status) return status;
+    t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
+    finish(t, mass_unit, threads);
+    return SAPPORO_OK;
+}
+
+static int count(const struct sap_tree *t, int cells)
+{
+    (void)cells;
+    return t->built ? t->n : (int)SAP_TREE_NONE;
+}
+
+/* ---- what it is ---------------------------------------------------------------------------- */
+
+static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
+{
+    *s = t->done;
+    s->n = t->built ? t->n : 0;
+    s->cells = t->built ? t->nodes : 0;
+    for (int k = 0; k < s->cells; k++) {
+        if (t->node[k].children) continue;
+        s->leaves++;
+        if (t->node[k].count > s->largest_leaf) s->largest_leaf = t->node[k].count;
+    }
+    s->groups = t->built ? t->self.groups : 0;
+    for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
+    s->depth = s->cells > 0 ? t->levels - 1 : 0;
+    s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
+                    bytes_of_groups(t, (size_t)t->room);
+    return SAPPORO_OK;
+}
+
+static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure *s)
+{
+    const struct sap_tree_node *const node = &t->node[k];
+    s->first[k] = node->first;
+    s->count[k] = node->count;
+    s->child[k] = node->child;
+    s->children[k] = node->children;
+    s->level[k] = node->level;
+    sap_tree_tell_cell(&t->cell[k], k, s);
+}
+
+static int structure(struct sap_tree *t, struct sap_tree_structure *s)
+{
+    s->nodes = t->built ? t->nodes : 0;
+    s->n = t->built ? t->n : 0;
+    if (!s->first) return SAPPORO_OK;
+    for (int k = 0; k < s->nodes; k++) copy_node(t, k, s);
+    for (int k = 0; k < s->n; k++) s->address[k] = t->order.address[k];
+    return SAPPORO_OK;
+}
+
+static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list)
+{
+    t->words[0] = '\0';
+    return sap_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
+}
+
+const struct sap_tree_ops sap_tree_cpu = {
+    .memory = memory,
+    .create = create,
+    .destroy = destroy,
+    .set = set,
+    .build = build,
+    .refresh = refresh,
+    .count = count,
+    .force = sap_tree_force_cpu,
+    .search = search,
+    .statistics = statistics,
+    .structure = structure,
+    .kind = kind,
+    .words = words,
+};

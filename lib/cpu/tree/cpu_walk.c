@@ -1,0 +1,341 @@
+/*
+ * cpu_walk.c - forces by groups: each group makes its list of cells and particles, which the kernels sum.
+ *
+ * A group is one thread's from start to end, so its sums do not depend on who computes it, nor on which other groups or
+ * how many of its own particles take part.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+/* Consecutive nodes, or particles: from ... to - 1. */
+struct span {
+    int from, to;
+};
+
+struct spans {
+    struct span *at;
+    int n, room;
+};
+
+/* What a thread needs; its memory is kept from group to group. */
+struct work {
+    struct spans runs;      /* nodes to look at, in order: a queue, of which `head` are done */
+    struct spans particles; /* on the list, but for the group's own */
+    int *cells, ncells, cell_room;
+    int *accepted, *opened, open_room;
+    char *words;
+    size_t word_room;
+    struct sap_tree_lanes *lanes;
+    int which[SAP_TREE_LANES], number[SAP_TREE_LANES], row[SAP_TREE_LANES]; /* of the lanes */
+};
+
+static void free_work(struct work *w)
+{
+    free(w->runs.at);
+    free(w->particles.at);
+    free(w->cells);
+    free(w->accepted);
+    free(w->opened);
+    free(w->words);
+    free(w->lanes);
+    free(w);
+}
+
+static struct work *new_work(void)
+{
+    struct work *w = calloc(1, sizeof *w);
+    if (w) w->lanes = aligned_alloc(64, sizeof *w->lanes);
+    if (w && !w->lanes) {
+        free_work(w);
+        return NULL;
+    }
+    return w;
+}
+
+/* ---- lists ---------------------------------------------------------------------- */
+
+/* Adds a span, to the last one if it follows that; `first` spans are not added to. */
+static int add_span(struct spans *s, int first, int from, int to)
+{
+    if (from >= to) return 1;
+    if (s->n > first && s->at[s->n - 1].to == from) {
+        s->at[s->n - 1].to = to;
+        return 1;
+    }
+    if (s->n == s->room) {
+        const int room = s->room ? 2 * s->room : 256;
+        struct span *at = realloc(s->at, (size_t)room * sizeof *at);
+        if (!at) return 0;
+        s->at = at;
+        s->room = room;
+    }
+    s->at[s->n++] = (struct span){from, to};
+    return 1;
+}
+
+static int add_cell(struct work *w, int node)
+{
+    if (w->ncells == w->cell_room) {
+        const int room = w->cell_room ? 2 * w->cell_room : 1024;
+        int *cells = realloc(w->cells, (size_t)room * sizeof *cells);
+        if (!cells) return 0;
+        w->cells = cells;
+        w->cell_room = room;
+    }
+    w->cells[w->ncells++] = node;
+    return 1;
+}
+
+/* Particles of a leaf but those of the group itself. */
+static int add_leaf(struct work *w, const struct sap_tree_node *leaf, struct span own)
+{
+    const int from = leaf->first, to = leaf->first + leaf->count;
+    const int before = to < own.from ? to : own.from, after = from > own.to ? from : own.to;
+    return add_span(&w->particles, 0, from, before) && add_span(&w->particles, 0, after, to);
+}
+
+static int room_to_open(struct work *w, int n)
+{
+    if (n <= w->open_room) return 1;
+    free(w->accepted);
+    free(w->opened);
+    w->accepted = malloc((size_t)n * sizeof *w->accepted);
+    w->opened = malloc((size_t)n * sizeof *w->opened);
+    w->open_room = w->accepted && w->opened ? n : 0;
+    return w->open_room > 0;
+}
+
+/* Two particles cost less than the second moments of one cell. */
+static int better_by_particles(const struct sap_tree *t, const struct sap_tree_node *node)
+{
+    return node->children == 0 && node->count <= t->settings.order;
+}
+
+/* Looks at a run of nodes; those opened queue their children behind `done` runs. */
+static int open_run(const struct sap_tree *t, struct work *w, struct span run, const struct sap_tree_ball *ball,
+                    struct span own, int done)
+{
+    int accepted, opened, ok = room_to_open(w, run.to - run.from);
+    if (!ok) return 0;
+    t->narrow->open(&t->words_of, run.from, run.to, ball, w->accepted, &accepted, w->opened, &opened);
+    for (int k = 0; k < accepted && ok; k++) {
+        const struct sap_tree_node *const node = &t->node[w->accepted[k]];
+        ok = better_by_particles(t, node) ? add_leaf(w, node, own) : add_cell(w, w->accepted[k]);
+    }
+    for (int k = 0; k < opened && ok; k++) {
+        const struct sap_tree_node *const node = &t->node[w->opened[k]];
+        ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
+                            : add_leaf(w, node, own);
+    }
+    return ok;
+}
+
+static int make_list(const struct sap_tree *t, struct work *w, const struct sap_tree_ball *ball, struct span own)
+{
+    w->runs.n = w->particles.n = w->ncells = 0;
+    int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
+    for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], ball, own, done + 1);
+    return ok;
+}
+
+/* ---- sums ------------------------------------------------------------------------- */
+
+static int room_for_words(struct work *w, size_t bytes)
+{
+    if (bytes <= w->word_room) return 1;
+    free(w->words);
+    w->words = malloc(bytes + bytes / 2);
+    w->word_room = w->words ? bytes + bytes / 2 : 0;
+    return w->words != NULL;
+}
+
+static int count_particles(const struct work *w)
+{
+    int n = 0;
+    for (int k = 0; k < w->particles.n; k++) n += w->particles.at[k].to - w->particles.at[k].from;
+    return n;
+}
+
+static int sum_cells(const struct sap_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+                     const struct sap_tree_frame *frame)
+{
+    const int order = t->settings.order;
+    if (!room_for_words(w, (size_t)w->ncells * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
+    kernel->take_cells(frame, t->source, w->cells, w->ncells, order, w->words);
+    if (order > 1)
+        kernel->cells(frame, w->words, w->ncells, w->lanes);
+    else
+        kernel->particles(frame, w->words, w->ncells, 0, w->lanes);
+    return 1;
+}
+
+static int sum_particles(const struct sap_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+                         const struct sap_tree_frame *frame, struct span own)
+{
+    const size_t each = SAP_TREE_PARTICLE_WORDS * kernel->word;
+    const int n = count_particles(w), nown = own.to - own.from, most = n > nown ? n : nown;
+    const double(*const x)[4] = (const double(*)[4])t->x;
+    if (!room_for_words(w, (size_t)most * each)) return 0;
+    char *to = w->words;
+    for (int k = 0; k < w->particles.n; k++) {
+        const struct span s = w->particles.at[k];
+        kernel->take_particles(frame, x + s.from, s.to - s.from, to);
+        to += (size_t)(s.to - s.from) * each;
+    }
+    kernel->particles(frame, w->words, n, 0, w->lanes);
+    if (nown > 0) {
+        kernel->take_particles(frame, x + own.from, nown, w->words);
+        kernel->particles(frame, w->words, nown, 1, w->lanes);
+    }
+    return 1;
+}
+
+static int is_finite(const struct sap_tree_lanes *lanes, int k)
+{
+    int finite = 1;
+    for (int q = 0; q < 4; q++) finite &= isfinite(lanes->sum[q][k]) != 0;
+    return finite;
+}
+
+/* The sums of lane k become a row of the results. */
+static void deliver(const struct sap_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
+                    const struct sap_tree_lanes *lanes, int k, int row)
+{
+    const double pot = kernel->pot_scale * (t->unit / t->mass_unit);
+    const double acc = kernel->acc_scale * (t->unit * t->unit / t->mass_unit);
+    if (run->pot) run->pot[row] = 0 - lanes->sum[0][k] * pot;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
+}
+
+/*
+ * Delivers the lanes whose sums are finite, or all of them in double; returns the number of lanes that are left, which
+ * are then the first.  Lanes are judged one by one: bits of a row do not depend on the other rows.
+ */
+static int deliver_good(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
+{
+    int left = 0;
+    for (int k = 0; k < n; k++) {
+        if (wide || is_finite(w->lanes, k)) {
+            deliver(t, run, wide ? t->wide : t->narrow, w->lanes, k, w->row[k]);
+            continue;
+        }
+        w->which[left] = w->which[k];
+        w->number[left] = w->number[k];
+        w->row[left++] = w->row[k];
+    }
+    return left;
+}
+
+/* Slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list has been made. */
+static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int g, int first, int n)
+{
+    const struct sap_tree_group *const group = &run->walkers->group[g];
+    const int size = t->settings.group_size, base = g * size;
+    const struct span own =
+        run->walkers->own ? (struct span){base, base + size < t->n ? base + size : t->n} : (struct span){0, 0};
+    struct sap_tree_frame frame = {
+        .unit = t->unit, .eps2 = t->eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
+    for (int k = 0; k < n; k++) {
+        w->which[k] = run->slots->walker[first + k];
+        w->number[k] = run->walkers->own ? w->which[k] - base : -1;
+        w->row[k] = run->slots->row[first + k];
+    }
+    /* sums beyond the range of float are made again in double */
+    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
+        const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
+        /* in double coordinates stay as they are: their differences are better than those of differences */
+        for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
+        kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
+        if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
+        n = deliver_good(t, run, w, wide, n);
+    }
+    return 1;
+}
+
+/* ---- groups ------------------------------------------------------------------------- */
+
+double sap_tree_strictness(const struct sap_tree *t, const struct sap_tree_run *run, int first, int n)
+{
+    double least = INFINITY;
+    if (!run->a) return 0;
+    for (int k = first; k < first + n; k++) {
+        const double a = run->a[run->a_of ? run->a_of[k] : k];
+        if (!(a >= least)) least = a;
+    }
+    const double word = sap_accept_strictness(t->settings.accuracy * least) * (t->unit / t->turn_unit);
+    return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
+}
+
+/* The ball as the walk sees it, padded by what rounding to float may take away. */
+static struct sap_tree_ball ball_of(const struct sap_tree *t, const struct sap_tree_run *run, int g)
+{
+    const struct sap_tree_group *const group = &run->walkers->group[g];
+    const int first = g * t->settings.group_size, left = run->walkers->n - first;
+    double x[3];
+    const double size = sap_tree_in_units(group->centre, t->middle, t->unit, x);
+    const double radius = sap_tree_padded(group->radius * t->unit, size);
+    const int n = left < t->settings.group_size ? left : t->settings.group_size;
+    for (int c = 0; c < 3; c++) x[c] = sap_tree_cut(x[c]);
+    return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)radius,
+                                  (float)sap_tree_strictness(t, run, first, n)};
+}
+
+static int sum_group(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int g,
+                     long long *particle, long long *cell)
+{
+    const int *const slot = run->slots->first + g, size = t->settings.group_size, base = g * size;
+    const int rows = slot[1] - slot[0], left = t->n - base < size ? t->n - base : size;
+    const struct span own = run->walkers->own ? (struct span){base, base + left} : (struct span){0, 0};
+    if (rows == 0) return 1;
+    const struct sap_tree_ball ball = ball_of(t, run, g);
+    int ok = make_list(t, w, &ball, own);
+    for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
+        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
+    *cell += (long long)rows * w->ncells;
+    *particle += (long long)rows * (ok ? count_particles(w) + (own.to > own.from ? left - 1 : 0) : 0);
+    return ok;
+}
+
+/* A walk whose groups threads share out. */
+struct walking {
+    struct sap_items items;
+    const struct sap_tree *tree;
+    const struct sap_tree_run *run;
+    atomic_llong particle, cell;
+    atomic_int done, failed; /* done: groups */
+};
+
+/* A thread without memory leaves all groups to the others. */
+static void walk_groups(void *argument, int thread)
+{
+    struct walking *const s = argument;
+    struct work *const w = new_work();
+    long long particle = 0, cell = 0;
+    ptrdiff_t from, to;
+    int done = 0;
+    (void)thread;
+    while (w && sap_items_take(&s->items, &from, &to))
+        for (int g = (int)from; g < to && !atomic_load_explicit(&s->failed, memory_order_relaxed); g++, done++)
+            if (!sum_group(s->tree, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
+    if (w) free_work(w);
+    atomic_fetch_add(&s->particle, particle);
+    atomic_fetch_add(&s->cell, cell);
+    atomic_fetch_add(&s->done, done);
+}
+
+int sap_tree_walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+{
+    enum { GROUPS_AT_ONCE = 4 };
+    struct walking s = {.tree = t, .run = run};
+    const int groups = run->walkers->groups;
+    sap_items_start(&s.items, groups, GROUPS_AT_ONCE);
+    sap_team_run(threads, walk_groups, &s);
+    run->particle = atomic_load(&s.particle);
+    run->cell = atomic_load(&s.cell);
+    return atomic_load(&s.failed) || atomic_load(&s.done) < groups ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+}

@@ -1,0 +1,144 @@
+/*
+ * cuda_api.h - the calls of NVIDIA's libcuda.so.1 that the CUDA driver uses, found when they are first needed.
+ *
+ * Types and numbers are those of the binary interface, declared here so that
+ * neither building nor starting needs anything of CUDA.  Names are the ones to
+ * which current headers map: cuMemAlloc is cuMemAlloc_v2.
+ */
+#ifndef SAP_DRIVER_CUDA_API_H
+#define SAP_DRIVER_CUDA_API_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+typedef int sap_cu_device;
+typedef unsigned long long sap_cu_address; /* in the device's memory */
+typedef struct CUctx_st *sap_cu_context;
+typedef struct CUstream_st *sap_cu_stream;
+typedef struct CUevent_st *sap_cu_event;
+typedef struct CUmod_st *sap_cu_module;
+typedef struct CUfunc_st *sap_cu_function;
+
+/* A place of memory: a device. */
+struct sap_cu_location {
+    int type; /* 1: a device */
+    int device;
+};
+
+/* Who may use mapped memory: CUmemAccessDesc. */
+struct sap_cu_access {
+    struct sap_cu_location location;
+    int flags; /* 3: read and write */
+};
+
+/* What is to be allocated: CUmemAllocationProp. */
+struct sap_cu_allocation {
+    int type;    /* 1: pinned, on the device */
+    int handles; /* 0: for this process alone */
+    struct sap_cu_location location;
+    void *security;
+    unsigned char flags[8];
+};
+
+/*
+ * one(name here, name in libcuda, older name or NULL, is it needed, arguments).  All return a result, 0 for success.
+ * What has no bits of 1 in `needed` may be NULL.
+ */
+#define SAP_CUDA_CALLS(one)                                                                                            \
+    one(init, "cuInit", NULL, 1, (unsigned flags));                                                                    \
+    one(driver_version, "cuDriverGetVersion", NULL, 1, (int *version));                                                \
+    one(error_name, "cuGetErrorName", NULL, 1, (int result, const char **text));                                       \
+    one(error_string, "cuGetErrorString", NULL, 1, (int result, const char **text));                                   \
+    one(device_count, "cuDeviceGetCount", NULL, 1, (int *count));                                                      \
+    one(device_get, "cuDeviceGet", NULL, 1, (sap_cu_device * device, int number));                                     \
+    one(device_name, "cuDeviceGetName", NULL, 1, (char *name, int room, sap_cu_device device));                        \
+    one(device_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid", 0, (unsigned char uuid[16], sap_cu_device device));      \
+    one(device_bus, "cuDeviceGetPCIBusId", NULL, 1, (char *bus, int room, sap_cu_device device));                      \
+    one(device_memory, "cuDeviceTotalMem_v2", NULL, 1, (size_t * bytes, sap_cu_device device));                        \
+    one(device_attribute, "cuDeviceGetAttribute", NULL, 1, (int *value, int attribute, sap_cu_device device));         \
+    one(context_retain, "cuDevicePrimaryCtxRetain", NULL, 1, (sap_cu_context * context, sap_cu_device device));        \
+    one(context_release, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease", 1, (sap_cu_device device));      \
+    one(context_push, "cuCtxPushCurrent_v2", NULL, 1, (sap_cu_context context));                                       \
+    one(context_pop, "cuCtxPopCurrent_v2", NULL, 1, (sap_cu_context * context));                                       \
+    one(memory_info, "cuMemGetInfo_v2", NULL, 1, (size_t * left, size_t * all));                                       \
+    one(allocate, "cuMemAlloc_v2", NULL, 1, (sap_cu_address * address, size_t bytes));                                 \
+    one(release, "cuMemFree_v2", NULL, 1, (sap_cu_address address));                                                   \
+    one(can_access_peer, "cuDeviceCanAccessPeer", NULL, 0, (int *can, sap_cu_device device, sap_cu_device peer));      \
+    one(granularity, "cuMemGetAllocationGranularity", NULL, 0,                                                         \
+        (size_t * bytes, const struct sap_cu_allocation *what, int option));                                           \
+    one(create, "cuMemCreate", NULL, 0,                                                                                \
+        (unsigned long long *handle, size_t bytes, const struct sap_cu_allocation *what, unsigned long long flags));   \
+    one(destroy, "cuMemRelease", NULL, 0, (unsigned long long handle));                                                \
+    one(address_reserve, "cuMemAddressReserve", NULL, 0,                                                               \
+        (sap_cu_address * address, size_t bytes, size_t alignment, sap_cu_address wish, unsigned long long flags));    \
+    one(address_free, "cuMemAddressFree", NULL, 0, (sap_cu_address address, size_t bytes));                            \
+    one(map, "cuMemMap", NULL, 0,                                                                                      \
+        (sap_cu_address address, size_t bytes, size_t offset, unsigned long long handle, unsigned long long flags));   \
+    one(unmap, "cuMemUnmap", NULL, 0, (sap_cu_address address, size_t bytes));                                         \
+    one(set_access, "cuMemSetAccess", NULL, 0,                                                                         \
+        (sap_cu_address address, size_t bytes, const struct sap_cu_access *access, size_t n));                         \
+    one(host_allocate, "cuMemHostAlloc", NULL, 1, (void **host, size_t bytes, unsigned flags));                        \
+    one(host_address, "cuMemHostGetDevicePointer_v2", NULL, 1,                                                         \
+        (sap_cu_address * address, void *host, unsigned flags));                                                       \
+    one(host_release, "cuMemFreeHost", NULL, 1, (void *host));                                                         \
+    one(pointer, "cuPointerGetAttribute", NULL, 0, (void *value, int attribute, sap_cu_address address));              \
+    one(copy_in, "cuMemcpyHtoDAsync_v2", NULL, 1,                                                                      \
+        (sap_cu_address to, const void *from, size_t bytes, sap_cu_stream stream));                                    \
+    one(copy_out, "cuMemcpyDtoHAsync_v2", NULL, 1,                                                                     \
+        (void *to, sap_cu_address from, size_t bytes, sap_cu_stream stream));                                          \
+    one(copy, "cuMemcpyDtoDAsync_v2", NULL, 1,                                                                         \
+        (sap_cu_address to, sap_cu_address from, size_t bytes, sap_cu_stream stream));                                 \
+    one(copy_peer, "cuMemcpyPeerAsync", NULL, 1,                                                                       \
+        (sap_cu_address to, sap_cu_context to_context, sap_cu_address from, sap_cu_context from_context, size_t bytes, \
+         sap_cu_stream stream));                                                                                       \
+    one(fill, "cuMemsetD8Async", NULL, 1,                                                                              \
+        (sap_cu_address to, unsigned char byte, size_t bytes, sap_cu_stream stream));                                  \
+    one(stream_create, "cuStreamCreate", NULL, 1, (sap_cu_stream * stream, unsigned flags));                           \
+    one(stream_destroy, "cuStreamDestroy_v2", NULL, 1, (sap_cu_stream stream));                                        \
+    one(stream_synchronize, "cuStreamSynchronize", NULL, 1, (sap_cu_stream stream));                                   \
+    one(stream_wait, "cuStreamWaitEvent", NULL, 1, (sap_cu_stream stream, sap_cu_event event, unsigned flags));        \
+    one(event_create, "cuEventCreate", NULL, 1, (sap_cu_event * event, unsigned flags));                               \
+    one(event_destroy, "cuEventDestroy_v2", NULL, 1, (sap_cu_event event));                                            \
+    one(event_record, "cuEventRecord", NULL, 1, (sap_cu_event event, sap_cu_stream stream));                           \
+    one(event_query, "cuEventQuery", NULL, 1, (sap_cu_event event));                                                   \
+    one(event_synchronize, "cuEventSynchronize", NULL, 1, (sap_cu_event event));                                       \
+    one(event_elapsed, "cuEventElapsedTime_v2", "cuEventElapsedTime", 1,                                               \
+        (float *ms, sap_cu_event from, sap_cu_event to));                                                              \
+    one(module_load, "cuModuleLoadData", NULL, 1, (sap_cu_module * module, const void *image));                        \
+    one(module_unload, "cuModuleUnload", NULL, 1, (sap_cu_module module));                                             \
+    one(module_function, "cuModuleGetFunction", NULL, 1,                                                               \
+        (sap_cu_function * function, sap_cu_module module, const char *name));                                         \
+    one(function_get, "cuFuncGetAttribute", NULL, 1, (int *value, int attribute, sap_cu_function function));           \
+    one(function_set, "cuFuncSetAttribute", NULL, 1, (sap_cu_function function, int attribute, int value));            \
+    one(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL, 1,                                             \
+        (int *groups, sap_cu_function function, int threads, size_t shared));                                          \
+    one(launch, "cuLaunchKernel", NULL, 1,                                                                             \
+        (sap_cu_function function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,         \
+         unsigned threads_z, unsigned shared, sap_cu_stream stream, void **arguments, void **extra))
+
+#define SAP_CUDA_MEMBER(name, symbol, older, needed, arguments) int(*name) arguments
+struct sap_cuda_api {
+    SAP_CUDA_CALLS(SAP_CUDA_MEMBER);
+};
+#undef SAP_CUDA_MEMBER
+
+/* What this process knows of CUDA: found out once and never changed; a member of struct sap_process. */
+struct sap_cuda {
+    pthread_once_t once;
+    int usable;       /* libcuda is there and has begun */
+    int devices;      /* how many it counts */
+    int version;      /* 13000: CUDA 13.0 */
+    char reason[256]; /* why there are none; or what speaks */
+    struct sap_cuda_api api;
+};
+
+/* Loads libcuda if nobody has yet.  SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
+int sap_cuda_ready(void);
+
+/* Status of a call of libcuda; sets this thread's error if it is one. */
+int sap_cuda_check(int result, const char *call);
+
+/* Sets this thread's error; returns status. */
+int sap_cuda_refuse(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,415 @@
+/*
+ * cuda_driver.c - the CUDA driver over libcuda: copies, streams, events, modules, launches, and the table.
+ *
+ * cuda_api.c loads libcuda, cuda_device.c has the devices, cuda_memory.c memory.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "driver/cuda/cuda_driver.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/process.h"
+
+struct sap_stream {
+    struct sap_dev *dev;
+    sap_cu_stream stream;
+};
+
+struct sap_event {
+    struct sap_dev *dev;
+    sap_cu_event event;
+};
+
+struct sap_module {
+    struct sap_dev *dev;
+    sap_cu_module module;
+    struct sap_function *functions;
+};
+
+struct sap_function {
+    struct sap_module *module;
+    struct sap_function *next; /* of the module */
+    sap_cu_function function;
+};
+
+/* Flags and numbers of libcuda. */
+enum {
+    STREAM_NON_BLOCKING = 1, /* does not wait for the caller's default stream */
+    EVENT_BLOCKING_SYNC = 1, /* who waits long sleeps */
+    EVENT_DISABLE_TIMING = 2,
+    MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 /* CUfunction_attribute */
+};
+
+enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 5000000 };
+
+static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
+
+/* ---------------------------------------------------------------- copies */
+
+static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
+{
+    if (at <= mem->bytes && bytes <= mem->bytes - at) return SAP_DRIVER_OK;
+    return sap_cuda_refuse(SAP_DRIVER_ERROR, "%zu bytes at %zu are not inside a memory of %zu", bytes, at, mem->bytes);
+}
+
+static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
+{
+    int status = inside(to, at, bytes);
+    if (status != SAP_DRIVER_OK || bytes == 0) return status;
+    status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->copy_in(to->address + at, from, bytes, s->stream), "cuMemcpyHtoDAsync");
+    return sap_cuda_end(s->dev, status);
+}
+
+static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
+{
+    int status = inside(from, at, bytes);
+    if (status != SAP_DRIVER_OK || bytes == 0) return status;
+    status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->copy_out(to, from->address + at, bytes, s->stream), "cuMemcpyDtoHAsync");
+    return sap_cuda_end(s->dev, status);
+}
+
+static int inside_both(const struct sap_mem *to, size_t at, const struct sap_mem *from, size_t from_at, size_t bytes)
+{
+    const int status = inside(to, at, bytes);
+    return status == SAP_DRIVER_OK ? inside(from, from_at, bytes) : status;
+}
+
+static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at, size_t bytes)
+{
+    int status = inside_both(to, at, from, from_at, bytes);
+    if (status != SAP_DRIVER_OK || bytes == 0) return status;
+    status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->copy(to->address + at, from->address + from_at, bytes, s->stream),
+                                "cuMemcpyDtoDAsync");
+    return sap_cuda_end(s->dev, status);
+}
+
+/*
+ * libcuda goes through the host unless peer access is enabled.  That would
+ * change the primary contexts, and fail the caller's own attempt to enable it:
+ * what must be fast is written into shared memory by kernels.
+ */
+static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
+                     size_t bytes)
+{
+    int status = inside_both(to, at, from, from_at, bytes);
+    if (status != SAP_DRIVER_OK || bytes == 0) return status;
+    status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->copy_peer(to->address + at, to->dev->context, from->address + from_at,
+                                                 from->dev->context, bytes, s->stream),
+                                "cuMemcpyPeerAsync");
+    return sap_cuda_end(s->dev, status);
+}
+
+static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
+{
+    int status = inside(to, at, bytes);
+    if (status != SAP_DRIVER_OK || bytes == 0) return status;
+    status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->fill(to->address + at, byte, bytes, s->stream), "cuMemsetD8Async");
+    return sap_cuda_end(s->dev, status);
+}
+
+/* ---------------------------------------------------------------- streams */
+
+static int stream_create(struct sap_dev *dev, struct sap_stream **s)
+{
+    *s = NULL;
+    struct sap_stream *made = sap_cuda_room(sizeof *made);
+    if (!made) return SAP_DRIVER_MEMORY;
+    made->dev = dev;
+    int status = sap_cuda_begin(dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->stream_create(&made->stream, STREAM_NON_BLOCKING), "cuStreamCreate");
+    status = sap_cuda_end(dev, status);
+    if (status == SAP_DRIVER_OK)
+        *s = made;
+    else
+        free(made);
+    return status;
+}
+
+static void stream_destroy(struct sap_stream *s)
+{
+    if (!s) return;
+    int status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_destroy(s->stream), "cuStreamDestroy");
+    (void)sap_cuda_end(s->dev, status);
+    free(s);
+}
+
+static int stream_finish(struct sap_stream *s)
+{
+    int status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_synchronize(s->stream), "cuStreamSynchronize");
+    return sap_cuda_end(s->dev, status);
+}
+
+static int stream_wait(struct sap_stream *s, struct sap_event *e)
+{
+    int status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->stream_wait(s->stream, e->event, 0), "cuStreamWaitEvent");
+    return sap_cuda_end(s->dev, status);
+}
+
+/* ---------------------------------------------------------------- events */
+
+static int create_event(struct sap_dev *dev, unsigned flags, struct sap_event **e)
+{
+    *e = NULL;
+    struct sap_event *made = sap_cuda_room(sizeof *made);
+    if (!made) return SAP_DRIVER_MEMORY;
+    made->dev = dev;
+    int status = sap_cuda_begin(dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_create(&made->event, flags), "cuEventCreate");
+    status = sap_cuda_end(dev, status);
+    if (status == SAP_DRIVER_OK)
+        *e = made;
+    else
+        free(made);
+    return status;
+}
+
+static int event_create(struct sap_dev *dev, struct sap_event **e)
+{
+    return create_event(dev, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING, e);
+}
+
+static int event_create_timed(struct sap_dev *dev, struct sap_event **e)
+{
+    return create_event(dev, EVENT_BLOCKING_SYNC, e);
+}
+
+static void event_destroy(struct sap_event *e)
+{
+    if (!e) return;
+    int status = sap_cuda_begin(e->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_destroy(e->event), "cuEventDestroy");
+    (void)sap_cuda_end(e->dev, status);
+    free(e);
+}
+
+static int event_record(struct sap_event *e, struct sap_stream *s)
+{
+    int status = sap_cuda_begin(e->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_record(e->event, s->stream), "cuEventRecord");
+    return sap_cuda_end(e->dev, status);
+}
+
+static int event_query(struct sap_event *e)
+{
+    int status = sap_cuda_begin(e->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_query(e->event), "cuEventQuery");
+    return sap_cuda_end(e->dev, status);
+}
+
+static long long nanoseconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Small forces take some tens of microseconds: less than a thread that sleeps needs to wake up. */
+static int spin_then_sleep(sap_cu_event event)
+{
+    const long long end = nanoseconds() + SPIN_NANOSECONDS;
+    int status = SAP_DRIVER_PENDING;
+    do {
+        status = sap_cuda_check(api()->event_query(event), "cuEventQuery");
+    } while (status == SAP_DRIVER_PENDING && nanoseconds() < end);
+    return status == SAP_DRIVER_PENDING ? sap_cuda_check(api()->event_synchronize(event), "cuEventSynchronize")
+                                        : status;
+}
+
+static int event_wait(struct sap_event *e)
+{
+    int status = sap_cuda_begin(e->dev);
+    if (status == SAP_DRIVER_OK) status = spin_then_sleep(e->event);
+    return sap_cuda_end(e->dev, status);
+}
+
+static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
+{
+    int status = sap_cuda_begin(from->dev);
+    *ms = 0;
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->event_elapsed(ms, from->event, to->event), "cuEventElapsedTime");
+    return sap_cuda_end(from->dev, status);
+}
+
+/* ---------------------------------------------------------------- modules and kernels */
+
+/* What a user whose driver and GPU do not fit the library needs to know. */
+static int explain(const struct sap_dev *dev, int status)
+{
+    char words[160];
+    if (status != SAP_DRIVER_UNSUPPORTED) return status;
+    size_t n = 0;
+    for (; sap_cuda_error[n] && n + 1 < sizeof words; n++) words[n] = sap_cuda_error[n];
+    words[n] = '\0';
+    return sap_cuda_refuse(status, "a GPU of %s, a driver for CUDA %d.%d, a library with code for %s: %s",
+                           dev->architecture, sap_process.cuda.version / 1000, sap_process.cuda.version % 1000 / 10,
+                           sap_embedded_cuda.count > 0 ? sap_embedded_cuda.archs : "no GPU", words);
+}
+
+static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
+{
+    (void)bytes; /* a fat binary knows its size */
+    *m = NULL;
+    struct sap_module *made = sap_cuda_room(sizeof *made);
+    if (!made) return SAP_DRIVER_MEMORY;
+    made->dev = dev;
+    int status = sap_cuda_begin(dev);
+    if (status == SAP_DRIVER_OK)
+        status = explain(dev, sap_cuda_check(api()->module_load(&made->module, image), "cuModuleLoadData"));
+    status = sap_cuda_end(dev, status);
+    if (status == SAP_DRIVER_OK)
+        *m = made;
+    else
+        free(made);
+    return status;
+}
+
+static void module_unload(struct sap_module *m)
+{
+    if (!m) return;
+    int status = sap_cuda_begin(m->dev);
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->module_unload(m->module), "cuModuleUnload");
+    (void)sap_cuda_end(m->dev, status);
+    for (struct sap_function *f = m->functions, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
+    free(m);
+}
+
+static int function(struct sap_module *m, const char *name, struct sap_function **f)
+{
+    *f = NULL;
+    struct sap_function *made = sap_cuda_room(sizeof *made);
+    if (!made) return SAP_DRIVER_MEMORY;
+    int status = sap_cuda_begin(m->dev);
+    if (status == SAP_DRIVER_OK)
+        status = explain(m->dev, sap_cuda_check(api()->module_function(&made->function, m->module, name), name));
+    status = sap_cuda_end(m->dev, status);
+    if (status != SAP_DRIVER_OK) {
+        free(made);
+        return status;
+    }
+    made->module = m;
+    made->next = m->functions;
+    m->functions = made;
+    *f = made;
+    return SAP_DRIVER_OK;
+}
+
+/* Never less than before, so that one kernel can be asked about several sizes. */
+static int allow_shared(sap_cu_function f, size_t shared)
+{
+    int allowed = 0;
+    if (shared > INT_MAX) return sap_cuda_refuse(SAP_DRIVER_LAUNCH, "%zu bytes of shared memory", shared);
+    const int status =
+        sap_cuda_check(api()->function_get(&allowed, MAX_DYNAMIC_SHARED_SIZE_BYTES, f), "cuFuncGetAttribute");
+    if (status != SAP_DRIVER_OK || (int)shared <= allowed) return status;
+    return sap_cuda_check(api()->function_set(f, MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared), "cuFuncSetAttribute");
+}
+
+/* What libcuda calls an invalid value is here a launch that the device cannot make. */
+static int of_launch(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_LAUNCH : status; }
+
+static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
+{
+    struct sap_dev *dev = f->module->dev;
+    int status = sap_cuda_begin(dev);
+    *groups = 0;
+    if (status == SAP_DRIVER_OK) status = allow_shared(f->function, shared);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->occupancy(groups, f->function, (int)threads, shared),
+                                "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    return sap_cuda_end(dev, of_launch(status));
+}
+
+/* Where libcuda reads the value of an argument; no memory is a null pointer. */
+static const void *place(const struct sap_argument *argument)
+{
+    static const sap_cu_address null = 0;
+    if (argument->size > 0) return argument->value;
+    const struct sap_mem *mem = argument->value;
+    return mem ? &mem->address : &null;
+}
+
+static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
+{
+    void *argument[ARGUMENTS_MOST];
+    if (l->arguments > ARGUMENTS_MOST || l->shared > UINT_MAX)
+        return sap_cuda_refuse(SAP_DRIVER_LAUNCH, "a kernel with %d arguments, %zu bytes of shared memory",
+                               l->arguments, l->shared);
+    for (int k = 0; k < l->arguments; k++) argument[k] = (void *)place(&l->argument[k]);
+    int status = sap_cuda_begin(s->dev);
+    if (status == SAP_DRIVER_OK)
+        status = sap_cuda_check(api()->launch(f->function, l->groups[0], l->groups[1], l->groups[2], l->threads, 1, 1,
+                                              (unsigned)l->shared, s->stream, argument, NULL),
+                                "cuLaunchKernel");
+    return sap_cuda_end(s->dev, of_launch(status));
+}
+
+static int together(const struct sap_dev *a, const struct sap_dev *b)
+{
+    (void)a;
+    (void)b;
+    return 1;
+}
+
+static const char *error_text(void) { return sap_cuda_error; }
+
+const struct sap_driver sap_driver_cuda = {
+    .name = "cuda",
+    .count = sap_cuda_count,
+    .describe = sap_cuda_describe,
+    .properties = sap_cuda_properties,
+    .open = sap_cuda_open,
+    .close = sap_cuda_close,
+    .enter = sap_cuda_enter,
+    .leave = sap_cuda_leave,
+    .memory_left = sap_cuda_memory_left,
+    .allocate = sap_cuda_allocate,
+    .allocate_pinned = sap_cuda_allocate_pinned,
+    .allocate_shared = sap_cuda_allocate_shared,
+    .pinned_for_all = 1,
+    .together = together,
+    .release = sap_cuda_release,
+    .adopt = sap_cuda_adopt,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .copy = copy,
+    .copy_peer = copy_peer,
+    .fill = fill,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_finish = stream_finish,
+    .event_create = event_create,
+    .event_create_timed = event_create_timed,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .event_wait = event_wait,
+    .stream_wait = stream_wait,
+    .event_milliseconds = event_milliseconds,
+    .module_load = module_load,
+    .module_unload = module_unload,
+    .function = function,
+    .occupancy = occupancy,
+    .launch = launch,
+    .error_text = error_text,
+};

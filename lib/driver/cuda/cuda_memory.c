@@ -1,0 +1,206 @@
+/*
+ * cuda_memory.c - memory of the CUDA driver: of a GPU, pinned memory of the host, and memory of one GPU at an
+ * address that others see too, by libcuda's management of addresses.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/process.h"
+#include "driver/cuda/cuda_driver.h"
+
+enum { SHARED_MOST = 64, ON_DEVICE = 1, PINNED = 1, READ_WRITE = 3, GRANULARITY_MINIMUM = 0 };
+enum { HOST_PORTABLE = 1 /* cuMemHostAlloc: pinned for all contexts */, HOST_DEVICEMAP = 2 };
+
+static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
+
+/* Memory of ours, zero; on failure the error of this thread is set. */
+void *sap_cuda_room(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (!p) (void)sap_cuda_refuse(SAP_DRIVER_MEMORY, "no memory for %zu bytes of the host", bytes);
+    return p;
+}
+
+/* ---------------------------------------------------------------- for several devices */
+
+/* Whether libcuda has all calls, and all other devices reach this one. */
+static int reachable(const struct sap_dev *dev, struct sap_dev *const *others, int n)
+{
+    const struct sap_cuda_api *cu = api();
+    if (!cu->can_access_peer || !cu->granularity || !cu->create || !cu->destroy || !cu->address_reserve ||
+        !cu->address_free || !cu->map || !cu->unmap || !cu->set_access || n >= SHARED_MOST)
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda cannot share memory of %d devices", n + 1);
+    for (int k = 0; k < n; k++) {
+        int can = 0;
+        const int status =
+            sap_cuda_check(cu->can_access_peer(&can, others[k]->device, dev->device), "cuDeviceCanAccessPeer");
+        if (status != SAP_DRIVER_OK) return status;
+        if (!can) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "GPUs do not reach each other's memory");
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int set_access(const struct sap_mem *mem, struct sap_dev *const *others, int n)
+{
+    struct sap_cu_access access[SHARED_MOST];
+    access[0] = (struct sap_cu_access){{ON_DEVICE, mem->dev->device}, READ_WRITE};
+    for (int k = 0; k < n; k++) access[k + 1] = (struct sap_cu_access){{ON_DEVICE, others[k]->device}, READ_WRITE};
+    return sap_cuda_check(api()->set_access(mem->address, mem->mapped, access, (size_t)n + 1), "cuMemSetAccess");
+}
+
+/* The address is there; puts memory behind it. */
+static int put_behind(struct sap_mem *mem, const struct sap_cu_allocation *what, struct sap_dev *const *others, int n)
+{
+    int status = sap_cuda_check(api()->create(&mem->handle, mem->mapped, what, 0), "cuMemCreate");
+    if (status != SAP_DRIVER_OK) return status;
+    status = sap_cuda_check(api()->map(mem->address, mem->mapped, 0, mem->handle, 0), "cuMemMap");
+    if (status == SAP_DRIVER_OK) {
+        status = set_access(mem, others, n);
+        if (status == SAP_DRIVER_OK) return status;
+        (void)api()->unmap(mem->address, mem->mapped);
+    }
+    (void)api()->destroy(mem->handle);
+    return status;
+}
+
+/*
+ * Gives mem->bytes of mem->dev an address at which that device and n others can read and write; peer access of whole
+ * contexts stays as the caller has it.  UNSUPPORTED where devices do not reach each other, or before CUDA 10.2.
+ */
+static int map_for_all(struct sap_mem *mem, struct sap_dev *const *others, int n)
+{
+    const struct sap_cu_allocation what = {.type = PINNED, .location = {ON_DEVICE, mem->dev->device}};
+    size_t grain = 0;
+    int status = reachable(mem->dev, others, n);
+    if (status != SAP_DRIVER_OK) return status;
+    status = sap_cuda_check(api()->granularity(&grain, &what, GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity");
+    if (status != SAP_DRIVER_OK) return status;
+    if (grain == 0) grain = (size_t)2 << 20;
+    mem->mapped = (mem->bytes + grain - 1) / grain * grain;
+    status = sap_cuda_check(api()->address_reserve(&mem->address, mem->mapped, 0, 0, 0), "cuMemAddressReserve");
+    if (status != SAP_DRIVER_OK) return status;
+    status = put_behind(mem, &what, others, n);
+    if (status != SAP_DRIVER_OK) (void)api()->address_free(mem->address, mem->mapped);
+    return status;
+}
+
+static int unmap(struct sap_mem *mem)
+{
+    int status = sap_cuda_check(api()->unmap(mem->address, mem->mapped), "cuMemUnmap");
+    const int released = sap_cuda_check(api()->destroy(mem->handle), "cuMemRelease");
+    const int freed = sap_cuda_check(api()->address_free(mem->address, mem->mapped), "cuMemAddressFree");
+    if (status == SAP_DRIVER_OK) status = released;
+    return status == SAP_DRIVER_OK ? freed : status;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes)
+{
+    size_t all = 0;
+    int status = sap_cuda_begin(dev);
+    *bytes = 0;
+    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->memory_info(bytes, &all), "cuMemGetInfo");
+    return sap_cuda_end(dev, status);
+}
+
+/* Of a size alone libcuda may say that it is no valid value. */
+static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
+
+/* Whose memory: the host's, pinned; or the device's, which n others may see too. */
+struct place {
+    int pinned, n;
+    struct sap_dev *const *others;
+};
+
+static int take_pinned(struct sap_mem *m)
+{
+    int status =
+        sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
+    if (status != SAP_DRIVER_OK) return of_allocation(status);
+    status = sap_cuda_check(api()->host_address(&m->address, m->host, 0), "cuMemHostGetDevicePointer");
+    if (status != SAP_DRIVER_OK) (void)api()->host_release(m->host);
+    return status;
+}
+
+static int take(struct sap_mem *m, const struct place *where)
+{
+    if (where->pinned) return take_pinned(m);
+    if (where->others) return map_for_all(m, where->others, where->n);
+    return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
+}
+
+static int allocate_at(struct sap_dev *dev, size_t bytes, const struct place *where, struct sap_mem **mem)
+{
+    *mem = NULL;
+    struct sap_mem *m = sap_cuda_room(sizeof *m);
+    if (!m) return SAP_DRIVER_MEMORY;
+    m->dev = dev;
+    m->bytes = bytes ? bytes : 1;
+    int status = sap_cuda_begin(dev);
+    if (status == SAP_DRIVER_OK) status = take(m, where);
+    status = sap_cuda_end(dev, status);
+    if (status == SAP_DRIVER_OK)
+        *mem = m;
+    else
+        free(m);
+    return status;
+}
+
+int sap_cuda_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
+{
+    return allocate_at(dev, bytes, &(struct place){0}, mem);
+}
+
+int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
+{
+    const int status = allocate_at(dev, bytes, &(struct place){.pinned = 1}, mem);
+    *host = status == SAP_DRIVER_OK ? (*mem)->host : NULL;
+    return status;
+}
+
+int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
+                             struct sap_mem **mem)
+{
+    return allocate_at(dev, bytes, &(struct place){.others = others, .n = n}, mem);
+}
+
+/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL; CU_MEMORYTYPE_DEVICE. */
+enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9, TYPE_DEVICE = 2 };
+
+int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem)
+{
+    unsigned type = 0;
+    int device = -1;
+    *mem = NULL;
+    if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda tells nothing of addresses");
+    int status = sap_cuda_begin(dev);
+    const int known = !status && !api()->pointer(&type, ATTRIBUTE_TYPE, (sap_cu_address)(uintptr_t)address) &&
+                      !api()->pointer(&device, ATTRIBUTE_DEVICE, (sap_cu_address)(uintptr_t)address);
+    status = sap_cuda_end(dev, status);
+    if (status) return status;
+    if (!known || type != TYPE_DEVICE || device != dev->device)
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is no memory of device %d", address, dev->device);
+    struct sap_mem *const m = sap_cuda_room(sizeof *m);
+    if (!m) return SAP_DRIVER_MEMORY;
+    *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
+    *mem = m;
+    return SAP_DRIVER_OK;
+}
+
+/* Of a broken context nothing can be given back: its memory goes with it. */
+void sap_cuda_release(struct sap_mem *mem)
+{
+    if (!mem) return;
+    if (mem->theirs) {
+        free(mem);
+        return;
+    }
+    int status = sap_cuda_begin(mem->dev);
+    if (status == SAP_DRIVER_OK)
+        status = mem->host     ? sap_cuda_check(api()->host_release(mem->host), "cuMemFreeHost")
+                 : mem->mapped ? unmap(mem)
+                               : sap_cuda_check(api()->release(mem->address), "cuMemFree");
+    (void)sap_cuda_end(mem->dev, status);
+    free(mem);
+}

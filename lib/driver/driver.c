@@ -1,0 +1,33 @@
+/* driver.c - which table speaks for a vendor's interface. */
+#include "driver/driver.h"
+
+#include "base/process.h"
+
+#ifdef SAP_FAULTS
+#include "../../test/support/faulty_driver.h"
+#endif
+
+/* The driver as it is, or, of a library built with FAULTS=1, with the fault that SAPPORO_FAULT asks for. */
+static const struct sap_driver *for_clients(const struct sap_driver *driver)
+{
+#ifdef SAP_FAULTS
+    return faulty_from_environment(driver);
+#else
+    return driver;
+#endif
+}
+
+const struct sap_driver *sap_driver_for_cuda(void)
+{
+    return sap_process.cuda_driver ? sap_process.cuda_driver : for_clients(&sap_driver_cuda);
+}
+
+const struct sap_driver *sap_driver_for_opencl(void)
+{
+    return sap_process.opencl_driver ? sap_process.opencl_driver : for_clients(&sap_driver_opencl);
+}
+
+const struct sap_embedded *sap_kernels_for_cuda(void)
+{
+    return sap_process.cuda_kernels ? sap_process.cuda_kernels : &sap_embedded_cuda;
+}

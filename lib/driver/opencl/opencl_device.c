@@ -1,0 +1,241 @@
+/*
+ * opencl_device.c - OpenCL's devices: which there are, what they can do, opening and closing.
+ */
+#include "driver/opencl/opencl_driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/process.h"
+
+/* Numbers of cl_device_info and cl_platform_info. */
+enum {
+    MAX_WORK_GROUP_SIZE = 0x1004,
+    MAX_MEM_ALLOC_SIZE = 0x1010,
+    VENDOR_ID = 0x1001,
+    NVIDIA = 0x10DE, /* such a vendor */
+    GLOBAL_MEM_CACHE_SIZE = 0x101E,
+    GLOBAL_MEM_SIZE = 0x101F,
+    LOCAL_MEM_SIZE = 0x1023,
+    PLATFORM_NAME = 0x0902
+};
+
+static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
+
+void *sap_opencl_room(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (!p) (void)sap_opencl_refuse(SAP_DRIVER_MEMORY, "no memory for %zu bytes of the host", bytes);
+    return p;
+}
+
+int sap_opencl_count(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.devices : 0; }
+
+int sap_opencl_automatic(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.automatic : 0; }
+
+const char *sap_opencl_describe(void)
+{
+    /* In a child after fork the reason is this thread's error. */
+    return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.reason : sap_opencl_error;
+}
+
+/* ---------------------------------------------------------------- properties */
+
+void sap_opencl_text(const struct sap_cl_seen *seen, unsigned what, char *text, size_t room)
+{
+    char whole[1024] = "";
+    if (api()->device_info(seen->device, what, sizeof whole, whole, NULL) != 0) whole[0] = '\0';
+    whole[sizeof whole - 1] = '\0';
+    (void)snprintf(text, room, "%.*s", (int)room - 1, whole);
+}
+
+void sap_opencl_platform(const struct sap_cl_seen *seen, char *text, size_t room)
+{
+    char whole[1024] = "";
+    if (api()->platform_info(seen->platform, PLATFORM_NAME, sizeof whole, whole, NULL) != 0) whole[0] = '\0';
+    whole[sizeof whole - 1] = '\0';
+    (void)snprintf(text, room, "%.*s", (int)room - 1, whole);
+}
+
+static int find_device(int number, struct sap_cl_seen **seen)
+{
+    const int status = sap_opencl_ready();
+    if (status != SAP_DRIVER_OK) return status;
+    if (number < 0 || number >= sap_process.opencl.devices)
+        return sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED, "there is no OpenCL device %d: there are %d", number,
+                                 sap_process.opencl.devices);
+    *seen = &sap_process.opencl.device[number];
+    return SAP_DRIVER_OK;
+}
+
+/* 0 where the device does not tell. */
+static uint64_t number_of(const struct sap_cl_seen *seen, unsigned what, size_t size)
+{
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    void *const to = size == sizeof wide ? (void *)&wide : (void *)&narrow;
+    if (api()->device_info(seen->device, what, size, to, NULL) != 0) return 0;
+    return size == sizeof wide ? wide : narrow;
+}
+
+/* The compiler decides about bits, too, and so does the form of the kernels. */
+static void write_architecture(const struct sap_cl_seen *seen, char *text, size_t room)
+{
+    char name[128], version[64];
+    sap_opencl_text(seen, SAP_CL_DEVICE_NAME, name, sizeof name);
+    sap_opencl_text(seen, SAP_CL_DEVICE_DRIVER_VERSION, version, sizeof version);
+    const int as_gpu = seen->is_cpu && !seen->vectors;
+    (void)snprintf(text, room, "%.*s/%.10s%s", as_gpu ? 18 : 20, name, version, as_gpu ? "/1" : "");
+    for (char *c = text; *c; c++)
+        if (*c == ' ') *c = '-';
+}
+
+int sap_opencl_properties(int number, struct sap_device_properties *p)
+{
+    struct sap_cl_seen *seen = NULL;
+    memset(p, 0, sizeof *p);
+    const int status = find_device(number, &seen);
+    if (status != SAP_DRIVER_OK || !seen) return status;
+    sap_opencl_text(seen, SAP_CL_DEVICE_NAME, p->name, sizeof p->name);
+    sap_opencl_platform(seen, p->uuid, sizeof p->uuid); /* by which users name it, as CUDA's by uuid */
+    write_architecture(seen, p->architecture, sizeof p->architecture);
+    p->memory = (size_t)number_of(seen, GLOBAL_MEM_SIZE, 8);
+    p->units = (int)number_of(seen, SAP_CL_DEVICE_UNITS, 4);
+    p->threads_per_group = (int)number_of(seen, MAX_WORK_GROUP_SIZE, sizeof(size_t));
+    p->threads_per_unit = seen->is_cpu ? 1 : 2048; /* OpenCL does not tell */
+    p->shared_per_group = p->shared_per_unit = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
+    p->l2 = (size_t)number_of(seen, GLOBAL_MEM_CACHE_SIZE, 8);
+    p->warp = 32;
+    p->has_fp64 = seen->has_fp64;
+    p->vectors = seen->vectors;
+    p->in_turn = seen->is_cpu;
+    return SAP_DRIVER_OK;
+}
+
+/* ---------------------------------------------------------------- open, close */
+
+/* Devices of one platform in a context of their own; NULL, and *error, if that fails.  The lock is held, as below. */
+static struct sap_cl_group *make_group(struct sap_cl_seen *const *seen, int n, int *error)
+{
+    sap_cl_device device[SAP_CL_DEVICES];
+    struct sap_cl_group *group = calloc(1, sizeof *group);
+    for (int k = 0; k < n; k++) device[k] = seen[k]->device;
+    *error = -6; /* out of host memory */
+    if (group) group->context = api()->context(NULL, (unsigned)n, device, NULL, NULL, error);
+    if (!group || !group->context) {
+        free(group);
+        return NULL;
+    }
+    for (int k = 0; k < n; k++) seen[k]->group = group;
+    return group;
+}
+
+static void end_group(struct sap_cl_group *group)
+{
+    for (int k = 0; k < sap_process.opencl.devices; k++)
+        if (sap_process.opencl.device[k].group == group) sap_process.opencl.device[k].group = NULL;
+    (void)api()->release_context(group->context);
+    free(group);
+}
+
+/* The context of a device, made by who opens it first. */
+static int take_context(struct sap_cl_seen *seen, sap_cl_context *context)
+{
+    int error = 0;
+    sap_lock(&sap_process.opencl.lock);
+    struct sap_cl_group *group = seen->group ? seen->group : make_group(&seen, 1, &error);
+    *context = group ? group->context : NULL;
+    if (group) seen->opens++, group->opens++;
+    sap_unlock(&sap_process.opencl.lock);
+    return *context ? SAP_DRIVER_OK : sap_opencl_check(error ? error : -34, "clCreateContext");
+}
+
+/* A device that nobody has open leaves its group: where it was lost, opening makes a new context. */
+static void give_context(struct sap_cl_seen *seen)
+{
+    sap_lock(&sap_process.opencl.lock);
+    struct sap_cl_group *group = seen->group;
+    if (--seen->opens == 0) seen->group = NULL;
+    if (--group->opens == 0) end_group(group);
+    sap_unlock(&sap_process.opencl.lock);
+}
+
+/* Whether these devices, of one platform, are closed, all of them; groups that nobody has opened end. */
+static int all_closed(struct sap_cl_seen *const *seen, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (seen[k]->platform != seen[0]->platform || seen[k]->opens > 0) return 0;
+        if (seen[k]->group && seen[k]->group->opens == 0) end_group(seen[k]->group);
+    }
+    return 1;
+}
+
+int sap_opencl_unite(const int *numbers, int n)
+{
+    struct sap_cl_seen *seen[SAP_CL_DEVICES] = {NULL};
+    int error = 0, same = 1;
+    if (n < 1 || n > SAP_CL_DEVICES) return 0;
+    for (int k = 0; k < n; k++)
+        if (find_device(numbers[k], &seen[k]) != SAP_DRIVER_OK || !seen[k]) return 0;
+    /* in a shared context its driver moves buffers from one to the other and back: four were slower than one */
+    if ((unsigned)number_of(seen[0], VENDOR_ID, 4) == NVIDIA) return 1;
+    sap_lock(&sap_process.opencl.lock);
+    if (all_closed(seen, n)) seen[0]->group = make_group(seen, n, &error);
+    for (int k = 0; k < n; k++) same &= seen[k]->group && seen[k]->group == seen[0]->group;
+    sap_unlock(&sap_process.opencl.lock);
+    return same;
+}
+
+int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b) { return a->context == b->context; }
+
+int sap_opencl_open(int number, struct sap_dev **dev)
+{
+    struct sap_cl_seen *seen = NULL;
+    *dev = NULL;
+    int status = find_device(number, &seen);
+    if (status != SAP_DRIVER_OK || !seen) return status;
+    struct sap_dev *d = sap_opencl_room(sizeof *d);
+    if (!d) return SAP_DRIVER_MEMORY;
+    d->seen = seen;
+    d->most = (size_t)number_of(seen, MAX_MEM_ALLOC_SIZE, 8);
+    d->shared = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
+    write_architecture(seen, d->architecture, sizeof d->architecture);
+    status = take_context(seen, &d->context);
+    if (status == SAP_DRIVER_OK)
+        *dev = d;
+    else
+        free(d);
+    return status;
+}
+
+void sap_opencl_close(struct sap_dev *dev)
+{
+    if (!dev) return;
+    if (!sap_process.forked) {
+        if (dev->service) (void)api()->release_queue(dev->service);
+        if (dev->timer) (void)api()->release_queue(dev->timer);
+        if (dev->incoming) (void)api()->release_queue(dev->incoming);
+        give_context(dev->seen);
+    }
+    free(dev);
+}
+
+/* OpenCL has no current context. */
+int sap_opencl_enter(struct sap_dev *dev)
+{
+    if (sap_process.forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
+    if (dev->entered) return sap_opencl_refuse(SAP_DRIVER_ERROR, "the device has been entered already");
+    dev->entered = 1;
+    return SAP_DRIVER_OK;
+}
+
+void sap_opencl_leave(struct sap_dev *dev) { dev->entered = 0; }
+
+int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue)
+{
+    int error = 0;
+    *queue = api()->queue(dev->context, dev->seen->device, properties, &error);
+    return *queue ? SAP_DRIVER_OK : sap_opencl_check(error ? error : -36, "clCreateCommandQueue");
+}

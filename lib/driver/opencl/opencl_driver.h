@@ -1,0 +1,114 @@
+/*
+ * opencl_driver.h - what the files of the OpenCL driver share.
+ */
+#ifndef SAP_DRIVER_OPENCL_H
+#define SAP_DRIVER_OPENCL_H
+
+#include "driver/driver.h"
+#include "driver/opencl/opencl_api.h"
+
+/* Numbers of cl_device_info that several files ask for. */
+enum {
+    SAP_CL_DEVICE_TYPE = 0x1000,
+    SAP_CL_DEVICE_UNITS = 0x1002,
+    SAP_CL_DEVICE_AVAILABLE = 0x1027,
+    SAP_CL_DEVICE_NAME = 0x102B,
+    SAP_CL_DEVICE_DRIVER_VERSION = 0x102D,
+    SAP_CL_DEVICE_VERSION = 0x102F
+};
+
+/* An open device. */
+struct sap_dev {
+    struct sap_cl_seen *seen;
+    sap_cl_context context;     /* shared by all who have the device open */
+    sap_cl_queue service;       /* for mapping memory; made when first needed */
+    sap_cl_queue timer;         /* for events that tell the time; the same */
+    sap_cl_queue incoming;      /* for copies from other devices; the same */
+    struct sap_mem *pinned;     /* all pinned memory of this handle */
+    struct sap_stream *streams; /* and all streams */
+    size_t most, shared;        /* bytes of a buffer, of local memory */
+    char architecture[32];
+    int entered;
+};
+
+/*
+ * Memory of the device; or pinned memory, which is a buffer that stays mapped
+ * for the host and, if kernels use it, a second one on the device: what is
+ * mapped must not be touched by kernels.  pinned_to_device and pinned_to_host
+ * copy between the two.
+ */
+struct sap_mem {
+    struct sap_dev *dev;
+    sap_cl_mem device; /* NULL: pinned memory that no kernel has used yet */
+    sap_cl_mem mapped; /* NULL: not pinned */
+    void *host;
+    size_t bytes;
+    struct sap_mem *next;
+};
+
+struct sap_stream {
+    struct sap_dev *dev;
+    struct sap_stream *next;
+    sap_cl_queue queue;
+};
+
+/* ---- opencl_device.c ---- */
+int sap_opencl_count(void);
+const char *sap_opencl_describe(void);
+int sap_opencl_properties(int number, struct sap_device_properties *properties);
+int sap_opencl_open(int number, struct sap_dev **dev);
+void sap_opencl_close(struct sap_dev *dev);
+int sap_opencl_enter(struct sap_dev *dev);
+void sap_opencl_leave(struct sap_dev *dev);
+int sap_opencl_unite(const int *numbers, int n);
+int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b);
+
+/* A queue of the device's; *queue is NULL if it fails. */
+int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue);
+
+/* A text of the device's or platform's, "" if there is none. */
+void sap_opencl_text(const struct sap_cl_seen *seen, unsigned what, char *text, size_t room);
+void sap_opencl_platform(const struct sap_cl_seen *seen, char *text, size_t room);
+
+/* ---- opencl_memory.c ---- */
+int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes);
+int sap_opencl_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
+int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);
+void sap_opencl_release(struct sap_mem *mem);
+int sap_opencl_copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes);
+int sap_opencl_copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes);
+int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
+                    size_t bytes);
+int sap_opencl_copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
+                         size_t bytes);
+int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes);
+int sap_opencl_pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+int sap_opencl_pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
+
+/* The buffer that kernels and copies within the device use. */
+int sap_opencl_buffer(struct sap_mem *mem, sap_cl_mem *buffer);
+
+/* ---- opencl_program.c ---- */
+int sap_opencl_module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m);
+void sap_opencl_module_unload(struct sap_module *m);
+int sap_opencl_function(struct sap_module *m, const char *name, struct sap_function **f);
+int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups);
+int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *launch);
+
+/* ---- opencl_cache.c: built programs on disk; whatever fails is as if there were none ---- */
+
+int sap_opencl_cache_wanted(void); /* 0: there is no place for it */
+/* `key` is all that decides about the binary, `n` bytes.  The binary is malloc's; NULL: not there. */
+unsigned char *sap_opencl_cache_get(const char *key, size_t n, size_t *size);
+void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size);
+
+/* The content of a file, *room bytes of malloc's; NULL: out of memory. */
+unsigned char *sap_opencl_cache_pack(const char *key, size_t n, const unsigned char *binary, size_t size, size_t *room);
+
+/* The binary within `room` bytes of content, *size bytes; NULL unless these are what was packed with this key. */
+const unsigned char *sap_opencl_cache_unpack(const void *bytes, size_t room, const char *key, size_t n, size_t *size);
+
+/* Room of zeros; on failure this thread's error is set. */
+void *sap_opencl_room(size_t bytes);
+
+#endif

@@ -1,0 +1,105 @@
+/* cube.c - the cube that keys cut into cells. */
+#include "engine/cube.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/tree_limits.h"
+
+/* Of the sample, a sixteenth may lie beyond either side of an axis; the cube is that much wider than what is between.
+ */
+enum { BEYOND = 16, ROOM = 64 };
+
+/* Boxes of smaller edge are points: their keys' unit would overflow. */
+#define LEAST 1e-100
+
+/* Largest coordinate in units of the cube: cubes of distances, and one over them, stay within the range of double. */
+#define LARGEST 0x1p300
+
+int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
+
+int sap_cube_member(int n, int k) { return (int)((long long)k * n / sap_cube_sample(n)); }
+
+static int by_size(const void *a, const void *b)
+{
+    double x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+/* The least power of two above x > 0. */
+static double power_above(double x)
+{
+    int exponent;
+    (void)frexp(x, &exponent);
+    return ldexp(1.0, exponent);
+}
+
+/* Middle of the body of the sample; returns the longest edge of its box. */
+static double body_of(double (*sample)[SAP_CUBE_SAMPLE], int m, double *middle)
+{
+    double edge = 0;
+    for (int k = 0; k < 3; k++) {
+        qsort(sample[k], (size_t)m, sizeof sample[k][0], by_size);
+        const double low = sample[k][m / BEYOND], high = sample[k][m - 1 - m / BEYOND];
+        middle[k] = low + 0.5 * (high - low);
+        edge = fmax(edge, high - low);
+    }
+    return edge;
+}
+
+struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m)
+{
+    struct sap_cube cube = {.low = {low[0], low[1], low[2]}};
+    double middle[3], extent = 0;
+    for (int k = 0; k < 3; k++) extent = fmax(extent, high[k] - low[k]);
+    if (!(extent > LEAST)) return cube;
+    const double body = ROOM * body_of(sample, m, middle);
+    cube.edge = power_above(extent);
+    if (body > 0 && power_above(body) < cube.edge) {
+        cube.edge = fmax(power_above(body), cube.edge / LARGEST);
+        for (int k = 0; k < 3; k++) cube.low[k] = middle[k] - 0.5 * cube.edge;
+    }
+    cube.cells = ldexp(1.0, 21) / cube.edge;
+    return cube;
+}
+
+int sap_tree_in_range(const double *low, const double *high, double sum)
+{
+    double size = 0, extent = 0;
+    for (int k = 0; k < 3; k++) {
+        size = fmax(size, fmax(fabs(low[k]), fabs(high[k])));
+        extent = fmax(extent, high[k] - low[k]);
+    }
+    if (!(high[0] >= low[0])) return 1; /* no particles */
+    return sum * size <= DBL_MAX && 4 * sum * extent * extent <= DBL_MAX;
+}
+
+int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
+{
+    for (int k = 0; k < 3; k++)
+        if (!(fabs(x[k]) <= SAP_TREE_LIMIT && fabs(x[k] - cube->low[k]) * unit <= LARGEST)) return 0;
+    return 1;
+}
+
+double sap_tree_unit(const struct sap_cube *cube, double eps2)
+{
+    const double eps = sqrt(eps2), size = cube->edge > eps ? cube->edge : eps;
+    int exponent;
+    if (!(size > 0)) return 1;
+    const double part = frexp(size, &exponent);
+    return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
+}
+
+double sap_tree_eps2(double eps2, double unit) { return eps2 * unit * unit < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : eps2; }
+
+double sap_tree_mass_unit(double sum)
+{
+    int exponent;
+    if (!(sum > 0) || !isfinite(sum)) return 1;
+    (void)frexp(sum, &exponent);
+    return ldexp(1, exponent < -900 ? 900 : -exponent);
+}

@@ -1,0 +1,293 @@
+/*
+ * engine.h - the tables of functions through which a context computes.
+ *
+ * An engine answers one question: the force on these i-particles from those
+ * j-particles.  A context knows engines only through these tables; an entry
+ * that is NULL is not supported, and the context answers for it.  The CPU
+ * engine is lib/cpu/cpu_engine.c.  Accelerators will share one host flow over a
+ * small driver interface; the tree and device-resident stepping have
+ * tables of their own beside `force`, and several devices or ranks meet in the
+ * accumulators.
+ *
+ * All functions return a sapporo_status.  A context serialises the calls on
+ * its own objects; different contexts call concurrently.
+ */
+#ifndef SAP_ENGINE_H
+#define SAP_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/accum.h"
+#include "engine/jstore.h"
+#include "engine/options.h"
+#include "sapporo.h"
+
+struct sap_device_set; /* an engine opened on its devices: private to the engine */
+struct sap_store;      /* the j side of one context: private to the engine */
+struct sap_force;      /* a force under way: private to the engine */
+
+/* Which pairs count. */
+enum sap_pair_rule {
+    SAP_PAIRS_ALL,      /* every j */
+    SAP_PAIRS_SKIP_OWN, /* not those with the index of i */
+    SAP_PAIRS_OUTSIDE /* not those within h of i, which make its list (regular force of Ahmad-Cohen schemes); order 4 */
+};
+
+/* Softening beyond the common one. */
+enum sap_soft {
+    SAP_SOFT_I = 1, /* of each i-particle */
+    SAP_SOFT_J = 2  /* of each j-particle */
+};
+
+/* Outputs beyond the sums. */
+enum sap_extra {
+    SAP_EXTRA_NEAREST = SAPPORO_WANT_NEAREST,
+    SAP_EXTRA_LISTS = SAPPORO_WANT_LISTS,
+    SAP_EXTRA_ACCUM = 4 /* sums as accumulators, for merging with those of other devices or ranks */
+};
+
+/*
+ * i-particles and what is wanted of them.  The arrays belong to the context and
+ * stay as they are until the force is dropped.
+ */
+struct sap_force_request {
+    int nj, ni;
+    double time;             /* to which j-particles are predicted; 0 in order 2, which does not predict */
+    const double (*x)[3];    /* [ni] */
+    const double (*v)[3];    /* [ni] */
+    const double (*a)[3];    /* [ni] of orders 6 and 8, else NULL */
+    const double (*jerk)[3]; /* [ni] of order 8, else NULL */
+    const int32_t *index;    /* [ni], or NULL */
+    const double *h2;        /* [ni] squared radii >= 0, or NULL: no lists */
+    double eps2;             /* squared softening, common */
+    const double *eps2_i;    /* [ni] that and the i-particle's own together, NULL: all is common; needs SAP_SOFT_I */
+    int far;                 /* 1: some coordinate is beyond SAP_FAR */
+    enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index; SAP_PAIRS_OUTSIDE needs extra lists if any h2 > 0 */
+    const double *dtr;       /* [ni] of SAP_PAIRS_OUTSIDE: also within h this time later, on straight lines; or NULL */
+    int h2_by_mass;          /* of SAP_PAIRS_OUTSIDE: h2 is multiplied by the mass of j */
+    unsigned extra;          /* sap_extra: to be computed at once */
+};
+
+/* Results, in arrays of the engine: valid until the force is begun anew or dropped.  NULL: not computed. */
+struct sap_force_output {
+    int rows;                      /* [ni] below means these: rows that are complete */
+    const double *sum;             /* pot, acc[3], jerk[3], ... as the order has, in true scale and sign: number q of */
+    ptrdiff_t sum_row, sum_column; /* row i is sum[i * sum_row + q * sum_column] */
+    const struct sap_accum *accum; /* the same as accumulators: round that at i * accum_row + q, multiply by scale q */
+    ptrdiff_t accum_row;
+    double accum_scale[13];
+    const int32_t *nearest;   /* [ni] index of the nearest, -1: none */
+    const double *nearest_r2; /* [ni] its squared distance, infinity: none */
+    int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */
+};
+
+/* Addresses that lists name again and again; n 0: none.  `number` tells them from all that were kept before. */
+struct sap_kept {
+    const int *address;
+    size_t n;
+    uint64_t number;
+};
+
+static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_list *l)
+{
+    const uintptr_t from = (uintptr_t)kept->address, at = (uintptr_t)l->address;
+    return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
+}
+
+/* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
+struct sap_multi {
+    int nlists;
+    const sapporo_list *lists;
+    const sapporo_result *results;
+    struct sap_kept kept;
+};
+
+/* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not
+ * wanted. */
+struct sap_listed {
+    int ni;
+    const int *address, *length; /* [ni] */
+    const int *const *list;      /* [ni] of `length` addresses */
+    double eps2, time;
+    double (*acc)[3], (*jerk)[3], *pot;
+    int *nearest;
+    double *nearest_r2;
+};
+
+/* The particles of a store in rows (lib/cpu/cpu_listed.h), for engines that keep a copy. */
+struct sap_given {
+    const double *row; /* [upper] of `words` doubles */
+    int words, upper;
+    const int32_t *changed; /* [nchanged] addresses whose rows have, since the last call */
+    int nchanged;           /* < 0: any may have */
+};
+
+static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
+{
+    return (const sapporo_list *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
+}
+
+static inline const sapporo_result *sap_multi_result(const struct sap_multi *m, int k)
+{
+    return (const sapporo_result *)(const void *)((const char *)m->results + (size_t)k * m->results->size);
+}
+
+struct sap_store_ops {
+    /* `host` outlives the store; engines that work on it directly copy nothing, others take its changes. */
+    int (*create)(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store);
+    void (*destroy)(struct sap_store *store);
+    /*
+     * Takes particles that will be stored in the host's copy, at addresses that hold one, once the next force has
+     * begun; later ones replace earlier ones of the same address.  `rest` are their further derivatives, NULL where the
+     * order has none.  On failure nothing was taken.  NULL: the engine works on the host's copy, or finds out itself
+     * what changed there.
+     */
+    int (*put)(struct sap_store *store, const struct sap_staged *particles,
+               const double (*rest)[SAP_DERIVATIVES_REST][3], int n);
+    /* Loads particles from device memory; NULL: unsupported. */
+    int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
+    /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */
+    size_t (*memory)(const struct sap_device_set *devices, int nj, size_t *device_bytes);
+    /* Why the last call on the store or on one of its forces failed, "": nothing to add to its status; NULL: never. */
+    const char *(*words)(const struct sap_store *store);
+};
+
+struct sap_force_ops {
+    /* sap_soft that it can do; NULL: none. */
+    unsigned (*softening)(const struct sap_device_set *devices);
+    /* Starts; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
+    int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
+    /*
+     * Supplies more outputs; the store must hold what it held at `begin`.  If it fails the force has what it had,
+     * or `end` fails too; `extra` may be tried again.
+     */
+    int (*extra)(struct sap_store *store, struct sap_force *force, unsigned extra);
+    unsigned (*have)(const struct sap_force *force); /* sap_extra that were computed */
+    int (*done)(struct sap_force *force);            /* 1: `end` would not wait */
+    /*
+     * Waits for rows beyond `from` and delivers those from the first on, perhaps not all, so that they can be copied
+     * while the rest is computed; may be repeated.  `coincident` is known once all are there.
+     */
+    int (*end)(struct sap_force *force, int from, struct sap_force_output *output);
+    /* The list of i-particle i, sorted by index, each once; needs SAP_EXTRA_LISTS. */
+    int (*list)(struct sap_force *force, int i, const int32_t **entries, int *n);
+    void (*drop)(struct sap_force *force);
+};
+
+struct sap_tree; /* a tree with its particles: private to the engine */
+
+/* What a tree shall be; everything has a value, none is DEFAULT but ball, leaf_size and group_size (0: the engine's).
+ */
+struct sap_tree_settings {
+    sapporo_tree_mac mac;
+    double accuracy;
+    int order;
+    double eps2;
+    int leaf_size, group_size;
+    sapporo_precision precision; /* SP or DP */
+    sapporo_tree_ball ball;
+    sapporo_tree_walk walk;
+    sapporo_tree_curve curve;
+};
+
+/* Nodes of a tree as physics/tree_cell.h says, in host memory; arrays of the caller with room for `nodes`. */
+struct sap_tree_structure {
+    int nodes, n;
+    int *first, *count, *child, *children, *level;     /* [nodes] */
+    double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
+    double (*q)[6];                                    /* [nodes] */
+    int *address;                                      /* [n] of the sorted particles */
+};
+
+/* Why a tree has no particles. */
+enum sap_tree_none {
+    SAP_TREE_NONE = -1, /* none is built */
+    SAP_TREE_GONE = -2  /* its device is lost */
+};
+
+/*
+ * Arguments have been checked as far as host memory tells: counts, addresses, finite numbers.  Of device memory the
+ * engine checks the numbers.  After a failure the tree is as before, or `count` says that there is none.
+ */
+struct sap_tree_ops {
+    int (*able)(const struct sap_device_set *devices); /* whether these can have trees; NULL: all can */
+    /* Bytes that a tree of n particles takes; *device_bytes of them on a device in addition. */
+    size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes);
+    int (*create)(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                  struct sap_tree **tree);
+    void (*destroy)(struct sap_tree *tree);
+    /* Takes particles for the next build or refresh. */
+    int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
+    int (*build)(struct sap_tree *tree);
+    int (*refresh)(struct sap_tree *tree); /* of as many particles as the tree has */
+    /* Particles of the tree, or sap_tree_none.  cells: a tree without moments, which a refresh makes, counts, too. */
+    int (*count)(const struct sap_tree *tree, int cells);
+    int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+    /* Writes NaN into results in memory of the device, as far as the device does it; NULL: there are none. */
+    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
+    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list);
+    int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
+    /* With arrays NULL fills in the numbers alone. */
+    int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
+    void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
+                 size_t room);
+    const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */
+};
+
+/* Later: steppers that integrate on the device. */
+struct sap_stepper_ops;
+
+struct sap_engine {
+    sapporo_backend backend;
+    const char *name;
+    int (*count)(void);          /* devices; 0: none */
+    const char *(*absent)(void); /* why there are none; NULL: there always are some */
+    int (*automatic)(void);      /* of them, those that may be used where no backend is named; NULL: all */
+    int (*describe)(int number, sapporo_device *device);
+    /* Opens on the devices that the settings name; on failure `why` tells. */
+    int (*open)(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room);
+    void (*close)(struct sap_device_set *devices);
+    /* What the bits of results depend on. */
+    void (*kind)(const struct sap_device_set *devices, char *text, size_t room);
+    int (*threads)(const struct sap_device_set *devices);
+    /* j-particles below which the CPU engine is faster, as the tuning file says; NULL: never. */
+    int (*cpu_below)(const struct sap_device_set *devices);
+    const struct sap_store_ops *store;
+    const struct sap_force_ops *force;
+    /*
+     * Many small forces of order 2; sources by address come from `host`, which is complete, or from `store`, which may
+     * be NULL for engines that work on the host's copy.  SAPPORO_PARTIAL: some i-particles are not finite.  NULL:
+     * unsupported.
+     */
+    int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                 const struct sap_multi *multi);
+    /*
+     * Forces from lists, out of `host`, whose changes may be taken if nobody else takes them; SAPPORO_PARTIAL: some
+     * rows are NaN, since an address holds no particle.  NULL: unsupported; the CPU's serves every context.
+     */
+    int (*listed)(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
+                  const struct sap_listed *listed);
+    /*
+     * The same with the bits of the CPU's, for calls with many members of lists; left[i] becomes 1 for lists that must
+     * be computed there, else 0.  After a failure nothing is known, and all rows have to be given anew.  NULL:
+     * unsupported.
+     */
+    int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_given *given,
+                 const struct sap_listed *listed, unsigned char *left);
+    /* Members of all lists together below which the CPU is faster. */
+    double (*cpu_below_listed)(const struct sap_device_set *devices);
+    const struct sap_tree_ops *tree;       /* NULL: none */
+    const struct sap_stepper_ops *stepper; /* NULL: none */
+};
+
+/* The engines of this build in order of preference; ends with NULL. */
+extern const struct sap_engine *const sap_engines[];
+
+extern const struct sap_engine sap_engine_cpu, sap_engine_cuda, sap_engine_opencl;
+
+extern const struct sap_tree_ops sap_tree_cpu; /* lib/cpu/tree/cpu_tree.c */
+
+#endif

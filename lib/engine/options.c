@@ -1,0 +1,356 @@
+/* options.c - reads what a context shall be like; see options.h for who has the first word. */
+#define _POSIX_C_SOURCE 200809L
+#include "engine/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/structs.h"
+#include "engine/config.h"
+
+/* ---- words and numbers ------------------------------------------------------- */
+
+const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
+
+static const struct sap_word precisions[] = {{"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}, {NULL, 0}};
+static const struct sap_word isas[] = {{"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {NULL, 0}};
+static const struct sap_word roots[] = {{"full", SAPPORO_ROOT_FULL}, {"fast", SAPPORO_ROOT_FAST}, {NULL, 0}};
+static const struct sap_word all_devices[] = {{"all", 0}, {NULL, 0}};
+static const struct sap_word tune_words[] = {{"off", 0}, {"frozen", 1}, {NULL, 0}};
+static const struct sap_word tree_kinds[] = {
+    {"octree", SAPPORO_TREE_OCTREE}, {"kdtree", SAPPORO_TREE_KDTREE}, {NULL, 0}};
+static const struct sap_word tree_macs[] = {{"opening", SAPPORO_MAC_OPENING},
+                                            {"multipole", SAPPORO_MAC_MULTIPOLE},
+                                            {"acceleration", SAPPORO_MAC_ACCELERATION},
+                                            {NULL, 0}};
+
+/* A variable that holds a word of a table; *found is NULL if it is not set. */
+static int word_variable(struct sap_notes *notes, const char *name, const struct sap_word *words,
+                         const struct sap_word **found)
+{
+    char wrong[SAP_WRONG_ROOM];
+    *found = NULL;
+    if (sap_env_word(name, words, found, wrong) != SAP_READ_BAD) return SAPPORO_OK;
+    return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
+}
+
+/* ---- devices: lists, SAPPORO_DEVICES --------------------------------------------- */
+
+/* Adds a device to the list, once. */
+static void add_device(struct sap_settings *out, int device)
+{
+    for (int k = 0; k < out->ndevices; k++)
+        if (out->devices[k] == device) return;
+    if (out->ndevices < SAP_DEVICES_MAX) out->devices[out->ndevices++] = device;
+}
+
+/* What GRAPE clients and files mean by a number of devices that is not positive: 0 all, -n any n. */
+static void devices_without_list(struct sap_settings *out, long n)
+{
+    out->devices_given = 1;
+    if (n == 0) {
+        out->ndevices = -1;
+        return;
+    }
+    out->devices_any = 1;
+    for (int k = 0; k < SAP_DEVICES_MAX && n + k < 0; k++) add_device(out, k);
+}
+
+static int devices_from_options(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    if (options->ndevices > SAP_ANY_DEVICES && options->ndevices <= SAP_ANY_DEVICES + SAP_DEVICES_MAX) {
+        devices_without_list(out, (long)SAP_ANY_DEVICES - options->ndevices);
+        return SAPPORO_OK;
+    }
+    if (options->ndevices < -1 || options->ndevices > SAP_DEVICES_MAX)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "ndevices is %d; it may be -1 (all) to %d", options->ndevices,
+                         SAP_DEVICES_MAX);
+    if (options->ndevices > 0 && options->devices == NULL)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "ndevices is %d, but devices is NULL", options->ndevices);
+    out->devices_given = 1;
+    if (options->ndevices < 0) out->ndevices = -1;
+    for (int k = 0; k < options->ndevices; k++) {
+        if (options->devices[k] < 0)
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT, "devices[%d] is %d; devices are numbered from 0", k,
+                             options->devices[k]);
+        add_device(out, options->devices[k]);
+    }
+    return SAPPORO_OK;
+}
+
+static int devices_from_variable(struct sap_settings *out, const char *text, size_t n, struct sap_notes *notes)
+{
+    static const char in_lists[] = "0123456789,;:+- \t";
+    int list[SAP_DEVICES_MAX];
+    out->devices_given = 1;
+    if (sap_parse_word(all_devices, text, n) != NULL) {
+        out->ndevices = -1;
+    } else if (strspn(text, in_lists) >= n) {
+        const int found = sap_parse_list(text, n, list, SAP_DEVICES_MAX);
+        if (found < 0)
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT,
+                             "SAPPORO_DEVICES is '%.*s'; it may be device numbers as in '0,2' (at most %d), uuids, "
+                             "names, or all",
+                             n < 80 ? (int)n : 80, text, SAP_DEVICES_MAX);
+        for (int k = 0; k < found; k++) add_device(out, list[k]);
+    } else if (n < sizeof out->device_names) {
+        memcpy(out->device_names, text, n); /* the settings begin as zeros */
+    } else {
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_DEVICES is longer than %d characters",
+                         (int)sizeof out->device_names - 1);
+    }
+    return SAPPORO_OK;
+}
+
+/* ---- devices: configuration files, default ------------------------------------------- */
+
+/* A configuration file of the working directory. */
+struct config_file {
+    const char *name;
+    enum sap_complaint complaint;
+    int has_capacity; /* the file starts with a particle capacity, which is not used */
+};
+
+/* 1 the first time that a process makes this complaint. */
+static int is_first(enum sap_complaint complaint)
+{
+    const unsigned bit = 1u << complaint;
+    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
+}
+
+static void take_config(struct sap_settings *out, const struct config_file *config, const struct sap_file *file)
+{
+    struct sap_config found;
+    if (!sap_config_parse(file->bytes, file->size, config->has_capacity, &found)) {
+        if (is_first(config->complaint))
+            sap_log(SAPPORO_LOG_WARNING, "%s, line %d: %s; the file is ignored", config->name, found.line, found.wrong);
+        return;
+    }
+    if (found.n <= 0) devices_without_list(out, found.n);
+    for (int k = 0; k < found.n; k++) add_device(out, found.device[k]);
+    out->devices_given = 1;
+    sap_log(SAPPORO_LOG_INFO, "devices are those of %s", config->name);
+}
+
+/* 0: there is no such file.  A malformed or unreadable file counts as one that says nothing. */
+static int devices_from_config(struct sap_settings *out, const struct config_file *config)
+{
+    struct sap_file file;
+    const enum sap_file_status status = sap_file_read(config->name, SAP_CONFIG_MOST, &file);
+    if (status == SAP_FILE_MISSING) return 0;
+    if (status == SAP_FILE_READ)
+        take_config(out, config, &file);
+    else if (is_first(config->complaint))
+        sap_log(SAPPORO_LOG_WARNING, "%s: %s; the file is ignored", config->name, file.why);
+    free(file.bytes);
+    return 1;
+}
+
+/* Rank among the processes of this machine; -1: not started by an MPI launcher that tells. */
+static int local_rank(void)
+{
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PMI_LOCAL_RANK",
+        "PALS_LOCAL_RANKID"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        const char *text;
+        int rank = -1;
+        const size_t n = sap_env_text(names[k], &text);
+        if (n > 0 && sap_parse_count(text, n, &rank) == n) return rank;
+    }
+    return -1;
+}
+
+/* ---- one function a setting -------------------------------------------------------------- */
+
+static int read_order(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    out->order = options->order == 0 ? 4 : options->order;
+    if (out->order != 2 && out->order != 4 && out->order != 6 && out->order != 8)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "order is %d; it may be 2, 4, 6 or 8", out->order);
+    return SAPPORO_OK;
+}
+
+static int read_precision(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const struct sap_word *word = NULL;
+    if ((int)options->precision < SAPPORO_PRECISION_DEFAULT || options->precision > SAPPORO_DP)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "precision is %d; it may be 0 to 3", (int)options->precision);
+    out->precision = options->precision;
+    if (out->precision != SAPPORO_PRECISION_DEFAULT) return SAPPORO_OK;
+    int status = word_variable(notes, "SAPPORO_PRECISION", precisions, &word);
+    if (word != NULL)
+        out->precision = (sapporo_precision)word->value;
+    else
+        out->precision = out->order > 4 ? SAPPORO_DP : SAPPORO_DS;
+    return status;
+}
+
+static int read_backend(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const struct sap_word *word = NULL;
+    int status = SAPPORO_OK;
+    if ((int)options->backend < SAPPORO_BACKEND_AUTO || options->backend > SAPPORO_BACKEND_CPU)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 3", (int)options->backend);
+    out->backend = options->backend;
+    if (out->backend == SAPPORO_BACKEND_AUTO)
+        status = word_variable(notes, "SAPPORO_BACKEND", sap_backend_words, &word);
+    if (word != NULL) out->backend = (sapporo_backend)word->value;
+    out->backend_given = out->backend != SAPPORO_BACKEND_AUTO;
+    return status;
+}
+
+static int read_isa(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const struct sap_word *word = NULL;
+    int status = SAPPORO_OK;
+    if (options->cpu_isa != NULL && options->cpu_isa[0] != 0) {
+        const size_t n = strlen(options->cpu_isa);
+        char wrong[SAP_WRONG_ROOM];
+        word = sap_parse_word(isas, options->cpu_isa, n);
+        if (word == NULL) {
+            sap_env_wrong_word(wrong, "cpu_isa", options->cpu_isa, n, isas);
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
+        }
+    } else {
+        status = word_variable(notes, "SAPPORO_CPU_ISA", isas, &word);
+    }
+    if (word != NULL) strcpy(out->isa, word->text);
+    return status;
+}
+
+static int read_threads(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    out->threads = options->threads;
+    if (out->threads < 0) return sap_error(notes, SAPPORO_ERR_ARGUMENT, "threads is %d", out->threads);
+    return SAPPORO_OK;
+}
+
+static int read_root(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const struct sap_word *word = NULL;
+    int status = SAPPORO_OK;
+    if ((int)options->root < SAPPORO_ROOT_DEFAULT || options->root > SAPPORO_ROOT_FAST)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "root is %d; it may be 0 to 2", (int)options->root);
+    out->root = options->root;
+    if (out->root != SAPPORO_ROOT_DEFAULT) return SAPPORO_OK;
+    status = word_variable(notes, "SAPPORO_ROOT", roots, &word);
+    out->root = word != NULL ? (sapporo_root)word->value : SAPPORO_ROOT_FULL;
+    return status;
+}
+
+static int read_devices(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    static const struct config_file sapporo2 = {.name = "sapporo2.config", .complaint = SAP_COMPLAINT_SAPPORO2_CONFIG};
+    static const struct config_file sapporo1 = {
+        .name = "sapporo.config", .complaint = SAP_COMPLAINT_SAPPORO_CONFIG, .has_capacity = 1};
+    const char *text;
+    const size_t n = sap_env_text("SAPPORO_DEVICES", &text);
+    const int rank = local_rank();
+    out->preferred_device = rank >= 0 ? rank : options->preferred_device > 0 ? options->preferred_device : 0;
+    if (options->ndevices != 0) return devices_from_options(out, options, notes);
+    if (n > 0) return devices_from_variable(out, text, n, notes);
+    if (sap_env_raised()) return SAPPORO_OK; /* the caller chose the working directory */
+    if (!devices_from_config(out, &sapporo2)) devices_from_config(out, &sapporo1);
+    return SAPPORO_OK;
+}
+
+/* The place of the tuning file that nobody named; "": there is none. */
+static void default_tune(char *path, size_t room)
+{
+    const char *const config = sap_env_path("XDG_CONFIG_HOME"), *const home = sap_env_path("HOME");
+    int length = 0;
+    if (config != NULL && config[0] == '/') /* others are to be ignored, says its specification */
+        length = snprintf(path, room, "%s/sapporo/tune", config);
+    else if (home != NULL)
+        length = snprintf(path, room, "%s/.config/sapporo/tune", home);
+    if (length < 0 || (size_t)length >= room) path[0] = 0;
+}
+
+/*
+ * `frozen` is the default place: the library itself never chooses numbers anew, and `sapporo tune` writes none then.
+ * With raised privileges no tuning file is read.
+ */
+static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    const char *text, *const path = sap_env_path("SAPPORO_TUNE");
+    const size_t n = sap_env_text("SAPPORO_TUNE", &text);
+    const struct sap_word *const word = sap_parse_word(tune_words, text, n);
+    (void)options;
+    if (sap_env_raised() || (word != NULL && word->value == 0)) return SAPPORO_OK;
+    if (n == 0 || path == NULL || word != NULL) {
+        default_tune(out->tune, sizeof out->tune);
+        return SAPPORO_OK;
+    }
+    if (strlen(path) >= sizeof out->tune)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_TUNE is longer than %d characters",
+                         (int)sizeof out->tune - 1);
+    strcpy(out->tune, path);
+    out->tune_given = 1;
+    return SAPPORO_OK;
+}
+
+/* Numbers that other files of the library read: a bad one is refused when a context is opened. */
+static int check_numbers(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int value;
+    (void)out, (void)options;
+    for (int which = 0; which < SAP_ENV_NUMBERS; which++)
+        if (sap_env_number((enum sap_env_number)which, &value, wrong) == SAP_READ_BAD)
+            return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
+    return SAPPORO_OK;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+/*
+ * Copies options of any version.  A caller compiled earlier has a smaller struct; one compiled later has a larger
+ * one, which is refused if it asks for something that this library does not know.
+ */
+static int copy_options(sapporo_options *to, const sapporo_options *from, struct sap_notes *notes)
+{
+    memset(to, 0, sizeof *to);
+    if (from == NULL) return SAPPORO_OK;
+    const int status = sap_struct_copy(to, sizeof *to, from, sizeof from->size);
+    if (status == SAPPORO_ERR_ARGUMENT) return sap_error(notes, status, "size of sapporo_options is not set");
+    if (status) return sap_error(notes, status, "sapporo_options of a newer version of the library");
+    return SAPPORO_OK;
+}
+
+int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
+        read_order, read_precision, read_backend, read_isa,     read_threads,
+        read_root,  read_devices,   read_tune,    check_numbers};
+    sapporo_options copy;
+    int status = copy_options(&copy, options, notes);
+    memset(out, 0, sizeof *out);
+    for (size_t k = 0; k < sizeof readers / sizeof readers[0] && status == SAPPORO_OK; k++)
+        status = readers[k](out, &copy, notes);
+    return status;
+}
+
+int sap_settings_method(void)
+{
+    const struct sap_word *word = sap_method_words;
+    char wrong[SAP_WRONG_ROOM];
+    return sap_env_word("SAPPORO_METHOD", sap_method_words, &word, wrong) == SAP_READ_BAD ? -1 : word->value;
+}
+
+int sap_settings_tree(struct sap_tree_variables *out, char *wrong)
+{
+    const struct sap_word *kind = NULL, *mac = NULL;
+    memset(out, 0, sizeof *out);
+    if (sap_env_word("SAPPORO_TREE_KIND", tree_kinds, &kind, wrong) == SAP_READ_BAD ||
+        sap_env_word("SAPPORO_TREE_MAC", tree_macs, &mac, wrong) == SAP_READ_BAD ||
+        sap_env_real("SAPPORO_TREE_ACCURACY", &out->accuracy, wrong) == SAP_READ_BAD)
+        return SAPPORO_ERR_ARGUMENT;
+    if (kind != NULL) out->kind = (sapporo_tree_kind)kind->value;
+    if (mac != NULL) out->mac = (sapporo_tree_mac)mac->value;
+    return SAPPORO_OK;
+}

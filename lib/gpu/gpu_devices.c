@@ -1,0 +1,499 @@
+/* gpu_devices.c - devices of accelerators: choosing, opening, and their kernels. */
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/lock.h"
+#include "base/process.h"
+#include "gpu/gpu_engine.h"
+#include "physics/interaction.h"
+
+const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
+
+int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
+
+int sap_gpu_status(int status)
+{
+    switch (status) {
+    case SAP_DRIVER_OK:
+        return SAPPORO_OK;
+    case SAP_DRIVER_MEMORY:
+        return SAPPORO_ERR_MEMORY;
+    case SAP_DRIVER_UNSUPPORTED:
+        return SAPPORO_ERR_UNSUPPORTED;
+    default:
+        return SAPPORO_ERR_DEVICE;
+    }
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/*
+ * The kernels of a device are loaded once and kept: loading takes milliseconds, and clients open and close often.
+ * They hold the device open, and pinned memory, which takes a millisecond too.  So where it was lost, those of all
+ * precisions are unloaded once its last context is closed: only then does opening make a new one.
+ */
+enum { KEPT = 2 }; /* pinned buffers of a device and precision */
+
+struct sap_gpu_loaded {
+    struct sap_gpu_loaded *next;
+    const struct sap_driver *driver;
+    int number, precision, order, users, lost, checked;
+    struct sap_dev *dev;
+    struct sap_module *module[4];
+    struct sap_gpu_kernels kernels;
+    struct sap_gpu_buffer pinned[KEPT]; /* that no context has borrowed; of dev, which outlives them */
+    void *kept;                         /* by sap_gpu_keep */
+    void (*drop)(const struct sap_driver *driver, void *kept);
+};
+
+static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
+{
+    for (int k = 0; k < e->count; k++)
+        if (strcmp(e->images[k].name, name) == 0) return &e->images[k];
+    return NULL;
+}
+
+static void unload(struct sap_gpu_loaded *l)
+{
+    for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
+    if (l->kept) l->drop(l->driver, l->kept);
+    l->kept = NULL;
+    for (int k = 0; k < 4; k++)
+        if (l->module[k]) l->driver->module_unload(l->module[k]);
+    if (l->dev) l->driver->close(l->dev);
+    memset(l->module, 0, sizeof l->module);
+    l->dev = NULL;
+}
+
+static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
+{
+    char name[64];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return l->driver->function(l->module[module], name, f);
+}
+
+size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which)
+{
+    const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt(set->order, which);
+    const size_t sums =
+        (size_t)g->few_warps * (size_t)held * (size_t)g->few_columns * (SAP_GPU_PACKETS + 1) * set->word;
+    return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
+}
+
+static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set, int shape, int mode, const char *kind)
+{
+    struct sap_gpu_kernels *k = &l->kernels;
+    const struct sap_gpu_geometry *g = &k->geometry;
+    const char *const name = sap_gpu_mode_name(set->order, mode);
+    struct sap_function **const many = &k->many[shape][mode], **const few = &k->few[shape][mode];
+    int status = SAP_DRIVER_OK;
+    if (sap_gpu_has_many(set, shape, mode)) {
+        status = get_function(l, 0, many, "many%d_%s_%s", sap_gpu_many_ipt[shape], name, kind);
+        if (!status && l->driver->occupancy(*many, (unsigned)g->many_threads, 0, &k->many_groups[shape]))
+            k->many_groups[shape] = 0;
+    }
+    const int ipt = sap_gpu_few_ipt(set->order, shape);
+    if (status || ipt == 0) return status;
+    status = get_function(l, 0, few, "few%d_%s_%s", ipt, name, kind);
+    if (!status &&
+        l->driver->occupancy(*few, (unsigned)g->few_threads, sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
+        k->few_groups[shape] = 0;
+    return status;
+}
+
+static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set, int fp64)
+{
+    char kind[24], order[16] = "";
+    if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
+    (void)snprintf(kind, sizeof kind, "%s%s", order, sap_precision_names[l->precision]);
+    int status = get_function(l, 0, &l->kernels.predict, "predict_%s", kind);
+    for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
+        for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
+            status = get_shape(l, set, shape, mode, kind);
+    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed, "listed_%s", kind);
+    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed_put, "listed_put_%s", kind);
+    for (int k = 0; k < 3 && set->order == 2 && !status; k++)
+        status = get_function(l, 0, &l->kernels.multi[k], "multi_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
+    return status;
+}
+
+static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_device_set *set,
+                                           const struct sap_device_properties *p)
+{
+    const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 304, 512, 1024},
+                                  text = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums + 1, 1, 0, 256, 128, 256};
+    static const struct sap_gpu_geometry floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256},
+                                         doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
+    if (strcmp(e->archs, "text") != 0) return cuda;
+    return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
+}
+
+/* On failure `why` tells, or else the driver does. */
+static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set,
+                const struct sap_device_properties *p, char *why, size_t room)
+{
+    char force[24], order[12] = "";
+    struct sap_gpu_kernels *k = &l->kernels;
+    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
+    (void)snprintf(force, sizeof force, "force%s_%s", order, sap_precision_names[l->precision]);
+    const char *const names[4] = {force, "store", "finish", "lists"};
+    k->geometry = geometry_of(e, set, p);
+    int status = l->driver->open(l->number, &l->dev);
+    for (int m = 0; m < 4 && !status; m++) {
+        const struct sap_image *image = find_image(e, names[m]);
+        status = image ? l->driver->module_load(l->dev, image->image, image->size, &l->module[m])
+                       : (int)SAP_DRIVER_UNSUPPORTED;
+        if (!image) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
+    }
+    if (!status) status = get_force_functions(l, set, p->has_fp64);
+    if (!status) status = get_function(l, 1, &k->clear, "store_clear");
+    if (!status)
+        status =
+            get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");
+    if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
+    if (!status) status = get_function(l, 2, &k->sums_outside, "finish_sums_outside");
+    if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
+    if (!status) status = get_function(l, 2, &k->longs, "finish_long");
+    if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
+    if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
+    if (!status) status = get_function(l, 3, &k->fill, "list_fill");
+    if (!status) status = get_function(l, 3, &k->fill_outside, "list_fill_outside");
+    if (!status) status = get_function(l, 3, &k->sort, "list_sort");
+    return status;
+}
+
+/* Finds or makes the entry of a device, precision and order; the registry is locked. */
+static struct sap_gpu_loaded *entry(const struct sap_device_set *set, int number)
+{
+    struct sap_gpu_loaded *l = sap_process.gpu_loaded;
+    while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
+                  l->order == set->order))
+        l = l->next;
+    if (l) return l;
+    l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->driver = set->driver;
+    l->number = number;
+    l->precision = set->precision;
+    l->order = set->order;
+    l->next = sap_process.gpu_loaded;
+    sap_process.gpu_loaded = l;
+    return l;
+}
+
+/* Unloads what a lost device had, unless somebody still has it open: then SAP_DRIVER_LOST.  The registry is locked. */
+static int renew(const struct sap_driver *driver, int number)
+{
+    int users = 0, lost = 0;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->number == number) users += l->users, lost |= l->lost;
+    if (!lost) return SAP_DRIVER_OK;
+    if (users > 0) return SAP_DRIVER_LOST;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->number == number) unload(l), l->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* On failure `why` tells. */
+static int take_kernels(const struct sap_device_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
+                        char *why, size_t room)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, d->number);
+    int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    if (!l) (void)snprintf(why, room, "out of memory");
+    if (l && !l->dev) status = load(l, e, set, &d->properties, why, room);
+    if (!status)
+        l->users++;
+    else if (!why[0])
+        (void)snprintf(why, room, "%s", set->driver->error_text()); /* before what follows fails too */
+    if (status && l) unload(l);
+    sap_unlock(&sap_process.gpu_lock);
+    d->kernels = status ? NULL : &l->kernels;
+    d->checked = status ? NULL : &l->checked;
+    return status;
+}
+
+static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_device *d)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, d->number);
+    if (l) l->users--;
+    (void)renew(set->driver, d->number);
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+                   size_t bytes)
+{
+    const struct sap_gpu_buffer none = {0};
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number); /* it is there: the device is open */
+    *b = none;
+    for (int k = 0; k < KEPT && !b->mem; k++)
+        if (l->pinned[k].bytes >= bytes) {
+            *b = l->pinned[k];
+            l->pinned[k] = none;
+        }
+    const int status = sap_gpu_reserve_pinned(set->driver, l->dev, b, bytes);
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
+}
+
+void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer none = {0};
+    if (!b->mem) return;
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number);
+    for (int k = 0; k < KEPT && b->mem && !l->lost; k++)
+        if (!l->pinned[k].mem) {
+            l->pinned[k] = *b;
+            *b = none;
+        }
+    sap_gpu_free(set->driver, b);
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+int sap_gpu_keep(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                 int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
+                 void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
+{
+    sap_lock(&sap_process.gpu_lock);
+    struct sap_gpu_loaded *l = entry(set, device->number);
+    const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
+    l->drop = drop;
+    *kept = l->kept;
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
+}
+
+static int renew_unlocked(const struct sap_driver *driver, int number)
+{
+    sap_lock(&sap_process.gpu_lock);
+    const int status = renew(driver, number);
+    sap_unlock(&sap_process.gpu_lock);
+    return status;
+}
+
+void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device *device)
+{
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == set->driver && l->number == device->number) l->lost = 1;
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+void sap_gpu_unload_idle(const struct sap_driver *driver)
+{
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && l->users == 0) unload(l), l->lost = 0;
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+/* ----------------------------------------------------------------- choosing */
+
+int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels)
+{
+    return kernels->count > 0 ? driver->count() : 0;
+}
+
+/* Whether a word of SAPPORO_DEVICES means this device: a number, a uuid or its beginning, or a part of the name. */
+static int is_named(const char *word, size_t length, int number, const struct sap_device_properties *p)
+{
+    char *end;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length < 255 ? length : 255), word);
+    const long n = strtol(text, &end, 10);
+    if (end != text && !*end) return n == number;
+    if (strncasecmp(text, p->uuid, strlen(text)) == 0) return 1;
+    for (const char *at = p->name; *at; at++)
+        if (strncasecmp(at, text, strlen(text)) == 0) return 1;
+    return 0;
+}
+
+static int add_device(int *list, int n, int number)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k] == number) return n;
+    if (n < SAP_GPU_DEVICES) list[n++] = number;
+    return n;
+}
+
+static int choose_by_names(const struct sap_driver *driver, const char *names, int count, int *list)
+{
+    int n = 0;
+    while (*names) {
+        const size_t length = strcspn(names, ",");
+        for (int number = 0; number < count && length > 0; number++) {
+            struct sap_device_properties p;
+            if (driver->properties(number, &p) == SAP_DRIVER_OK && is_named(names, length, number, &p))
+                n = add_device(list, n, number);
+        }
+        names += length + (names[length] == ',');
+    }
+    return n;
+}
+
+/* Numbers of the devices that the settings ask for; those that do not exist are left out. */
+static int choose(const struct sap_driver *driver, const struct sap_settings *s, int count, int *list)
+{
+    int n = 0;
+    if (s->ndevices < 0)
+        for (int number = 0; number < count; number++) n = add_device(list, n, number);
+    else if (s->ndevices > 0)
+        for (int k = 0; k < s->ndevices; k++) {
+            if (s->devices[k] >= 0 && s->devices[k] < count) n = add_device(list, n, s->devices[k]);
+        }
+    else if (s->device_names[0])
+        n = choose_by_names(driver, s->device_names, count, list);
+    else
+        n = add_device(list, n, s->preferred_device % count);
+    return n;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+/* Errors of squared distances in the working type, relative and relative to coordinates: roundings of r2, with room. */
+static void set_kind(struct sap_device_set *set, int precision, int order)
+{
+    static const struct {
+        double r2_error, x_error;
+    } of[] = {[SAPPORO_SP] = {8 * (double)FLT_EPSILON, 2 * (double)FLT_EPSILON},
+              [SAPPORO_DS] = {8 * (double)FLT_EPSILON, 0x1p-45},
+              [SAPPORO_DP] = {16 * DBL_EPSILON, 4 * DBL_EPSILON}};
+    set->precision = precision;
+    set->order = order;
+    set->sums = order == 2 ? SAP_SUMS2 : 1 + 3 * order / 2;
+    set->columns = SAP_GPU_COLUMNS_OF(order);
+    set->units = SAP_GPU_UNITS(order);
+    set->update = (size_t)SAP_GPU_UPDATE_WORDS(order) * sizeof(double);
+    set->word = precision == SAPPORO_DP ? sizeof(double) : sizeof(float);
+    set->working = set->word * (size_t)SAP_GPU_WORDS(order, precision == SAPPORO_DS, set->word);
+    set->r2_error = of[precision].r2_error;
+    set->x_error = of[precision].x_error;
+}
+
+/* On failure `why` tells. */
+static int open_device(struct sap_device_set *set, const struct sap_embedded *e, int number, char *why, size_t room)
+{
+    const struct sap_driver *driver = set->driver;
+    struct sap_gpu_device *d = &set->device[set->n];
+    memset(d, 0, sizeof *d);
+    d->number = number;
+    why[0] = '\0';
+    int status = renew_unlocked(driver, number);
+    if (status) {
+        (void)snprintf(why, room, "it was lost, and other contexts have it open still: close them");
+        return status;
+    }
+    status = driver->properties(number, &d->properties);
+    if (!status && !d->properties.has_fp64 && set->precision == SAPPORO_DP) {
+        (void)snprintf(why, room, "%s has no double precision, which dp needs: sp and ds do without",
+                       d->properties.name);
+        return SAP_DRIVER_UNSUPPORTED;
+    }
+    if (!status) status = driver->open(number, &d->dev);
+    if (status)
+        (void)snprintf(why, room, "%s", driver->error_text());
+    else
+        status = take_kernels(set, e, d, why, room);
+    if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
+    if (!status) {
+        set->has_fp64 &= d->properties.has_fp64; /* not of one that may be tried again */
+        set->n++;
+        return status;
+    }
+    if (d->dev) driver->close(d->dev);
+    (void)renew_unlocked(driver, number);
+    return status;
+}
+
+static int is_in(int number, const int *list, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k] == number) return 1;
+    return 0;
+}
+
+/* Unloads the kernels that are kept of these devices, if nobody uses any. */
+static void unload_unused(const struct sap_driver *driver, const int *list, int n)
+{
+    int users = 0;
+    sap_lock(&sap_process.gpu_lock);
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+        if (l->driver == driver && is_in(l->number, list, n)) users += l->users;
+    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l && users == 0; l = l->next)
+        if (l->driver == driver && is_in(l->number, list, n)) unload(l), l->lost = 0;
+    sap_unlock(&sap_process.gpu_lock);
+}
+
+/* Tells of devices that will work together before the first is opened; kernels may be kept from when one was alone. */
+static void announce(const struct sap_driver *driver, const int *list, int n)
+{
+    if (n < 2 || !driver->unite) return;
+    for (int k = 0; k < n; k++) (void)renew_unlocked(driver, list[k]);
+    if (driver->unite(list, n)) return;
+    unload_unused(driver, list, n);
+    (void)driver->unite(list, n);
+}
+
+int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
+                 int most, struct sap_device_set **out, char *why, size_t room)
+{
+    int list[SAP_GPU_DEVICES];
+    int count = sap_gpu_count(driver, kernels);
+    if (most > 0 && most < count) count = most;
+    *out = NULL;
+    if (s->order > 4 && s->precision == SAPPORO_SP) {
+        (void)snprintf(why, room, "order %d has no precision sp: use dp or ds", s->order);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    const int n = count > 0 ? choose(driver, s, count, list) : 0;
+    if (n == 0) {
+        (void)snprintf(why, room, "none of the devices asked for exists (there are %d)", count);
+        return SAPPORO_ERR_DEVICE;
+    }
+    struct sap_device_set *set = calloc(1, sizeof *set + (size_t)n * sizeof set->device[0]);
+    if (!set) {
+        (void)snprintf(why, room, "out of memory");
+        return SAPPORO_ERR_MEMORY;
+    }
+    set->driver = driver;
+    set->has_fp64 = 1;
+    set_kind(set, (int)s->precision, s->order);
+    announce(driver, list, n);
+    for (int k = 0; k < n; k++) {
+        char words[256];
+        int status = open_device(set, kernels, list[k], words, sizeof words);
+        if (status == SAP_DRIVER_LOST) /* long ago perhaps, and only our kernels held it */
+            status = open_device(set, kernels, list[k], words, sizeof words);
+        if (!status) continue;
+        (void)snprintf(why, room, "device %d: %s", list[k], words);
+        sap_gpu_close(set);
+        return sap_gpu_status(status);
+    }
+    sap_gpu_tune(set, s);
+    *out = set;
+    return SAPPORO_OK;
+}
+
+void sap_gpu_close(struct sap_device_set *set)
+{
+    if (!set) return;
+    for (int k = 0; k < set->n; k++) {
+        give_kernels(set, &set->device[k]);
+        set->driver->close(set->device[k].dev);
+    }
+    free(set);
+}

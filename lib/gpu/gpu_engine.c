@@ -1,0 +1,285 @@
+/*
+ * gpu_engine.c - the engine tables for accelerators: one flow, a thin table for each driver.
+ *
+ * Drivers leave flags and modes of theirs in the registers of whoever calls
+ * them, and the caller's may trap.  So each entry that may reach a driver
+ * computes in the standard environment and gives back the caller's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/process.h"
+#include "gpu/gpu_engine.h"
+
+/* The body of an entry: gives what the call gives. */
+#define GUARDED(type, call)                                                                                            \
+    const sap_fpguard caller = sap_fp_guard();                                                                         \
+    const type result = call;                                                                                          \
+    sap_fp_release(caller);                                                                                            \
+    return result
+
+/* ------------------------------------------------------------------ devices */
+
+static int describe(const struct sap_driver *driver, sapporo_backend backend, int number, sapporo_device *device)
+{
+    struct sap_device_properties p;
+    const int status = driver->properties(number, &p);
+    if (status) return sap_gpu_status(status);
+    device->backend = backend;
+    device->number = number;
+    device->units = p.units;
+    device->has_fp64 = p.has_fp64;
+    device->memory = (long long)p.memory;
+    (void)snprintf(device->name, sizeof device->name, "%s", p.name);
+    (void)snprintf(device->detail, sizeof device->detail, "%s, %.44s%s%s", p.architecture, p.uuid,
+                   p.bus[0] ? ", bus " : "", p.bus);
+    return SAPPORO_OK;
+}
+
+static void kind(const struct sap_device_set *set, char *text, size_t room)
+{
+    const struct sap_device_properties *p = &set->device[0].properties;
+    (void)snprintf(text, room, "%s %s %s%s", set->driver->name, p->architecture, sap_precision_names[set->precision],
+                   p->has_fp64 ? "" : " twofloat");
+}
+
+static void close_set(struct sap_device_set *set)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_close(set);
+    sap_fp_release(caller);
+}
+
+/* Units of all devices. */
+static int threads(const struct sap_device_set *set)
+{
+    int units = 0;
+    for (int k = 0; k < set->n; k++) units += set->device[k].properties.units;
+    return units;
+}
+
+static int cpu_below(const struct sap_device_set *set) { return (int)set->tuning.cpu_below_nj; }
+
+/* -------------------------------------------------------------------- store */
+
+static int store_create(struct sap_device_set *set, struct sap_jstore *host, struct sap_store **store)
+{
+    struct sap_store *s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
+    if (!s) return SAPPORO_ERR_MEMORY;
+    s->set = set;
+    s->host = host;
+    s->terms = 1;
+    for (int k = 0; k < set->n; k++) s->share[k].device = &set->device[k];
+    *store = s;
+    return SAPPORO_OK;
+}
+
+static void store_destroy(struct sap_store *store)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_store_free(store);
+    sap_fp_release(caller);
+}
+
+static int store_put(struct sap_store *store, const struct sap_staged *particles,
+                     const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
+{
+    GUARDED(int, sap_gpu_store_put(store, particles, rest, n));
+}
+
+static size_t store_memory(const struct sap_device_set *set, int nj, size_t *device_bytes)
+{
+    const size_t superpackets = ((size_t)nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET;
+    const size_t each = (size_t)set->columns * sizeof(double) + set->working;
+    if (device_bytes) *device_bytes = superpackets * SAP_GPU_SUPERPACKET * each * 5 / 4;
+    return 2 * 16384 * set->update;
+}
+
+static const char *words(const struct sap_store *store) { return store->words; }
+
+/* ------------------------------------------------------------------- forces */
+
+static unsigned softening(const struct sap_device_set *set)
+{
+    return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : set->order > 4 ? SAP_SOFT_I : 0;
+}
+
+static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+{
+    GUARDED(int, sap_gpu_begin(store, request, force));
+}
+
+static int extra(struct sap_store *store, struct sap_force *force, unsigned wanted)
+{
+    GUARDED(int, sap_gpu_extra(store, force, wanted));
+}
+
+static unsigned have(const struct sap_force *force) { return force->have; }
+
+static int done(struct sap_force *force) { GUARDED(int, sap_gpu_done(force)); }
+
+static int end(struct sap_force *force, int from, struct sap_force_output *output)
+{
+    GUARDED(int, sap_gpu_end(force, from, output));
+}
+
+static int list(struct sap_force *force, int i, const int32_t **entries, int *n)
+{
+    const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
+    if (there) return sap_gpu_list(force, i, entries, n); /* which calls no driver then, and no thread */
+    GUARDED(int, sap_gpu_list(force, i, entries, n));
+}
+
+static void drop(struct sap_force *force)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_drop(force);
+    sap_fp_release(caller);
+}
+
+static int multi(struct sap_device_set *set, struct sap_store *store, const struct sap_jstore *host,
+                 const struct sap_multi *lists)
+{
+    (void)set;
+    GUARDED(int, sap_gpu_multi(store, host, lists));
+}
+
+static int batch(struct sap_device_set *set, struct sap_store *store, const struct sap_given *given,
+                 const struct sap_listed *listed, unsigned char *left)
+{
+    (void)set;
+    GUARDED(int, sap_gpu_listed(store, given, listed, left));
+}
+
+static double cpu_below_listed(const struct sap_device_set *set)
+{
+    return set->device[0].kernels->listed ? set->tuning.cpu_below_listed : (double)INFINITY;
+}
+
+static const struct sap_store_ops store_ops = {
+    .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
+
+static const struct sap_force_ops force_ops = {.softening = softening,
+                                               .begin = begin,
+                                               .extra = extra,
+                                               .have = have,
+                                               .done = done,
+                                               .end = end,
+                                               .list = list,
+                                               .drop = drop};
+
+/* --------------------------------------------------------------------- CUDA */
+
+static int cuda_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda())); }
+
+static const char *cuda_absent(void)
+{
+    const struct sap_embedded *kernels = sap_kernels_for_cuda();
+    const sap_fpguard caller = sap_fp_guard();
+    const char *why = kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why;
+    sap_fp_release(caller);
+    return why;
+}
+
+static int cuda_describe(int number, sapporo_device *device)
+{
+    GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
+}
+
+static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    GUARDED(int, sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room));
+}
+
+const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
+                                           .name = "cuda",
+                                           .count = cuda_count,
+                                           .absent = cuda_absent,
+                                           .describe = cuda_describe,
+                                           .open = cuda_open,
+                                           .close = close_set,
+                                           .kind = kind,
+                                           .threads = threads,
+                                           .cpu_below = cpu_below,
+                                           .store = &store_ops,
+                                           .force = &force_ops,
+                                           .multi = multi,
+                                           .batch = batch,
+                                           .cpu_below_listed = cpu_below_listed,
+                                           .tree = &sap_tree_gpu};
+
+/* ------------------------------------------------------------------- OpenCL */
+
+static int opencl_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
+
+/* The CPU's own engine is better than OpenCL on CPUs. */
+static int opencl_automatic(void) { GUARDED(int, sap_process.opencl_driver ? opencl_count() : sap_opencl_automatic()); }
+
+static const char *opencl_absent(void)
+{
+    return opencl_count() > 0 ? "OpenCL's only devices are CPUs" : sap_driver_for_opencl()->describe();
+}
+
+static int opencl_describe(int number, sapporo_device *device)
+{
+    GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
+}
+
+/* How many devices may be meant, 0: all.  CPUs beside GPUs only where they are named. */
+static int opencl_meant(const struct sap_settings *settings)
+{
+    const int named = (settings->ndevices > 0 && !settings->devices_any) || settings->device_names[0];
+    return settings->backend_given && named ? 0 : opencl_automatic();
+}
+
+/* The bits of a force are those of one kind of device. */
+static int one_kind(const struct sap_device_set *set, char *why, size_t room)
+{
+    const struct sap_device_properties *first = &set->device[0].properties;
+    for (int k = 1; k < set->n; k++) {
+        const struct sap_device_properties *p = &set->device[k].properties;
+        if (strcmp(p->architecture, first->architecture) == 0) continue;
+        (void)snprintf(why, room, "devices %d (%.60s) and %d (%.60s) do not give the same bits: name those of one kind",
+                       set->device[0].number, first->name, set->device[k].number, p->name);
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    return SAPPORO_OK;
+}
+
+static int open_opencl(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    const struct sap_driver *driver = sap_driver_for_opencl();
+    int status = sap_gpu_open(driver, &sap_embedded_opencl, settings, opencl_meant(settings), set, why, room);
+    if (!status) status = one_kind(*set, why, room);
+    if (!status) status = sap_gpu_selftest(*set, &store_ops, &force_ops, why, room);
+    if (!status) return SAPPORO_OK;
+    sap_gpu_close(*set);
+    *set = NULL;
+    return status;
+}
+
+static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    GUARDED(int, open_opencl(settings, set, why, room));
+}
+
+const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
+                                             .name = "opencl",
+                                             .count = opencl_count,
+                                             .absent = opencl_absent,
+                                             .automatic = opencl_automatic,
+                                             .describe = opencl_describe,
+                                             .open = opencl_open,
+                                             .close = close_set,
+                                             .kind = kind,
+                                             .threads = threads,
+                                             .cpu_below = cpu_below,
+                                             .store = &store_ops,
+                                             .force = &force_ops,
+                                             .multi = multi,
+                                             .batch = batch,
+                                             .cpu_below_listed = cpu_below_listed,
+                                             .tree = &sap_tree_gpu};

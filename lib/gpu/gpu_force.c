@@ -1,0 +1,492 @@
+/* gpu_force.c - a force on accelerators: what is launched, and what comes back. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "gpu/gpu_launch.h"
+
+enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
+
+int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
+{
+    return r->rule == SAP_PAIRS_OUTSIDE && (extra & SAP_EXTRA_LISTS);
+}
+
+static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
+
+/* Columns of doubles that results have. */
+static int columns_of(const struct sap_device_set *set, int accumulate)
+{
+    return accumulate ? 6 * set->sums : set->sums;
+}
+
+/* ------------------------------------------------------------------ launch */
+
+static int launch_force(struct sap_gpu_slab *s)
+{
+    const struct sap_device_set *set = s->store->set;
+    struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_shape *shape = &s->shape;
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    struct sap_mem *const sums = s->f.lone ? s->part->out.mem : h->record.mem;
+    const struct sap_argument a[] = {
+        MEM(h->j),   MEM(h->predicted), {s->i, 0},        {sums, 0},   MEM(h->near),
+        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f), VALUE(shape->rows_per_group)};
+    const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
+    if (shape->many) {
+        const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
+        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->mode], groups,
+                              (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
+    }
+    const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
+    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->mode], groups, (unsigned)k->geometry.few_threads,
+                          sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
+}
+
+/* Lanes that share a row when its records are added up: to merge two accumulators takes as long as three deposits, so
+ * no more than keep a unit busy. */
+static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
+{
+    const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 512);
+    int parts = 1;
+    while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * f->sums * parts * 2 <= threads) parts *= 2;
+    return parts;
+}
+
+int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
+{
+    const struct sap_gpu_share *const h = s->share;
+    const struct sap_gpu_kernels *const k = h->device->kernels;
+    const struct sap_gpu_part *const p = s->part;
+    const int parts = sharing_lanes(h, f), outside = s->outside && lists(s);
+    const struct sap_gpu_outside more = sap_gpu_outside_of(s);
+    const struct sap_argument a[] = {MEM(h->record),
+                                     {out, 0},
+                                     VALUE(*f),
+                                     VALUE(parts),
+                                     MEM(h->j),
+                                     {s->i, 0},
+                                     VALUE(more),
+                                     MEM(h->offset),
+                                     MEM(h->cursor),
+                                     MEM(h->entry),
+                                     MEM(h->counters),
+                                     MEM(p->list_rows),
+                                     MEM(p->list_entries),
+                                     VALUE(p->entry_room),
+                                     VALUE(p->list_room)};
+    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), sums = (unsigned)f->sums;
+    const unsigned plain[2] = {rows, sums}, with_lists[2] = {rows * sums + sap_gpu_sort_groups(f->ni), 1};
+    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, outside ? with_lists : plain,
+                          128, 0, a, outside ? COUNT(a) : 4);
+}
+
+static int launch_nearest(const struct sap_gpu_slab *s)
+{
+    struct sap_gpu_share *h = s->share;
+    const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
+    const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
+    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->nearest, blocks,
+                          h->device->kernels->geometry.nearest, 0, near, COUNT(near));
+}
+
+static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
+{
+    if (sap_gpu_gathers(s->store))
+        TRY(sap_gpu_gather_slab(s));
+    else if (!s->f.lone)
+        TRY(sap_gpu_launch_sums(s, s->part->out.mem, &s->f));
+    return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
+}
+
+/* Columns of doubles that kernels have written for a slab. */
+static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_buffer *b, int columns)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    const int whole = s->f.ni == s->f.out_rows;
+    const size_t bytes = (size_t)s->f.ni * sizeof(double) * (size_t)(whole ? columns : 1);
+    for (int c = 0; c < (whole ? 1 : columns); c++) {
+        const size_t at = (size_t)c * (size_t)s->f.out_rows + (size_t)s->f.first_i;
+        TRY(sap_gpu_to_host(s->share, d, b->mem, at * sizeof(double), bytes));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
+{
+    const int sums = s->share == s->store->share || !sap_gpu_gathers(s->store);
+    if (!s->store->set->driver->pinned_to_host) return SAP_DRIVER_OK;
+    if (sums) TRY(columns_to_host(s, &s->part->out, columns_of(s->store->set, s->f.accumulate)));
+    return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
+}
+
+static int reserve_records(struct sap_gpu_slab *s, int rows)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    struct sap_dev *dev = h->device->dev;
+    const size_t records = (size_t)s->f.superpackets * (size_t)rows * sizeof(double);
+    TRY(sap_gpu_reserve(d, dev, &h->record, records * (size_t)s->f.sums + 1));
+    TRY(sap_gpu_reserve(d, dev, &h->near, s->near ? records * 3 : 1));
+    TRY(sap_gpu_reserve(d, dev, &h->predicted, 1));
+    return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
+}
+
+static const struct sap_gpu_counters no_counts = {.coincident = SAP_GPU_NOBODY};
+
+/* Notes that rows are complete up to here, at intervals. */
+static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_part *p = s->part;
+    if (rows < ni && (long long)rows * SAP_GPU_PARTS < (long long)ni * (p->parts + 1)) return SAP_DRIVER_OK;
+    if (rows == ni || p->parts == SAP_GPU_PARTS - 1) return SAP_DRIVER_OK; /* `done` is for the last */
+    struct sap_event **e = &p->ready[p->parts];
+    if (!*e) TRY(d->event_create(s->share->device->dev, e));
+    TRY(d->event_record(*e, s->share->stream));
+    p->ready_rows[p->parts++] = rows;
+    return SAP_DRIVER_OK;
+}
+
+static void stop_work(struct sap_store *store)
+{
+    if (store->entered) store->set->driver->leave(store->share[store->entered - 1].device->dev);
+    store->entered = 0;
+}
+
+/* Makes a device's context current, and no other's, until the next call. */
+static int work_on(struct sap_store *store, int k)
+{
+    store->at = k;
+    if (store->entered == k + 1) return SAP_DRIVER_OK;
+    stop_work(store);
+    const int status = store->set->driver->enter(store->share[k].device->dev);
+    if (!status) store->entered = k + 1;
+    return status;
+}
+
+/* The i-particles of s->f against the j-particles of one device. */
+static int launch_pairs(struct sap_gpu_slab *s)
+{
+    s->shape = sap_gpu_shape_of(s, s->f.ni);
+    s->f.fused = !s->shape.many && s->shape.fused;
+    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !s->outside && s->store->set->has_fp64 &&
+                !sap_gpu_gathers(s->store);
+    if (s->f.lone && !s->shape.many && s->f.ni == s->f.out_rows) s->f.lone = SAP_GPU_BY_ROW;
+    if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
+    if (s->f.superpackets == 0) return SAP_DRIVER_OK;
+    if (!s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
+    return launch_force(s);
+}
+
+/* What becomes of them. */
+static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
+{
+    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s, ni)); /* sums need those who are no members */
+    if (!s->again) {
+        TRY(launch_finish(s, extra));
+        TRY(results_to_host(s, extra));
+        TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
+    }
+    if (!lists(s) || s->outside) return SAP_DRIVER_OK; /* what makes the sums sorted them */
+    TRY(sap_gpu_lists_fill(s, ni));
+    return sap_gpu_lists_sort(s);
+}
+
+static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
+{
+    const struct sap_gpu_counters *const counters = s->part->counters.host;
+    TRY(reserve_records(s, rows));
+    s->f.room_i = rows;
+    if (!s->again) s->part->parts = 0;
+    if (lists(s)) TRY(sap_gpu_lists_open(s, ni));
+    if (s->tells || lists(s)) {
+        if (!lists(s) || !s->share->counted)
+            TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
+                                               sizeof no_counts));
+        s->share->counted = 0;
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int end_slabs(struct sap_gpu_slab *s, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    if (lists(s))
+        TRY(sap_gpu_lists_close(s, ni));
+    else if (s->tells)
+        TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
+    return d->event_record(s->part->done, s->share->stream);
+}
+
+/* -------------------------------------------------------------- one device */
+
+/* Highest derivative that predictions use. */
+static int terms_of(const struct sap_store *store)
+{
+    const int order = store->set->order;
+    return order == 2 ? 0 : order == 4 ? store->terms : order - 1;
+}
+
+static struct sap_gpu_force kernel_force(const struct sap_store *store, const struct sap_force *force, int device)
+{
+    const struct sap_force_request *r = &force->request;
+    return (struct sap_gpu_force){.time = r->time,
+                                  .eps2 = r->eps2,
+                                  .near_eps2 = store->set->order == 4 ? r->eps2 : 0,
+                                  .r2_error = store->set->r2_error,
+                                  .x_error = store->set->x_error,
+                                  .nj = force->nj,
+                                  .superpackets = force->superpackets[device],
+                                  .terms = terms_of(store),
+                                  .columns = store->set->columns,
+                                  .units = sap_gpu_units(store->set, r),
+                                  .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
+                                  .out_rows = r->ni,
+                                  .accumulate = force->accumulate,
+                                  .sums = store->set->sums};
+}
+
+/* What is wanted of a slab, and which kernels serve it. */
+static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_request *r, int near)
+{
+    s->near = near;
+    s->mode = sap_gpu_mode(s->store->set, r, near);
+    s->outside = sap_gpu_outside(r, (unsigned)near);
+    s->by_mass = r->h2_by_mass;
+    s->tells = s->store->set->order != 2 && r->eps2 < SAP_TINY_R2 && !s->outside;
+}
+
+/* Room for i-particles and results of a device. */
+static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_dev *dev = store->share[k].device->dev;
+    struct sap_gpu_part *p = &force->part[k];
+    const size_t n = (size_t)force->request.ni;
+    const size_t i_bytes = (size_t)sap_gpu_units(store->set, &force->request) * sizeof(struct sap_gpu_i);
+    const int columns = k >= force->from ? 0 : columns_of(store->set, force->accumulate);
+    if (k == 0 || !d->pinned_for_all) TRY(sap_gpu_reserve_pinned(d, dev, &p->i_host, n * i_bytes));
+    if (columns > 0) TRY(sap_gpu_reserve_pinned(d, dev, &p->out, n * (size_t)columns * sizeof(double)));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->lists, n * 2 * sizeof(double)));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->counters, 2 * sizeof no_counts));
+    ((struct sap_gpu_counters *)p->counters.host)[1] = no_counts;
+    if (!p->done) TRY(d->event_create(dev, &p->done));
+    return SAP_DRIVER_OK;
+}
+
+/* The device predicts while the host still copies i-particles. */
+static int predict_early(struct sap_gpu_slab *s, int ni)
+{
+    const int rows = sap_gpu_slab_rows(s, ni);
+    const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
+    if (s->f.superpackets == 0) return SAP_DRIVER_OK;
+    if (s->share->updates > 0) TRY(sap_gpu_store_send(s->store, s->share, NULL, 0));
+    return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
+}
+
+/* What can be done before i-particles are there. */
+static int prepare(struct sap_store *store, struct sap_force *force, int k, unsigned extra)
+{
+    struct sap_gpu_share *h = &store->share[k];
+    struct sap_gpu_slab *s = &h->slab;
+    TRY(reserve_part(store, force, k));
+    *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
+    force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
+    s->f = kernel_force(store, force, k);
+    choose_kernels(s, &force->request, (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS)));
+    return force->request.ni >= EARLY ? predict_early(s, force->request.ni) : (int)SAP_DRIVER_OK;
+}
+
+static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
+{
+    const int ni = force->request.ni, rows = sap_gpu_slab_rows(s, ni), lost = s->store->lost;
+    TRY(work_on(s->store, k));
+    TRY(sap_gpu_store_send(s->store, s->share, sap_gpu_pinned_i(force, k), ni * s->f.units));
+    s->store->lost |= lost;
+    s->i = s->share->i.mem;
+    TRY(begin_slabs(s, rows, ni));
+    for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
+        s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
+        TRY(launch_pairs(s));
+        TRY(launch_results(s, ni, 0));
+    }
+    return end_slabs(s, ni);
+}
+
+int sap_gpu_launch_again(struct sap_force *force, int k)
+{
+    struct sap_store *const store = force->store;
+    struct sap_gpu_slab s = {.store = store, .share = &store->share[k], .part = &force->part[k], .again = 1};
+    s.f = kernel_force(store, force, k);
+    choose_kernels(&s, &force->request, SAP_EXTRA_LISTS);
+    const int status = launch_again(&s, force, k);
+    stop_work(store);
+    return status;
+}
+
+/*
+ * All i-particles, slab by slab, on all devices, of which the first comes last, since it merges.  A slab is copied
+ * while the one before it is computed.
+ */
+static int launch_slabs(struct sap_store *store, struct sap_force *force, unsigned extra)
+{
+    const int n = store->set->n, ni = force->request.ni;
+    int rows = INT_MAX;
+    for (int k = 0; k < n; k++) {
+        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
+        if (fit < rows) rows = fit;
+    }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(begin_slabs(&store->share[k].slab, rows, ni));
+    }
+    if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
+    for (int first = 0; first < ni; first += rows) {
+        const int end = ni - first < rows ? ni : first + rows;
+        sap_gpu_fill_i(force, extra, first, end);
+        for (int k = 0; k < n; k++) { /* all compute before any is told what to do with it */
+            struct sap_gpu_slab *s = &store->share[k].slab;
+            TRY(work_on(store, k));
+            TRY(sap_gpu_bring_i(force, k, first, end - first));
+            s->f.first_i = first;
+            s->f.ni = end - first;
+            TRY(launch_pairs(s));
+        }
+        for (int k = n - 1; k >= 0; k--) {
+            TRY(work_on(store, k));
+            TRY(launch_results(&store->share[k].slab, ni, extra));
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(end_slabs(&store->share[k].slab, ni));
+    }
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_launch_all_again(struct sap_force *force)
+{
+    struct sap_store *const store = force->store;
+    const int lost = store->lost;
+    int status = SAP_DRIVER_OK;
+    for (int k = 0; k < store->set->n && !status; k++) {
+        status = work_on(store, k);
+        if (!status) status = prepare(store, force, k, force->have);
+    }
+    if (!status) status = launch_slabs(store, force, force->have);
+    store->lost |= lost;
+    stop_work(store);
+    return status;
+}
+
+/* On all devices; a driver status. */
+static int start_all(struct sap_store *store, struct sap_force *force, unsigned extra)
+{
+    const struct sap_driver *d = store->set->driver;
+    const int n = store->set->n;
+    for (int k = 0; k < n; k++) {
+        store->at = k;
+        struct sap_gpu_share *h = &store->share[k];
+        if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
+    }
+    TRY(sap_gpu_store_update(store));
+    force->gathered = force->complete = 0;
+    for (int k = 0; k < n; k++) {
+        TRY(work_on(store, k));
+        TRY(prepare(store, force, k, extra));
+    }
+    return launch_slabs(store, force, extra);
+}
+
+void sap_gpu_halt(struct sap_store *store)
+{
+    for (int k = 0; k < store->set->n; k++)
+        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
+}
+
+static int start(struct sap_store *store, struct sap_force *force, unsigned extra)
+{
+    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    const int status = start_all(store, force, extra);
+    stop_work(store);
+    force->have |= status ? 0 : extra;
+    if (!status && (extra & SAP_EXTRA_LISTS)) sap_gpu_lists_expect(force);
+    if (!status) return SAPPORO_OK;
+    const int judged = sap_gpu_judge(store, status);
+    sap_gpu_halt(store);
+    sap_gpu_lists_forget(force);
+    return judged;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+static int reserve(struct sap_force *f, int ni)
+{
+    if (ni <= f->room) return SAPPORO_OK;
+    free(f->sum);
+    free(f->accum);
+    free(f->nearest);
+    free(f->nearest_r2);
+    const size_t n = (size_t)ni, sums = n * (size_t)f->set->sums;
+    f->sum = f->accumulate ? malloc(sums * sizeof *f->sum) : NULL;
+    f->accum = f->accumulate ? malloc(sums * sizeof *f->accum) : NULL;
+    f->nearest = malloc(n * sizeof *f->nearest);
+    f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
+    f->room = f->nearest && f->nearest_r2 && ((f->sum && f->accum) || !f->accumulate) ? ni : 0;
+    return f->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+/* Nobody collected the force that used this memory before: it may still be under way. */
+static void wait_dropped(const struct sap_force *f)
+{
+    for (int k = 0; k < f->set->n && (!f->complete || f->listing); k++)
+        if (f->part[k].done) (void)f->set->driver->event_wait(f->part[k].done);
+}
+
+int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+{
+    struct sap_force *f = *force;
+    store->words[0] = '\0';
+    if (f) {
+        wait_dropped(f);
+        sap_gpu_lists_forget(f);
+    } else if (!(f = calloc(1, sizeof *f + (size_t)store->set->n * sizeof f->part[0]))) {
+        return SAPPORO_ERR_MEMORY;
+    }
+    *force = f;
+    f->set = store->set;
+    f->store = store;
+    f->request = *request;
+    f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
+    f->have = 0;
+    f->no_lists = SAPPORO_OK;
+    f->from = sap_gpu_gathers(store) ? 1 : store->set->n;
+    const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
+    if (accumulate != f->accumulate) f->room = 0;
+    f->accumulate = accumulate;
+    for (int q = 0; q < SAP_GPU_OUT_SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
+    int status = reserve(f, request->ni > 0 ? request->ni : 1);
+    if (!status && request->ni > 0) status = start(store, f, request->extra);
+    if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
+    f->failed = status;
+    return status;
+}
+
+/* Waits until no launch of a force reads its i-particles, which may lie in memory of the host; a driver status. */
+static int wait_launched(const struct sap_store *store, const struct sap_force *f)
+{
+    for (int k = 0; k < f->set->n; k++)
+        if (f->part[k].done) TRY(store->set->driver->event_wait(f->part[k].done));
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
+{
+    if (!(wanted & ~f->have)) return SAPPORO_OK;
+    const unsigned had = f->have;
+    store->words[0] = '\0';
+    const int ended = f->request.ni > 0 ? wait_launched(store, f) : (int)SAP_DRIVER_OK;
+    const int status = ended ? sap_gpu_judge(store, ended) : start(store, f, wanted | had);
+    f->failed = status ? start(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
+    return status;
+}

@@ -1,0 +1,107 @@
+/*
+ * gpu_joined.c - neighbour lists to which several devices contribute: joined for all i-particles of a force when the
+ * first of them is asked for, by a few threads.
+ */
+#include <stdlib.h>
+
+#include "base/team.h"
+#include "base/threads.h"
+#include "gpu/gpu_launch.h"
+
+/* What one device contributes to one list. */
+struct run {
+    const int32_t *at, *end;
+};
+
+struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i)
+{
+    const struct sap_gpu_list_row row = ((const struct sap_gpu_list_row *)p->list_rows.host)[i];
+    const int32_t *const all = p->list_entries.host;
+    return (struct sap_gpu_run){all + (size_t)row.first * SAP_GPU_LIST_UNIT, row.count};
+}
+
+/* The devices' sorted parts of the list of i, and how many there are. */
+static int runs_of(const struct sap_force *f, int i, struct run *run)
+{
+    int n = 0;
+    for (int k = 0; k < f->set->n; k++) {
+        if (f->superpackets[k] == 0) continue;
+        const struct sap_gpu_run r = sap_gpu_list_of(&f->part[k], i);
+        if (r.n > 0) run[n++] = (struct run){r.at, r.at + r.n};
+    }
+    return n;
+}
+
+/* Merges n sorted runs into one, each index once; returns its length. */
+static int merge_runs(struct run *run, int n, int32_t *to)
+{
+    int kept = 0;
+    while (n > 0) {
+        int least = 0;
+        for (int k = 1; k < n; k++) least = *run[k].at < *run[least].at ? k : least;
+        const int32_t next = *run[least].at++;
+        if (run[least].at == run[least].end) run[least] = run[--n];
+        if (kept == 0 || to[kept - 1] != next) to[kept++] = next;
+    }
+    return kept;
+}
+
+/* Where each list begins, with room for all that the devices found; 0: no memory. */
+static int make_room(struct sap_force *f)
+{
+    struct sap_gpu_joined *const j = &f->joined;
+    const int ni = f->request.ni;
+    size_t total = 0;
+    if (ni > j->rows) {
+        free(j->row);
+        j->row = malloc((size_t)ni * sizeof *j->row);
+        j->rows = j->row ? ni : 0;
+        if (!j->row) return 0;
+    }
+    for (int i = 0; i < ni; i++) {
+        j->row[i].first = total;
+        for (int k = 0; k < f->set->n; k++)
+            if (f->superpackets[k] > 0) total += (size_t)sap_gpu_list_of(&f->part[k], i).n;
+    }
+    if (total <= j->room) return 1;
+    free(j->entry);
+    j->entry = malloc((total + total / 8) * sizeof *j->entry);
+    j->room = j->entry ? total + total / 8 : 0;
+    return j->entry != NULL;
+}
+
+static void join_row(struct sap_force *f, int i)
+{
+    struct run run[SAP_GPU_DEVICES];
+    struct sap_gpu_joined *const j = &f->joined;
+    const int n = runs_of(f, i, run);
+    j->row[i].n = n > 0 ? merge_runs(run, n, j->entry + j->row[i].first) : 0;
+}
+
+static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    for (ptrdiff_t i = from; i < to; i++) join_row(argument, (int)i);
+}
+
+int sap_gpu_join_lists(struct sap_force *f)
+{
+    const int ni = f->request.ni, threads = sap_threads_for_rows(ni);
+    if (f->joined.ready) return SAPPORO_OK;
+    if (!make_room(f)) return SAPPORO_ERR_MEMORY;
+    sap_team_for(threads, ni, sap_team_chunk(ni, threads, 16), join_range, f);
+    f->joined.ready = 1;
+    return SAPPORO_OK;
+}
+
+struct sap_gpu_run sap_gpu_joined_list(const struct sap_force *f, int i)
+{
+    const struct sap_gpu_joined *const j = &f->joined;
+    return (struct sap_gpu_run){j->entry + j->row[i].first, j->row[i].n};
+}
+
+void sap_gpu_joined_free(struct sap_force *f)
+{
+    free(f->joined.row);
+    free(f->joined.entry);
+    f->joined = (struct sap_gpu_joined){0};
+}

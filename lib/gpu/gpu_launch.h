@@ -1,0 +1,31 @@
+/* gpu_launch.h - shorthands of the files of the host flow that launch kernels and pass driver statuses on. */
+#ifndef SAP_GPU_LAUNCH_H
+#define SAP_GPU_LAUNCH_H
+
+#include "gpu/gpu_engine.h"
+
+/* Returns the status of a call that failed. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        const int try_status = (call);                                                                                 \
+        if (try_status) return try_status;                                                                             \
+    } while (0)
+
+/* Arguments of kernels. */
+#define MEM(buffer)                                                                                                    \
+    {                                                                                                                  \
+        (buffer).mem, 0                                                                                                \
+    }
+#define VALUE(x)                                                                                                       \
+    {                                                                                                                  \
+        &(x), sizeof(x)                                                                                                \
+    }
+#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
+
+/* Groups that sort the lists of so many rows. */
+static inline unsigned sap_gpu_sort_groups(int rows)
+{
+    return ((unsigned)rows + SAP_GPU_SORT_ROWS - 1) / SAP_GPU_SORT_ROWS;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * gpu_lists.c - neighbour lists on accelerators: room for them, launches, and what comes back.
+ *
+ * How long they are is known only when they are there, and nobody waits for
+ * that when a force begins: room is what its like needed before, and somewhat
+ * more.  Kernels count all and write what finds room.  Where that was not all,
+ * the host sees it once it has the counters, and launches the force again with
+ * room enough, for these lists alone.
+ */
+#include <float.h>
+#include <limits.h>
+
+#include "gpu/gpu_launch.h"
+
+enum {
+    HITS_A_ROW = 96, /* of candidates, and of units, for a row of a force whose like was not seen yet */
+    UNITS_A_ROW = 12,
+    HITS_LEAST = 1 << 16,
+    UNITS_LEAST = 1 << 11,
+    UNIT = SAP_GPU_LIST_UNIT * (int)sizeof(int32_t), /* bytes */
+    SORT_THREADS = 128,
+    FILL_THREADS = 128,
+    FILL_GROUPS = 16, /* a unit */
+    AHEAD = 12        /* lists that are fetched in advance: reading one takes 20 ns, memory ten times that */
+};
+
+/* -------------------------------------------------------------------- room */
+
+static struct sap_gpu_need *need_of(struct sap_gpu_share *h, int ni)
+{
+    int size = 0;
+    while (size < SAP_GPU_SIZES - 1 && ni >> (size + 1) > 0) size++;
+    return &h->need[size];
+}
+
+/* Room for `rows` rows, after `last_rows` rows have needed `last`; for `a_row` each if there were none. */
+static size_t room_for(int rows, size_t a_row, size_t least, double last, int last_rows)
+{
+    return (last_rows > 0 ? (size_t)(last / last_rows * rows * 1.125) : (size_t)rows * a_row) + least;
+}
+
+/* Nobody may still be at work in memory that is given back. */
+static int grow(const struct sap_gpu_slab *s, struct sap_gpu_buffer *b, size_t bytes, int pinned)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_dev *dev = s->share->device->dev;
+    if (bytes <= b->bytes) return SAP_DRIVER_OK;
+    if (b->bytes > 0) TRY(d->stream_finish(s->share->stream));
+    return pinned ? sap_gpu_reserve_pinned(d, dev, b, bytes) : sap_gpu_reserve(d, dev, b, bytes);
+}
+
+static int room_of(const struct sap_gpu_buffer *b, size_t size, int most)
+{
+    return b->bytes / size < (size_t)most ? (int)(b->bytes / size) : most;
+}
+
+int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    struct sap_gpu_part *p = s->part;
+    const struct sap_gpu_need *need = need_of(h, ni);
+    const struct sap_driver *d = s->store->set->driver;
+    const int rows = s->f.room_i;
+    const size_t n = (size_t)rows + 1, all = (size_t)ni * sizeof(struct sap_gpu_list_row);
+    const size_t units = room_for(ni, UNITS_A_ROW, UNITS_LEAST, need->units, need->ni);
+    const size_t hits = room_for(rows, HITS_A_ROW, HITS_LEAST, need->hits, need->rows);
+    const size_t entries = room_for(rows, UNITS_A_ROW, UNITS_LEAST, need->most, need->rows);
+    if (n * sizeof(int) > h->hit_count.bytes) h->counted = 0;
+    TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
+    TRY(grow(s, &h->offset, n * sizeof(int), 0));
+    TRY(grow(s, &h->cursor, 2 * n * SAP_GPU_CURSOR * sizeof(int), 0));
+    TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
+    TRY(grow(s, &h->entry, entries * UNIT, 0));
+    TRY(grow(s, &p->list_rows, all, 1));
+    TRY(grow(s, &p->list_entries, units * UNIT, 1));
+    p->slab_rows = rows;
+    p->hit_room = s->f.hit_room = room_of(&h->hit, sizeof(struct sap_gpu_hit), INT_MAX);
+    p->entry_room = room_of(&h->entry, UNIT, SAP_GPU_LIST_UNITS);
+    p->list_room = room_of(&p->list_entries, UNIT, SAP_GPU_LIST_UNITS);
+    /* where all of it would be copied, what is more than needed is not free */
+    if (d->pinned_to_host && units < (size_t)p->list_room) p->list_room = (int)units;
+    return h->counted ? (int)SAP_DRIVER_OK : d->fill(h->stream, h->hit_count.mem, 0, 0, h->hit_count.bytes);
+}
+
+/* ---------------------------------------------------------------- launches */
+
+struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s)
+{
+    const double coincident = s->store->set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;
+    return (struct sap_gpu_outside){.coincident = coincident, .by_mass = s->by_mass, .first_i = s->f.first_i};
+}
+
+int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_part *p = s->part;
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    const struct sap_gpu_outside outside = sap_gpu_outside_of(s);
+    const int last = s->f.first_i + s->f.ni == ni;
+    const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset),   MEM(h->cursor), MEM(h->counters),
+                                           VALUE(s->f.ni),    MEM(p->counters), VALUE(last)};
+    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit),      MEM(h->offset),
+                                        MEM(h->cursor), MEM(h->entry), MEM(h->counters), VALUE(p->entry_room),
+                                        VALUE(s->f),    VALUE(outside)};
+    const int fill_groups = h->device->properties.units * FILL_GROUPS;
+    const unsigned one[2] = {1, 1}, groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
+    TRY(sap_gpu_launch(h, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
+    return sap_gpu_launch(h, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
+                          COUNT(fill) - !s->outside);
+}
+
+int sap_gpu_lists_sort(struct sap_gpu_slab *s)
+{
+    const struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_part *p = s->part;
+    const struct sap_argument sort[] = {
+        MEM(h->offset),       MEM(h->cursor),      MEM(h->entry),        MEM(h->counters),    MEM(p->list_rows),
+        MEM(p->list_entries), VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
+    const unsigned groups[2] = {sap_gpu_sort_groups(s->f.ni), 1};
+    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, groups, SORT_THREADS, 0, sort,
+                          COUNT(sort));
+}
+
+int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
+{
+    const struct sap_driver *d = s->store->set->driver;
+    struct sap_gpu_share *h = s->share;
+    struct sap_gpu_part *p = s->part;
+    h->counted = 1;
+    TRY(sap_gpu_to_host(h, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
+    TRY(sap_gpu_to_host(h, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
+    return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
+}
+
+/* -------------------------------------------------------- what was launched */
+
+void sap_gpu_lists_forget(struct sap_force *f)
+{
+    struct sap_force **at = &f->store->listing;
+    if (!f->listing) return;
+    while (*at && *at != f) at = &(*at)->next_listing;
+    if (*at) *at = f->next_listing;
+    f->listing = 0;
+}
+
+void sap_gpu_lists_expect(struct sap_force *f)
+{
+    f->no_lists = SAPPORO_OK;
+    f->joined.ready = 0;
+    if (f->listing) return;
+    f->listing = 1;
+    f->next_listing = f->store->listing;
+    f->store->listing = f;
+}
+
+/* Whether all lists of a device's part found room, which is noted for the next force; a driver status where none can.
+ */
+static int judge_room(struct sap_force *f, int k, int *fits)
+{
+    const struct sap_gpu_part *p = &f->part[k];
+    const struct sap_gpu_counters *c = p->counters.host;
+    *fits = 1;
+    if (f->superpackets[k] == 0) return SAP_DRIVER_OK;
+    f->store->at = k;
+    if (c->total > SAP_GPU_LIST_UNITS || c->most_hits > INT_MAX)
+        return sap_gpu_refuse(f->store, SAP_DRIVER_MEMORY, "more than 2^33 neighbours of one part of a force");
+    *need_of(&f->store->share[k], f->request.ni) = (struct sap_gpu_need){
+        .ni = f->request.ni, .rows = p->slab_rows, .units = c->total, .most = c->most, .hits = c->most_hits};
+    *fits = (int)c->most_hits <= p->hit_room && c->most <= p->entry_room && c->total <= p->list_room;
+    return SAP_DRIVER_OK;
+}
+
+void sap_gpu_lists_review(struct sap_force *f)
+{
+    const int outside = sap_gpu_outside(&f->request, f->have);
+    int status = SAP_DRIVER_OK, all_fit = 1;
+    for (int k = 0; k < f->set->n && !status; k++) {
+        int fits;
+        status = judge_room(f, k, &fits);
+        if (!status && !fits && !outside) status = sap_gpu_launch_again(f, k);
+        all_fit &= fits;
+    }
+    if (!status && !all_fit && outside) status = sap_gpu_launch_all_again(f); /* its sums lack candidates */
+    if (status) {
+        f->no_lists = sap_gpu_judge(f->store, status);
+        if (outside) f->failed = f->no_lists;
+        sap_gpu_halt(f->store);
+    }
+    if (status || all_fit) sap_gpu_lists_forget(f);
+}
+
+void sap_gpu_lists_settle(struct sap_force *f)
+{
+    while (f->listing) {
+        int status = SAP_DRIVER_OK;
+        for (int k = 0; k < f->set->n && !status; k++) {
+            f->store->at = k;
+            status = f->set->driver->event_wait(f->part[k].done);
+        }
+        if (!status) {
+            sap_gpu_lists_review(f);
+            continue;
+        }
+        f->failed = sap_gpu_judge(f->store, status);
+        sap_gpu_lists_forget(f);
+    }
+}
+
+void sap_gpu_lists_settle_all(struct sap_store *store)
+{
+    while (store->listing) sap_gpu_lists_settle(store->listing);
+}
+
+/* ---------------------------------------------------------------- delivery */
+
+/* Lists are read one after the other, out of memory that the device has written. */
+static void fetch_later(const struct sap_gpu_part *p, int later)
+{
+    const struct sap_gpu_list_row *const row = (const struct sap_gpu_list_row *)p->list_rows.host + later;
+    const char *const at = (const char *)p->list_entries.host + (size_t)row->first * UNIT;
+    for (int line = 0; line < 4; line++) __builtin_prefetch(at + line * 64);
+}
+
+/* The list of i where all devices' lists are there. */
+static int deliver(struct sap_force *f, int i, struct sap_gpu_run *list)
+{
+    const struct sap_gpu_part *p = &f->part[0];
+    if (f->set->n > 1) {
+        const int status = sap_gpu_join_lists(f);
+        if (!status) *list = sap_gpu_joined_list(f, i);
+        return status;
+    }
+    if (f->superpackets[0] == 0) return SAPPORO_OK;
+    if (i + AHEAD < f->request.ni) fetch_later(p, i + AHEAD);
+    *list = sap_gpu_list_of(p, i);
+    return SAPPORO_OK;
+}
+
+int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
+{
+    struct sap_gpu_run list = {NULL, 0};
+    f->store->words[0] = '\0';
+    if (f->listing) sap_gpu_lists_settle(f);
+    int status = SAPPORO_OK;
+    if (f->failed || f->no_lists)
+        status = sap_gpu_refuse(f->store, f->failed ? f->failed : f->no_lists, "the force has failed before");
+    else if (!(f->have & SAP_EXTRA_LISTS))
+        status = SAPPORO_ERR_GONE;
+    else
+        status = deliver(f, i, &list);
+    *entries = list.at;
+    *n = list.n;
+    return status;
+}

@@ -1,0 +1,379 @@
+/*
+ * gpu_multi.c - many small forces on accelerators: lists go in slabs, which are copied while others are computed.
+ *
+ * Threads of the host fill pinned memory with targets and sources in the
+ * working type; sources by address are named by their place in the device's
+ * store.  Slabs have streams of their own.  The threads work in steps, each of
+ * which is a region of its own (team.h): the next slab is filled and the results
+ * of an old one are handed out, while the caller's thread, which alone calls the
+ * driver, sends off the slab that was filled before, plans the one to come, and
+ * waits for another.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/team.h"
+#include "base/threads.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/gpu_multi.h"
+
+enum {
+    PLACES = 8,             /* slabs of a device, from their planning until their results have been handed out */
+    SLAB_BYTES = 3 << 20,   /* of a slab's input, about */
+    SLAB_ROWS = 1 << 16,    /* targets of a slab at most */
+    RECORDS = 4 << 20,      /* doubles of records of a slab, about */
+    THREAD_BYTES = 1 << 16, /* of input for which another thread is worth waking */
+    SUMS = SAP_GPU_LONG_SUMS
+};
+
+struct sap_gpu_places {
+    struct sap_event *ready;    /* particles of the store are as they shall be */
+    struct sap_gpu_buffer kept; /* addresses that the caller keeps */
+    uint64_t kept_number;       /* which of them; 0: none */
+    int n;
+    struct sap_gpu_place place[];
+};
+
+/* ------------------------------------------------------------------- slabs */
+
+static int blocks_of(const struct sap_multi_work *w, int n) { return (n + w->rows - 1) / w->rows; }
+
+/* Sections of the input, each from a multiple of 16 bytes on; returns where they end. */
+static size_t lay_out(const struct sap_multi_work *w, struct sap_gpu_place *p)
+{
+    const size_t sizes[] = {(size_t)p->items * sizeof(struct sap_gpu_item),
+                            (size_t)p->longs * sizeof(struct sap_gpu_long), (size_t)p->rows * w->target_bytes,
+                            (size_t)p->sources * w->source_bytes, (size_t)p->addresses * sizeof(int)};
+    int *const begin[] = {&p->layout.longs, &p->layout.i, &p->layout.j, &p->layout.index};
+    size_t at = 0;
+    for (int k = 0; k < COUNT(sizes); k++) {
+        if (k > 0) *begin[k - 1] = (int)(at / 16);
+        at += (sizes[k] + 15) / 16 * 16;
+    }
+    p->layout.out_rows = p->rows;
+    return at;
+}
+
+/* Targets of a list that a slab takes at a time: records of a long one need room. */
+static int most_targets(const struct sap_multi_work *w, const sapporo_list *l)
+{
+    const int fit = RECORDS / (sap_multi_superpackets(l) * SUMS) / w->rows * w->rows;
+    return sap_multi_superpackets(l) == 1 ? SLAB_ROWS : fit > w->rows ? fit : w->rows;
+}
+
+static int add_spot(const struct sap_multi_work *w, struct sap_gpu_place *p, const sapporo_list *l)
+{
+    const int superpackets = sap_multi_superpackets(l), left = l->ni - w->from, most = most_targets(w, l);
+    const int n = left < most ? left : most, blocks = blocks_of(w, n), is_long = superpackets > 1;
+    if (p->spots == p->room) {
+        struct sap_multi_spot *more = realloc(p->spot, (size_t)(2 * p->room + 256) * sizeof *more);
+        if (!more) return -1;
+        p->spot = more;
+        p->room = 2 * p->room + 256;
+    }
+    p->spot[p->spots++] = (struct sap_multi_spot){.list = w->list,
+                                                  .from = w->from,
+                                                  .n = n,
+                                                  .row = p->rows,
+                                                  .item = p->items,
+                                                  .longs = p->longs,
+                                                  .source = sap_multi_by_address(w, l) ? p->addresses : p->sources,
+                                                  .record = p->records};
+    p->rows += n;
+    p->items += superpackets * blocks;
+    p->longs += is_long ? blocks : 0;
+    p->records += is_long ? superpackets * SUMS * n : 0;
+    if (!sap_multi_kept(w, l)) *(sap_multi_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
+    return n;
+}
+
+/* The next lists, as many as a slab takes, at least some targets of one; -1: out of memory. */
+static int plan(struct sap_multi_work *w, struct sap_gpu_place *p)
+{
+    p->spots = p->items = p->longs = p->rows = p->sources = p->addresses = p->records = 0;
+    while (w->list < w->m->nlists && p->rows < SLAB_ROWS && p->records < RECORDS && lay_out(w, p) < SLAB_BYTES) {
+        const sapporo_list *const l = sap_multi_list(w->m, w->list);
+        const int n = w->from < l->ni ? add_spot(w, p, l) : 0;
+        if (n < 0) return -1;
+        w->from += n;
+        if (w->from >= l->ni) w->list++, w->from = 0;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- launching */
+
+/* Whose stream a place has. */
+static struct sap_gpu_place *stream_owner(const struct sap_store *store, struct sap_gpu_place *p)
+{
+    return store->set->device[p->device].properties.in_turn ? &store->places->place[p->device] : p;
+}
+
+static int reserve_place(const struct sap_multi_work *w, struct sap_gpu_place *p, size_t bytes)
+{
+    const struct sap_driver *d = w->store->set->driver;
+    struct sap_dev *dev = w->store->share[p->device].device->dev;
+    struct sap_gpu_place *const owner = stream_owner(w->store, p);
+    if (!owner->stream) TRY(d->stream_create(dev, &owner->stream));
+    p->stream = owner->stream;
+    if (!p->done) TRY(d->event_create(dev, &p->done));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->host, bytes));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * SUMS * sizeof(double)));
+    TRY(sap_gpu_reserve(d, dev, &p->input, bytes));
+    return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
+}
+
+static int launch(const struct sap_multi_work *w, struct sap_gpu_place *p, struct sap_function *f, int groups,
+                  int threads, const struct sap_argument *a, int n)
+{
+    const struct sap_launch launch = {{(unsigned)groups, 1, 1}, (unsigned)threads, 0, a, n};
+    return w->store->set->driver->launch(p->stream, f, &launch);
+}
+
+/* Sends off a slab that has been filled. */
+static int start(struct sap_multi_work *w, struct sap_gpu_place *p)
+{
+    const struct sap_driver *d = w->store->set->driver;
+    const struct sap_gpu_share *h = &w->store->share[p->device];
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    const size_t bytes = lay_out(w, p), results = (size_t)p->rows * SUMS * sizeof(double);
+    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->store->places->kept),
+                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
+    const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
+    int found = 0;
+    for (int n = 0; n < p->spots; n++) found |= p->spot[n].found;
+    const int mode = w->soft ? 2 : found & SAP_MULTI_ZERO ? 1 : 0;
+    w->partial |= found & SAP_MULTI_BAD;
+    w->store->at = p->device;
+    p->under_way = 1;
+    TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
+    if (w->resident) TRY(d->stream_wait(p->stream, w->store->places->ready));
+    TRY(launch(w, p, k->multi[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_MULTI_THREADS, pairs, COUNT(pairs)));
+    if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
+    if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
+    return d->event_record(p->done, p->stream);
+}
+
+/* Plans the next slab, which may have no rows, and makes room for it. */
+static int prepare(struct sap_multi_work *w, struct sap_gpu_place *p)
+{
+    w->store->at = p->device;
+    if (plan(w, p)) return sap_gpu_refuse(w->store, SAP_DRIVER_MEMORY, "no memory of the host for lists");
+    return p->rows > 0 ? reserve_place(w, p, lay_out(w, p)) : (int)SAP_DRIVER_OK;
+}
+
+/* Waits for a slab. */
+static int finish(struct sap_multi_work *w, struct sap_gpu_place *p)
+{
+    w->store->at = p->device;
+    TRY(w->store->set->driver->event_wait(p->done));
+    p->under_way = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static struct sap_gpu_place *place_of(const struct sap_multi_work *w, int slab)
+{
+    struct sap_gpu_places *const all = w->store->places;
+    return &all->place[slab % all->n];
+}
+
+/* Whether the oldest slab that is under way shall be waited for: it is done, or there is nothing else to do. */
+static int shall_wait(const struct sap_multi_work *w, int idle)
+{
+    if (w->started == w->waited) return 0;
+    return idle || w->store->set->driver->event_query(place_of(w, w->waited)->done) != SAP_DRIVER_PENDING;
+}
+
+/* The part of the first thread in a step: sends off what the step before has filled, and says what the next one does.
+ */
+static int decide(struct sap_multi_work *w, const struct sap_multi_step *now, struct sap_multi_step *next)
+{
+    const int handed_out = now->write < 0 ? w->waited : now->write, filled = now->fill < 0 ? w->planned : now->fill;
+    *next = (struct sap_multi_step){-1, -1, 0};
+    if (w->started < filled) TRY(start(w, place_of(w, w->started)));
+    w->started = filled;
+    if (w->list < w->m->nlists && w->planned - handed_out < w->store->places->n) {
+        TRY(prepare(w, place_of(w, w->planned)));
+        if (place_of(w, w->planned)->rows > 0) next->fill = w->planned++;
+    }
+    if (shall_wait(w, next->fill < 0)) {
+        TRY(finish(w, place_of(w, w->waited)));
+        next->write = w->waited++;
+    }
+    next->over = next->fill < 0 && next->write < 0 && w->waited == w->planned;
+    return SAP_DRIVER_OK;
+}
+
+/* One step. */
+struct step {
+    struct sap_items fills, writes; /* of the spots of both slabs */
+    struct sap_multi_work *work;
+    const struct sap_gpu_place *in, *out; /* the slabs that are filled and handed out; NULL: none */
+    struct sap_multi_step now, next;
+};
+
+/* What each thread does in a step. */
+static void work_along(void *argument, int thread)
+{
+    struct step *const s = argument;
+    struct sap_multi_work *const w = s->work;
+    ptrdiff_t from, to;
+    if (thread == 0) w->status = decide(w, &s->now, &s->next);
+    while (sap_items_take(&s->fills, &from, &to))
+        for (ptrdiff_t k = from; k < to; k++) sap_multi_fill(w, s->in, &s->in->spot[k]);
+    while (sap_items_take(&s->writes, &from, &to))
+        for (ptrdiff_t k = from; k < to; k++) sap_multi_write(w, s->out, &s->out->spot[k]);
+}
+
+static int run_slabs(struct sap_multi_work *w)
+{
+    enum { FILLS_AT_ONCE = 2, WRITES_AT_ONCE = 8 };
+    const double wanted = w->bytes / THREAD_BYTES + 1;
+    const int threads = sap_threads_up_to(wanted < SAP_TEAM_MOST ? (int)wanted : (int)SAP_TEAM_MOST);
+    TRY(prepare(w, place_of(w, 0)));
+    if (place_of(w, 0)->rows == 0) return SAP_DRIVER_OK;
+    w->planned = 1;
+    struct step s = {.work = w, .next = {0, -1, 0}};
+    while (!s.next.over && !w->status) {
+        s.now = s.next;
+        s.in = s.now.fill < 0 ? NULL : place_of(w, s.now.fill);
+        s.out = s.now.write < 0 ? NULL : place_of(w, s.now.write);
+        sap_items_start(&s.fills, s.in ? s.in->spots : 0, FILLS_AT_ONCE);
+        sap_items_start(&s.writes, s.out ? s.out->spots : 0, WRITES_AT_ONCE);
+        sap_team_run(threads, work_along, &s);
+    }
+    return w->status;
+}
+
+/* --------------------------------------------------------------------- all */
+
+static int slots_in_order(const struct sap_gpu_share *h)
+{
+    for (int k = 0; k < h->slots; k++)
+        if (h->number[k] != k) return 0;
+    return 1;
+}
+
+/* Addresses that the caller keeps, once; not if they would have to be translated, or are more than an item can tell. */
+static int bring_kept(struct sap_multi_work *w)
+{
+    struct sap_gpu_places *const all = w->store->places;
+    const struct sap_gpu_share *h = &w->store->share[0];
+    const struct sap_driver *d = w->store->set->driver;
+    const struct sap_kept *kept = &w->m->kept;
+    const size_t bytes = kept->n * sizeof(int);
+    w->kept = w->in_order && kept->n > 0 && kept->n < INT_MAX;
+    if (!w->kept || all->kept_number == kept->number) return SAP_DRIVER_OK;
+    all->kept_number = 0;
+    TRY(sap_gpu_reserve(d, h->device->dev, &all->kept, bytes));
+    TRY(d->copy_in(h->stream, all->kept.mem, 0, kept->address, bytes));
+    all->kept_number = kept->number;
+    return SAP_DRIVER_OK;
+}
+
+/* Particles of the store as they are now, in their working form. */
+static int bring_particles(struct sap_multi_work *w)
+{
+    struct sap_store *store = w->store;
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_share *h = &store->share[0];
+    store->at = 0;
+    if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
+    if (!store->places->ready) TRY(d->event_create(h->device->dev, &store->places->ready));
+    TRY(sap_gpu_store_update(store));
+    const struct sap_gpu_force f = {.nj = w->host->upper,
+                                    .superpackets = h->slots,
+                                    .columns = store->set->columns,
+                                    .units = store->set->units,
+                                    .sums = store->set->sums};
+    if (h->updates > 0) TRY(sap_gpu_store_send(store, h, NULL, 0));
+    if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
+    w->in_order = slots_in_order(h);
+    TRY(bring_kept(w));
+    return d->event_record(store->places->ready, h->stream);
+}
+
+static int run(struct sap_multi_work *w)
+{
+    if (w->resident) TRY(bring_particles(w));
+    return run_slabs(w);
+}
+
+static struct sap_gpu_places *new_places(int devices)
+{
+    const int n = PLACES * devices;
+    struct sap_gpu_places *all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
+    if (!all) return NULL;
+    all->n = n;
+    for (int k = 0; k < n; k++) all->place[k].device = k % devices;
+    return all;
+}
+
+static struct sap_multi_work work_of(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *m)
+{
+    const struct sap_device_set *set = store->set;
+    const struct sap_gpu_geometry *g = &set->device[0].kernels->geometry;
+    struct sap_multi_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
+    int addresses = 0;
+    w.target_bytes = (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
+    w.rows = g->lanes > 1 ? g->lanes : 32 * SAP_GPU_TARGETS;
+    for (int k = 0; k < m->nlists; k++) {
+        const sapporo_list *const l = sap_multi_list(m, k);
+        addresses |= l->address && l->nj > 0;
+        w.soft |= l->address ? host->soft > 0 : l->eps2_j.base != NULL;
+        w.bytes +=
+            (double)l->nj * (l->address ? 1 : 4) * (double)sizeof(float) + (double)l->ni * (double)w.target_bytes;
+    }
+    w.resident = addresses && set->n == 1; /* of several devices none has all of them */
+    w.source_bytes = w.soft ? set->working : (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
+    return w;
+}
+
+/* Waits for what a failure has left under way. */
+static void halt(struct sap_store *store)
+{
+    for (int k = 0; k < store->places->n; k++) {
+        struct sap_gpu_place *p = &store->places->place[k];
+        if (p->stream && p->under_way) (void)store->set->driver->stream_finish(p->stream);
+        p->under_way = 0;
+    }
+    store->places->kept_number = 0;
+}
+
+int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *m)
+{
+    store->words[0] = '\0';
+    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (!store->places && !(store->places = new_places(store->set->n))) return SAPPORO_ERR_MEMORY;
+    struct sap_multi_work w = work_of(store, host, m);
+    const int status = run(&w);
+    if (!status) return w.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
+    const int judged = sap_gpu_judge(store, status);
+    halt(store);
+    return judged;
+}
+
+void sap_gpu_multi_free(struct sap_store *store)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_places *all = store->places;
+    if (!all) return;
+    for (int k = 0; k < all->n; k++) {
+        struct sap_gpu_place *p = &all->place[k];
+        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
+        const int owns = stream_owner(store, p) == p;
+        if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner comes first */
+        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
+        if (p->done) d->event_destroy(p->done);
+        free(p->spot);
+    }
+    for (int k = 0; k < all->n; k++)
+        if (all->place[k].stream && stream_owner(store, &all->place[k]) == &all->place[k])
+            d->stream_destroy(all->place[k].stream);
+    if (all->ready) d->event_destroy(all->ready);
+    sap_gpu_free(d, &all->kept);
+    free(all);
+    store->places = NULL;
+}

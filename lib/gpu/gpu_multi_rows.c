@@ -1,0 +1,241 @@
+/*
+ * gpu_multi_rows.c - targets and sources of many small forces on their way into pinned memory, and results out of it.
+ *
+ * The host has some nanoseconds a particle, or the device waits for it: so numbers are converted two at a time, and
+ * looked at 64 particles at a time; only where one of these is not finite they are done again one by one.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/structs.h"
+#include "gpu/gpu_multi.h"
+
+enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
+
+/* ------------------------------------------------------------------- words */
+
+typedef float half __attribute__((vector_size(8)));
+
+/* Position, a fourth word, and what is left of the position; as pack() of lib/device/working.h makes them. */
+static inline void put_words(size_t word, int low, char *to, two xy, two zw)
+{
+    if (word == sizeof(double)) {
+        memcpy(to, &xy, sizeof xy);
+        memcpy(to + sizeof xy, &zw, sizeof zw);
+        return;
+    }
+    const half a = __builtin_convertvector(xy, half), b = __builtin_convertvector(zw, half);
+    memcpy(to, &a, sizeof a);
+    memcpy(to + sizeof a, &b, sizeof b);
+    if (!low) return;
+    const half rest_a = __builtin_convertvector(xy - __builtin_convertvector(a, two), half);
+    const half rest_b = {(float)(zw[0] - (double)b[0]), 0};
+    memcpy(to + 2 * sizeof a, &rest_a, sizeof rest_a);
+    memcpy(to + 3 * sizeof a, &rest_b, sizeof rest_b);
+}
+
+/* Where words come from: columns of the caller, double[3], and double or absent, to which `add` is added. */
+struct rows {
+    const char *x, *fourth;
+    ptrdiff_t step, fourth_step;
+    double add;
+};
+
+static struct rows rows_of(const sapporo_column *x, const sapporo_column *fourth, int first, double add)
+{
+    struct rows r = {.step = x->stride ? x->stride : (ptrdiff_t)(3 * sizeof(double)),
+                     .fourth_step = fourth->stride ? fourth->stride : (ptrdiff_t)sizeof(double),
+                     .add = add};
+    r.x = (const char *)x->base + first * r.step;
+    if (fourth->base) r.fourth = (const char *)fourth->base + first * r.fourth_step;
+    return r;
+}
+
+/* n rows, `pitch` bytes apart; whether some position is not finite.  word, low: constants. */
+static inline int put_rows_as(size_t word, int low, const struct rows *r, int n, char *to, size_t pitch)
+{
+    const char *x = r->x, *fourth = r->fourth;
+    pair bad = {0, 0};
+    for (int k = 0; k < n; k++, x += r->step, to += pitch) {
+        double c[3], f = 0;
+        memcpy(c, x, sizeof c);
+        if (fourth) memcpy(&f, fourth, sizeof f), fourth += r->fourth_step;
+        const two xy = {c[0], c[1]}, zw = {c[2], f + r->add};
+        bad |= carries((pair)xy, if_not_finite) | carries(pair_of(c[2], 0), if_not_finite);
+        put_words(word, low, to, xy, zw);
+    }
+    return carried(bad);
+}
+
+static int put_rows(const struct sap_multi_work *w, const struct rows *r, int n, char *to, size_t pitch)
+{
+    if (w->store->set->word == sizeof(double)) return put_rows_as(sizeof(double), 0, r, n, to, pitch);
+    return w->low ? put_rows_as(sizeof(float), 1, r, n, to, pitch) : put_rows_as(sizeof(float), 0, r, n, to, pitch);
+}
+
+/* A row alone. */
+static void put_row(const struct sap_multi_work *w, const double *x, double fourth, char *to)
+{
+    put_words(w->store->set->word, w->low, to, (two){x[0], x[1]}, (two){x[2], fourth});
+}
+
+/* ----------------------------------------------------------------- targets */
+
+/* Those that are not finite go where they harm nobody. */
+static void put_aside(const struct sap_multi_work *w, const sapporo_list *l, int from, int n, char *to)
+{
+    static const double nowhere[3] = {SAP_EMPTY_X / 2, SAP_EMPTY_X / 2, SAP_EMPTY_X / 2};
+    for (int k = 0; k < n; k++, to += w->target_bytes) {
+        double x[3];
+        memcpy(x, sap_column_at(&l->x, from + k, sizeof x), sizeof x);
+        if (!finite_place(x)) put_row(w, nowhere, l->eps2 + sap_column_double(&l->eps2_i, from + k), to);
+    }
+}
+
+static int fill_targets(const struct sap_multi_work *w, const struct sap_multi_spot *s, const sapporo_list *l, char *to)
+{
+    int found = !l->eps2_i.base && l->eps2 < SAP_TINY_R2 ? SAP_MULTI_ZERO : 0;
+    for (int k = 0; k < s->n && l->eps2_i.base; k++)
+        if (l->eps2 + sap_column_double(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_MULTI_ZERO;
+    for (int k = 0; k < s->n; k += BLOCK, to += BLOCK * w->target_bytes) {
+        const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
+        const struct rows r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
+        if (!put_rows(w, &r, n, to, w->target_bytes)) continue;
+        found |= SAP_MULTI_BAD;
+        put_aside(w, l, s->from + k, n, to);
+    }
+    return found;
+}
+
+/* ----------------------------------------------------------------- sources */
+
+/* Of a place that is not finite NaN is made, as predict_one() of lib/device/working.h does. */
+static void put_source(const struct sap_multi_work *w, const double *x, double mass, char *to)
+{
+    put_row(w, x, ((mass + (x[0] - x[0])) + (x[1] - x[1])) + (x[2] - x[2]), to);
+}
+
+/* What follows where sources have softening: their index, of no use here, and its square. */
+static void put_softening(const struct sap_multi_work *w, double eps2, char *to)
+{
+    const size_t word = w->store->set->word, at = (size_t)SAP_GPU_AT_EPS2(w->low) * word;
+    const float narrow = (float)eps2;
+    if (!w->soft) return;
+    memset(to + at - word, 0, w->source_bytes - at + word);
+    if (word == sizeof(double))
+        memcpy(to + at, &eps2, sizeof eps2);
+    else
+        memcpy(to + at, &narrow, sizeof narrow);
+}
+
+/* By address out of the host's copy. */
+static void fill_stored(const struct sap_multi_work *w, const sapporo_list *l, char *to)
+{
+    for (int k = 0; k < l->nj; k++, to += w->source_bytes) {
+        const struct sap_segment *s = sap_jstore_segment(w->host, l->address[k]);
+        const unsigned at = (unsigned)l->address[k] % SAP_SEGMENT;
+        const double *const from = s->derivative[0] + sap_jstore_offset(at);
+        const double x[3] = {from[0], from[SAP_CPU_LANES], from[2 * SAP_CPU_LANES]};
+        put_source(w, x, s->mass[at], to);
+        put_softening(w, s->eps2 ? s->eps2[at] : 0, to);
+    }
+}
+
+static void fill_own(const struct sap_multi_work *w, const sapporo_list *l, char *to)
+{
+    for (int from = 0; from < l->nj; from += BLOCK, to += BLOCK * w->source_bytes) {
+        const int n = l->nj - from < BLOCK ? l->nj - from : BLOCK;
+        const struct rows r = rows_of(&l->x_j, &l->mass_j, from, 0);
+        const int bad = put_rows(w, &r, n, to, w->source_bytes);
+        for (int k = 0; k < n && bad; k++) {
+            double x[3];
+            memcpy(x, sap_column_at(&l->x_j, from + k, sizeof x), sizeof x);
+            put_source(w, x, sap_column_double(&l->mass_j, from + k), to + (size_t)k * w->source_bytes);
+        }
+        for (int k = 0; k < n && w->soft; k++)
+            put_softening(w, sap_column_double(&l->eps2_j, from + k), to + (size_t)k * w->source_bytes);
+    }
+}
+
+static void fill_addresses(const struct sap_multi_work *w, const sapporo_list *l, int *to)
+{
+    const int *const slot_of = w->store->share[0].slot_of;
+    if (w->in_order) { /* as after a first load: each superpacket has its own place */
+        memcpy(to, l->address, (size_t)l->nj * sizeof *to);
+        return;
+    }
+    for (int k = 0; k < l->nj; k++) {
+        const unsigned a = (unsigned)l->address[k];
+        to[k] = slot_of[a / SUPER] * SUPER + (int)(a % SUPER);
+    }
+}
+
+/* ------------------------------------------------------------------- spots */
+
+static void fill_items(const struct sap_multi_work *w, const struct sap_multi_spot *s, const sapporo_list *l,
+                       struct sap_gpu_item *item, struct sap_gpu_long *longs)
+{
+    const int superpackets = sap_multi_superpackets(l), kept = sap_multi_kept(w, l);
+    const int source = kept ? (int)(l->address - w->m->kept.address) : s->source;
+    for (int from = 0; from < s->n; from += w->rows) {
+        const int n = s->n - from < w->rows ? s->n - from : w->rows, record = s->record + from;
+        for (int sp = 0; sp < superpackets; sp++)
+            *item++ = (struct sap_gpu_item){.i = s->row + from,
+                                            .n = n,
+                                            .j = source + sp * SUPER,
+                                            .nj = l->nj - sp * SUPER < SUPER ? l->nj - sp * SUPER : SUPER,
+                                            .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_multi_by_address(w, l),
+                                            .lone = superpackets == 1,
+                                            .row = superpackets == 1 ? s->row + from : record + sp * SUMS * s->n,
+                                            .pitch = s->n};
+        if (superpackets > 1)
+            *longs++ = (struct sap_gpu_long){
+                .record = record, .pitch = s->n, .superpackets = superpackets, .row = s->row + from, .n = n};
+    }
+}
+
+void sap_multi_fill(const struct sap_multi_work *w, const struct sap_gpu_place *p, struct sap_multi_spot *s)
+{
+    const sapporo_list *const l = sap_multi_list(w->m, s->list);
+    char *const to = p->host.host;
+    struct sap_gpu_item *const items = p->host.host;
+    struct sap_gpu_long *const longs = (struct sap_gpu_long *)(void *)(to + (size_t)p->layout.longs * 16);
+    int *const index = (int *)(void *)(to + (size_t)p->layout.index * 16);
+    char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes;
+    fill_items(w, s, l, items + s->item, longs + s->longs);
+    if (sap_multi_by_address(w, l) && !sap_multi_kept(w, l))
+        fill_addresses(w, l, index + s->source);
+    else if (l->address && !w->resident)
+        fill_stored(w, l, own);
+    else if (!l->address)
+        fill_own(w, l, own);
+    s->found = fill_targets(w, s, l, to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes);
+}
+
+/* ----------------------------------------------------------------- results */
+
+static void write_bad(const sapporo_list *l, const sapporo_result *r, int from, int n)
+{
+    for (int i = from; i < from + n; i++) {
+        double x[3];
+        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
+        if (finite_place(x)) continue;
+        if (r->pot) r->pot[i] = NAN;
+        for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = NAN;
+    }
+}
+
+void sap_multi_write(const struct sap_multi_work *w, const struct sap_gpu_place *p, const struct sap_multi_spot *s)
+{
+    const sapporo_list *const l = sap_multi_list(w->m, s->list);
+    const sapporo_result *const r = sap_multi_result(w->m, s->list);
+    const double *const pot = (const double *)p->out.host + s->row, *const x = pot + p->rows, *const y = x + p->rows,
+                        *const z = y + p->rows;
+    if (r->pot) memcpy(r->pot + s->from, pot, (size_t)s->n * sizeof *pot);
+    for (int k = 0; k < s->n && r->acc; k++) {
+        double *const to = r->acc[s->from + k];
+        to[0] = x[k], to[1] = y[k], to[2] = z[k];
+    }
+    if (s->found & SAP_MULTI_BAD) write_bad(l, r, s->from, s->n);
+}

@@ -1,0 +1,237 @@
+/*
+ * gpu_shape.c - launch shapes: how a force is cut into blocks.  Nothing here can change a bit of a result.
+ *
+ * Many i-particles: a thread holds some and walks all j-particles of a
+ * superpacket.  Few: a warp holds some and its lanes share the superpacket.
+ * On CPUs (OpenCL) a thread holds a vector of either.
+ * The time of each shape is estimated from what one unit (multiprocessor) has
+ * to do, in pair interactions, and the best is taken.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/tune.h"
+#include "gpu/gpu_engine.h"
+
+enum {
+    ROWS = 256,             /* of a slab: a multiple of these */
+    RECORDS = 64 << 20,     /* bytes of records of a slab; more and shorter slabs leave units idle more often */
+    RECORDS_OF_2 = 80 << 20 /* the same of order 2: a force on 262,144 is 4 % faster, and none takes more memory */
+};
+
+enum { LISTED = 8000 }; /* members: what one thread does while a call goes to the device and back */
+
+/* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
+static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, LISTED},
+                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, LISTED},
+                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0, LISTED}};
+
+/* Of orders 6 and 8: a pair is so much arithmetic that what goes with it counts less. */
+static const struct sap_gpu_tuning high[] = {
+    [SAPPORO_DS] = {1.15, 1.3, 16, 1, 1, 16, 0, 0}, [SAPPORO_DP] = {0.88, 1.02, 8, 1, 1, 10, 0, 0}};
+
+/* A thread of a CPU that computes with vectors. */
+static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0, 1e12};
+
+void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings)
+{
+    struct sap_gpu_tuning *const t = &set->tuning;
+    const struct sap_device_properties *const p = &set->device[0].properties;
+    const struct sap_tune_number numbers[] = {{"few_cost", &t->few_cost, 1e-3, 1e6},
+                                              {"few1_cost", &t->few1_cost, 1e-3, 1e6},
+                                              {"fill_cost", &t->fill_cost, 0, 1e6},
+                                              {"many1_cost", &t->many1_cost, 1e-3, 1e6},
+                                              {"many4_cost", &t->many4_cost, 1e-3, 1e6},
+                                              {"full_warps", &t->full_warps, 1, 1024},
+                                              {"cpu_below_nj", &t->cpu_below_nj, 0, SAP_ADDRESSES},
+                                              {"cpu_below_listed", &t->cpu_below_listed, 0, 1e12}};
+    const int n = (int)(sizeof numbers / sizeof numbers[0]);
+    char device[200], text[200] = "";
+    (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);
+    *t = p->vectors ? cpu : set->order > 4 ? high[set->precision] : measured[set->precision];
+    const int found = sap_tune_read(settings, device, numbers, n);
+    for (int k = 0; k < n; k++) {
+        const size_t length = strlen(text);
+        (void)snprintf(text + length, sizeof text - length, " %s %g", numbers[k].key, *numbers[k].value);
+    }
+    /* `sapporo tune` reads this line */
+    sap_log(SAPPORO_LOG_INFO, "tuning of [%s]:%s; %s %.150s", device, text, found ? "from" : "not in",
+            settings->tune[0] ? settings->tune : "any file");
+}
+
+/* ------------------------------------------------------------------- modes */
+
+/*
+ * Order 4: by what is asked for and whether pairs at zero distance must be skipped, and two for forces without the
+ * members of lists, the second with radii by mass.  Other orders: force.h tells, of 6
+ * and 8 a few kernels, where all but the first serve softening of each i-particle.
+ */
+enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
+
+const char *sap_gpu_mode_name(int order, int mode)
+{
+    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",   "n2_z0",
+                                      "n2_z1", "n3_z0", "n3_z1", "outside", "weighted"},
+                             *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near"},
+                             *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
+    if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
+    if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
+    return mode < SAP_GPU_MODES ? of4[mode] : NULL;
+}
+
+int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *r, int near)
+{
+    const int zero = r->eps2 < SAP_TINY_R2;
+    if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
+    if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
+    if (near) return NEAR;
+    return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
+}
+
+int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode)
+{
+    if (set->order > 4) return sap_gpu_many_ipt[shape] == 1;
+    return sap_gpu_many_ipt[shape] < 4 || (set->order == 2 && set->precision != SAPPORO_DP && mode <= ZERO);
+}
+
+/* ------------------------------------------------------------------ shapes */
+
+static int blocks(int n, int of) { return (n + of - 1) / of; }
+
+/* A unit's time for the blocks it gets, `most` at a time, one of which takes `pairs`, by `warps` warps. */
+static double unit_time(const struct sap_gpu_tuning *t, double all_blocks, int units, int most, double pairs, int warps)
+{
+    const double mine = (double)(long long)((all_blocks + units - 1) / units);
+    const double busy = (mine < most ? mine : most) * warps / t->full_warps;
+    return mine * pairs / (busy < 1 ? (busy > 0.3 ? busy : 0.3) : 1);
+}
+
+struct candidate {
+    struct sap_gpu_shape shape;
+    double time;
+};
+
+static void keep_better(struct candidate *best, const struct candidate *c)
+{
+    if (c->time < best->time) *best = *c;
+}
+
+static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sap_gpu_geometry *g, int units, int which,
+                                 int ni, int superpackets)
+{
+    const int ipt = sap_gpu_many_ipt[which], rows = g->many_threads * g->lanes * ipt;
+    const double cost = ipt == 1 ? t->many1_cost : ipt == 4 ? t->many4_cost : 1;
+    const double pairs = (double)rows * SAP_GPU_SUPERPACKET * cost;
+    struct candidate c = {.shape = {.many = 1, .which = which, .rows_per_group = rows}};
+    c.time = unit_time(t, (double)blocks(ni, rows) * superpackets, units, INT_MAX, pairs, (g->many_threads + 31) / 32);
+    return c;
+}
+
+/*
+ * turns: how often a block takes as many rows as it can at a time.  Numbers of orders up to 4 were measured as if a
+ * unit had room for all its blocks.
+ */
+static struct candidate try_few(const struct sap_device_set *set, const struct sap_gpu_kernels *k, int units, int which,
+                                int ni, int superpackets, int turns)
+{
+    const struct sap_gpu_tuning *t = &set->tuning;
+    const struct sap_gpu_geometry *g = &k->geometry;
+    const int turn = g->few_warps * sap_gpu_few_ipt(set->order, which);
+    const int most = set->order > 4 ? k->few_groups[which] : INT_MAX;
+    const double cost = which == 0 ? t->few1_cost : t->few_cost;
+    const double pairs = (turns * turn * cost + t->fill_cost) * SAP_GPU_SUPERPACKET;
+    struct candidate c = {.shape = {.which = which, .rows_per_group = turns * turn}};
+    c.time = unit_time(t, (double)blocks(ni, turns * turn) * superpackets, units, most, pairs, g->few_warps);
+    return c;
+}
+
+/* Few blocks of many turns, and many blocks of few. */
+static void try_all_few(struct candidate *best, const struct sap_device_set *set, const struct sap_gpu_kernels *kernels,
+                        int units, int which, int ni, int superpackets)
+{
+    enum { MOST = 32 };
+    const int turns = blocks(ni, kernels->geometry.few_warps * sap_gpu_few_ipt(set->order, which));
+    for (int k = 1; k <= MOST && k <= turns; k++) {
+        const struct candidate many = try_few(set, kernels, units, which, ni, superpackets, k);
+        const struct candidate few = try_few(set, kernels, units, which, ni, superpackets, blocks(turns, k));
+        keep_better(best, &few);
+        keep_better(best, &many);
+    }
+}
+
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
+                                          int mode, int ni, int superpackets, int predicted)
+{
+    const struct sap_gpu_geometry *g = &device->kernels->geometry;
+    const struct sap_gpu_tuning *t = &set->tuning;
+    const int units = device->properties.units > 0 ? device->properties.units : 1;
+    struct candidate best = try_many(t, g, units, 0, ni, superpackets), c;
+    for (int which = 1; which < g->shapes; which++) {
+        if (!device->kernels->many[which][mode]) continue;
+        c = try_many(t, g, units, which, ni, superpackets);
+        keep_better(&best, &c);
+    }
+    for (int which = 0; which < g->shapes; which++) {
+        if (!device->kernels->few[which][mode] || device->kernels->few_groups[which] == 0) continue;
+        try_all_few(&best, set, device->kernels, units, which, ni, superpackets);
+    }
+    best.shape.fused = !best.shape.many && g->staged && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;
+    return best.shape;
+}
+
+/* ------------------------------------------------------------------- slabs */
+
+struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
+    for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
+        const struct sap_gpu_chosen *c = &h->chosen[k];
+        if (c->ni == ni && c->superpackets == s->f.superpackets && c->predicted == predicted && c->mode == s->mode)
+            return c->shape;
+    }
+    struct sap_gpu_chosen *c = &h->chosen[h->next_chosen++ % SAP_GPU_CHOSEN];
+    c->ni = ni;
+    c->superpackets = s->f.superpackets;
+    c->predicted = predicted;
+    c->mode = s->mode;
+    c->shape = sap_gpu_choose_shape(s->store->set, h->device, s->mode, ni, s->f.superpackets, predicted);
+    return c->shape;
+}
+
+/* How many times all units fill up with the blocks of a slab. */
+static int waves_of(const struct sap_gpu_slab *s, int rows)
+{
+    const struct sap_gpu_device *d = s->share->device;
+    const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
+    const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
+    const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
+    const long long blocks = (long long)((rows + shape.rows_per_group - 1) / shape.rows_per_group) * s->f.superpackets;
+    return (int)((blocks + slots - 1) / slots);
+}
+
+int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
+{
+    struct sap_gpu_share *h = s->share;
+    const size_t sums = (size_t)s->store->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
+    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * sums * sizeof(double) * (size_t)s->store->set->n : 0;
+    const size_t row = records > gathered ? records : gathered;
+    const size_t room = s->store->set->order == 2 ? RECORDS_OF_2 : RECORDS;
+    const size_t fit = row > 0 ? room / row / ROWS : (size_t)ni;
+    const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
+    int best = most * ROWS, least = INT_MAX;
+    if (ni <= most * ROWS) return ni;
+    if (ni == h->slab_ni && s->f.superpackets == h->slab_superpackets) return h->slab_rows;
+    for (int m = most; 2 * m > most; m--) {
+        const int rest = ni % (m * ROWS);
+        const int waves = ni / (m * ROWS) * waves_of(s, m * ROWS) + (rest > 0 ? waves_of(s, rest) : 0);
+        if (waves >= least) continue;
+        least = waves;
+        best = m * ROWS;
+    }
+    h->slab_ni = ni;
+    h->slab_superpackets = s->f.superpackets;
+    h->slab_rows = best;
+    return best;
+}

@@ -1,0 +1,469 @@
+/* gpu_store.c - the j side on accelerators: what changed on the host is staged and scattered, then predicted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "gpu/gpu_launch.h"
+
+enum {
+    SUPER = SAP_GPU_SUPERPACKET,
+    CHUNK = 16384, /* updates that are sent at a time */
+    TAKE = 256     /* addresses asked for at a time */
+};
+
+int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
+                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n)
+{
+    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
+    return d->launch(share->stream, f, &launch);
+}
+
+int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                      size_t bytes)
+{
+    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
+}
+
+int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                    size_t bytes)
+{
+    return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
+}
+
+size_t sap_gpu_superpacket_bytes(const struct sap_store *store)
+{
+    return (size_t)store->set->columns * SUPER * sizeof(double);
+}
+
+/* ----------------------------------------------------------------- growing */
+
+static int clear_superpackets(const struct sap_store *store, struct sap_gpu_share *share, int to)
+{
+    const int from = share->cleared, columns = store->set->columns;
+    if (to <= from) return SAP_DRIVER_OK;
+    const struct sap_argument a[] = {MEM(share->j), VALUE(columns), VALUE(from), VALUE(to)};
+    const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
+    TRY(sap_gpu_launch(share, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
+    share->cleared = to;
+    return SAP_DRIVER_OK;
+}
+
+/* Room for so many superpackets; those that are there stay. */
+static int grow(const struct sap_store *store, struct sap_gpu_share *share, int superpackets)
+{
+    const struct sap_driver *d = store->set->driver;
+    if (superpackets > share->room) {
+        int room = superpackets + superpackets / 4;
+        struct sap_gpu_buffer more = {0};
+        const size_t each = sap_gpu_superpacket_bytes(store);
+        if (share->cleared == 0) { /* nothing is kept: make room first, once nobody reads it any more */
+            TRY(d->stream_finish(share->stream));
+            sap_gpu_free(d, &share->j);
+            share->room = 0;
+        }
+        if (sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * each) == SAP_DRIVER_MEMORY)
+            room = superpackets;
+        TRY(sap_gpu_reserve(d, share->device->dev, &more, (size_t)room * each));
+        int status = SAP_DRIVER_OK;
+        if (share->cleared > 0)
+            status = d->copy(share->stream, more.mem, 0, share->j.mem, 0, (size_t)share->cleared * each);
+        if (!status && share->cleared > 0) status = d->stream_finish(share->stream);
+        if (status) {
+            sap_gpu_free(d, &more);
+            return status;
+        }
+        sap_gpu_free(d, &share->j);
+        share->j = more;
+        share->room = room;
+    }
+    return clear_superpackets(store, share, superpackets);
+}
+
+/* ------------------------------------------------------------------- slots */
+
+/* Makes an integer array at least n long; new elements are `value`. */
+static int extend(int **array, int *have, int n, int value)
+{
+    if (n <= *have) return SAP_DRIVER_OK;
+    const int room = n + n / 2;
+    int *more = realloc(*array, (size_t)room * sizeof *more);
+    if (!more) return SAP_DRIVER_MEMORY;
+    for (int k = *have; k < room; k++) more[k] = value;
+    *array = more;
+    *have = room;
+    return SAP_DRIVER_OK;
+}
+
+/* A slot for a superpacket, if it has none. */
+static int make_slot(struct sap_store *store, int superpacket)
+{
+    struct sap_gpu_share *h = &store->share[superpacket % store->set->n];
+    const int at = superpacket / store->set->n;
+    TRY(extend(&h->slot_of, &h->owned, at + 1, -1));
+    if (h->slot_of[at] >= 0) return SAP_DRIVER_OK;
+    TRY(extend(&h->number, &h->numbers, h->slots + 1, 0));
+    h->number[h->slots] = superpacket;
+    h->slot_of[at] = h->slots++;
+    return SAP_DRIVER_OK;
+}
+
+/* Slots for all superpackets where particles can be. */
+static int make_slots(struct sap_store *store)
+{
+    enum { IN_TILE = SAP_CPU_SUPERPACKET / SUPER };
+    const struct sap_jstore *host = store->host;
+    for (int k = 0; k < host->segments; k++)
+        for (int t = 0; t < SAP_SEGMENT_TILES && host->segment[k]; t++)
+            for (int s = 0; s < IN_TILE && host->segment[k]->version[t] > store->seen; s++) {
+                const int superpacket = (k * SAP_SEGMENT_TILES + t) * IN_TILE + s;
+                if (superpacket < (host->upper + SUPER - 1) / SUPER) TRY(make_slot(store, superpacket));
+            }
+    return SAP_DRIVER_OK;
+}
+
+static void forget_slots(struct sap_gpu_share *h)
+{
+    for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
+    h->slots = h->cleared = h->valid = 0;
+    h->updates = 0; /* some wait if no force followed */
+}
+
+int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
+{
+    for (int k = h->slots; k > 0; k--)
+        if (h->number[k - 1] < (nj + SUPER - 1) / SUPER) return k;
+    return 0;
+}
+
+/* ----------------------------------------------------------------- staging */
+
+int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    if (!s->read) TRY(d->event_create(share->device->dev, &s->read));
+    if (s->under_way) TRY(d->event_wait(s->read));
+    s->under_way = 0;
+    return SAP_DRIVER_OK;
+}
+
+void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
+{
+    if (s->borrowed)
+        sap_gpu_give_back(store->set, share->device, &s->buffer);
+    else
+        sap_gpu_free(store->set->driver, &s->buffer);
+    s->borrowed = 0;
+}
+
+/* Room for `more` updates beyond those staged; what is staged stays. */
+static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *share, int more)
+{
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    const size_t size = store->set->update;
+    const size_t bytes = (size_t)(share->updates + more) * size;
+    if (share->updates == 0) TRY(sap_gpu_staging_ready(store, share));
+    if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
+    struct sap_gpu_buffer larger = {0};
+    const int status = sap_gpu_reserve_pinned(store->set->driver, share->device->dev, &larger,
+                                              2 * bytes < CHUNK * size ? 2 * bytes : CHUNK * size);
+    if (status) return status;
+    if (share->updates > 0) memcpy(larger.host, s->buffer.host, (size_t)share->updates * size);
+    sap_gpu_staging_free(store, share, s);
+    s->buffer = larger;
+    return SAP_DRIVER_OK;
+}
+
+/* Starts the kernel that scatters what is staged and copies i-particles. */
+static int send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_staging *s = &share->update[share->next_update];
+    const int n = share->updates, parts = units * (int)(sizeof(struct sap_gpu_i) / 16);
+    const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
+                                     MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
+    const unsigned threads = share->device->kernels->geometry.stage;
+    const int for_updates = (n + 15) / 16, for_i = (parts + (int)threads - 1) / (int)threads;
+    int groups_wanted = for_updates > for_i ? for_updates : for_i;
+    if (groups_wanted == 0) return SAP_DRIVER_OK;
+    if (groups_wanted > 1024) groups_wanted = 1024;
+    const unsigned groups[2] = {(unsigned)groups_wanted, 1};
+    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * store->set->update));
+    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
+    share->updates = 0;
+    if (n == 0) return SAP_DRIVER_OK;
+    TRY(d->event_record(s->read, share->stream));
+    s->under_way = 1;
+    share->next_update ^= 1;
+    share->valid = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* Stamps for so many local addresses. */
+static int reserve_stamps(struct sap_gpu_share *share, int addresses)
+{
+    if (addresses <= share->stamps) return SAP_DRIVER_OK;
+    const int room = addresses + addresses / 4;
+    uint64_t *more = realloc(share->stamp, (size_t)room * sizeof *more);
+    if (!more) return SAP_DRIVER_MEMORY;
+    memset(more + share->stamps, 0, (size_t)(room - share->stamps) * sizeof *more);
+    share->stamp = more;
+    share->stamps = room;
+    return SAP_DRIVER_OK;
+}
+
+/* The device that has an address; *at: place of its superpacket among those that the device owns. */
+static inline int owner_of(const struct sap_store *store, int address, int *at)
+{
+    const unsigned superpacket = (unsigned)address / SUPER, n = (unsigned)store->set->n;
+    *at = (int)(n == 1 ? superpacket : superpacket / n); /* divisions take a third of the time otherwise */
+    return n == 1 ? 0 : (int)(superpacket % n);
+}
+
+/* Local address of an address, or -1: its superpacket has no slot. */
+static inline int local_of(const struct sap_gpu_share *share, int at, int address)
+{
+    const int slot = at < share->owned ? share->slot_of[at] : -1;
+    return slot < 0 ? -1 : slot * SUPER + (int)((unsigned)address % SUPER);
+}
+
+/* Room for an update that is the first, or for which there is none, or no stamp. */
+__attribute__((noinline)) static int make_room(struct sap_store *store, struct sap_gpu_share *share, int local)
+{
+    const size_t end = (size_t)(share->updates + 1) * store->set->update;
+    if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
+    if (local >= share->stamps && reserve_stamps(share, share->slots * SUPER))
+        return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for updates");
+    if (share->updates == 0) share->batch = share->serial;
+    if (share->updates == 0 || end > share->update[share->next_update].buffer.bytes)
+        TRY(reserve_updates(store, share, 1));
+    return SAP_DRIVER_OK;
+}
+
+/* Where the update of an address belongs: each address once among those that are sent at a time. */
+static inline int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
+{
+    int at;
+    struct sap_gpu_share *share = &store->share[store->at = owner_of(store, address, &at)];
+    const int local = local_of(share, at, address), n = share->updates;
+    const size_t size = store->set->update;
+    const struct sap_gpu_buffer *const buffer = &share->update[share->next_update].buffer;
+    if (local < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+    if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * size > buffer->bytes)
+        TRY(make_room(store, share, local));
+    char *const first = share->update[share->next_update].buffer.host;
+    if (share->updates > 0 && share->stamp[local] > share->batch) {
+        *u = (struct sap_gpu_update *)(void *)(first + (share->stamp[local] - 1 - share->batch) * size);
+        return SAP_DRIVER_OK;
+    }
+    *u = (struct sap_gpu_update *)(void *)(first + (size_t)share->updates++ * size);
+    (*u)->at = local;
+    (*u)->place = address + 1;
+    share->stamp[local] = ++share->serial;
+    return SAP_DRIVER_OK;
+}
+
+/* The derivatives of orders 6 and 8 that lie behind an update. */
+static void put_rest(const struct sap_store *store, struct sap_gpu_update *u, const double (*rest)[3])
+{
+    memcpy(u + 1, rest, store->set->update - sizeof *u);
+}
+
+static int stage_one(struct sap_store *store, int address)
+{
+    double derivative[SAP_DERIVATIVES_MOST][3];
+    struct sap_gpu_update *u;
+    int32_t index;
+    TRY(place_update(store, address, &u));
+    sap_jstore_get(store->host, address, derivative, &u->mass, &u->time, &index);
+    memcpy(u->derivative, derivative, sizeof u->derivative);
+    if (store->set->order > 4) put_rest(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES);
+    u->index = index;
+    if (store->set->order == 2) u->time = sap_jstore_eps2(store->host, address);
+    return SAP_DRIVER_OK;
+}
+
+/* Derivatives, mass and time lie side by side in both; a call of memcpy takes longer than this. */
+static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_staged *p)
+{
+    enum { NUMBERS = 3 * SAP_DERIVATIVES + 2 };
+    _Static_assert(offsetof(struct sap_gpu_update, time) == (NUMBERS - 1) * sizeof(double), "numbers side by side");
+    _Static_assert(offsetof(struct sap_staged, time) == (NUMBERS - 1) * sizeof(double), "numbers side by side");
+    const double *const from = &p->derivative[0][0];
+    double *const to = &u->derivative[0][0];
+    for (int k = 0; k + 2 <= NUMBERS; k += 2) put_two(to + k, two_at(from + k));
+    u->time = p->time;
+}
+
+static int put(struct sap_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
+               int n)
+{
+    enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
+    for (int k = 0; k < n; k++) {
+        struct sap_gpu_update *u;
+        if (k + AHEAD < n) {
+            int at;
+            const struct sap_gpu_share *share = &store->share[owner_of(store, p[k + AHEAD].address, &at)];
+            const int local = local_of(share, at, p[k + AHEAD].address);
+            if (local >= 0 && local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
+        }
+        TRY(place_update(store, p[k].address, &u));
+        copy_numbers(u, &p[k]);
+        if (store->set->order == 2) u->time = p[k].eps2;
+        if (rest) put_rest(store, u, rest[k]);
+        u->index = p[k].index;
+    }
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p,
+                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
+{
+    if (n > 0) sap_gpu_lists_settle_all(store);
+    /* only where the devices' copies are as the host's: else what is sent now might be overtaken by what is older */
+    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
+        return SAPPORO_ERR_GONE;
+    const int status = put(store, p, rest, n);
+    if (status) store->lost = 1; /* some may be staged: all is sent again */
+    return sap_gpu_status(status);
+}
+
+static int stage_changes(struct sap_store *store)
+{
+    int32_t address[TAKE];
+    int n = TAKE;
+    for (int k = 0; k < store->set->n; k++) {
+        store->at = k;
+        TRY(sap_gpu_load(store, &store->share[k]));
+    }
+    for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
+        n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
+        for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
+        if (n == 0) break;
+    }
+    store->seen = store->host->version;
+    return SAP_DRIVER_OK;
+}
+
+/* Nothing of the devices' copies can be used. */
+static void forget(struct sap_store *store)
+{
+    sap_jstore_change_all(store->host);
+    for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
+    store->lost = 0;
+    store->seen = 0;
+}
+
+/* Whether what devices hold will change. */
+static int changes_wait(const struct sap_store *store)
+{
+    int updates = 0;
+    for (int k = 0; k < store->set->n; k++) updates += store->share[k].updates;
+    return updates > 0 || store->lost || store->cleared != store->host->cleared || store->seen != store->host->version;
+}
+
+int sap_gpu_store_update(struct sap_store *store)
+{
+    if (store->listing && changes_wait(store)) sap_gpu_lists_settle_all(store);
+    if (store->cleared != store->host->cleared) {
+        for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
+        store->cleared = store->host->cleared;
+    }
+    if (store->lost) forget(store);
+    store->lost = 1; /* until everything is on its way */
+    store->terms = 1;
+    for (int k = 0; k < store->host->segments; k++)
+        if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)
+            store->terms = store->host->segment[k]->terms;
+    if (store->seen != store->host->version && make_slots(store))
+        return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for superpackets");
+    for (int k = 0; k < store->set->n; k++) {
+        store->at = k;
+        TRY(grow(store, &store->share[k], store->share[k].slots));
+    }
+    if (store->seen != store->host->version) TRY(stage_changes(store));
+    store->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
+{
+    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)units * sizeof(struct sap_gpu_i)));
+    store->lost |= share->updates > 0;
+    TRY(send(store, share, i, units));
+    store->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* -------------------------------------------------------------- predicting */
+
+int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f)
+{
+    const struct sap_driver *d = store->set->driver;
+    if (share->valid && share->time == f->time && share->nj == f->nj) return SAP_DRIVER_OK;
+    share->valid = 0;
+    const size_t bytes = (size_t)share->room * SUPER * store->set->working;
+    TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
+    const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
+    const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
+    TRY(sap_gpu_launch(share, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
+    share->valid = 1;
+    share->time = f->time;
+    share->nj = f->nj;
+    return SAP_DRIVER_OK;
+}
+
+/* ----------------------------------------------------------------- failures */
+
+int sap_gpu_refuse(struct sap_store *store, int status, const char *words)
+{
+    if (!store->words[0]) (void)snprintf(store->words, sizeof store->words, "%s", words);
+    return status;
+}
+
+int sap_gpu_judge(struct sap_store *store, int status)
+{
+    const struct sap_gpu_device *device = &store->set->device[store->at];
+    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
+    store->lost = 1;
+    if (!store->words[0])
+        (void)snprintf(store->words, sizeof store->words, "device %d: %s", device->number,
+                       store->set->driver->error_text());
+    if (status == SAP_DRIVER_LOST) {
+        store->broken = 1;
+        sap_gpu_lose(store->set, device);
+    }
+    return sap_gpu_status(status);
+}
+
+/* ------------------------------------------------------------------ freeing */
+
+static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_buffer *const all[] = {&s->j,     &s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
+                                          &s->accum, &s->hit,       &s->hit_count, &s->offset, &s->cursor, &s->entry};
+    if (s->stream) (void)d->stream_finish(s->stream);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
+    free(s->stamp);
+    free(s->number);
+    free(s->slot_of);
+    for (int k = 0; k < 2; k++) {
+        sap_gpu_staging_free(store, s, &s->update[k]);
+        if (s->update[k].read) d->event_destroy(s->update[k].read);
+        if (s->sent[k]) d->event_destroy(s->sent[k]);
+    }
+    if (s->stream) d->stream_destroy(s->stream);
+}
+
+void sap_gpu_store_free(struct sap_store *store)
+{
+    if (!store) return;
+    sap_gpu_multi_free(store);
+    sap_gpu_listed_free(store);
+    sap_gpu_gather_free(store);
+    for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
+    free(store);
+}

@@ -1,0 +1,407 @@
+/* gpu_build.c - makes a tree on an accelerator: cube, keys, order, nodes, moments, groups. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };
+
+int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups, int threads,
+                    const struct sap_argument *a, int arguments)
+{
+    const struct sap_launch l = {
+        .groups = {(unsigned)groups, 1, 1}, .threads = (unsigned)threads, .argument = a, .arguments = arguments};
+    return t->driver->launch(t->stream, f, &l);
+}
+
+int sap_tree_reserve(const struct sap_tree *t, struct sap_gpu_buffer *b, size_t bytes)
+{
+    return sap_gpu_reserve(t->driver, t->device->dev, b, bytes);
+}
+
+/* Launches a thread for each of n > 0. */
+static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+                    int arguments)
+{
+    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
+}
+
+int sap_tree_mark(struct sap_tree *t, int phase)
+{
+    struct timespec now;
+    if (t->events) return t->driver->event_record(t->mark[phase], t->stream);
+    TRY(t->driver->stream_finish(t->stream));
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    t->clock[phase] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return SAP_DRIVER_OK;
+}
+
+int sap_tree_take_seconds(struct sap_tree *t, int from, int to)
+{
+    if (t->events) TRY(t->driver->event_wait(t->mark[to + 1]));
+    for (int phase = from; phase <= to; phase++) {
+        float ms = 0;
+        if (t->events) TRY(t->driver->event_milliseconds(t->mark[phase], t->mark[phase + 1], &ms));
+        t->done.seconds[phase] = t->events ? 1e-3 * (double)ms : t->clock[phase + 1] - t->clock[phase];
+    }
+    return SAP_DRIVER_OK;
+}
+
+static struct sap_gpu_tree_told *told(const struct sap_tree *t) { return t->told.host; }
+
+/* Copies what the device tells into its place of the pinned memory. */
+static int tell(const struct sap_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
+{
+    return t->driver->copy_out(t->stream, to, from->mem, at, bytes);
+}
+
+/* ---- cube and units ------------------------------------------------------------------- */
+
+static int look_at_bounds(struct sap_tree *t, int members)
+{
+    const int n = t->given;
+    const size_t parts = sizeof told(t)->bounds;
+    const struct sap_argument a[] = {SAP_ARRAY(t->particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
+    TRY(sap_tree_launch(t, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
+    TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
+    TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
+    return t->driver->stream_finish(t->stream);
+}
+
+/* A tree in the making. */
+struct draft {
+    struct sap_gpu_tree t;
+    struct sap_cube cube;
+    int levels, level_first[LEVELS + 1];
+    int at; /* which of key and value of the tree's walkers are sorted */
+};
+
+/* The unit of masses; SAP_DRIVER_ERROR if double does not hold the moments of what look_at_bounds has found. */
+static int take_bounds(struct sap_tree *t, double *low, double *high, double *mass_unit)
+{
+    double sum = 0;
+    for (int k = 0; k < SAP_TREE_PARTS; k++) sum += told(t)->bounds[6][k];
+    for (int k = 0; k < 3; k++) {
+        low[k] = told(t)->bounds[k][0], high[k] = told(t)->bounds[3 + k][0];
+        for (int p = 1; p < SAP_TREE_PARTS; p++) {
+            low[k] = fmin(low[k], told(t)->bounds[k][p]);
+            high[k] = fmax(high[k], told(t)->bounds[3 + k][p]);
+        }
+    }
+    *mass_unit = sap_tree_mass_unit(sum);
+    t->out_of_range = !sap_tree_in_range(low, high, sum);
+    return t->out_of_range ? (int)SAP_DRIVER_ERROR : (int)SAP_DRIVER_OK;
+}
+
+static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
+{
+    t->mass_unit = mass_unit;
+    t->true_mass = 1 / mass_unit;
+}
+
+static int make_cube(struct sap_tree *t, struct draft *d, int members)
+{
+    double low[3], high[3], sample[3][SAP_CUBE_SAMPLE], mass_unit;
+    TRY(take_bounds(t, low, high, &mass_unit));
+    for (int k = 0; k < 3; k++)
+        memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
+    d->cube = sap_tree_cube(low, high, sample, members);
+    d->t.cells = d->cube.cells;
+    d->t.unit = sap_tree_unit(&d->cube, t->settings.eps2);
+    d->t.eps2 = sap_tree_eps2(t->settings.eps2, d->t.unit);
+    d->t.flat = !(d->cube.edge > 0);
+    for (int k = 0; k < 3; k++) {
+        d->t.low[k] = d->cube.low[k];
+        d->t.middle[k] = d->cube.low[k] + 0.5 * d->cube.edge;
+    }
+    set_mass_unit(&d->t, mass_unit);
+    return SAP_DRIVER_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+static int gather(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                  const struct sap_gpu_buffer *place, double mass_unit, int n)
+{
+    const int has_place = place != NULL;
+    const struct sap_gpu_buffer *const where = place ? place : &w->sorted;
+    const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(*where), VALUE(has_place),      VALUE(mass_unit),
+                                     VALUE(n)};
+    return for_each(t, t->f->gather, n, a, COUNT(a));
+}
+
+/* Sorts keys and addresses into key[*at] and value[*at]; what else the walkers have stays. */
+static int sort_keys(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                     const struct sap_gpu_tree *how, int n, int *at)
+{
+    for (int k = 0; k < 2; k++) {
+        TRY(sap_tree_reserve(t, &w->key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &w->value[k], (size_t)n * sizeof(int)));
+    }
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(*how), VALUE(n)};
+    const struct sap_sort sort = {.key = {w->key[0].mem, w->key[1].mem},
+                                  .value = {w->value[0].mem, w->value[1].mem},
+                                  .n = n,
+                                  .to = 63,
+                                  .places = 1};
+    TRY(for_each(t, t->f->keys, n, keys, COUNT(keys)));
+    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
+}
+
+static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* The order is the one that sort_keys has made. */
+static void take_order(const struct sap_tree *t, struct sap_gpu_walkers *w, int n, int at)
+{
+    exchange(&w->address, &w->value[at]);
+    w->n = n;
+    w->groups = n / t->settings.group_size + (n % t->settings.group_size > 0);
+}
+
+static size_t groups_of(const struct sap_tree *t, int n) { return (size_t)n / (size_t)t->settings.group_size + 1; }
+
+int sap_tree_sort_places(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given, int n)
+{
+    const size_t groups = groups_of(t, n);
+    int at;
+    TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->ball, groups * SAP_GROUP_WORDS * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
+    TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
+    TRY(sort_keys(t, w, given, &t->t, n, &at));
+    take_order(t, w, n, at);
+    return gather(t, w, given, NULL, 1, n);
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+/* A buffer of the tree and the bytes that it needs. */
+struct need {
+    struct sap_gpu_buffer *buffer;
+    size_t bytes;
+};
+
+/*
+ * Enlarges buffers of the tree.  While there is a tree, all new ones are allocated before any old one is freed; so on
+ * failure the tree stays.
+ */
+static int enlarge(const struct sap_tree *t, const struct need *need, int needs)
+{
+    struct sap_gpu_buffer larger[16] = {{0}};
+    int status = SAP_DRIVER_OK;
+    for (int k = 0; k < needs; k++)
+        if (!t->linked && need[k].bytes > need[k].buffer->bytes) sap_gpu_free(t->driver, need[k].buffer);
+    for (int k = 0; k < needs && !status; k++)
+        if (need[k].bytes > need[k].buffer->bytes) status = sap_tree_reserve(t, &larger[k], need[k].bytes);
+    for (int k = 0; k < needs; k++) {
+        if (!status && larger[k].mem) exchange(need[k].buffer, &larger[k]);
+        sap_gpu_free(t->driver, &larger[k]);
+    }
+    return status;
+}
+
+/* Memory of the tree, whose nodes are counted. */
+static int reserve_tree(struct sap_tree *t, const struct draft *d)
+{
+    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = groups_of(t, d->t.n);
+    const struct need all[] = {{&t->place, n * sizeof(int)},
+                               {&t->own.sorted, n * 4 * sizeof(double)},
+                               {&t->own.ball, groups * SAP_GROUP_WORDS * sizeof(double)},
+                               {&t->own.heavy, groups * sizeof(int)},
+                               {&t->own.strict, groups * sizeof(float)},
+                               {&t->node, nodes * sizeof(struct sap_tree_link)},
+                               {&t->node_level, nodes * sizeof(int)},
+                               {&t->cell, nodes * SAP_GPU_CELL},
+                               {&t->word, nodes * 4 * sizeof(float)},
+                               {&t->turn, nodes * sizeof(float)},
+                               {&t->source, nodes * 4 * sizeof(double)},
+                               {&t->moments, nodes * 8 * sizeof(float)}};
+    _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
+    return enlarge(t, all, COUNT(all));
+}
+
+/* Counts the nodes of each level that begin in each tile, and numbers them; waits for how many there are. */
+static int count_nodes(struct sap_tree *t, struct draft *d)
+{
+    const int counts = LEVELS * d->t.tiles;
+    size_t total_at;
+    const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[d->at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
+                                          VALUE(d->t)};
+    TRY(sap_tree_launch(t, t->f->levels, d->t.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
+                            &total_at));
+    const int total = (int)(total_at / sizeof(int));
+    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
+                                          VALUE(total), VALUE(d->t.tiles)};
+    TRY(sap_tree_launch(t, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
+    TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
+    TRY(t->driver->stream_finish(t->stream));
+    memcpy(d->level_first, told(t)->level_first, sizeof d->level_first);
+    d->t.nodes = d->level_first[LEVELS];
+    for (d->levels = 0; d->levels < LEVELS && d->level_first[d->levels] < d->t.nodes;) d->levels++;
+    return SAP_DRIVER_OK;
+}
+
+static int link_nodes(struct sap_tree *t, int at)
+{
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.key[at]), SAP_ARRAY(t->span),       SAP_ARRAY(t->count),
+                                     SAP_ARRAY(t->node),        SAP_ARRAY(t->node_level), VALUE(t->t)};
+    return sap_tree_launch(t, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
+}
+
+/* ---- moments ---------------------------------------------------------------------------------- */
+
+int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a)
+{
+    const int has_a = a != NULL;
+    const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
+    const struct sap_argument args[] = {
+        SAP_ARRAY(w->sorted),  SAP_ARRAY(t->cell),   SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy), SAP_ARRAY(*sizes),
+        SAP_ARRAY(w->address), SAP_ARRAY(w->strict), VALUE(has_a),       VALUE(w->n),         VALUE(t->t)};
+    return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
+}
+
+/* linked: children have been counted. */
+static int make_moments(struct sap_tree *t, int linked)
+{
+    const struct sap_argument leaves[] = {SAP_ARRAY(t->own.sorted),
+                                          SAP_ARRAY(t->node),
+                                          SAP_ARRAY(t->node_level),
+                                          SAP_ARRAY(t->first),
+                                          SAP_ARRAY(t->cell),
+                                          VALUE(linked),
+                                          VALUE(t->t)};
+    const struct sap_argument words[] = {SAP_ARRAY(t->cell),   SAP_ARRAY(t->word),    SAP_ARRAY(t->turn),
+                                         SAP_ARRAY(t->source), SAP_ARRAY(t->moments), VALUE(t->t)};
+    TRY(for_each(t, t->f->leaves, t->t.nodes, leaves, COUNT(leaves)));
+    for (int level = t->levels - 2; level >= 0; level--) {
+        const int from = t->level_first[level], to = t->level_first[level + 1];
+        const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
+        TRY(for_each(t, t->f->cells, to - from, cells, COUNT(cells)));
+    }
+    TRY(for_each(t, t->f->words, t->t.nodes, words, COUNT(words)));
+    return sap_tree_make_groups(t, &t->own, NULL);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+/* Memory of a build that is known before nodes are counted, none of it the tree's. */
+static int reserve(struct sap_tree *t, const struct draft *d)
+{
+    const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
+    const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
+    TRY(sap_tree_reserve(t, &t->span, n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->count, counts * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->new_first, (LEVELS + 1) * sizeof(int)));
+    return sap_tree_reserve(t, &t->scratch, scan > sort ? scan : sort);
+}
+
+int sap_tree_make_next(struct sap_tree *t)
+{
+    if (t->has_next) return SAP_DRIVER_OK;
+    TRY(sap_tree_reserve(t, &t->next, (size_t)t->t.nodes * sizeof(int)));
+    for (int level = 0; level < t->levels; level++) {
+        const int from = t->level_first[level], to = t->level_first[level + 1];
+        const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->next), VALUE(from), VALUE(to)};
+        TRY(for_each(t, t->f->next, to - from, a, COUNT(a)));
+    }
+    t->has_next = 1;
+    return SAP_DRIVER_OK;
+}
+
+/* Keys, order and the number of nodes: everything up to here leaves the tree that there is alone. */
+static int prepare(struct sap_tree *t, struct draft *d)
+{
+    const int members = sap_cube_sample(d->t.n);
+    d->t.tiles = d->t.n / SAP_LINK_TILE + (d->t.n % SAP_LINK_TILE > 0);
+    TRY(reserve(t, d));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_SORT));
+    TRY(look_at_bounds(t, members));
+    TRY(make_cube(t, d, members));
+    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    TRY(count_nodes(t, d));
+    return reserve_tree(t, d);
+}
+
+/* The draft takes the place of the tree, whose arrays are written from here on. */
+static void take_draft(struct sap_tree *t, const struct draft *d)
+{
+    t->built = t->linked = t->has_next = 0;
+    t->t = d->t;
+    t->n = d->t.n;
+    t->cube = d->cube;
+    t->levels = d->levels;
+    memcpy(t->level_first, d->level_first, sizeof t->level_first);
+    if (t->n == 0) return;
+    exchange(&t->first, &t->new_first);
+    take_order(t, &t->own, t->n, d->at);
+}
+
+static int write_tree(struct sap_tree *t, int at)
+{
+    TRY(link_nodes(t, at));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
+    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(make_moments(t, 0));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
+}
+
+static int build(struct sap_tree *t)
+{
+    struct draft d = {.t = t->t};
+    d.t.n = t->given;
+    d.t.nodes = 0;
+    if (d.t.n > 0) TRY(prepare(t, &d));
+    take_draft(t, &d);
+    if (t->n > 0) TRY(write_tree(t, d.at));
+    t->built = t->linked = 1;
+    return SAP_DRIVER_OK;
+}
+
+/* Frees what the tree has, so that there is memory for another. */
+static void give_up(struct sap_tree *t)
+{
+    struct sap_gpu_buffer *const all[] = {&t->own.address, &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict,
+                                          &t->place,       &t->node,       &t->cell,     &t->word,      &t->turn,
+                                          &t->source,      &t->moments,    &t->next,     &t->node_level};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    t->built = t->linked = t->has_next = 0;
+}
+
+/* A device that has no memory for another tree beside the one that there is loses that one. */
+int sap_tree_build_gpu(struct sap_tree *t)
+{
+    const int status = build(t);
+    if (status != SAP_DRIVER_MEMORY || !t->linked) return status;
+    give_up(t);
+    return build(t);
+}
+
+int sap_tree_refresh_gpu(struct sap_tree *t)
+{
+    double low[3], high[3], mass_unit;
+    if (t->n == 0) return SAP_DRIVER_OK;
+    TRY(look_at_bounds(t, 1));
+    TRY(take_bounds(t, low, high, &mass_unit));
+    for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
+    t->built = 0; /* particles and moments do not belong together until all is done */
+    set_mass_unit(&t->t, mass_unit);
+    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(make_moments(t, 1));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS));
+    t->built = 1;
+    return SAP_DRIVER_OK;
+}

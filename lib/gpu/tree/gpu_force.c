@@ -1,0 +1,391 @@
+/* gpu_force.c - forces from a tree on an accelerator: who walks, by which accelerations, and the way of the results. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
+enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find nothing left */
+enum { FEW_ROWS = 4096 };                         /* are ordered by one launch */
+
+/* A force under way. */
+struct pass {
+    const sapporo_tree_request *request;
+    struct sap_gpu_walkers *walkers;
+    struct sap_gpu_walk w;
+    const struct sap_gpu_buffer *row, *slot, *strict;
+    int picked;     /* all walk, and rows are picked of theirs */
+    int learned;    /* accelerations of all particles are in t->a once the force is complete */
+    int bad;        /* places that are not finite */
+    int bad_active; /* the first of the list that is no particle, or -1 */
+};
+
+static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+                    int arguments)
+{
+    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
+}
+
+/* ---- who walks ------------------------------------------------------------------------ */
+
+static int parts_of(const struct sap_tree *t, int groups)
+{
+    const int size = t->settings.group_size;
+    return groups * ((size + SAP_WALK_PART - 1) / SAP_WALK_PART);
+}
+
+/* All walkers, in their order. */
+static void all_walk(const struct sap_tree *t, struct pass *p)
+{
+    struct sap_gpu_walkers *const w = p->walkers;
+    p->w.all_slots = 1;
+    p->w.slots = w->n;
+    p->w.parts = parts_of(t, w->groups);
+    p->w.width = SAP_FEW_LEFT;
+    p->w.left_room = p->w.parts * (SAP_WALK_PART / SAP_FEW_LEFT);
+    p->row = p->slot = &w->address;
+    p->strict = &w->strict;
+}
+
+/*
+ * Slots of a bunch where n of `all` particles walk.  A bunch of more shares more of the walk, but its ball holds more
+ * who do not: at 1 % eight cost least, and below 0.2 % one.  Beyond MOST of them groups of all cost less.
+ */
+static int width_of(int n, int all)
+{
+    const double part = (double)n / all;
+    int width = part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : SAP_FEW_MOST;
+    while (width > 1 && n / width < 1024) width /= 2; /* so few bunches leave a device idle */
+    return width;
+}
+
+static int most_walk(const struct sap_tree *t, int n) { return n / 5 >= t->n / 8; }
+
+static int reserve_rows(struct sap_tree *t, int n)
+{
+    for (int k = 0; k < 2; k++) {
+        TRY(sap_tree_reserve(t, &t->row_key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &t->row[k], (size_t)n * sizeof(int)));
+    }
+    TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float)));
+    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
+}
+
+/* Bits of the numbers of n particles. */
+static int bits_of(int n)
+{
+    int bits = 1;
+    while ((n - 1) >> bits) bits++;
+    return bits;
+}
+
+/* Rows by the sorted particles that they are about; *at: where row_key and row are sorted. */
+static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
+{
+    const int n = p->request->ni, has_active = p->request->active != NULL;
+    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+                                        SAP_ARRAY(t->row_key[0]), VALUE(n)};
+    const struct sap_argument few[] = {SAP_ARRAY(t->row_key[0]), SAP_ARRAY(t->row_key[1]), SAP_ARRAY(t->row[1]),
+                                       VALUE(n)};
+    const struct sap_sort sort = {.key = {t->row_key[0].mem, t->row_key[1].mem},
+                                  .value = {t->row[0].mem, t->row[1].mem},
+                                  .n = n,
+                                  .to = bits_of(t->n),
+                                  .places = 1};
+    *at = 1;
+    TRY(for_each(t, t->f->row_keys, n, keys, COUNT(keys)));
+    if (n <= FEW_ROWS) return for_each(t, t->f->row_order, n, few, COUNT(few));
+    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
+}
+
+/* Rows in bunches: sorted, if there is anybody to share a walk with. */
+static int some_walk(struct sap_tree *t, struct pass *p)
+{
+    const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
+    const int as_given = width == 1 && n <= FEW_ROWS;
+    int at = 1;
+    TRY(sap_tree_take_active(t, p->request, &p->bad_active));
+    if (p->bad_active >= 0) return SAP_DRIVER_OK;
+    p->picked = most_walk(t, n);
+    if (p->picked) {
+        all_walk(t, p);
+        return SAP_DRIVER_OK;
+    }
+    TRY(reserve_rows(t, n));
+    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
+    if (as_given) TRY(for_each(t, t->f->row_places, n, places, COUNT(places)));
+    if (!as_given) TRY(sort_rows(t, p, &at));
+    const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
+    if (!as_given) TRY(for_each(t, t->f->row_slots, n, slots, COUNT(slots)));
+    p->w.slots = n;
+    p->w.width = width;
+    p->w.left_room = n / width + 1;
+    p->row = &t->row[at];
+    p->slot = &t->slot;
+    p->strict = &t->slot_strict;
+    return SAP_DRIVER_OK;
+}
+
+/* Place i of the caller; one at which there is no force is replaced by the corner of the cube. */
+static int place_of(const struct sap_tree *t, const sapporo_tree_request *r, int i, double *x)
+{
+    memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
+    if (sap_tree_is_place(&t->cube, t->n > 0 ? t->t.unit : 0, x)) return 1;
+    memcpy(x, t->cube.low, sizeof t->cube.low);
+    return 0;
+}
+
+static int places_walk(struct sap_tree *t, struct pass *p)
+{
+    const sapporo_tree_request *const r = p->request;
+    double(*const chunk)[4] = t->chunk.host;
+    TRY(sap_tree_reserve(t, &t->place_given, (size_t)r->ni * sizeof *chunk));
+    for (int first = 0; first < r->ni; first += CHUNK) {
+        const int n = r->ni - first < CHUNK ? r->ni - first : CHUNK;
+        for (int k = 0; k < n; k++) {
+            p->bad += !place_of(t, r, first + k, chunk[k]);
+            chunk[k][3] = 1; /* for the centre of mass of a group */
+        }
+        TRY(t->driver->copy_in(t->stream, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
+                               (size_t)n * sizeof *chunk));
+        TRY(t->driver->stream_finish(t->stream));
+    }
+    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni));
+    TRY(sap_tree_make_groups(t, p->walkers, NULL));
+    all_walk(t, p);
+    return SAP_DRIVER_OK;
+}
+
+/* ---- the walk --------------------------------------------------------------------------- */
+
+static int launch_groups(struct sap_tree *t, const struct pass *p, int wide, int from)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    struct sap_gpu_walk how = p->w;
+    how.from = from;
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->turn),
+                                     SAP_ARRAY(t->source),
+                                     SAP_ARRAY(t->moments),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(w->ball),
+                                     SAP_ARRAY(w->heavy),
+                                     SAP_ARRAY(*p->strict),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(how),
+                                     VALUE(t->t)};
+    return sap_tree_launch(t, t->f->walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a,
+                           COUNT(a));
+}
+
+static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int from)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
+    const int idle = bunches < IDLE_BUNCHES ? bunches : (int)IDLE_BUNCHES;
+    struct sap_gpu_walk how = p->w;
+    how.from = from;
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->turn),
+                                     SAP_ARRAY(t->source),
+                                     SAP_ARRAY(t->moments),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(w->ball),
+                                     SAP_ARRAY(w->heavy),
+                                     SAP_ARRAY(*p->strict),
+                                     SAP_ARRAY(*p->slot),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(how),
+                                     VALUE(t->t)};
+    /* many who walk alone keep a device busy by one warp each; others are sooner done by four */
+    const int large = !wide && (from >= 0 || p->w.width > 1 || bunches <= FEW_ROWS);
+    return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], from < 0 ? bunches : idle,
+                           large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, COUNT(a));
+}
+
+/* Each launch works off what those before have left. */
+static int launch_walks(struct sap_tree *t, const struct pass *p)
+{
+    const int all = p->w.all_slots;
+    if (p->w.every) {
+        if (all) TRY(launch_groups(t, p, 1, -1));
+        return launch_few(t, p, 1, all ? (int)SAP_LEFT_WIDE : -1);
+    }
+    if (all) TRY(launch_groups(t, p, 0, -1));
+    TRY(launch_few(t, p, 0, all ? (int)SAP_LEFT_APART : -1));
+    if (all) TRY(launch_groups(t, p, 1, SAP_LEFT_PARTS));
+    return launch_few(t, p, 1, SAP_LEFT_WIDE);
+}
+
+static int launch_alone(struct sap_tree *t, const struct pass *p)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    TRY(sap_tree_make_next(t));
+    const struct sap_argument a[] = {
+        SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted), SAP_ARRAY(t->node),   SAP_ARRAY(t->next),
+        SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
+        SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
+        SAP_ARRAY(t->pot),        SAP_ARRAY(t->left),   VALUE(p->w),          VALUE(t->t)};
+    return for_each(t, t->f->alone, p->w.slots, a, COUNT(a));
+}
+
+static int walk(struct sap_tree *t, const struct pass *p)
+{
+    const size_t rows = (size_t)p->w.slots;
+    TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->pot, rows * sizeof(double)));
+    const size_t left = SAP_LEFT_FIRST + (size_t)SAP_LEFT_LISTS * (size_t)p->w.left_room;
+    TRY(sap_tree_reserve(t, &t->left, left * sizeof(int)));
+    TRY(t->driver->fill(t->stream, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
+}
+
+static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
+{
+    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
+                                        VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
+    return for_each(t, t->f->sizes, n, args, COUNT(args));
+}
+
+/* By ACCELERATION: how strict who walks is. */
+static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
+{
+    p->w.strict = 1;
+    if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
+    const struct sap_gpu_buffer *const address = &p->walkers->address;
+    const int n = p->w.slots;
+    const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
+                                        SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
+                                        VALUE(t->t)};
+    return for_each(t, t->f->row_strict, n, args, COUNT(args));
+}
+
+/* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
+static int start(struct sap_tree *t, struct pass *p)
+{
+    struct pass first = {
+        .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
+    struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
+    if (!p->w.own) TRY(sap_tree_reserve(t, a, (size_t)p->walkers->n * sizeof(double)));
+    if (!p->w.own || t->has_a < t->n) {
+        all_walk(t, &first);
+        TRY(walk(t, &first));
+        TRY(sizes(t, a, 0, first.w.slots));
+    }
+    p->learned = p->w.own;
+    return make_strict(t, p, a);
+}
+
+static int pick(struct sap_tree *t, const struct pass *p)
+{
+    const int n = p->request->ni, has_active = p->request->active != NULL;
+    TRY(sap_tree_reserve(t, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->picked_pot, (size_t)n * sizeof(double)));
+    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(t->active),
+                                     VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
+                                     VALUE(n)};
+    return for_each(t, t->f->pick, n, a, COUNT(a));
+}
+
+static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], double *pot)
+{
+    struct sap_gpu_tree_told *const told = t->told.host;
+    if (p->picked) TRY(pick(t, p));
+    TRY(sap_tree_mark(t, SAPPORO_PHASES));
+    TRY(sap_tree_give(t, p->request, p->picked, acc, pot));
+    TRY(t->driver->copy_out(t->stream, told->walked, t->left.mem, 0, sizeof told->walked));
+    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
+    t->done.walk = t->settings.walk;
+    t->done.rows = p->request->ni;
+    t->done.particle_particle = (long long)told->walked[0] + ((long long)told->walked[1] << 32);
+    t->done.particle_cell = (long long)told->walked[2] + ((long long)told->walked[3] << 32);
+    return SAP_DRIVER_OK;
+}
+
+static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot)
+{
+    const sapporo_tree_request *const r = p->request;
+    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
+    p->w.own = !r->x.base;
+    p->w.every = t->settings.precision == SAPPORO_DP;
+    p->walkers = p->w.own ? &t->own : &t->places;
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    if (!p->w.own)
+        TRY(places_walk(t, p));
+    else if (r->active || r->ni < t->n)
+        TRY(some_walk(t, p));
+    else
+        all_walk(t, p);
+    if (p->bad_active >= 0) return SAP_DRIVER_OK;
+    if (by_acceleration) TRY(start(t, p));
+    TRY(walk(t, p));
+    TRY(results(t, p, acc, pot));
+    if (p->learned) t->has_a = t->n;
+    /* last, since a force that fails leaves the accelerations of the one before */
+    if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
+    return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
+}
+
+static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    double x[3];
+    for (int i = 0; i < r->ni; i++) {
+        if (place_of(t, r, i, x)) continue;
+        if (pot) pot[i] = NAN;
+        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+    }
+}
+
+static int bad_active(struct sap_tree *t, int k)
+{
+    (void)snprintf(t->words, sizeof t->words, "active[%d] is none of the tree's %d particles", k, t->n);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+/* Nothing acts where there is no particle.  Returns the number of places that are not finite. */
+static int nothing(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    double x[3];
+    int bad = 0;
+    for (int i = 0; i < r->ni && r->x.base; i++) bad += !place_of(t, r, i, x);
+    if (acc) memset(acc, 0, (size_t)r->ni * sizeof *acc);
+    if (pot) memset(pot, 0, (size_t)r->ni * sizeof *pot);
+    return bad;
+}
+
+int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    struct pass p = {.request = request, .bad_active = -1};
+    int status = SAP_DRIVER_OK;
+    if (t->n == 0 && request->memory == SAPPORO_MEMORY_DEVICE) return bad_active(t, 0);
+    if (t->n == 0)
+        p.bad = nothing(t, request, acc, pot);
+    else
+        status = t->driver->enter(t->device->dev);
+    if (!status && t->n > 0) {
+        status = run(t, &p, acc, pot);
+        t->driver->leave(t->device->dev);
+    }
+    if (status) return sap_tree_judge(t, status);
+    if (p.bad_active >= 0) return bad_active(t, p.bad_active);
+    if (p.bad > 0) erase_bad(t, request, acc, pot);
+    return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
+}

@@ -1,0 +1,281 @@
+/* gpu_given.c - particles, lists and results of a tree on an accelerator: from the caller's memory and back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, NONE_BAD = 0x7F7F7F7F };
+
+static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+                    int arguments)
+{
+    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
+}
+
+/* ---- host memory ------------------------------------------------------------------------ */
+
+/* Sends n doubles or four times as many, of which `chunk` holds those from `first` on. */
+static int send(struct sap_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
+{
+    TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
+    return t->driver->stream_finish(t->stream);
+}
+
+/* Masses that came in memory of the device, where the next particles come without. */
+static int fetch_masses(struct sap_tree *t)
+{
+    double(*const chunk)[4] = t->chunk.host;
+    for (int first = 0; first < t->given; first += CHUNK) {
+        const int n = t->given - first < CHUNK ? t->given - first : CHUNK;
+        TRY(t->driver->copy_out(t->stream, chunk, t->particle.mem, (size_t)first * sizeof *chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(t->driver->stream_finish(t->stream));
+        for (int k = 0; k < n; k++) t->mass[first + k] = chunk[k][3];
+    }
+    t->mass_elsewhere = 0;
+    return SAP_DRIVER_OK;
+}
+
+static int send_particles(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    double(*const chunk)[4] = t->chunk.host;
+    for (int first = 0; first < p->n; first += CHUNK) {
+        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
+        for (int k = 0; k < n; k++) {
+            memcpy(chunk[k], sap_column_at(&p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
+            if (p->mass.base)
+                memcpy(&t->mass[first + k], sap_column_at(&p->mass, first + k, sizeof(double)), sizeof(double));
+            chunk[k][3] = t->mass[first + k];
+        }
+        TRY(send(t, &t->particle, sizeof *chunk, first, n));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    double *const chunk = t->chunk.host;
+    for (int first = 0; first < p->n; first += CHUNK) {
+        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
+        for (int k = 0; k < n; k++) memcpy(&chunk[k], sap_column_at(&p->a, first + k, sizeof(double)), sizeof(double));
+        TRY(send(t, &t->a, sizeof *chunk, first, n));
+    }
+    return SAP_DRIVER_OK;
+}
+
+/* From here on the particles of the last set are overwritten. */
+static void tear(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    if (t->torn != SAP_TORN_MASSES) t->torn = p->mass.base || p->n != t->given ? (int)SAP_TORN_MASSES : 1;
+    if (p->a.base || p->n != t->given) t->has_a = 0;
+}
+
+static int take_from_host(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    if (p->n == t->given && !p->mass.base && t->mass_elsewhere) TRY(fetch_masses(t));
+    tear(t, p);
+    if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
+    TRY(send_particles(t, p));
+    if (p->a.base) TRY(send_accelerations(t, p));
+    t->mass_elsewhere = 0;
+    return SAP_DRIVER_OK;
+}
+
+/* ---- memory of the device ---------------------------------------------------------------- */
+
+/* What kernels get for a column; the first, if it is absent. */
+struct columns {
+    struct sap_mem *x, *mass, *a;
+};
+
+static int adopt(const struct sap_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
+{
+    *mem = NULL;
+    return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
+}
+
+static void drop(const struct sap_tree *t, struct columns *c)
+{
+    t->driver->release(c->x);
+    t->driver->release(c->mass);
+    t->driver->release(c->a);
+}
+
+static int adopt_all(const struct sap_tree *t, const sapporo_tree_particles *p, struct columns *c)
+{
+    const size_t column = (size_t)p->n * sizeof(double);
+    TRY(adopt(t, p->x.base, 3 * column, &c->x));
+    TRY(adopt(t, p->mass.base, column, &c->mass));
+    return adopt(t, p->a.base, column, &c->a);
+}
+
+static int ask_for_bad(struct sap_tree *t, int *bad)
+{
+    int *const told = ((struct sap_gpu_tree_told *)t->told.host)->level_first;
+    TRY(t->driver->copy_out(t->stream, told, t->bounds.mem, 0, LOOKS * sizeof(int)));
+    TRY(t->driver->stream_finish(t->stream));
+    memcpy(bad, told, LOOKS * sizeof(int));
+    return SAP_DRIVER_OK;
+}
+
+static int look(struct sap_tree *t, const struct columns *c, int n, int *bad)
+{
+    const int has_mass = c->mass != NULL, has_a = c->a != NULL;
+    const struct sap_argument a[] = {{c->x, 0},
+                                     {has_mass ? c->mass : c->x, 0},
+                                     {has_a ? c->a : c->x, 0},
+                                     VALUE(has_mass),
+                                     VALUE(has_a),
+                                     SAP_ARRAY(t->bounds),
+                                     VALUE(n)};
+    TRY(t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int)));
+    TRY(for_each(t, t->f->look, n, a, COUNT(a)));
+    return ask_for_bad(t, bad);
+}
+
+static int take_columns(struct sap_tree *t, const struct columns *c, int n)
+{
+    const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == t->given;
+    const struct sap_argument a[] = {
+        {c->x, 0},    {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(keeps),
+        VALUE(has_a), SAP_ARRAY(t->particle),         SAP_ARRAY(t->a),          VALUE(n)};
+    TRY(for_each(t, t->f->take, n, a, COUNT(a)));
+    return t->driver->stream_finish(t->stream);
+}
+
+/* *bad: the first particle of which something is no number, by what it is. */
+static int take_from_device(struct sap_tree *t, const sapporo_tree_particles *p, int *bad)
+{
+    struct columns c = {NULL, NULL, NULL};
+    int status = adopt_all(t, p, &c);
+    if (!status) status = look(t, &c, p->n, bad);
+    for (int k = 0; k < LOOKS && !status; k++)
+        if (bad[k] != NONE_BAD) {
+            drop(t, &c);
+            return SAP_DRIVER_OK;
+        }
+    if (!status) {
+        tear(t, p);
+        t->mass_elsewhere = 1;
+        status = take_columns(t, &c, p->n);
+    }
+    drop(t, &c);
+    return status;
+}
+
+static int packed(const sapporo_column *c, size_t each) { return c->stride == 0 || c->stride == (ptrdiff_t)each; }
+
+static int refuse_device(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    if (!t->driver->adopt)
+        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED,
+                             "OpenCL has no addresses of device memory that a caller could name: host memory only");
+    if (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) || !packed(&p->a, sizeof(double)))
+        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
+    return SAPPORO_OK;
+}
+
+static int bad_particle(struct sap_tree *t, const int *bad)
+{
+    static const char *const what[LOOKS] = {"position", "mass", "acceleration"};
+    for (int k = 0; k < LOOKS; k++)
+        if (bad[k] != NONE_BAD) {
+            (void)snprintf(t->words, sizeof t->words, "%s of particle %d is not finite%s", what[k], bad[k],
+                           k == 0 ? ", or beyond 1e100" : "");
+            return SAPPORO_ERR_NOT_FINITE;
+        }
+    return SAPPORO_OK;
+}
+
+int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
+    int bad[LOOKS] = {NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
+    if (result) return result;
+    if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0)
+        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "the last set failed half way: set masses, too");
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        if (p->n > 0) status = elsewhere ? take_from_device(t, p, bad) : take_from_host(t, p);
+        t->driver->leave(t->device->dev);
+    }
+    result = sap_tree_judge(t, status);
+    if (!result) result = bad_particle(t, bad);
+    if (result) return result;
+    if (p->a.base)
+        t->has_a = p->n;
+    else if (p->n != t->given)
+        t->has_a = 0;
+    t->given = p->n;
+    t->torn = 0;
+    return SAPPORO_OK;
+}
+
+/* ---- a force ------------------------------------------------------------------------------- */
+
+int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int *bad)
+{
+    const size_t bytes = (size_t)r->ni * sizeof(int);
+    const int ni = r->ni, n = t->n, staged = bytes <= t->chunk.bytes;
+    struct sap_mem *theirs = NULL;
+    int looks[LOOKS];
+    *bad = -1;
+    TRY(sap_tree_reserve(t, &t->active, bytes));
+    if (!r->active) return SAP_DRIVER_OK;
+    if (r->memory != SAPPORO_MEMORY_DEVICE) {
+        if (staged) memcpy(t->chunk.host, r->active, bytes); /* nobody needs it before the force is over */
+        TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
+        return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
+    }
+    TRY(adopt(t, r->active, bytes, &theirs));
+    int status = t->driver->copy(t->stream, t->active.mem, 0, theirs, 0, bytes);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    t->driver->release(theirs);
+    const struct sap_argument a[] = {SAP_ARRAY(t->active), SAP_ARRAY(t->bounds), VALUE(ni), VALUE(n)};
+    if (!status) status = t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int));
+    if (!status) status = for_each(t, t->f->look_active, ni, a, COUNT(a));
+    if (!status) status = ask_for_bad(t, looks);
+    if (!status && looks[0] != NONE_BAD) *bad = looks[0];
+    return status;
+}
+
+static int give(struct sap_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from, size_t bytes)
+{
+    struct sap_mem *theirs = NULL;
+    if (!to) return SAP_DRIVER_OK;
+    if (memory != SAPPORO_MEMORY_DEVICE) return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
+    TRY(adopt(t, to, bytes, &theirs));
+    int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    t->driver->release(theirs);
+    return status;
+}
+
+int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot)
+{
+    TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
+    return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
+}
+
+/* Writes NaN: bytes of ones are one. */
+static int erase(struct sap_tree *t, void *to, size_t bytes)
+{
+    struct sap_mem *theirs = NULL;
+    if (!to) return SAP_DRIVER_OK;
+    TRY(adopt(t, to, bytes, &theirs));
+    int status = t->driver->fill(t->stream, theirs, 0, 0xFF, bytes);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    t->driver->release(theirs);
+    return status;
+}
+
+void sap_tree_erase_gpu(struct sap_tree *t, int ni, double (*acc)[3], double *pot)
+{
+    if (t->broken || !t->driver->adopt || ni <= 0 || t->driver->enter(t->device->dev)) return;
+    (void)erase(t, acc, (size_t)ni * sizeof *acc);
+    (void)erase(t, pot, (size_t)ni * sizeof *pot);
+    t->driver->leave(t->device->dev);
+}

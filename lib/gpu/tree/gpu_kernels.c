@@ -1,0 +1,98 @@
+/* gpu_kernels.c - the kernels of trees on a device: loaded when its first tree is made, kept with its others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+static const struct sap_embedded *texts_of(const struct sap_driver *driver)
+{
+    return strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
+}
+
+static void drop(const struct sap_driver *driver, void *kept)
+{
+    struct sap_gpu_tree_kernels *const f = kept;
+    sap_primitives_close(&f->primitives);
+    for (int k = 0; k < COUNT(f->module); k++)
+        if (f->module[k]) driver->module_unload(f->module[k]);
+    free(f);
+}
+
+static int load(const struct sap_driver *driver, struct sap_dev *dev, const char *name, struct sap_module **module)
+{
+    const struct sap_embedded *const e = texts_of(driver);
+    for (int k = 0; k < e->count; k++)
+        if (strcmp(e->images[k].name, name) == 0)
+            return driver->module_load(dev, e->images[k].image, e->images[k].size, module);
+    return SAP_DRIVER_UNSUPPORTED;
+}
+
+static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_kernels *f)
+{
+    const struct {
+        int module;
+        const char *name;
+        struct sap_function **function;
+    } wanted[] = {{0, "tree_look", &f->look},
+                  {0, "tree_take", &f->take},
+                  {0, "tree_look_active", &f->look_active},
+                  {0, "tree_bounds", &f->bounds},
+                  {0, "tree_keys", &f->keys},
+                  {0, "tree_gather", &f->gather},
+                  {0, "tree_levels", &f->levels},
+                  {0, "tree_level_firsts", &f->firsts},
+                  {0, "tree_link", &f->link},
+                  {0, "tree_leaves", &f->leaves},
+                  {0, "tree_cells", &f->cells},
+                  {0, "tree_words", &f->words},
+                  {0, "tree_groups", &f->groups},
+                  {0, "tree_row_keys", &f->row_keys},
+                  {0, "tree_row_order", &f->row_order},
+                  {0, "tree_row_slots", &f->row_slots},
+                  {0, "tree_row_places", &f->row_places},
+                  {0, "tree_row_strict", &f->row_strict},
+                  {0, "tree_sizes", &f->sizes},
+                  {0, "tree_next", &f->next},
+                  {0, "tree_search", &f->search},
+                  {1, "tree_walk_sp", &f->walk[0]},
+                  {1, "tree_few_sp", &f->few[0]},
+                  {1, "tree_large_sp", &f->large},
+                  {0, "tree_pick", &f->pick},
+                  {2, "tree_walk_dp", &f->walk[1]},
+                  {2, "tree_few_dp", &f->few[1]},
+                  {2, "tree_walk_alone", &f->alone}};
+    for (int k = 0; k < COUNT(wanted); k++)
+        TRY(driver->function(f->module[wanted[k].module], wanted[k].name, wanted[k].function));
+    return SAP_DRIVER_OK;
+}
+
+static int load_all(const struct sap_driver *driver, struct sap_dev *dev, int number, struct sap_gpu_tree_kernels *f)
+{
+    TRY(sap_primitives_open(driver, dev, number, texts_of(driver), &f->primitives));
+    TRY(load(driver, dev, "tree", &f->module[0]));
+    TRY(load(driver, dev, "tree_walk_sp", &f->module[1]));
+    TRY(load(driver, dev, "tree_walk_dp", &f->module[2]));
+    return get_functions(driver, f);
+}
+
+static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
+{
+    struct sap_gpu_tree_kernels *const f = calloc(1, sizeof *f);
+    *kept = NULL;
+    if (!f) return SAP_DRIVER_MEMORY;
+    const int status = load_all(driver, dev, number, f);
+    if (status)
+        drop(driver, f);
+    else
+        *kept = f;
+    return status;
+}
+
+int sap_tree_kernels(struct sap_tree *t)
+{
+    void *kept;
+    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
+    t->f = kept;
+    return SAP_DRIVER_OK;
+}

@@ -1,0 +1,122 @@
+/* gpu_search.c - who is within a radius of a place, on an accelerator: counted, then written, then sorted by address.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "engine/tree_limits.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+enum { THREADS = SAP_TREE_THREADS };
+
+/* A search under way. */
+struct search {
+    int ni, whole; /* whole: places whose lists, some of the last one's entries at least, have room */
+    const sapporo_column *x, *h;
+    long long *first, room;
+    int *count, *list; /* on the host; list: of the `whole` places, without gaps */
+};
+
+static int by_number(const void *a, const void *b)
+{
+    int x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+static int send_queries(struct sap_tree *t, const struct search *s)
+{
+    double(*const chunk)[4] = t->chunk.host;
+    TRY(sap_tree_reserve(t, &t->query, (size_t)s->ni * sizeof *chunk));
+    for (int first = 0; first < s->ni; first += SAP_TREE_CHUNK) {
+        const int n = s->ni - first < SAP_TREE_CHUNK ? s->ni - first : SAP_TREE_CHUNK;
+        for (int k = 0; k < n; k++) {
+            memcpy(chunk[k], sap_column_at(s->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
+            memcpy(&chunk[k][3], sap_column_at(s->h, first + k, sizeof(double)), sizeof(double));
+            chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
+        }
+        TRY(t->driver->copy_in(t->stream, t->query.mem, (size_t)first * sizeof *chunk, chunk,
+                               (size_t)n * sizeof *chunk));
+        TRY(t->driver->stream_finish(t->stream));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int launch_search(struct sap_tree *t, int n, int fills)
+{
+    const struct sap_argument a[] = {SAP_ARRAY(t->query),
+                                     SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(t->own.address),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->next),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(t->found),
+                                     SAP_ARRAY(fills ? t->begin : t->found),
+                                     SAP_ARRAY(fills ? t->list : t->found),
+                                     VALUE(fills),
+                                     VALUE(n)};
+    return sap_tree_launch(t, t->f->search, n / THREADS + (n % THREADS > 0), THREADS, a, COUNT(a));
+}
+
+/* Counts, and makes `first` of the counts. */
+static int count_all(struct sap_tree *t, struct search *s)
+{
+    TRY(send_queries(t, s));
+    TRY(sap_tree_make_next(t));
+    TRY(sap_tree_reserve(t, &t->found, (size_t)s->ni * sizeof(int)));
+    TRY(launch_search(t, s->ni, 0));
+    TRY(t->driver->copy_out(t->stream, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
+    TRY(t->driver->stream_finish(t->stream));
+    s->first[0] = 0;
+    for (int i = 0; i < s->ni; i++) s->first[i + 1] = s->first[i] + s->count[i];
+    while (s->whole < s->ni && s->first[s->whole] < s->room) s->whole++;
+    return SAP_DRIVER_OK;
+}
+
+static int fill_lists(struct sap_tree *t, struct search *s)
+{
+    const size_t entries = (size_t)s->first[s->whole];
+    if (entries == 0) return SAP_DRIVER_OK;
+    s->list = sap_tree_host_memory(t, entries, sizeof *s->list);
+    if (!s->list) return SAP_DRIVER_MEMORY;
+    TRY(sap_tree_reserve(t, &t->begin, (size_t)s->whole * sizeof *s->first));
+    TRY(sap_tree_reserve(t, &t->list, entries * sizeof *s->list));
+    TRY(t->driver->copy_in(t->stream, t->begin.mem, 0, s->first, (size_t)s->whole * sizeof *s->first));
+    TRY(launch_search(t, s->whole, 1));
+    TRY(t->driver->copy_out(t->stream, s->list, t->list.mem, 0, entries * sizeof *s->list));
+    return t->driver->stream_finish(t->stream);
+}
+
+static void deliver(const struct search *s, int *list)
+{
+    for (int i = 0; i < s->whole && s->list; i++) {
+        const long long left = s->room - s->first[i];
+        const size_t n = (size_t)(s->count[i] < left ? s->count[i] : left);
+        int *const from = s->list + s->first[i];
+        qsort(from, (size_t)s->count[i], sizeof *from, by_number);
+        memcpy(list + s->first[i], from, n * sizeof *list);
+    }
+}
+
+int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, const sapporo_column *h, long long *first,
+                        long long room, int *list)
+{
+    struct search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
+    memset(first, 0, ((size_t)ni + 1) * sizeof *first);
+    if (ni == 0 || t->n == 0) return SAPPORO_OK;
+    s.count = sap_tree_host_memory(t, (size_t)ni, sizeof *s.count);
+    int status = s.count ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
+    if (!status) {
+        status = count_all(t, &s);
+        if (!status) status = fill_lists(t, &s);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    if (!status) deliver(&s, list);
+    free(s.list);
+    free(s.count);
+    return result || first[ni] <= room ? result : SAPPORO_TRUNCATED;
+}

@@ -1,0 +1,379 @@
+/* gpu_tree.c - the tables for trees of engines for accelerators: kernels, memory, particles, what a tree is. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "context/tree.h"
+#include "engine/scalars.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+
+/* Of a leaf and of a group where nobody says. */
+enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
+
+_Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
+
+void *sap_tree_host_memory(struct sap_tree *t, size_t n, size_t each)
+{
+    void *const memory = calloc(n, each);
+    t->host_full = !memory;
+    return memory;
+}
+
+int sap_tree_judge(struct sap_tree *t, int status)
+{
+    const int host = t->host_full;
+    t->host_full = 0;
+    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
+    if (host && status == SAP_DRIVER_MEMORY) return sap_tree_fail(t, SAPPORO_ERR_MEMORY, "memory of the host");
+    (void)snprintf(t->words, sizeof t->words, "device %d: %s", t->device->number, t->driver->error_text());
+    /* what the call has started reads the tree's pinned memory and writes to the caller's arrays */
+    if (t->stream) (void)t->driver->stream_finish(t->stream);
+    if (status == SAP_DRIVER_LOST) {
+        t->broken = 1;
+        sap_gpu_lose(t->set, t->device);
+    }
+    return sap_gpu_status(status);
+}
+
+int sap_tree_fail(struct sap_tree *t, int status, const char *why)
+{
+    (void)snprintf(t->words, sizeof t->words, "%s", why);
+    return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static size_t memory(const struct sap_device_set *set, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes)
+{
+    const size_t size = (size_t)n, nodes = size / 2, groups = size / (settings->group_size ? 1 : GROUP) + 1;
+    const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 5 * sizeof(int);
+    const size_t each =
+        sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
+    (void)set;
+    if (device_bytes)
+        *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n);
+    return sizeof(struct sap_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
+           CHUNK * 4 * sizeof(double);
+}
+
+static void free_walkers(const struct sap_tree *t, struct sap_gpu_walkers *w)
+{
+    struct sap_gpu_buffer *const all[] = {&w->key[0], &w->key[1], &w->value[0], &w->value[1], &w->address,
+                                          &w->sorted, &w->ball,   &w->heavy,    &w->strict};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+}
+
+static void free_buffers(struct sap_tree *t)
+{
+    struct sap_gpu_buffer *const all[] = {
+        &t->particle, &t->a,        &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
+        &t->count,    &t->first,    &t->bounds,  &t->node,        &t->node_level, &t->cell,       &t->word,
+        &t->turn,     &t->source,   &t->moments, &t->place_given, &t->place_a,    &t->row_key[0], &t->row_key[1],
+        &t->row[0],   &t->row[1],   &t->slot,    &t->slot_strict, &t->picked_acc, &t->picked_pot, &t->active,
+        &t->next,     &t->query,    &t->found,   &t->begin,       &t->list,       &t->left,       &t->acc,
+        &t->pot,      &t->new_first};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    free_walkers(t, &t->own);
+    free_walkers(t, &t->places);
+}
+
+static void free_tree(struct sap_tree *t)
+{
+    if (t->stream) (void)t->driver->stream_finish(t->stream);
+    free_buffers(t);
+    for (int k = 0; k < COUNT(t->mark); k++)
+        if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
+    if (t->stream) t->driver->stream_destroy(t->stream);
+    free(t->mass);
+    free(t);
+}
+
+static void destroy(struct sap_tree *t)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    free_tree(t);
+    sap_fp_release(caller);
+}
+
+/* ---- making one ---------------------------------------------------------------------- */
+
+static int open_device(struct sap_tree *t)
+{
+    struct sap_dev *const dev = t->device->dev;
+    TRY(t->driver->stream_create(dev, &t->stream));
+    for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
+    TRY(sap_tree_kernels(t));
+    TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->told, sizeof(struct sap_gpu_tree_told)));
+    TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->chunk, CHUNK * 4 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &t->bounds, sizeof(struct sap_gpu_tree_told)));
+    TRY(sap_tree_reserve(t, &t->particle, ((size_t)t->room + 1) * 4 * sizeof(double)));
+    return sap_tree_reserve(t, &t->a, ((size_t)t->room + 1) * sizeof(double));
+}
+
+static void take_settings(struct sap_tree *t, const struct sap_tree_settings *settings)
+{
+    t->settings = *settings;
+    if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
+    if (!t->settings.group_size) t->settings.group_size = GROUP;
+    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
+    t->t.eps2 = t->settings.eps2;
+    t->t.accuracy = t->settings.accuracy;
+    t->t.leaf_size = t->settings.leaf_size;
+    t->t.group_size = t->settings.group_size;
+    t->t.mac = (int)t->settings.mac;
+    t->t.order = t->settings.order;
+    t->t.ball = (int)t->settings.ball;
+    t->t.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
+}
+
+static int create(struct sap_device_set *set, const struct sap_tree_settings *settings, int n, struct sap_tree **tree)
+{
+    *tree = NULL;
+    struct sap_tree *const t = calloc(1, sizeof *t);
+    if (!t) return SAPPORO_ERR_MEMORY;
+    const sap_fpguard caller = sap_fp_guard();
+    t->set = set;
+    t->driver = set->driver;
+    t->device = &set->device[0];
+    t->room = n;
+    t->events = strcmp(t->driver->name, "opencl") != 0; /* NVIDIA's OpenCL gives its markers the same time */
+    take_settings(t, settings);
+    t->mass = calloc((size_t)n + 1, sizeof *t->mass);
+    int status = t->mass ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
+    if (!status) {
+        status = open_device(t);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_gpu_status(status);
+    if (status) free_tree(t);
+    sap_fp_release(caller);
+    if (!status) *tree = t;
+    return result;
+}
+
+/* ---- particles ------------------------------------------------------------------------ */
+
+/* Runs what needs the device. */
+static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
+{
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (t->torn) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = work(t);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+static int set(struct sap_tree *t, const sapporo_tree_particles *p)
+{
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    const int result = sap_tree_set_gpu(t, p);
+    sap_fp_release(caller);
+    return result;
+}
+
+/* ---- build and refresh ------------------------------------------------------------------- */
+
+static int made(struct sap_tree *t, int (*work)(struct sap_tree *))
+{
+    t->out_of_range = 0;
+    const int status = entered(t, work);
+    return t->out_of_range ? sap_tree_fail(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE) : status;
+}
+
+static int build(struct sap_tree *t) { return made(t, sap_tree_build_gpu); }
+
+static int refresh(struct sap_tree *t)
+{
+    if (!t->linked || t->given != t->n)
+        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    return made(t, sap_tree_refresh_gpu);
+}
+
+static int count(const struct sap_tree *t, int cells)
+{
+    if (t->broken) return SAP_TREE_GONE;
+    return t->built || (cells && t->linked) ? t->n : (int)SAP_TREE_NONE;
+}
+
+/* ---- what it is ------------------------------------------------------------------------- */
+
+/* A copy of n elements in host memory, which the caller frees also after a failure; a driver status. */
+static int copy_of(struct sap_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
+{
+    *to = sap_tree_host_memory(t, (size_t)n + 1, each);
+    if (!*to) return SAP_DRIVER_MEMORY;
+    if (n > 0) TRY(t->driver->copy_out(t->stream, *to, from->mem, 0, (size_t)n * each));
+    return t->driver->stream_finish(t->stream);
+}
+
+static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tree_statistics *s)
+{
+    for (int k = 0; k < nodes; k++) {
+        if (node[k].children) continue;
+        s->leaves++;
+        if (node[k].count > s->largest_leaf) s->largest_leaf = node[k].count;
+    }
+}
+
+static int look_at_tree(struct sap_tree *t, sapporo_tree_statistics *s)
+{
+    void *node = NULL, *heavy = NULL;
+    int status = copy_of(t, &t->node, t->t.nodes, sizeof(struct sap_tree_link), &node);
+    if (!status) status = copy_of(t, &t->own.heavy, t->own.groups, sizeof(int), &heavy);
+    if (!status) {
+        s->n = t->n;
+        s->cells = t->t.nodes;
+        s->groups = t->own.groups;
+        s->depth = t->levels - 1;
+        count_leaves(node, t->t.nodes, s);
+        for (int g = 0; g < s->groups; g++) s->wide_groups += ((const int *)heavy)[g] != 0;
+    }
+    free(node);
+    free(heavy);
+    return status;
+}
+
+static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
+{
+    int status = SAP_DRIVER_OK;
+    t->words[0] = '\0';
+    const sap_fpguard caller = sap_fp_guard();
+    if (t->built) *s = t->done;
+    if (t->built && t->n > 0) {
+        status = t->driver->enter(t->device->dev);
+        if (!status) {
+            status = look_at_tree(t, s);
+            t->driver->leave(t->device->dev);
+        }
+    }
+    s->host_bytes = memory(t->set, &t->settings, t->room, &s->device_bytes);
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+/* Arrays of a tree in host memory. */
+struct copies {
+    void *node, *cell, *level, *address;
+};
+
+static int copy_tree(struct sap_tree *t, struct copies *c)
+{
+    const int nodes = t->t.nodes;
+    TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
+    TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
+    TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
+    return copy_of(t, &t->own.address, t->n, sizeof(int), &c->address);
+}
+
+static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
+{
+    const struct sap_tree_link *const node = c->node;
+    const struct sap_cell *const cell = c->cell;
+    for (int k = 0; k < s->nodes; k++) {
+        s->first[k] = node[k].first;
+        s->count[k] = node[k].count;
+        s->child[k] = node[k].child;
+        s->children[k] = node[k].children;
+        s->level[k] = ((const int *)c->level)[k];
+        sap_tree_tell_cell(&cell[k], k, s);
+    }
+    memcpy(s->address, c->address, (size_t)s->n * sizeof *s->address);
+}
+
+static int structure(struct sap_tree *t, struct sap_tree_structure *s)
+{
+    struct copies c = {NULL, NULL, NULL, NULL};
+    s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
+    s->n = t->built ? t->n : 0;
+    if (!s->first || s->n == 0) return SAPPORO_OK;
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = copy_tree(t, &c);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    if (!status) tell_nodes(&c, s);
+    free(c.node);
+    free(c.cell);
+    free(c.level);
+    free(c.address);
+    sap_fp_release(caller);
+    return result;
+}
+
+static int force(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (request->memory == SAPPORO_MEMORY_DEVICE && !t->driver->adopt)
+        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED, "OpenCL works on host memory only");
+    if (request->memory == SAPPORO_MEMORY_DEVICE && request->x.base)
+        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED, "places are taken from host memory only");
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_tree_force_gpu(t, request, acc, pot);
+    sap_fp_release(caller);
+    return status;
+}
+
+static void erase(struct sap_tree *t, int ni, double (*acc)[3], double *pot)
+{
+    const sap_fpguard caller = sap_fp_guard();
+    sap_tree_erase_gpu(t, ni, acc, pot);
+    sap_fp_release(caller);
+}
+
+static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list)
+{
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_tree_search_gpu(t, ni, &x, &h, first, room, list);
+    sap_fp_release(caller);
+    return status;
+}
+
+static void kind(const struct sap_device_set *set, const struct sap_tree_settings *settings, char *text, size_t room)
+{
+    (void)snprintf(text, room, "%s %s %s octree", set->driver->name, set->device[0].properties.architecture,
+                   settings->precision == SAPPORO_DP ? "dp" : "sp");
+}
+
+static const char *words(const struct sap_tree *t) { return t->words; }
+
+/* Keys, cells and sums are in double. */
+static int able(const struct sap_device_set *set) { return set->device[0].properties.has_fp64; }
+
+const struct sap_tree_ops sap_tree_gpu = {
+    .able = able,
+    .memory = memory,
+    .create = create,
+    .destroy = destroy,
+    .set = set,
+    .build = build,
+    .refresh = refresh,
+    .count = count,
+    .force = force,
+    .erase = erase,
+    .search = search,
+    .statistics = statistics,
+    .structure = structure,
+    .kind = kind,
+    .words = words,
+};
