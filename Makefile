@@ -125,7 +125,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 
 # Interfaces that are libraries of their own, on libsapporo.
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
-LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*/*.c lib/*/*/*.c)) \
+LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 TOOL         := $(sort $(wildcard examples/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/common/*.c))

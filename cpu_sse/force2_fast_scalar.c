@@ -2,7 +2,7 @@
 #define SAP_ORDER       2
 #define SAP_KERNEL_SP   1
 #define SAP_KERNEL_FAST 1
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "force_kernel.h"
 

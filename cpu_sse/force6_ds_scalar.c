@@ -1,7 +1,7 @@
 /* The CPU kernels of order 6 in `ds` for the path `scalar`. */
 #define SAP_ORDER     6
 #define SAP_KERNEL_DS 1
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "force_kernel.h"
 

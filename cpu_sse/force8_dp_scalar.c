@@ -1,7 +1,7 @@
 /* The CPU kernels of order 8 in `dp` for the path `scalar`. */
 #define SAP_ORDER     8
 #define SAP_KERNEL_DP 1
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "force_kernel.h"
 

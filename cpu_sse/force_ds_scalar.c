@@ -1,6 +1,6 @@
 /* The CPU kernels in `ds` for the path `scalar`. */
 #define SAP_KERNEL_DS 1
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "force_kernel.h"
 

@@ -1,7 +1,7 @@
 /* The CPU kernels of the tree in `dp` for the path `scalar`. */
 #define SAP_KERNEL_DP    1
 #define SAP_TREE_VECTORS 1
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "tree_kernel.h"
 

@@ -1,7 +1,7 @@
 /*
  * dialect.h - what the kernels of lib/device are written in, as CUDA has it.  kernels_ocl/dialect.h has the same names.
  *
- * What the operations of the arithmetic mean is said in cpu_sse/ops_scalar.h.
+ * What the operations of the arithmetic mean is said in lib/physics/ops_scalar.h.
  * Compiled with -fmad=false: only f_fma and d_fma are fused, so a sequence of
  * names has the same bits wherever it is inlined.
  */

@@ -2,7 +2,7 @@
  * dialect.h - what the kernels of lib/device are written in, as OpenCL C has it.  kernels_cuda/dialect.h has the same
  * names, and says what they are.
  *
- * What the operations of the arithmetic mean is said in cpu_sse/ops_scalar.h.
+ * What the operations of the arithmetic mean is said in lib/physics/ops_scalar.h.
  * Only what is called fma is fused, so a sequence of names has the same bits
  * wherever it is inlined.
  */

@@ -184,10 +184,11 @@ static void check(const struct engine *e, const int *devices, int ndevices)
     const struct engine cpu = {.name = "cpu", .precision = e->precision, .backend = SAPPORO_BACKEND_CPU};
     struct two t = {e, ndevices ? engine_open_on(e, devices, ndevices) : engine_open(e, 2), engine_open(&cpu, 2)};
     const sapporo *const inside = sap_context_of(t.device);
-    inside->devices->tuning.cpu_below_listed = 0; /* as a tuning file may say */
-    if (inside->devices->has_fp64) {
+    struct sap_gpu_set *const set = (void *)inside->devices;
+    set->tuning.cpu_below_listed = 0; /* as a tuning file may say */
+    if (set->has_fp64) {
         all_steps(&t);
-        assert_non_null(inside->store->listings);
+        assert_non_null(((const struct sap_gpu_store *)(const void *)inside->store)->listings);
         assert_int_equal(inside->notes.warned >> SAP_WARN_LISTED & 1, 0);
     }
     sapporo_close(t.device);
@@ -267,7 +268,7 @@ static void bad_targets(void **state)
     for (int k = 0; k < ENGINES; k++) {
         if (!engine_usable(&engines[k])) continue;
         sapporo *const c = engine_open(&engines[k], 2);
-        if (k >= CPU_ENGINES) sap_context_of(c)->devices->tuning.cpu_below_listed = 0;
+        if (k >= CPU_ENGINES) ((struct sap_gpu_set *)(void *)sap_context_of(c)->devices)->tuning.cpu_below_listed = 0;
         for (int whole = 0; whole < 2; whole++) { /* without gaps, and where only some are predicted at once */
             put(c, 0, N, 4);
             for (int b = 0; b < BAD; b++) {

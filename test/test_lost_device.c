@@ -15,7 +15,7 @@
 static void lost_unnoticed(void **state)
 {
     const struct sap_settings settings = {.precision = SAPPORO_DS, .order = 4};
-    struct sap_device_set *set = NULL;
+    struct sap_gpu_set *set = NULL;
     char why[256];
     (void)state;
     stub_reset(1);

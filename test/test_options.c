@@ -15,7 +15,7 @@
 
 #include "api/g6/npipes.h"
 #include "base/process.h"
-#include "options.h"
+#include "engine/options.h"
 
 static const char *const variables[] = {"SAPPORO_BACKEND",
                                         "SAPPORO_DEVICES",

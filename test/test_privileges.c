@@ -12,7 +12,7 @@
 
 #include "base/environment.h"
 #include "driver/opencl/opencl_driver.h"
-#include "options.h"
+#include "engine/options.h"
 
 #include <grp.h>
 #include <limits.h>

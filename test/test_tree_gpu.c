@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "context/tree.h"
+#include "gpu/gpu_engine.h"
 #include "sapporo.h"
 #include "tree_particles.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/cube.h"
-#include "engine/scalars.h"
+#include "physics/scalars.h"
 #include "rng.h"
 
 enum { LEVEL = 4, SIDE = 1 << LEVEL, CELLS = SIDE * SIDE * SIDE, SHIFT = SAP_KEY_LEVELS - LEVEL };

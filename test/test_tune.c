@@ -12,10 +12,10 @@
 
 #include "base/process.h"
 #include "driver/driver.h"
+#include "engine/options.h"
 #include "gpu/gpu_engine.h"
 #include "isa.h"
 #include "model.h"
-#include "options.h"
 #include "stub_driver.h"
 #include "tuning.h"
 
@@ -258,7 +258,7 @@ static void shapes(void **state)
         .many = {{any}, {any}},
         .few = {{any}, {any}},
         .few_groups = {2, 2}};
-    struct sap_device_set *set = zeroed(1, sizeof *set + sizeof set->device[0]);
+    struct sap_gpu_set *set = zeroed(1, sizeof *set + sizeof set->device[0]);
     set->driver = &stub_driver;
     set->precision = SAPPORO_DS;
     set->n = 1;

@@ -9,7 +9,7 @@
 
 #include "base/environment.h"
 #include "base/process.h"
-#include "options.h"
+#include "engine/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

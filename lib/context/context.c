@@ -9,8 +9,6 @@
 #include "base/process.h"
 #include "context/context_private.h"
 
-const struct sap_engine *const sap_engines[] = {&sap_engine_cuda, &sap_engine_opencl, &sap_engine_cpu, NULL};
-
 static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
                                             [SAPPORO_BACKEND_CUDA] = "cuda",
                                             [SAPPORO_BACKEND_OPENCL] = "opencl",
@@ -122,7 +120,7 @@ static int open_parts(sapporo *c, const sapporo_options *options)
 
 void sap_context_use_store(sapporo *c)
 {
-    if (c->store_used || c->engine == &sap_engine_cpu) return;
+    if (c->store_used || c->engine == sap_fallback_engine()) return;
     c->store_used = 1;
     if (c->rows_used) sap_jstore_change_all(&c->host);
 }
@@ -157,11 +155,23 @@ void sap_context_choose(sapporo *c, int nj)
     if (c->settings.backend_given || c->jobs || !c->engine->cpu_below) return;
     const int below = c->engine->cpu_below(c->devices);
     if (nj >= below) return;
-    if (replace_engine(c, &sap_engine_cpu, why, sizeof why))
+    if (replace_engine(c, sap_fallback_engine(), why, sizeof why))
         sap_log(SAPPORO_LOG_WARNING, "the tuning file asks for the cpu engine, which is not used: %s", why);
     else
         sap_log(SAPPORO_LOG_INFO, "%s: the first force is on %d particles, and the tuning file says cpu_below_nj %d",
                 atomic_load(&c->kind), nj, below);
+}
+
+const struct sap_fallback *sap_context_fallback(sapporo *c, const char *caller)
+{
+    char why[200] = "";
+    struct sap_fallback *const f = &c->fallback;
+    if (f->devices) return f;
+    f->engine = sap_fallback_engine();
+    const int status = f->engine->open(&c->settings, &f->devices, why, sizeof why);
+    if (!status) return f;
+    sap_fail(c, status, "%s on the %s: %s", caller, f->engine->name, why);
+    return NULL;
 }
 
 static void free_parts(sapporo *c)
@@ -169,7 +179,7 @@ static void free_parts(sapporo *c)
     sap_jobs_free_all(c);
     if (c->store) c->engine->store->destroy(c->store);
     if (c->devices) c->engine->close(c->devices);
-    if (c->multi) sap_engine_cpu.close(c->multi);
+    if (c->fallback.devices) c->fallback.engine->close(c->fallback.devices);
     sap_jstore_free(&c->host);
     free(c->staged);
     free(c->staged_rest);

@@ -25,7 +25,7 @@ struct sapporo {
     struct sap_settings settings;
     const struct sap_engine *engine;
     struct sap_device_set *devices;
-    struct sap_device_set *multi; /* the CPU, for many forces that the engine cannot do at once; NULL: not needed yet */
+    struct sap_fallback fallback; /* of another engine; its devices are opened when they are first needed */
     int store_used;               /* a force has begun on the store, which takes the changes of the host's copy */
     int rows_used;                /* before that, forces from lists have taken them */
     struct sap_kept kept;         /* of sapporo_keep_addresses */
@@ -143,6 +143,9 @@ void sap_context_choose(sapporo *context, int nj);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);
+
+/* The fallback of a context on another engine, opened; NULL after an error in the name of `caller`.  Context locked. */
+const struct sap_fallback *sap_context_fallback(sapporo *context, const char *caller);
 
 /* An error on a locked context. */
 #define sap_fail(context, ...) sap_error(&(context)->notes, __VA_ARGS__)

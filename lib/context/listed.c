@@ -1,16 +1,13 @@
 /*
- * listed.c - forces from lists of neighbours: what is asked is checked.  The CPU computes, or, where there is much to
- * do at once, the engine, with the same bits.
+ * listed.c - neighbour forces: checks the arguments.  The context's engine computes the call, or leaves it to the
+ * fallback engine, which gives the same bits.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "context/context_private.h"
 #include "context/job_rows.h"
-#include "cpu/cpu_listed.h"
 
 static int check(sapporo *c, const sapporo_listed *l, const sapporo_result *r, int known)
 {
@@ -35,89 +32,8 @@ static int check(sapporo *c, const sapporo_listed *l, const sapporo_result *r, i
     return SAPPORO_OK;
 }
 
-/* The CPU's device of a context on another engine. */
-static struct sap_device_set *cpu_of(sapporo *c)
-{
-    char why[200] = "";
-    if (c->engine == &sap_engine_cpu) return c->devices;
-    if (!c->multi && sap_engine_cpu.open(&c->settings, &c->multi, why, sizeof why))
-        sap_fail(c, SAPPORO_ERR_DEVICE, "sapporo_force_listed on the cpu: %s", why);
-    return c->multi;
-}
-
-/* ------------------------------------------------------------ on the engine */
-
-/*
- * Whether the engine computes so many at once faster than the CPU, with the same bits: engines have fused operations.
- * It needs rows, and they the store's changes.  It copies the rows of all addresses, so most must hold a particle.
- */
-static int suits_engine(const sapporo *c, const struct sap_device_set *cpu, const struct sap_listed *l)
-{
-    double members = 0;
-    if (!c->engine->batch || c->store_used || cpu->isa < SAP_ISA_AVX2) return 0;
-    if (sap_rows_sparse(&c->host)) return 0;
-    for (int i = 0; l->length && i < l->ni; i++) members += l->length[i] > 0 ? l->length[i] : 0;
-    return members >= c->engine->cpu_below_listed(c->devices);
-}
-
-/* Lists from .. to-1 of a call. */
-static struct sap_listed some_of(const struct sap_listed *l, int from, int to)
-{
-    return (struct sap_listed){.ni = to - from,
-                               .address = l->address + from,
-                               .list = l->list + from,
-                               .length = l->length + from,
-                               .eps2 = l->eps2,
-                               .time = l->time,
-                               .acc = l->acc ? l->acc + from : NULL,
-                               .jerk = l->jerk ? l->jerk + from : NULL,
-                               .pot = l->pot ? l->pot + from : NULL,
-                               .nearest = l->nearest ? l->nearest + from : NULL,
-                               .nearest_r2 = l->nearest_r2 ? l->nearest_r2 + from : NULL};
-}
-
-/* What the engine has left: lists that name nobody, or are very long. */
-static int compute_rest(sapporo *c, struct sap_device_set *cpu, const struct sap_listed *l, const unsigned char *left)
-{
-    int status = SAPPORO_OK;
-    for (int i = 0, end; i < l->ni && status >= 0; i = end) {
-        for (end = i + 1; end < l->ni && left[end] == left[i]; end++) continue;
-        if (!left[i]) continue;
-        const struct sap_listed some = some_of(l, i, end);
-        const int worse = sap_engine_cpu.listed(cpu, &c->host, 1, &some);
-        status = worse != SAPPORO_OK ? worse : status;
-    }
-    return status;
-}
-
-/* A failure of the device costs time, and nothing else: then the CPU computes all. */
-static int run_on_engine(sapporo *c, struct sap_device_set *cpu, const struct sap_listed *l)
-{
-    struct sap_rows *const rows = sap_rows_at(cpu, &c->host, &c->host, l->time);
-    unsigned char *const left = malloc((size_t)l->ni);
-    int status = SAPPORO_ERR_MEMORY;
-    if (rows && left) {
-        const struct sap_given given = {.row = rows->given,
-                                        .words = 4 * (rows->terms + 1),
-                                        .upper = c->host.upper,
-                                        .changed = rows->changed,
-                                        .nchanged = rows->nchanged};
-        status = c->engine->batch(c->devices, c->store, &given, l, left);
-        rows->nchanged = status < 0 ? -1 : 0;
-        if (status < 0) {
-            sap_warn_once(&c->notes, SAP_WARN_LISTED, "forces from lists are computed on the cpu instead: %s: %s",
-                          sapporo_status_text(status), c->engine->store->words(c->store));
-            memset(left, 1, (size_t)l->ni);
-        }
-        status = compute_rest(c, cpu, l, left);
-    }
-    free(left);
-    return status;
-}
-
 static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
 {
-    struct sap_device_set *const cpu = cpu_of(c);
     const struct sap_listed listed = {.ni = l->ni,
                                       .address = l->address,
                                       .list = l->list,
@@ -129,11 +45,16 @@ static int run(sapporo *c, const sapporo_listed *l, const sapporo_result *r)
                                       .pot = r->pot,
                                       .nearest = r->nearest,
                                       .nearest_r2 = r->nearest_r2};
-    if (!cpu) return SAPPORO_ERR_DEVICE;
-    const int takes = cpu == c->devices || !c->store_used;
-    if (cpu != c->devices) c->rows_used = 1;
-    const int status = suits_engine(c, cpu, &listed) ? run_on_engine(c, cpu, &listed)
-                                                     : sap_engine_cpu.listed(cpu, &c->host, takes, &listed);
+    const int other = c->engine != sap_fallback_engine();
+    if (other && !sap_context_fallback(c, "sapporo_force_listed")) return SAPPORO_ERR_DEVICE;
+    const struct sap_neighbour_context where = {.devices = c->devices,
+                                                .host = &c->host,
+                                                .takes_changes = !c->store_used,
+                                                .fallback = other ? &c->fallback : NULL,
+                                                .notes = &c->notes};
+    if (other) c->rows_used = 1;
+    int status = c->engine->neighbour ? c->engine->neighbour(c->store, &where, &listed) : (int)SAP_LEFT;
+    if (status == SAP_LEFT) status = sap_neighbour_by_fallback(&where, &listed);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a force from lists names addresses that hold no particle, or target particles that are not "

@@ -173,24 +173,18 @@ static int check(sapporo *c, const struct sap_multi *m)
     return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
 }
 
-/* On the context's engine; on the CPU instead if it cannot, and nobody named it. */
+/* On the context's engine; on the fallback if the engine has no batches, and the user did not name the engine. */
 static int run(sapporo *c, const struct sap_multi *m)
 {
-    char why[200] = "";
-    if (c->engine->multi) {
-        const int status = c->engine->multi(c->devices, c->store, &c->host, m);
+    if (c->engine->batch) {
+        const int status = c->engine->batch(c->devices, c->store, &c->host, m);
         return status < 0 ? sap_engine_failed(c, status, "%d lists", m->nlists) : status;
     }
     if (c->settings.backend_given)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi is not in this version of the %s engine",
                         c->engine->name);
-    if (!c->multi) {
-        const int status = sap_engine_cpu.open(&c->settings, &c->multi, why, sizeof why);
-        if (status) return sap_fail(c, status, "sapporo_force_multi on the cpu: %s", why);
-        sap_log(SAPPORO_LOG_INFO, "sapporo_force_multi is computed on the cpu: the %s engine does not have it",
-                c->engine->name);
-    }
-    return sap_engine_cpu.multi(c->multi, NULL, &c->host, m);
+    const struct sap_fallback *const f = sap_context_fallback(c, "sapporo_force_multi");
+    return f ? f->engine->batch(f->devices, NULL, &c->host, m) : SAPPORO_ERR_DEVICE;
 }
 
 int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists, const sapporo_result *results)

@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "base/structs.h"
 #include "context/context.h"
-#include "engine/scalars.h"
+#include "context/tree_engine.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
 
@@ -401,15 +401,6 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     }
     give_statistics(statistics, &whole);
     return leave(t, callers, status);
-}
-
-void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
-{
-    s->mass[k] = cell->mass;
-    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
-    memcpy(s->low[k], cell->low, sizeof s->low[k]);
-    memcpy(s->high[k], cell->high, sizeof s->high[k]);
-    memcpy(s->q[k], cell->q, sizeof s->q[k]);
 }
 
 int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)

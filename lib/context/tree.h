@@ -7,8 +7,4 @@
 /* The nodes of a tree, to be compared with those of another engine; frees nothing, see sap_tree_structure. */
 int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure);
 
-/* What a structure says of the moments and bounds of node k. */
-struct sap_cell;
-void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *structure);
-
 #endif

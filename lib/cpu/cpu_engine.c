@@ -36,7 +36,7 @@ static int describe(int number, sapporo_device *device)
 }
 
 /* Roots that are left at their seeds are too large or too small on average, by as much as this processor's are. */
-static void take_bias_out(struct sap_device_set *d)
+static void take_bias_out(struct sap_cpu_set *d)
 {
     double first, third;
     if (!d->kernel->seed_bias) return;
@@ -62,7 +62,7 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
                        settings->isa, sap_isa_name(sap_isa_best()));
         return SAPPORO_ERR_UNSUPPORTED;
     }
-    struct sap_device_set *d = calloc(1, sizeof *d);
+    struct sap_cpu_set *d = calloc(1, sizeof *d);
     if (!d) return SAPPORO_ERR_MEMORY;
     d->isa = (enum sap_isa)isa;
     d->precision = (int)settings->precision;
@@ -70,12 +70,13 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
     d->kernel = sap_isa_kernel(d->isa, settings->order, d->precision, d->fast);
     take_bias_out(d);
     d->threads = settings->threads > 0 ? settings->threads : sap_threads_default();
-    *devices = d;
+    *devices = (void *)d;
     return SAPPORO_OK;
 }
 
-static void engine_close(struct sap_device_set *devices)
+static void engine_close(struct sap_device_set *opaque_set)
 {
+    struct sap_cpu_set *const devices = (void *)opaque_set;
     if (devices) {
         sap_rows_free(devices->rows);
         sap_cpu_multi_free(devices);
@@ -84,37 +85,46 @@ static void engine_close(struct sap_device_set *devices)
 }
 
 /* Seeds of reciprocal roots differ between vendors, except where they come from correctly rounded operations. */
-static void kind(const struct sap_device_set *devices, char *text, size_t room)
+static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
 {
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const char *vendor = "any";
     if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
     (void)snprintf(text, room, "cpu %s %s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
                    devices->fast ? " fast" : "", vendor);
 }
 
-static int threads(const struct sap_device_set *devices) { return devices->threads; }
+static int threads(const struct sap_device_set *opaque_set)
+{
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
+    return devices->threads;
+}
 
 /* ------------------------------------------------------------------ store */
 
-static int store_create(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store)
+static int store_create(struct sap_device_set *opaque_set, struct sap_jstore *host, struct sap_store **store)
 {
-    *store = calloc(1, sizeof **store);
-    if (!*store) return SAPPORO_ERR_MEMORY;
-    (*store)->devices = devices;
-    (*store)->host = host;
+    struct sap_cpu_set *const devices = (void *)opaque_set;
+    struct sap_cpu_store *const s = calloc(1, sizeof *s);
+    *store = (void *)s;
+    if (!s) return SAPPORO_ERR_MEMORY;
+    s->devices = devices;
+    s->host = host;
     return SAPPORO_OK;
 }
 
-static void store_destroy(struct sap_store *store)
+static void store_destroy(struct sap_store *opaque_store)
 {
+    struct sap_cpu_store *const store = (void *)opaque_store;
     if (!store) return;
     for (int t = 0; t < store->tiles; t++) free(store->predicted[t].records);
     free(store->predicted);
     free(store);
 }
 
-static size_t store_memory(const struct sap_device_set *devices, int nj, size_t *device_bytes)
+static size_t store_memory(const struct sap_device_set *opaque_set, int nj, size_t *device_bytes)
 {
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const size_t tiles = ((size_t)nj + TILE - 1) / TILE;
     if (device_bytes) *device_bytes = 0;
     return tiles * devices->kernel->tile_bytes;
@@ -122,14 +132,15 @@ static size_t store_memory(const struct sap_device_set *devices, int nj, size_t 
 
 /* ------------------------------------------------------------------ force */
 
-static void free_lists(struct sap_force *f)
+static void free_lists(struct sap_cpu_force *f)
 {
     for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
     f->chunks = 0;
 }
 
-static void drop(struct sap_force *f)
+static void drop(struct sap_force *opaque_force)
 {
+    struct sap_cpu_force *const f = (void *)opaque_force;
     if (!f) return;
     free_lists(f);
     free(f->chunk);
@@ -142,7 +153,7 @@ static void drop(struct sap_force *f)
 }
 
 /* Arrays for ni rows; those of neighbours only when they are to be filled. */
-static int reserve(struct sap_force *f, int ni)
+static int reserve(struct sap_cpu_force *f, int ni)
 {
     if (ni <= f->room) return SAPPORO_OK;
     free(f->sum);
@@ -158,11 +169,12 @@ static int reserve(struct sap_force *f, int ni)
     return SAPPORO_OK;
 }
 
-static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+static int begin(struct sap_store *opaque_store, const struct sap_force_request *request, struct sap_force **force)
 {
-    struct sap_force *f = *force ? *force : calloc(1, sizeof *f);
+    struct sap_cpu_store *const store = (void *)opaque_store;
+    struct sap_cpu_force *const f = *force ? (void *)*force : calloc(1, sizeof *f);
     if (!f) return SAPPORO_ERR_MEMORY;
-    *force = f;
+    *force = (void *)f;
     sap_lock_start(&f->lock);
     free_lists(f);
     f->request = *request;
@@ -176,8 +188,10 @@ static int begin(struct sap_store *store, const struct sap_force_request *reques
     return status ? status : sap_cpu_compute(store, f, request->extra);
 }
 
-static int extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
+static int extra(struct sap_store *opaque_store, struct sap_force *opaque_force, unsigned wanted)
 {
+    struct sap_cpu_store *const store = (void *)opaque_store;
+    struct sap_cpu_force *const f = (void *)opaque_force;
     const unsigned had = f->have;
     if (!(wanted & ~had)) return SAPPORO_OK;
     const int status = sap_cpu_compute(store, f, wanted);
@@ -185,7 +199,11 @@ static int extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
     return status;
 }
 
-static unsigned have(const struct sap_force *f) { return f->have; }
+static unsigned have(const struct sap_force *opaque_force)
+{
+    const struct sap_cpu_force *const f = (const void *)opaque_force;
+    return f->have;
+}
 
 static int done(struct sap_force *f)
 {
@@ -193,8 +211,9 @@ static int done(struct sap_force *f)
     return 1;
 }
 
-static int end(struct sap_force *f, int from, struct sap_force_output *out)
+static int end(struct sap_force *opaque_force, int from, struct sap_force_output *out)
 {
+    struct sap_cpu_force *const f = (void *)opaque_force;
     (void)from; /* all rows are there */
     if (f->failed) return f->failed;
     out->rows = f->request.ni;
@@ -210,8 +229,9 @@ static int end(struct sap_force *f, int from, struct sap_force_output *out)
     return SAPPORO_OK;
 }
 
-static int list(struct sap_force *f, int i, const int32_t **entries, int *n)
+static int list(struct sap_force *opaque_force, int i, const int32_t **entries, int *n)
 {
+    struct sap_cpu_force *const f = (void *)opaque_force;
     if (!(f->have & SAP_EXTRA_LISTS)) return SAPPORO_ERR_GONE;
     *entries = f->list[i].entries;
     *n = f->list[i].n;
@@ -246,6 +266,8 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .threads = threads,
                                           .store = &store_ops,
                                           .force = &force_ops,
-                                          .multi = sap_cpu_multi,
-                                          .listed = sap_cpu_listed,
+                                          .batch = sap_cpu_multi,
+                                          .neighbour = sap_cpu_listed,
+                                          .rows = sap_cpu_rows,
+                                          .rows_copied = sap_cpu_rows_copied,
                                           .tree = &sap_tree_cpu};

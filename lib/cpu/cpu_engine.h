@@ -9,7 +9,10 @@
 #include "isa.h"
 #include "kernel.h"
 
-struct sap_device_set {
+extern const struct sap_engine sap_engine_cpu;
+extern const struct sap_tree_ops sap_tree_cpu; /* tree/cpu_tree.c */
+
+struct sap_cpu_set {
     const struct sap_kernel *kernel;
     struct sap_kernel unbiased; /* that one, where scales of its own take the bias of this processor's seeds out */
     enum sap_isa isa;
@@ -31,8 +34,8 @@ struct sap_predicted {
     int soft;         /* there is room for softening of their own */
 };
 
-struct sap_store {
-    const struct sap_device_set *devices;
+struct sap_cpu_store {
+    const struct sap_cpu_set *devices;
     struct sap_jstore *host;         /* of which only changes are taken, for rows */
     struct sap_predicted *predicted; /* one a tile */
     int tiles;
@@ -48,7 +51,7 @@ struct sap_list {
     int n;
 };
 
-struct sap_force {
+struct sap_cpu_force {
     struct sap_lock lock; /* guards what threads add to: coincident, chunks */
     struct sap_force_request request;
     const double *scale; /* of the sums, from the kernel */
@@ -68,44 +71,46 @@ struct sap_force {
 };
 
 /* Columns of a tile; NULL if nobody is there. */
-const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int tile, struct sap_columns *columns,
+const struct sap_columns *sap_cpu_columns(const struct sap_cpu_store *store, int tile, struct sap_columns *columns,
                                           int *terms);
 
 /* Addresses of a tile that lie below nj. */
 int sap_cpu_tile_count(int tile, int nj);
 
 /* Whether a tile's predicted records can be used; somebody must be there. */
-int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj);
+int sap_cpu_tile_valid(const struct sap_cpu_store *store, int tile, double time, int nj);
 
 /* The same of tiles 0 .. tiles-1, as far as they hold particles. */
-int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int nj);
+int sap_cpu_all_valid(const struct sap_cpu_store *store, int tiles, double time, int nj);
 
 /* Makes tiles 0 .. tiles-1 valid for nj addresses at `time`. */
-int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads);
+int sap_cpu_predict(struct sap_cpu_store *store, double time, int nj, int threads);
 
 /* A bound of the coordinates of all predicted velocities: it depends on nothing but these particles and the time. */
-double sap_cpu_fastest(struct sap_store *store, double time, int nj);
+double sap_cpu_fastest(struct sap_cpu_store *store, double time, int nj);
 
 /* Computes sums and, if `extra` says so, neighbours; sums already there are left alone. */
-int sap_cpu_compute(struct sap_store *store, struct sap_force *force, unsigned extra);
+int sap_cpu_compute(struct sap_cpu_store *store, struct sap_cpu_force *force, unsigned extra);
 
 /* Many small forces (cpu_multi.c). */
 int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                   const struct sap_multi *multi);
 
 /* Gives back the memory that sap_cpu_multi keeps with the devices. */
-void sap_cpu_multi_free(struct sap_device_set *devices);
+void sap_cpu_multi_free(struct sap_cpu_set *devices);
 
-/* Forces from lists (cpu_listed.c). */
-int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
+/* Neighbour forces, and the rows that other engines copy (cpu_listed.c): functions of the table. */
+int sap_cpu_listed(struct sap_store *store, const struct sap_neighbour_context *context,
                    const struct sap_listed *listed);
+int sap_cpu_rows(struct sap_device_set *devices, struct sap_jstore *host, double time, struct sap_given *given);
+void sap_cpu_rows_copied(struct sap_device_set *devices, int copied);
 
 /* ---- neighbours (cpu_near.c) ---- */
 
 /* Everything needed to decide who is near one i-particle. */
 struct sap_judge {
-    const struct sap_store *store;
-    const struct sap_force *force;
+    const struct sap_cpu_store *store;
+    const struct sap_cpu_force *force;
     int use_records; /* predicted records of all tiles are valid */
     int holes;       /* some addresses below nj may hold no particle */
     double fastest;  /* sap_cpu_fastest, where the rule looks ahead */

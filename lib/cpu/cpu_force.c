@@ -29,7 +29,7 @@ static const double pairs_per_prediction = 4;
 /* -------------------------------------------------------------------- plan */
 
 /* What softening asks of the kernels.  Roots may need seeds in double: the tiles tell about their own particles. */
-static void plan_softening(struct sap_variant *v, const struct sap_store *store, const struct sap_force_request *r)
+static void plan_softening(struct sap_variant *v, const struct sap_cpu_store *store, const struct sap_force_request *r)
 {
     double least = r->eps2, most = store->host->soft;
     for (int i = 0; i < r->ni && r->eps2_i; i++)
@@ -42,7 +42,7 @@ static void plan_softening(struct sap_variant *v, const struct sap_store *store,
     v->soft = !r->eps2_i ? 0 : store->host->soft > 0 ? 2 : 1;
 }
 
-static void make_plan(struct sap_plan *p, struct sap_store *store, struct sap_force *f, unsigned extra)
+static void make_plan(struct sap_plan *p, struct sap_cpu_store *store, struct sap_cpu_force *f, unsigned extra)
 {
     const struct sap_force_request *r = &f->request;
     memset(p, 0, sizeof *p);
@@ -307,7 +307,7 @@ static void run_singles(struct sap_plan *p)
 }
 
 /* Arrays of outputs beyond the sums, as large as the sums' own. */
-static int reserve_extra(struct sap_force *f, unsigned extra)
+static int reserve_extra(struct sap_cpu_force *f, unsigned extra)
 {
     const size_t n = (size_t)f->room;
     if (extra & SAP_EXTRA_NEAREST) {
@@ -322,7 +322,7 @@ static int reserve_extra(struct sap_force *f, unsigned extra)
 }
 
 /* Forgets the lists of an earlier pass. */
-static void forget_lists(struct sap_force *f, unsigned extra)
+static void forget_lists(struct sap_cpu_force *f, unsigned extra)
 {
     for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
     f->chunks = 0;
@@ -330,7 +330,7 @@ static void forget_lists(struct sap_force *f, unsigned extra)
         for (int i = 0; i < f->request.ni; i++) f->list[i] = (struct sap_list){NULL, 0};
 }
 
-int sap_cpu_compute(struct sap_store *store, struct sap_force *f, unsigned extra)
+int sap_cpu_compute(struct sap_cpu_store *store, struct sap_cpu_force *f, unsigned extra)
 {
     struct sap_plan p;
     extra |= f->have; /* nothing that was there gets lost */

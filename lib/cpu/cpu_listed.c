@@ -275,9 +275,13 @@ static int run_threads(const struct work *w, int threads)
     return atomic_load(&r.bad);
 }
 
-int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
+int sap_cpu_listed(struct sap_store *store, const struct sap_neighbour_context *context,
                    const struct sap_listed *listed)
 {
+    struct sap_cpu_set *const devices = (void *)context->devices;
+    struct sap_jstore *const host = context->host;
+    struct sap_jstore *const changes = context->takes_changes ? host : NULL;
+    (void)store; /* rows are made of the host's copy */
     double entries = 0;
     for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
     const double useful = entries / entries_per_thread;
@@ -287,10 +291,31 @@ int sap_cpu_listed(struct sap_device_set *devices, struct sap_jstore *host, int 
         .kernel = devices->kernel,
         .host = host,
         .listed = listed,
-        .rows = sap_rows_at(devices, host, takes_changes ? host : NULL, listed->time),
+        .rows = sap_rows_at(devices, host, changes, listed->time),
         .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
-        .copy = !takes_changes};
+        .copy = !changes};
     if (!work.rows) return SAPPORO_ERR_MEMORY;
     predict(&work, entries, threads);
     return run_threads(&work, threads) ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+int sap_cpu_rows(struct sap_device_set *opaque_set, struct sap_jstore *host, double time, struct sap_given *given)
+{
+    struct sap_cpu_set *const devices = (void *)opaque_set;
+    /* engines have fused operations, and copy the rows of all addresses */
+    if (devices->isa < SAP_ISA_AVX2 || sap_rows_sparse(host)) return SAP_LEFT;
+    const struct sap_rows *const rows = sap_rows_at(devices, host, host, time);
+    if (!rows) return SAPPORO_ERR_MEMORY;
+    *given = (struct sap_given){.row = rows->given,
+                                .words = 4 * (rows->terms + 1),
+                                .upper = host->upper,
+                                .changed = rows->changed,
+                                .nchanged = rows->nchanged};
+    return SAPPORO_OK;
+}
+
+void sap_cpu_rows_copied(struct sap_device_set *opaque_set, int copied)
+{
+    struct sap_cpu_set *const devices = (void *)opaque_set;
+    if (devices->rows) devices->rows->nchanged = copied ? 0 : -1;
 }

@@ -69,7 +69,7 @@ void sap_rows_free(struct sap_rows *rows);
  * The rows of `devices` for the particles of host at a time.  `changes` is host if its changes may be taken, or NULL:
  * then rows are copied whenever they are predicted.  NULL if memory is short.
  */
-struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
+struct sap_rows *sap_rows_at(struct sap_cpu_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
                              double time);
 
 /* Notes which of n addresses are to be predicted and are not yet; 0 if one of them is beyond the end of the store. */

@@ -200,7 +200,7 @@ void sap_rows_forget(struct sap_rows *rows)
     rows->now = 1;
 }
 
-struct sap_rows *sap_rows_at(struct sap_device_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
+struct sap_rows *sap_rows_at(struct sap_cpu_set *devices, const struct sap_jstore *host, struct sap_jstore *changes,
                              double time)
 {
     struct sap_rows *rows = devices->rows;

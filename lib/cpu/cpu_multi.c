@@ -182,7 +182,7 @@ static void free_worker(struct sap_multi_worker *w)
     free(w);
 }
 
-void sap_cpu_multi_free(struct sap_device_set *devices)
+void sap_cpu_multi_free(struct sap_cpu_set *devices)
 {
     for (int k = 0; k < devices->workers; k++) free_worker(devices->worker[k]);
     free(devices->worker);
@@ -191,7 +191,7 @@ void sap_cpu_multi_free(struct sap_device_set *devices)
 }
 
 /* Places for the memory of so many threads; what there is stays.  Returns how many there are. */
-static int reserve_workers(struct sap_device_set *devices, int threads)
+static int reserve_workers(struct sap_cpu_set *devices, int threads)
 {
     if (threads <= devices->workers) return threads;
     struct sap_multi_worker **const all = realloc(devices->worker, (size_t)threads * sizeof *all);
@@ -202,7 +202,7 @@ static int reserve_workers(struct sap_device_set *devices, int threads)
 }
 
 /* The memory of a thread, made when it is first needed; NULL: there is none. */
-static struct sap_multi_worker *worker_of(struct sap_device_set *devices, const struct sap_jstore *host, int thread)
+static struct sap_multi_worker *worker_of(struct sap_cpu_set *devices, const struct sap_jstore *host, int thread)
 {
     struct sap_multi_worker **const w = &devices->worker[thread];
     if (!*w) *w = new_worker();
@@ -215,7 +215,7 @@ static struct sap_multi_worker *worker_of(struct sap_device_set *devices, const 
 
 struct batch {
     struct sap_items items;
-    struct sap_device_set *devices;
+    struct sap_cpu_set *devices;
     const struct sap_jstore *host;
     const struct sap_multi *m;
     atomic_int failed, partial, done; /* done: lists */
@@ -239,9 +239,11 @@ static void take_lists(void *argument, int thread)
     if (done) atomic_fetch_add(&b->done, done);
 }
 
-int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+int sap_cpu_multi(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
                   const struct sap_multi *m)
 {
+    struct sap_cpu_set *const devices = (void *)opaque_set;
+    struct sap_cpu_store *const store = (void *)opaque_store;
     enum { LISTS_AT_ONCE = 4 };
     struct batch b = {.devices = devices, .host = host, .m = m};
     double pairs = 0;

@@ -8,7 +8,7 @@
 #include "cpu/cpu_engine.h"
 #include "engine/canonical.h"
 
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 #include "working_double.h"
 

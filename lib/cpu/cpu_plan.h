@@ -5,8 +5,8 @@
 #include "cpu/cpu_engine.h"
 
 struct sap_plan {
-    struct sap_store *store;
-    struct sap_force *force;
+    struct sap_cpu_store *store;
+    struct sap_cpu_force *force;
     const struct sap_kernel *kernel;
     struct sap_variant variant;
     struct sap_i i;

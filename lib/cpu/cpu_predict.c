@@ -8,7 +8,8 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET };
 
-const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int tile, struct sap_columns *c, int *terms)
+const struct sap_columns *sap_cpu_columns(const struct sap_cpu_store *store, int tile, struct sap_columns *c,
+                                          int *terms)
 {
     const struct sap_segment *s = sap_jstore_segment(store->host, tile * TILE);
     const int t = tile % SAP_SEGMENT_TILES;
@@ -23,7 +24,7 @@ const struct sap_columns *sap_cpu_columns(const struct sap_store *store, int til
     return c;
 }
 
-static int reserve_tiles(struct sap_store *store, int tiles)
+static int reserve_tiles(struct sap_cpu_store *store, int tiles)
 {
     if (tiles > store->tiles) {
         struct sap_predicted *p = realloc(store->predicted, (size_t)tiles * sizeof *p);
@@ -47,20 +48,20 @@ static int reserve_tiles(struct sap_store *store, int tiles)
     return SAPPORO_OK;
 }
 
-static uint64_t tile_version(const struct sap_store *store, int tile)
+static uint64_t tile_version(const struct sap_cpu_store *store, int tile)
 {
     return sap_jstore_segment(store->host, tile * TILE)->version[tile % SAP_SEGMENT_TILES];
 }
 
 int sap_cpu_tile_count(int tile, int nj) { return nj - tile * TILE < TILE ? nj - tile * TILE : TILE; }
 
-int sap_cpu_tile_valid(const struct sap_store *store, int tile, double time, int nj)
+int sap_cpu_tile_valid(const struct sap_cpu_store *store, int tile, double time, int nj)
 {
     const struct sap_predicted *p = &store->predicted[tile];
     return p->version == tile_version(store, tile) && p->time == time && p->n >= sap_cpu_tile_count(tile, nj);
 }
 
-int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int nj)
+int sap_cpu_all_valid(const struct sap_cpu_store *store, int tiles, double time, int nj)
 {
     struct sap_columns c;
     int terms;
@@ -70,7 +71,7 @@ int sap_cpu_all_valid(const struct sap_store *store, int tiles, double time, int
     return 1;
 }
 
-static void predict_tile(struct sap_store *store, int tile, double time, int nj)
+static void predict_tile(struct sap_cpu_store *store, int tile, double time, int nj)
 {
     struct sap_predicted *p = &store->predicted[tile];
     struct sap_columns c;
@@ -83,7 +84,7 @@ static void predict_tile(struct sap_store *store, int tile, double time, int nj)
 }
 
 struct prediction {
-    struct sap_store *store;
+    struct sap_cpu_store *store;
     double time;
     int nj;
 };
@@ -94,7 +95,7 @@ static void predict_tiles(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t t = from; t < to; t++) predict_tile(p->store, (int)t, p->time, p->nj);
 }
 
-int sap_cpu_predict(struct sap_store *store, double time, int nj, int threads)
+int sap_cpu_predict(struct sap_cpu_store *store, double time, int nj, int threads)
 {
     const int tiles = (nj + TILE - 1) / TILE;
     const int status = reserve_tiles(store, tiles);
@@ -124,7 +125,7 @@ static void note_speeds(const struct sap_columns *c, int terms, double time, ptr
     }
 }
 
-double sap_cpu_fastest(struct sap_store *store, double time, int nj)
+double sap_cpu_fastest(struct sap_cpu_store *store, double time, int nj)
 {
     enum { LANES = SAP_CPU_LANES };
     if (store->fastest.version == store->host->version && store->fastest.time == time && store->fastest.nj == nj)

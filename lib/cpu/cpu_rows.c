@@ -53,7 +53,7 @@ struct row {
 
 static void store_row(const struct sap_plan *p, int i, const struct row *row)
 {
-    struct sap_force *f = p->force;
+    struct sap_cpu_force *f = p->force;
     const ptrdiff_t at = (ptrdiff_t)i * f->sums;
     for (int q = 0; q < f->sums; q++) f->sum[at + q] = sap_accum_round(&row->sum[q]) * p->kernel->scale[q];
     if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum + at, row->sum, (size_t)f->sums * sizeof *row->sum);
@@ -81,7 +81,7 @@ static void store_nearest(const struct sap_plan *p, int i, int address, double r
 }
 
 /* Keeps memory of lists with the force, for items that finish in any order. */
-static int keep_chunk(struct sap_force *f, int32_t *chunk)
+static int keep_chunk(struct sap_cpu_force *f, int32_t *chunk)
 {
     sap_lock(&f->lock);
     if (f->chunks == f->chunk_room) {
@@ -96,7 +96,7 @@ static int keep_chunk(struct sap_force *f, int32_t *chunk)
 }
 
 /* Memory for the lists of a group: as many entries as there are candidates. */
-static int32_t *new_chunk(struct sap_force *f, int entries)
+static int32_t *new_chunk(struct sap_cpu_force *f, int entries)
 {
     int32_t *chunk = malloc((size_t)(entries + 1) * sizeof *chunk);
     if (chunk && keep_chunk(f, chunk)) return chunk;

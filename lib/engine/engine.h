@@ -4,9 +4,8 @@
  * An engine answers one question: the force on these i-particles from those
  * j-particles.  A context knows engines only through these tables; an entry
  * that is NULL is not supported, and the context answers for it.  The CPU
- * engine is lib/cpu/cpu_engine.c.  Accelerators will share one host flow over a
- * small driver interface; the tree and device-resident stepping have
- * tables of their own beside `force`, and several devices or ranks meet in the
+ * engine is lib/cpu/cpu_engine.c.  Accelerators share one host flow (lib/gpu) over a
+ * small driver interface; trees have a table of their own beside `force`, and several devices or ranks meet in the
  * accumulators.
  *
  * All functions return a sapporo_status.  A context serialises the calls on
@@ -23,9 +22,14 @@
 #include "engine/options.h"
 #include "sapporo.h"
 
-struct sap_device_set; /* an engine opened on its devices: private to the engine */
-struct sap_store;      /* the j side of one context: private to the engine */
-struct sap_force;      /* a force under way: private to the engine */
+/*
+ * What an engine makes.  These types are never completed: an engine casts a pointer to a type of its own in each
+ * function of its tables, so no two engines define the same struct.
+ */
+struct sap_device_set; /* the devices of one context */
+struct sap_store;      /* the j-particles of one context */
+struct sap_force;      /* a force that was begun */
+struct sap_tree;       /* a tree with its particles */
 
 /* Which pairs count. */
 enum sap_pair_rule {
@@ -145,8 +149,6 @@ struct sap_store_ops {
      */
     int (*put)(struct sap_store *store, const struct sap_staged *particles,
                const double (*rest)[SAP_DERIVATIVES_REST][3], int n);
-    /* Loads particles from device memory; NULL: unsupported. */
-    int (*put_device)(struct sap_store *store, int first, int n, const void *const *columns);
     /* Bytes that nj particles take on the devices and beyond the host's copy on the host. */
     size_t (*memory)(const struct sap_device_set *devices, int nj, size_t *device_bytes);
     /* Why the last call on the store or on one of its forces failed, "": nothing to add to its status; NULL: never. */
@@ -174,8 +176,6 @@ struct sap_force_ops {
     int (*list)(struct sap_force *force, int i, const int32_t **entries, int *n);
     void (*drop)(struct sap_force *force);
 };
-
-struct sap_tree; /* a tree with its particles: private to the engine */
 
 /* What a tree shall be; everything has a value, none is DEFAULT but ball, leaf_size and group_size (0: the engine's).
  */
@@ -237,8 +237,23 @@ struct sap_tree_ops {
     const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */
 };
 
-/* Later: steppers that integrate on the device. */
-struct sap_stepper_ops;
+/* What an engine answers where it leaves a call to the fallback engine; no sapporo_status has this value. */
+enum { SAP_LEFT = 100 };
+
+/* The engine that computes what another one leaves, opened beside it. */
+struct sap_fallback {
+    const struct sap_engine *engine;
+    struct sap_device_set *devices; /* NULL: not opened yet */
+};
+
+/* Where neighbour forces are computed. */
+struct sap_neighbour_context {
+    struct sap_device_set *devices;
+    struct sap_jstore *host;
+    int takes_changes;                   /* 1: the call may consume the list of changes of `host` */
+    const struct sap_fallback *fallback; /* opened; NULL: the engine itself is the fallback */
+    struct sap_notes *notes;             /* for warnings */
+};
 
 struct sap_engine {
     sapporo_backend backend;
@@ -258,36 +273,41 @@ struct sap_engine {
     const struct sap_store_ops *store;
     const struct sap_force_ops *force;
     /*
-     * Many small forces of order 2; sources by address come from `host`, which is complete, or from `store`, which may
-     * be NULL for engines that work on the host's copy.  SAPPORO_PARTIAL: some i-particles are not finite.  NULL:
-     * unsupported.
+     * Computes a batch of small forces of order 2.  Sources by address come from `host`, which is complete, or from
+     * `store`, which is NULL on the fallback.  SAPPORO_PARTIAL: some i-particles are not finite.  NULL: left to the
+     * fallback.
      */
-    int (*multi)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+    int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_multi *multi);
     /*
-     * Forces from lists, out of `host`, whose changes may be taken if nobody else takes them; SAPPORO_PARTIAL: some
-     * rows are NaN, since an address holds no particle.  NULL: unsupported; the CPU's serves every context.
+     * Computes neighbour forces, or answers SAP_LEFT.  All engines that compute them give the same bits.
+     * SAPPORO_PARTIAL: some rows are NaN, since an address holds no particle.  NULL: left to the fallback.
      */
-    int (*listed)(struct sap_device_set *devices, struct sap_jstore *host, int takes_changes,
-                  const struct sap_listed *listed);
+    int (*neighbour)(struct sap_store *store, const struct sap_neighbour_context *context,
+                     const struct sap_listed *listed);
     /*
-     * The same with the bits of the CPU's, for calls with many members of lists; left[i] becomes 1 for lists that must
-     * be computed there, else 0.  After a failure nothing is known, and all rows have to be given anew.  NULL:
-     * unsupported.
+     * Of the fallback only: the particles of `host` in rows, whose changes are consumed.  SAP_LEFT: no other engine
+     * may compute from rows, because its bits would differ or because most addresses are empty.
      */
-    int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_given *given,
-                 const struct sap_listed *listed, unsigned char *left);
-    /* Members of all lists together below which the CPU is faster. */
-    double (*cpu_below_listed)(const struct sap_device_set *devices);
-    const struct sap_tree_ops *tree;       /* NULL: none */
-    const struct sap_stepper_ops *stepper; /* NULL: none */
+    int (*rows)(struct sap_device_set *devices, struct sap_jstore *host, double time, struct sap_given *given);
+    /* Tells the fallback whether another engine now has a copy of the rows. */
+    void (*rows_copied)(struct sap_device_set *devices, int copied);
+    const struct sap_tree_ops *tree; /* NULL: none */
 };
 
-/* The engines of this build in order of preference; ends with NULL. */
+/* The engines of this build in order of preference; ends with NULL (lib/engines.c). */
 extern const struct sap_engine *const sap_engines[];
 
-extern const struct sap_engine sap_engine_cpu, sap_engine_cuda, sap_engine_opencl;
+/* The last of these: it has a device on every machine, and computes what others leave. */
+const struct sap_engine *sap_fallback_engine(void);
 
-extern const struct sap_tree_ops sap_tree_cpu; /* lib/cpu/tree/cpu_tree.c */
+static inline int sap_neighbour_by_fallback(const struct sap_neighbour_context *context,
+                                            const struct sap_listed *listed)
+{
+    struct sap_neighbour_context own = *context;
+    if (context->fallback) own.devices = context->fallback->devices;
+    own.fallback = NULL;
+    return sap_fallback_engine()->neighbour(NULL, &own, listed);
+}
 
 #endif

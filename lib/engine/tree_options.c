@@ -1,12 +1,9 @@
-/* tree_options.c - reads what a tree shall be like, and chooses its engine. */
+/* tree_options.c - reads the options of a tree. */
 #include "engine/tree_options.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/structs.h"
-#include "context/context.h"
 #include "engine/tree_limits.h"
 
 static double default_accuracy(sapporo_tree_mac mac)
@@ -84,66 +81,4 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
     if (settings->precision != SAPPORO_DP) settings->precision = SAPPORO_SP;
     tree->precision = settings->precision;
     return status;
-}
-
-/* ---- engines ------------------------------------------------------------------------------ */
-
-static int has_device(const struct sap_engine *engine, const struct sap_settings *settings)
-{
-    const int named = settings->backend_given || !engine->automatic;
-    return (named ? engine->count() : engine->automatic()) > 0;
-}
-
-/* An engine that the user has named is refused; without one trees are elsewhere. */
-static int refuse(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_notes *notes,
-                  const char *why)
-{
-    if (settings->backend_given)
-        return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "no tree on %s: %s; the cpu engine has trees", engine->name,
-                         why);
-    sap_context_warn_once(NULL, SAP_WARN_TREE_ENGINE, "%s is not used for trees: %s", engine->name, why);
-    return 0;
-}
-
-/* 1: the engine is open; 0: another may be tried; else a status. */
-static int try_engine(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_tree_engine *on,
-                      struct sap_notes *notes)
-{
-    char why[200] = "";
-    if (!has_device(engine, settings)) {
-        if (!settings->backend_given) return 0;
-        return sap_error(notes, SAPPORO_ERR_DEVICE, "no tree on %s: %s", engine->name,
-                         engine->absent ? engine->absent() : "it has no device");
-    }
-    if (!engine->tree) return refuse(engine, settings, notes, "this engine has none");
-    const int status = engine->open(settings, &on->devices, why, sizeof why);
-    if (!status && engine->tree->able && !engine->tree->able(on->devices)) {
-        engine->close(on->devices);
-        on->devices = NULL;
-        return refuse(engine, settings, notes, "its device has no double precision");
-    }
-    if (!status) {
-        on->engine = engine;
-        return 1;
-    }
-    if (settings->backend_given || engine == &sap_engine_cpu)
-        return sap_error(notes, status, "cannot open %s for a tree: %s", engine->name, why);
-    sap_log(SAPPORO_LOG_WARNING, "%s is not used for a tree: %s", engine->name, why);
-    return 0;
-}
-
-int sap_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on, struct sap_notes *notes)
-{
-    for (int k = 0; sap_engines[k]; k++) {
-        if (settings->backend != SAPPORO_BACKEND_AUTO && settings->backend != sap_engines[k]->backend) continue;
-        const int opened = try_engine(sap_engines[k], settings, on, notes);
-        if (opened) return opened > 0 ? SAPPORO_OK : opened;
-    }
-    return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "no engine of this build has trees");
-}
-
-void sap_tree_engine_close(struct sap_tree_engine *on)
-{
-    if (on->devices) on->engine->close(on->devices);
-    on->devices = NULL;
 }

@@ -81,7 +81,7 @@ static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_f
     return l->driver->function(l->module[module], name, f);
 }
 
-size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which)
+size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_geometry *g, int which)
 {
     const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt(set->order, which);
     const size_t sums =
@@ -89,7 +89,7 @@ size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu
     return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
 }
 
-static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set, int shape, int mode, const char *kind)
+static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int shape, int mode, const char *kind)
 {
     struct sap_gpu_kernels *k = &l->kernels;
     const struct sap_gpu_geometry *g = &k->geometry;
@@ -110,7 +110,7 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_device_set *set,
     return status;
 }
 
-static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device_set *set, int fp64)
+static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int fp64)
 {
     char kind[24], order[16] = "";
     if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
@@ -126,7 +126,7 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_device
     return status;
 }
 
-static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_device_set *set,
+static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_gpu_set *set,
                                            const struct sap_device_properties *p)
 {
     const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 304, 512, 1024},
@@ -138,7 +138,7 @@ static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const s
 }
 
 /* On failure `why` tells, or else the driver does. */
-static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_device_set *set,
+static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_gpu_set *set,
                 const struct sap_device_properties *p, char *why, size_t room)
 {
     char force[24], order[12] = "";
@@ -172,7 +172,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
 }
 
 /* Finds or makes the entry of a device, precision and order; the registry is locked. */
-static struct sap_gpu_loaded *entry(const struct sap_device_set *set, int number)
+static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
 {
     struct sap_gpu_loaded *l = sap_process.gpu_loaded;
     while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
@@ -204,7 +204,7 @@ static int renew(const struct sap_driver *driver, int number)
 }
 
 /* On failure `why` tells. */
-static int take_kernels(const struct sap_device_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
+static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
                         char *why, size_t room)
 {
     sap_lock(&sap_process.gpu_lock);
@@ -223,7 +223,7 @@ static int take_kernels(const struct sap_device_set *set, const struct sap_embed
     return status;
 }
 
-static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_device *d)
+static void give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d)
 {
     sap_lock(&sap_process.gpu_lock);
     struct sap_gpu_loaded *l = entry(set, d->number);
@@ -232,7 +232,7 @@ static void give_kernels(const struct sap_device_set *set, const struct sap_gpu_
     sap_unlock(&sap_process.gpu_lock);
 }
 
-int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
                    size_t bytes)
 {
     const struct sap_gpu_buffer none = {0};
@@ -249,7 +249,7 @@ int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device
     return status;
 }
 
-void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b)
+void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b)
 {
     const struct sap_gpu_buffer none = {0};
     if (!b->mem) return;
@@ -264,7 +264,7 @@ void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_de
     sap_unlock(&sap_process.gpu_lock);
 }
 
-int sap_gpu_keep(const struct sap_device_set *set, const struct sap_gpu_device *device,
+int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
                  void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
 {
@@ -285,7 +285,7 @@ static int renew_unlocked(const struct sap_driver *driver, int number)
     return status;
 }
 
-void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device *device)
+void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device)
 {
     sap_lock(&sap_process.gpu_lock);
     for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
@@ -365,7 +365,7 @@ static int choose(const struct sap_driver *driver, const struct sap_settings *s,
 /* ------------------------------------------------------------------ opening */
 
 /* Errors of squared distances in the working type, relative and relative to coordinates: roundings of r2, with room. */
-static void set_kind(struct sap_device_set *set, int precision, int order)
+static void set_kind(struct sap_gpu_set *set, int precision, int order)
 {
     static const struct {
         double r2_error, x_error;
@@ -385,7 +385,7 @@ static void set_kind(struct sap_device_set *set, int precision, int order)
 }
 
 /* On failure `why` tells. */
-static int open_device(struct sap_device_set *set, const struct sap_embedded *e, int number, char *why, size_t room)
+static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, int number, char *why, size_t room)
 {
     const struct sap_driver *driver = set->driver;
     struct sap_gpu_device *d = &set->device[set->n];
@@ -449,7 +449,7 @@ static void announce(const struct sap_driver *driver, const int *list, int n)
 }
 
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
-                 int most, struct sap_device_set **out, char *why, size_t room)
+                 int most, struct sap_gpu_set **out, char *why, size_t room)
 {
     int list[SAP_GPU_DEVICES];
     int count = sap_gpu_count(driver, kernels);
@@ -464,7 +464,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         (void)snprintf(why, room, "none of the devices asked for exists (there are %d)", count);
         return SAPPORO_ERR_DEVICE;
     }
-    struct sap_device_set *set = calloc(1, sizeof *set + (size_t)n * sizeof set->device[0]);
+    struct sap_gpu_set *set = calloc(1, sizeof *set + (size_t)n * sizeof set->device[0]);
     if (!set) {
         (void)snprintf(why, room, "out of memory");
         return SAPPORO_ERR_MEMORY;
@@ -488,7 +488,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     return SAPPORO_OK;
 }
 
-void sap_gpu_close(struct sap_device_set *set)
+void sap_gpu_close(struct sap_gpu_set *set)
 {
     if (!set) return;
     for (int k = 0; k < set->n; k++) {

@@ -39,124 +39,155 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
     return SAPPORO_OK;
 }
 
-static void kind(const struct sap_device_set *set, char *text, size_t room)
+static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     const struct sap_device_properties *p = &set->device[0].properties;
     (void)snprintf(text, room, "%s %s %s%s", set->driver->name, p->architecture, sap_precision_names[set->precision],
                    p->has_fp64 ? "" : " twofloat");
 }
 
-static void close_set(struct sap_device_set *set)
+static void close_set(struct sap_device_set *opaque_set)
 {
+    struct sap_gpu_set *const set = (void *)opaque_set;
     const sap_fpguard caller = sap_fp_guard();
     sap_gpu_close(set);
     sap_fp_release(caller);
 }
 
 /* Units of all devices. */
-static int threads(const struct sap_device_set *set)
+static int threads(const struct sap_device_set *opaque_set)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     int units = 0;
     for (int k = 0; k < set->n; k++) units += set->device[k].properties.units;
     return units;
 }
 
-static int cpu_below(const struct sap_device_set *set) { return (int)set->tuning.cpu_below_nj; }
+static int cpu_below(const struct sap_device_set *opaque_set)
+{
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
+    return (int)set->tuning.cpu_below_nj;
+}
 
 /* -------------------------------------------------------------------- store */
 
-static int store_create(struct sap_device_set *set, struct sap_jstore *host, struct sap_store **store)
+static int store_create(struct sap_device_set *opaque_set, struct sap_jstore *host, struct sap_store **store)
 {
-    struct sap_store *s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
+    struct sap_gpu_set *const set = (void *)opaque_set;
+    struct sap_gpu_store *s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
     if (!s) return SAPPORO_ERR_MEMORY;
     s->set = set;
     s->host = host;
     s->terms = 1;
     for (int k = 0; k < set->n; k++) s->share[k].device = &set->device[k];
-    *store = s;
+    *store = (void *)s;
     return SAPPORO_OK;
 }
 
-static void store_destroy(struct sap_store *store)
+static void store_destroy(struct sap_store *opaque_store)
 {
+    struct sap_gpu_store *const store = (void *)opaque_store;
     const sap_fpguard caller = sap_fp_guard();
     sap_gpu_store_free(store);
     sap_fp_release(caller);
 }
 
-static int store_put(struct sap_store *store, const struct sap_staged *particles,
+static int store_put(struct sap_store *opaque_store, const struct sap_staged *particles,
                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
 {
+    struct sap_gpu_store *const store = (void *)opaque_store;
     GUARDED(int, sap_gpu_store_put(store, particles, rest, n));
 }
 
-static size_t store_memory(const struct sap_device_set *set, int nj, size_t *device_bytes)
+static size_t store_memory(const struct sap_device_set *opaque_set, int nj, size_t *device_bytes)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     const size_t superpackets = ((size_t)nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET;
     const size_t each = (size_t)set->columns * sizeof(double) + set->working;
     if (device_bytes) *device_bytes = superpackets * SAP_GPU_SUPERPACKET * each * 5 / 4;
     return 2 * 16384 * set->update;
 }
 
-static const char *words(const struct sap_store *store) { return store->words; }
+static const char *words(const struct sap_store *opaque_store)
+{
+    const struct sap_gpu_store *const store = (const void *)opaque_store;
+    return store->words;
+}
 
 /* ------------------------------------------------------------------- forces */
 
-static unsigned softening(const struct sap_device_set *set)
+static unsigned softening(const struct sap_device_set *opaque_set)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : set->order > 4 ? SAP_SOFT_I : 0;
 }
 
-static int begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+static int begin(struct sap_store *opaque_store, const struct sap_force_request *request, struct sap_force **force)
 {
-    GUARDED(int, sap_gpu_begin(store, request, force));
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    struct sap_gpu_host_force *f = (void *)*force;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_gpu_begin(store, request, &f);
+    sap_fp_release(caller);
+    *force = (void *)f;
+    return status;
 }
 
-static int extra(struct sap_store *store, struct sap_force *force, unsigned wanted)
+static int extra(struct sap_store *opaque_store, struct sap_force *opaque_force, unsigned wanted)
 {
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    struct sap_gpu_host_force *const force = (void *)opaque_force;
     GUARDED(int, sap_gpu_extra(store, force, wanted));
 }
 
-static unsigned have(const struct sap_force *force) { return force->have; }
-
-static int done(struct sap_force *force) { GUARDED(int, sap_gpu_done(force)); }
-
-static int end(struct sap_force *force, int from, struct sap_force_output *output)
+static unsigned have(const struct sap_force *opaque_force)
 {
+    const struct sap_gpu_host_force *const force = (const void *)opaque_force;
+    return force->have;
+}
+
+static int done(struct sap_force *opaque_force)
+{
+    struct sap_gpu_host_force *const force = (void *)opaque_force;
+    GUARDED(int, sap_gpu_done(force));
+}
+
+static int end(struct sap_force *opaque_force, int from, struct sap_force_output *output)
+{
+    struct sap_gpu_host_force *const force = (void *)opaque_force;
     GUARDED(int, sap_gpu_end(force, from, output));
 }
 
-static int list(struct sap_force *force, int i, const int32_t **entries, int *n)
+static int list(struct sap_force *opaque_force, int i, const int32_t **entries, int *n)
 {
+    struct sap_gpu_host_force *const force = (void *)opaque_force;
     const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
     if (there) return sap_gpu_list(force, i, entries, n); /* which calls no driver then, and no thread */
     GUARDED(int, sap_gpu_list(force, i, entries, n));
 }
 
-static void drop(struct sap_force *force)
+static void drop(struct sap_force *opaque_force)
 {
+    struct sap_gpu_host_force *const force = (void *)opaque_force;
     const sap_fpguard caller = sap_fp_guard();
     sap_gpu_drop(force);
     sap_fp_release(caller);
 }
 
-static int multi(struct sap_device_set *set, struct sap_store *store, const struct sap_jstore *host,
+static int batch(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
                  const struct sap_multi *lists)
 {
-    (void)set;
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    (void)opaque_set;
     GUARDED(int, sap_gpu_multi(store, host, lists));
 }
 
-static int batch(struct sap_device_set *set, struct sap_store *store, const struct sap_given *given,
-                 const struct sap_listed *listed, unsigned char *left)
+static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_context *context,
+                     const struct sap_listed *listed)
 {
-    (void)set;
-    GUARDED(int, sap_gpu_listed(store, given, listed, left));
-}
-
-static double cpu_below_listed(const struct sap_device_set *set)
-{
-    return set->device[0].kernels->listed ? set->tuning.cpu_below_listed : (double)INFINITY;
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    GUARDED(int, sap_gpu_neighbour(store, context, listed));
 }
 
 static const struct sap_store_ops store_ops = {
@@ -191,7 +222,12 @@ static int cuda_describe(int number, sapporo_device *device)
 
 static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    GUARDED(int, sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room));
+    struct sap_gpu_set *opened = NULL;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, &opened, why, room);
+    sap_fp_release(caller);
+    *set = (void *)opened;
+    return status;
 }
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
@@ -206,9 +242,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .cpu_below = cpu_below,
                                            .store = &store_ops,
                                            .force = &force_ops,
-                                           .multi = multi,
                                            .batch = batch,
-                                           .cpu_below_listed = cpu_below_listed,
+                                           .neighbour = neighbour,
                                            .tree = &sap_tree_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
@@ -236,7 +271,7 @@ static int opencl_meant(const struct sap_settings *settings)
 }
 
 /* The bits of a force are those of one kind of device. */
-static int one_kind(const struct sap_device_set *set, char *why, size_t room)
+static int one_kind(const struct sap_gpu_set *set, char *why, size_t room)
 {
     const struct sap_device_properties *first = &set->device[0].properties;
     for (int k = 1; k < set->n; k++) {
@@ -249,7 +284,7 @@ static int one_kind(const struct sap_device_set *set, char *why, size_t room)
     return SAPPORO_OK;
 }
 
-static int open_opencl(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+static int open_opencl(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
 {
     const struct sap_driver *driver = sap_driver_for_opencl();
     int status = sap_gpu_open(driver, &sap_embedded_opencl, settings, opencl_meant(settings), set, why, room);
@@ -263,7 +298,12 @@ static int open_opencl(const struct sap_settings *settings, struct sap_device_se
 
 static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    GUARDED(int, open_opencl(settings, set, why, room));
+    struct sap_gpu_set *opened = NULL;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = open_opencl(settings, &opened, why, room);
+    sap_fp_release(caller);
+    *set = (void *)opened;
+    return status;
 }
 
 const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
@@ -279,7 +319,6 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .cpu_below = cpu_below,
                                              .store = &store_ops,
                                              .force = &force_ops,
-                                             .multi = multi,
                                              .batch = batch,
-                                             .cpu_below_listed = cpu_below_listed,
+                                             .neighbour = neighbour,
                                              .tree = &sap_tree_gpu};

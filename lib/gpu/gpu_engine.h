@@ -71,7 +71,7 @@ struct sap_gpu_tuning {
     double cpu_below_listed; /* the same, members of lists */
 };
 
-struct sap_device_set {
+struct sap_gpu_set {
     const struct sap_driver *driver;
     int precision, n;
     int order, sums; /* sums: of an i-particle */
@@ -105,10 +105,10 @@ struct sap_gpu_staging {
 const char *sap_gpu_mode_name(int order, int mode);
 
 /* The mode in which kernels serve a request. */
-int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *request, int near);
+int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *request, int near);
 
 /* Whether there are many-kernels of that shape: not all modes have those that hold 4 i-particles a thread (force.h). */
-int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode);
+int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode);
 
 /* How a force is cut into blocks. */
 struct sap_gpu_shape {
@@ -126,7 +126,7 @@ struct sap_gpu_chosen {
 
 /* What is launched on one device for some i-particles of a force. */
 struct sap_gpu_slab {
-    struct sap_store *store;
+    struct sap_gpu_store *store;
     struct sap_gpu_share *share;
     struct sap_gpu_part *part;
     struct sap_mem *i; /* where the i-particles lie */
@@ -188,8 +188,8 @@ struct sap_gpu_gather {
     int used[2];                  /* that has been recorded */
 };
 
-struct sap_store {
-    struct sap_device_set *set;
+struct sap_gpu_store {
+    struct sap_gpu_set *set;
     struct sap_jstore *host;
     uint64_t seen, cleared; /* versions of the host's copy */
     int terms;              /* highest derivative of any particle */
@@ -198,10 +198,10 @@ struct sap_store {
     int at;                 /* the device that is worked on */
     int entered;            /* that device + 1 while its context is current, else 0 */
     struct sap_gpu_gather gather;
-    struct sap_gpu_places *places;     /* of sapporo_force_multi, or NULL */
-    struct sap_gpu_listings *listings; /* of sapporo_force_listed, or NULL */
-    struct sap_force *listing;         /* forces whose lists are under way: their room may not suffice */
-    char words[200];                   /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_places *places;      /* of sapporo_force_multi, or NULL */
+    struct sap_gpu_listings *listings;  /* of sapporo_force_listed, or NULL */
+    struct sap_gpu_host_force *listing; /* forces whose lists are under way: their room may not suffice */
+    char words[200];                    /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
@@ -243,9 +243,9 @@ struct sap_gpu_joined {
     int32_t *entry;                 /* [room] */
 };
 
-struct sap_force {
-    struct sap_device_set *set;
-    struct sap_store *store;
+struct sap_gpu_host_force {
+    struct sap_gpu_set *set;
+    struct sap_gpu_store *store;
     struct sap_force_request request;
     int nj, superpackets[SAP_GPU_DEVICES];
     unsigned have;
@@ -256,7 +256,7 @@ struct sap_force {
     int failed;     /* sapporo_status of a failure: there are no results */
     int listing;    /* its lists are under way: it is among those of the store */
     int no_lists;   /* sapporo_status of a failure of them alone */
-    struct sap_force *next_listing;
+    struct sap_gpu_host_force *next_listing;
     int room;
     double scale[SAP_GPU_OUT_SUMS];
     double *sum; /* set->sums a row, as of the accumulators */
@@ -269,6 +269,7 @@ struct sap_force {
 };
 
 /* Trees on accelerators (lib/gpu/tree/gpu_tree.c). */
+extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
 extern const struct sap_tree_ops sap_tree_gpu;
 
 /* The status that a context understands, of a driver's. */
@@ -278,24 +279,24 @@ int sap_gpu_status(int driver_status);
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels);
 /* most: only the first so many devices; 0: all. */
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
-                 int most, struct sap_device_set **set, char *why, size_t room);
-void sap_gpu_close(struct sap_device_set *set);
+                 int most, struct sap_gpu_set **set, char *why, size_t room);
+void sap_gpu_close(struct sap_gpu_set *set);
 
 /* A call found a device gone: it cannot be opened before all who have it open have closed it. */
-void sap_gpu_lose(const struct sap_device_set *set, const struct sap_gpu_device *device);
+void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device);
 
 /* Unloads kernels that no context uses, which are kept otherwise: for tests that look for leaks. */
 void sap_gpu_unload_idle(const struct sap_driver *driver);
 
 /* A small force on each device that this process has not tested yet, against double precision; a sapporo status. */
-int sap_gpu_selftest(struct sap_device_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
+int sap_gpu_selftest(struct sap_gpu_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
                      char *why, size_t room);
 
 /* Dynamic shared memory of a few-kernel: a superpacket, and packet sums of each warp. */
-size_t sap_gpu_few_shared(const struct sap_device_set *set, const struct sap_gpu_geometry *g, int which);
+size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_geometry *g, int which);
 
 /* Units of an i-particle of a force as it travels (physics/gpu_layout.h). */
-int sap_gpu_units(const struct sap_device_set *set, const struct sap_force_request *request);
+int sap_gpu_units(const struct sap_gpu_set *set, const struct sap_force_request *request);
 
 /* What pinned memory needs around kernels that touch it (lib/driver/driver.h). */
 int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
@@ -315,60 +316,62 @@ void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
  * Pinned memory of the device's kernels, which outlives contexts, since allocating it takes long: lent to one of them,
  * which gives it back before it closes, once nothing reads it any more.  A driver status.
  */
-int sap_gpu_borrow(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
                    size_t bytes);
-void sap_gpu_give_back(const struct sap_device_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
+void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
 
 /*
  * What `make` makes of an open device when it is first asked for, kept with the device's kernels, and dropped with
  * them. On failure there is nothing to drop.  A driver status.
  */
-int sap_gpu_keep(const struct sap_device_set *set, const struct sap_gpu_device *device,
+int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
                  void (*drop)(const struct sap_driver *driver, void *kept), void **kept);
 
 /* ---- store; driver statuses ---- */
 
 /* Stages what the devices' copies lack. */
-int sap_gpu_store_update(struct sap_store *store);
+int sap_gpu_store_update(struct sap_gpu_store *store);
 
 /* Slots, from the first on, that may hold addresses below nj. */
 int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
 
 /* Bytes of a superpacket of the j-store. */
-size_t sap_gpu_superpacket_bytes(const struct sap_store *store);
+size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store);
 
-void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s);
+void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                          struct sap_gpu_staging *s);
 
 /* Waits until the staging memory that comes next can be written. */
-int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share);
+int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share);
 
 /* Sends superpackets that are new as a whole, and takes their changes. */
-int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share);
-int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles,
+int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share);
+int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *particles,
                       const double (*rest)[SAP_DERIVATIVES_REST][3], int n); /* a sapporo status */
 
 /* Sends what is staged, and copies units of i-particles from pinned memory to share->i, in stream order. */
-int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units);
+int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,
+                       int units);
 
 /* Makes predicted records valid. */
-int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
+int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
 
-void sap_gpu_store_free(struct sap_store *store);
+void sap_gpu_store_free(struct sap_gpu_store *store);
 
 /* Remembers what a failure on the device store->at means for what comes after, and its words; a sapporo_status. */
-int sap_gpu_judge(struct sap_store *store, int status);
+int sap_gpu_judge(struct sap_gpu_store *store, int status);
 
 /* Gives the words of a failure that is not the driver's, unless there are some; returns status. */
-int sap_gpu_refuse(struct sap_store *store, int status, const char *words);
+int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words);
 
 /* ---- shapes ---- */
 
 /* Fills set->tuning: what was measured on one card, overlaid by the tuning file's numbers for the first device. */
-void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings);
+void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings);
 
-struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
-                                          int mode, int ni, int superpackets, int predicted);
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const struct sap_gpu_device *device, int mode,
+                                          int ni, int superpackets, int predicted);
 
 /* The shape of a launch for so many i-particles; clients tend to ask for the same again. */
 struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni);
@@ -377,48 +380,53 @@ struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni);
 int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni);
 
 /* ---- forces; sapporo statuses ---- */
-int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
-int sap_gpu_extra(struct sap_store *store, struct sap_force *force, unsigned extra);
-int sap_gpu_done(struct sap_force *force);
-int sap_gpu_end(struct sap_force *force, int from, struct sap_force_output *output);
-int sap_gpu_list(struct sap_force *force, int i, const int32_t **entries, int *n);
-void sap_gpu_drop(struct sap_force *force);
+int sap_gpu_begin(struct sap_gpu_store *store, const struct sap_force_request *request,
+                  struct sap_gpu_host_force **force);
+int sap_gpu_extra(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra);
+int sap_gpu_done(struct sap_gpu_host_force *force);
+int sap_gpu_end(struct sap_gpu_host_force *force, int from, struct sap_force_output *output);
+int sap_gpu_list(struct sap_gpu_host_force *force, int i, const int32_t **entries, int *n);
+void sap_gpu_drop(struct sap_gpu_host_force *force);
 
 /* ---- many small forces (gpu_multi.c) ---- */
 
 /* As the entry of struct sap_engine. */
-int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *multi);
-void sap_gpu_multi_free(struct sap_store *store);
+int sap_gpu_multi(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_multi *multi);
+void sap_gpu_multi_free(struct sap_gpu_store *store);
 
 /* ---- forces from lists (gpu_listed.c) ---- */
 
 /* As `batch` of struct sap_engine. */
-int sap_gpu_listed(struct sap_store *store, const struct sap_given *given, const struct sap_listed *l,
+/* Neighbour forces (gpu_neighbour.c): SAP_LEFT where the fallback is faster. */
+int sap_gpu_neighbour(struct sap_gpu_store *store, const struct sap_neighbour_context *context,
+                      const struct sap_listed *listed);
+
+int sap_gpu_listed(struct sap_gpu_store *store, const struct sap_given *given, const struct sap_listed *l,
                    unsigned char *left);
-void sap_gpu_listed_free(struct sap_store *store);
+void sap_gpu_listed_free(struct sap_gpu_store *store);
 
 /* ---- parts of a force; driver statuses ---- */
 
 /* Copies i-particles from .. end-1 into pinned memory of the first device; by a few threads where there are many. */
-void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end);
+void sap_gpu_fill_i(struct sap_gpu_host_force *force, unsigned extra, int from, int end);
 
 /* Brings n of them, a slab, to device k; slabs come in order from first == 0 on. */
-int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n);
+int sap_gpu_bring_i(struct sap_gpu_host_force *force, int k, int first, int n);
 
 /* Those that have been brought, in pinned memory that device k can read. */
-const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k);
+const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_gpu_host_force *force, int k);
 
 /*
  * Launches a force again, on device k for its lists, or whole on all devices; what they hold must be what they held.
  */
-int sap_gpu_launch_again(struct sap_force *force, int k);
-int sap_gpu_launch_all_again(struct sap_force *force);
+int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k);
+int sap_gpu_launch_all_again(struct sap_gpu_host_force *force);
 
 /* Whether the members of its lists leave the sums, and some radius is positive: else there is nobody to leave. */
 int sap_gpu_outside(const struct sap_force_request *request, unsigned extra);
 
 /* Waits until nothing of a store is under way: what a force that failed has started must not outlive its memory. */
-void sap_gpu_halt(struct sap_store *store);
+void sap_gpu_halt(struct sap_gpu_store *store);
 
 /* Launches what makes accumulators or rounded sums of a slab's records, in rows f->first_i and on of columns in `out`.
  */
@@ -427,15 +435,15 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
 /* ---- several devices (gpu_gather.c); driver statuses ---- */
 
 /* Whether the first device merges the sums of all; else the host does. */
-int sap_gpu_gathers(struct sap_store *store);
+int sap_gpu_gathers(struct sap_gpu_store *store);
 
 /* Room for the accumulators of so many rows. */
-int sap_gpu_gather_reserve(struct sap_store *store, int rows);
+int sap_gpu_gather_reserve(struct sap_gpu_store *store, int rows);
 
 /* The slab's sums go to the first device; its own, which must come last, are merged with those of all others. */
 int sap_gpu_gather_slab(struct sap_gpu_slab *s);
 
-void sap_gpu_gather_free(struct sap_store *store);
+void sap_gpu_gather_free(struct sap_gpu_store *store);
 
 /* ---- lists: launched with a force, looked at once they are there ---- */
 
@@ -453,27 +461,27 @@ struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s);
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni);
 
 /* A force has been launched with lists. */
-void sap_gpu_lists_expect(struct sap_force *f);
+void sap_gpu_lists_expect(struct sap_gpu_host_force *f);
 
 /* A force will have no lists: it failed, or nobody wants them any more. */
-void sap_gpu_lists_forget(struct sap_force *f);
+void sap_gpu_lists_forget(struct sap_gpu_host_force *f);
 
 /* A force is there.  Launches it again for those lists that found no room; f->listing tells whether. */
-void sap_gpu_lists_review(struct sap_force *f);
+void sap_gpu_lists_review(struct sap_gpu_host_force *f);
 
 /* Waits until a force's lists are there. */
-void sap_gpu_lists_settle(struct sap_force *f);
+void sap_gpu_lists_settle(struct sap_gpu_host_force *f);
 
 /* What a device found for i-particle i, sorted. */
 struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i);
 
 /* Joins the lists of several devices, all that a force has; a sapporo_status. */
-int sap_gpu_join_lists(struct sap_force *f);
-struct sap_gpu_run sap_gpu_joined_list(const struct sap_force *f, int i);
-void sap_gpu_joined_free(struct sap_force *f);
+int sap_gpu_join_lists(struct sap_gpu_host_force *f);
+struct sap_gpu_run sap_gpu_joined_list(const struct sap_gpu_host_force *f, int i);
+void sap_gpu_joined_free(struct sap_gpu_host_force *f);
 
 /* The same for all forces of a store: before its particles change. */
-void sap_gpu_lists_settle_all(struct sap_store *store);
+void sap_gpu_lists_settle_all(struct sap_gpu_store *store);
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
                    const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n);

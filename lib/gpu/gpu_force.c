@@ -14,16 +14,13 @@ int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
 static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
 
 /* Columns of doubles that results have. */
-static int columns_of(const struct sap_device_set *set, int accumulate)
-{
-    return accumulate ? 6 * set->sums : set->sums;
-}
+static int columns_of(const struct sap_gpu_set *set, int accumulate) { return accumulate ? 6 * set->sums : set->sums; }
 
 /* ------------------------------------------------------------------ launch */
 
 static int launch_force(struct sap_gpu_slab *s)
 {
-    const struct sap_device_set *set = s->store->set;
+    const struct sap_gpu_set *set = s->store->set;
     struct sap_gpu_share *h = s->share;
     const struct sap_gpu_shape *shape = &s->shape;
     const struct sap_gpu_kernels *k = h->device->kernels;
@@ -147,14 +144,14 @@ static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
     return SAP_DRIVER_OK;
 }
 
-static void stop_work(struct sap_store *store)
+static void stop_work(struct sap_gpu_store *store)
 {
     if (store->entered) store->set->driver->leave(store->share[store->entered - 1].device->dev);
     store->entered = 0;
 }
 
 /* Makes a device's context current, and no other's, until the next call. */
-static int work_on(struct sap_store *store, int k)
+static int work_on(struct sap_gpu_store *store, int k)
 {
     store->at = k;
     if (store->entered == k + 1) return SAP_DRIVER_OK;
@@ -221,13 +218,14 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
 /* -------------------------------------------------------------- one device */
 
 /* Highest derivative that predictions use. */
-static int terms_of(const struct sap_store *store)
+static int terms_of(const struct sap_gpu_store *store)
 {
     const int order = store->set->order;
     return order == 2 ? 0 : order == 4 ? store->terms : order - 1;
 }
 
-static struct sap_gpu_force kernel_force(const struct sap_store *store, const struct sap_force *force, int device)
+static struct sap_gpu_force kernel_force(const struct sap_gpu_store *store, const struct sap_gpu_host_force *force,
+                                         int device)
 {
     const struct sap_force_request *r = &force->request;
     return (struct sap_gpu_force){.time = r->time,
@@ -257,7 +255,7 @@ static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_reques
 }
 
 /* Room for i-particles and results of a device. */
-static int reserve_part(struct sap_store *store, struct sap_force *force, int k)
+static int reserve_part(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_dev *dev = store->share[k].device->dev;
@@ -285,7 +283,7 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
 }
 
 /* What can be done before i-particles are there. */
-static int prepare(struct sap_store *store, struct sap_force *force, int k, unsigned extra)
+static int prepare(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
     struct sap_gpu_slab *s = &h->slab;
@@ -297,7 +295,7 @@ static int prepare(struct sap_store *store, struct sap_force *force, int k, unsi
     return force->request.ni >= EARLY ? predict_early(s, force->request.ni) : (int)SAP_DRIVER_OK;
 }
 
-static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
+static int launch_again(struct sap_gpu_slab *s, struct sap_gpu_host_force *force, int k)
 {
     const int ni = force->request.ni, rows = sap_gpu_slab_rows(s, ni), lost = s->store->lost;
     TRY(work_on(s->store, k));
@@ -313,9 +311,9 @@ static int launch_again(struct sap_gpu_slab *s, struct sap_force *force, int k)
     return end_slabs(s, ni);
 }
 
-int sap_gpu_launch_again(struct sap_force *force, int k)
+int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k)
 {
-    struct sap_store *const store = force->store;
+    struct sap_gpu_store *const store = force->store;
     struct sap_gpu_slab s = {.store = store, .share = &store->share[k], .part = &force->part[k], .again = 1};
     s.f = kernel_force(store, force, k);
     choose_kernels(&s, &force->request, SAP_EXTRA_LISTS);
@@ -328,7 +326,7 @@ int sap_gpu_launch_again(struct sap_force *force, int k)
  * All i-particles, slab by slab, on all devices, of which the first comes last, since it merges.  A slab is copied
  * while the one before it is computed.
  */
-static int launch_slabs(struct sap_store *store, struct sap_force *force, unsigned extra)
+static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
     const int n = store->set->n, ni = force->request.ni;
     int rows = INT_MAX;
@@ -364,9 +362,9 @@ static int launch_slabs(struct sap_store *store, struct sap_force *force, unsign
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_launch_all_again(struct sap_force *force)
+int sap_gpu_launch_all_again(struct sap_gpu_host_force *force)
 {
-    struct sap_store *const store = force->store;
+    struct sap_gpu_store *const store = force->store;
     const int lost = store->lost;
     int status = SAP_DRIVER_OK;
     for (int k = 0; k < store->set->n && !status; k++) {
@@ -380,7 +378,7 @@ int sap_gpu_launch_all_again(struct sap_force *force)
 }
 
 /* On all devices; a driver status. */
-static int start_all(struct sap_store *store, struct sap_force *force, unsigned extra)
+static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
     const struct sap_driver *d = store->set->driver;
     const int n = store->set->n;
@@ -398,13 +396,13 @@ static int start_all(struct sap_store *store, struct sap_force *force, unsigned 
     return launch_slabs(store, force, extra);
 }
 
-void sap_gpu_halt(struct sap_store *store)
+void sap_gpu_halt(struct sap_gpu_store *store)
 {
     for (int k = 0; k < store->set->n; k++)
         if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
 }
 
-static int start(struct sap_store *store, struct sap_force *force, unsigned extra)
+static int start(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
     const int status = start_all(store, force, extra);
@@ -420,7 +418,7 @@ static int start(struct sap_store *store, struct sap_force *force, unsigned extr
 
 /* ------------------------------------------------------------------- begin */
 
-static int reserve(struct sap_force *f, int ni)
+static int reserve(struct sap_gpu_host_force *f, int ni)
 {
     if (ni <= f->room) return SAPPORO_OK;
     free(f->sum);
@@ -437,15 +435,16 @@ static int reserve(struct sap_force *f, int ni)
 }
 
 /* Nobody collected the force that used this memory before: it may still be under way. */
-static void wait_dropped(const struct sap_force *f)
+static void wait_dropped(const struct sap_gpu_host_force *f)
 {
     for (int k = 0; k < f->set->n && (!f->complete || f->listing); k++)
         if (f->part[k].done) (void)f->set->driver->event_wait(f->part[k].done);
 }
 
-int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force)
+int sap_gpu_begin(struct sap_gpu_store *store, const struct sap_force_request *request,
+                  struct sap_gpu_host_force **force)
 {
-    struct sap_force *f = *force;
+    struct sap_gpu_host_force *f = *force;
     store->words[0] = '\0';
     if (f) {
         wait_dropped(f);
@@ -473,14 +472,14 @@ int sap_gpu_begin(struct sap_store *store, const struct sap_force_request *reque
 }
 
 /* Waits until no launch of a force reads its i-particles, which may lie in memory of the host; a driver status. */
-static int wait_launched(const struct sap_store *store, const struct sap_force *f)
+static int wait_launched(const struct sap_gpu_store *store, const struct sap_gpu_host_force *f)
 {
     for (int k = 0; k < f->set->n; k++)
         if (f->part[k].done) TRY(store->set->driver->event_wait(f->part[k].done));
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_extra(struct sap_store *store, struct sap_force *f, unsigned wanted)
+int sap_gpu_extra(struct sap_gpu_store *store, struct sap_gpu_host_force *f, unsigned wanted)
 {
     if (!(wanted & ~f->have)) return SAPPORO_OK;
     const unsigned had = f->have;

@@ -8,9 +8,9 @@
 #include "gpu/gpu_launch.h"
 
 /* Of doubles: unit, limbs, special of each sum. */
-static int columns_of(const struct sap_store *store) { return 6 * store->set->sums; }
+static int columns_of(const struct sap_gpu_store *store) { return 6 * store->set->sums; }
 
-int sap_gpu_gathers(struct sap_store *store)
+int sap_gpu_gathers(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_gather *g = &store->gather;
@@ -26,7 +26,7 @@ int sap_gpu_gathers(struct sap_store *store)
 /* ------------------------------------------------------------------ memory */
 
 /* Nobody works on what is given back. */
-static void free_places(struct sap_store *store)
+static void free_places(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     for (int k = 0; k < store->set->n; k++)
@@ -34,7 +34,7 @@ static void free_places(struct sap_store *store)
     for (int p = 0; p < 2; p++) sap_gpu_free(d, &store->gather.all[p]);
 }
 
-void sap_gpu_gather_free(struct sap_store *store)
+void sap_gpu_gather_free(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     if (store->gather.all[0].mem || store->gather.all[1].mem) free_places(store);
@@ -42,7 +42,7 @@ void sap_gpu_gather_free(struct sap_store *store)
         if (store->gather.merged[p]) d->event_destroy(store->gather.merged[p]);
 }
 
-static int allocate_place(struct sap_store *store, struct sap_gpu_buffer *b, size_t bytes)
+static int allocate_place(struct sap_gpu_store *store, struct sap_gpu_buffer *b, size_t bytes)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_dev *others[SAP_GPU_DEVICES], *const first = store->set->device[0].dev;
@@ -54,7 +54,7 @@ static int allocate_place(struct sap_store *store, struct sap_gpu_buffer *b, siz
     return status;
 }
 
-static int allocate_places(struct sap_store *store, size_t bytes)
+static int allocate_places(struct sap_gpu_store *store, size_t bytes)
 {
     int status = SAP_DRIVER_OK;
     for (int p = 0; p < 2 && !status; p++) status = allocate_place(store, &store->gather.all[p], bytes);
@@ -62,7 +62,7 @@ static int allocate_places(struct sap_store *store, size_t bytes)
     return status;
 }
 
-static int create_events(struct sap_store *store)
+static int create_events(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     for (int p = 0; p < 2; p++) {
@@ -73,7 +73,7 @@ static int create_events(struct sap_store *store)
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_gather_reserve(struct sap_store *store, int rows)
+int sap_gpu_gather_reserve(struct sap_gpu_store *store, int rows)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_gather *g = &store->gather;
@@ -118,7 +118,7 @@ static int send(const struct sap_gpu_slab *s, int k, int place)
 /* All blocks of a place become results, on the first device. */
 static int merge(const struct sap_gpu_slab *s, int place)
 {
-    struct sap_store *store = s->store;
+    struct sap_gpu_store *store = s->store;
     const struct sap_driver *d = store->set->driver;
     const int n = store->set->n;
     for (int k = 1; k < n; k++) TRY(d->stream_wait(s->share->stream, store->share[k].sent[place]));

@@ -18,7 +18,7 @@ static inline double largest(const double *x) { return larger(fabs(x[0]), larger
  * Softened squared radius, in single precision and rounded up, that holds each particle that may belong into a list.
  * In dp it is infinite beyond single precision's range, since distances are not: then each particle is a candidate.
  */
-static float reach_of(const struct sap_device_set *set, const struct sap_force_request *r, int i)
+static float reach_of(const struct sap_gpu_set *set, const struct sap_force_request *r, int i)
 {
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
     const double size = largest(r->x[i]);
@@ -40,13 +40,13 @@ static void split_row(const double *x, const double *v, struct sap_gpu_i *to)
     memcpy(to->v, &s, sizeof s);
 }
 
-int sap_gpu_units(const struct sap_device_set *set, const struct sap_force_request *r)
+int sap_gpu_units(const struct sap_gpu_set *set, const struct sap_force_request *r)
 {
     return sap_gpu_outside(r, r->extra) ? (int)SAP_GPU_UNITS_OUTSIDE : set->units;
 }
 
 /* A bound of the working type that is no smaller; kernels multiply it by masses, which may be 0. */
-static inline double bound_of(const struct sap_device_set *set, double x)
+static inline double bound_of(const struct sap_gpu_set *set, double x)
 {
     if (set->precision == SAPPORO_DP) return x < DBL_MAX ? x : DBL_MAX;
     return x < FLT_MAX * (1 - 0x1p-20) ? (double)(float)(x * (1 + 0x1p-22)) : FLT_MAX;
@@ -58,8 +58,7 @@ static inline double bound_of(const struct sap_device_set *set, double x)
  * the time ahead, or grow with the distance now, which kernels know (load_sphere of device/working.h): a margin in
  * (r + off)^2 of r^2 2^-11 + off^2 2^12 covers each half of them.
  */
-static void fill_outside(const struct sap_device_set *set, const struct sap_force_request *r, int i,
-                         struct sap_gpu_i *to)
+static void fill_outside(const struct sap_gpu_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
     const double ahead = r->dtr ? r->dtr[i] : 0, h2 = r->h2 ? r->h2[i] : 0, *const x = r->x[i], *const v = r->v[i];
     const double way = fabs(ahead) * largest(v);
@@ -87,7 +86,7 @@ static void fill_outside(const struct sap_device_set *set, const struct sap_forc
 }
 
 /* The second unit: acceleration, jerk, softening. */
-static void fill_more(const struct sap_device_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
+static void fill_more(const struct sap_gpu_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
     static const double none[3];
     const double *const jerk = r->jerk ? r->jerk[i] : none;
@@ -101,7 +100,7 @@ static void fill_more(const struct sap_device_set *set, const struct sap_force_r
 }
 
 /* lists: whether there are some; 2: whose members leave the sums. */
-static inline void fill_row(const struct sap_device_set *set, const struct sap_force_request *r, int lists, int i,
+static inline void fill_row(const struct sap_gpu_set *set, const struct sap_force_request *r, int lists, int i,
                             struct sap_gpu_i *to)
 {
     memcpy(to->x, r->x[i], sizeof to->x);
@@ -120,7 +119,7 @@ static inline void fill_row(const struct sap_device_set *set, const struct sap_f
 
 /* Rows from `first` on. */
 struct filling {
-    struct sap_force *force;
+    struct sap_gpu_host_force *force;
     int first, lists, units;
 };
 
@@ -132,7 +131,7 @@ static void fill_range(void *argument, ptrdiff_t from, ptrdiff_t to)
         fill_row(f->force->set, &f->force->request, f->lists, (int)i, all + i * f->units);
 }
 
-void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end)
+void sap_gpu_fill_i(struct sap_gpu_host_force *force, unsigned extra, int from, int end)
 {
     const struct sap_force_request *r = &force->request;
     const int threads = sap_threads_for_rows(end - from);
@@ -144,13 +143,13 @@ void sap_gpu_fill_i(struct sap_force *force, unsigned extra, int from, int end)
         sap_team_for(threads, end - from, sap_team_chunk(end - from, threads, 64), fill_range, &f);
 }
 
-const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_force *force, int k)
+const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_gpu_host_force *force, int k)
 {
     return &force->part[force->set->driver->pinned_for_all ? 0 : k].i_host;
 }
 
 /* Copies first .. first + n - 1 where device k cannot read the memory of the first. */
-static void share_i(struct sap_force *force, int k, int first, int n)
+static void share_i(struct sap_gpu_host_force *force, int k, int first, int n)
 {
     const struct sap_gpu_buffer *own = sap_gpu_pinned_i(force, k), *common = &force->part[0].i_host;
     const size_t each = (size_t)sap_gpu_units(force->set, &force->request) * sizeof(struct sap_gpu_i);
@@ -178,9 +177,9 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_bring_i(struct sap_force *force, int k, int first, int n)
+int sap_gpu_bring_i(struct sap_gpu_host_force *force, int k, int first, int n)
 {
-    struct sap_store *store = force->store;
+    struct sap_gpu_store *store = force->store;
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_share *h = &store->share[k];
     struct sap_gpu_slab *s = &h->slab;

@@ -21,7 +21,7 @@ struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i)
 }
 
 /* The devices' sorted parts of the list of i, and how many there are. */
-static int runs_of(const struct sap_force *f, int i, struct run *run)
+static int runs_of(const struct sap_gpu_host_force *f, int i, struct run *run)
 {
     int n = 0;
     for (int k = 0; k < f->set->n; k++) {
@@ -47,7 +47,7 @@ static int merge_runs(struct run *run, int n, int32_t *to)
 }
 
 /* Where each list begins, with room for all that the devices found; 0: no memory. */
-static int make_room(struct sap_force *f)
+static int make_room(struct sap_gpu_host_force *f)
 {
     struct sap_gpu_joined *const j = &f->joined;
     const int ni = f->request.ni;
@@ -70,7 +70,7 @@ static int make_room(struct sap_force *f)
     return j->entry != NULL;
 }
 
-static void join_row(struct sap_force *f, int i)
+static void join_row(struct sap_gpu_host_force *f, int i)
 {
     struct run run[SAP_GPU_DEVICES];
     struct sap_gpu_joined *const j = &f->joined;
@@ -83,7 +83,7 @@ static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t i = from; i < to; i++) join_row(argument, (int)i);
 }
 
-int sap_gpu_join_lists(struct sap_force *f)
+int sap_gpu_join_lists(struct sap_gpu_host_force *f)
 {
     const int ni = f->request.ni, threads = sap_threads_for_rows(ni);
     if (f->joined.ready) return SAPPORO_OK;
@@ -93,13 +93,13 @@ int sap_gpu_join_lists(struct sap_force *f)
     return SAPPORO_OK;
 }
 
-struct sap_gpu_run sap_gpu_joined_list(const struct sap_force *f, int i)
+struct sap_gpu_run sap_gpu_joined_list(const struct sap_gpu_host_force *f, int i)
 {
     const struct sap_gpu_joined *const j = &f->joined;
     return (struct sap_gpu_run){j->entry + j->row[i].first, j->row[i].n};
 }
 
-void sap_gpu_joined_free(struct sap_force *f)
+void sap_gpu_joined_free(struct sap_gpu_host_force *f)
 {
     free(f->joined.row);
     free(f->joined.entry);

@@ -52,7 +52,7 @@ struct sap_gpu_listings {
 
 /* A call. */
 struct work {
-    struct sap_store *store;
+    struct sap_gpu_store *store;
     const struct sap_given *given;
     const struct sap_listed *l;
     unsigned char *left;
@@ -63,7 +63,7 @@ struct work {
 
 /* ---------------------------------------------------------------- particles */
 
-static int gaps(const struct sap_store *store) { return store->host->count < store->host->upper; }
+static int gaps(const struct sap_gpu_store *store) { return store->host->count < store->host->upper; }
 
 /* Which addresses hold a particle, 32 to a word. */
 static unsigned *there_of(const struct sap_jstore *host, size_t words)
@@ -348,7 +348,7 @@ static struct sap_gpu_listings *new_listings(int devices)
 }
 
 /* Waits for what a failure has left under way; the devices' rows are not trusted any more. */
-static void halt(struct sap_store *store)
+static void halt(struct sap_gpu_store *store)
 {
     struct sap_gpu_listings *const all = store->listings;
     for (int k = 0; k < store->set->n; k++) {
@@ -358,7 +358,7 @@ static void halt(struct sap_store *store)
     for (int k = 0; k < all->places; k++) all->place[k].under_way = 0;
 }
 
-int sap_gpu_listed(struct sap_store *store, const struct sap_given *given, const struct sap_listed *l,
+int sap_gpu_listed(struct sap_gpu_store *store, const struct sap_given *given, const struct sap_listed *l,
                    unsigned char *left)
 {
     double entries = 0;
@@ -387,7 +387,7 @@ int sap_gpu_listed(struct sap_store *store, const struct sap_given *given, const
     return judged;
 }
 
-void sap_gpu_listed_free(struct sap_store *store)
+void sap_gpu_listed_free(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_listings *const all = store->listings;

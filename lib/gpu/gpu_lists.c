@@ -135,16 +135,16 @@ int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
 
 /* -------------------------------------------------------- what was launched */
 
-void sap_gpu_lists_forget(struct sap_force *f)
+void sap_gpu_lists_forget(struct sap_gpu_host_force *f)
 {
-    struct sap_force **at = &f->store->listing;
+    struct sap_gpu_host_force **at = &f->store->listing;
     if (!f->listing) return;
     while (*at && *at != f) at = &(*at)->next_listing;
     if (*at) *at = f->next_listing;
     f->listing = 0;
 }
 
-void sap_gpu_lists_expect(struct sap_force *f)
+void sap_gpu_lists_expect(struct sap_gpu_host_force *f)
 {
     f->no_lists = SAPPORO_OK;
     f->joined.ready = 0;
@@ -156,7 +156,7 @@ void sap_gpu_lists_expect(struct sap_force *f)
 
 /* Whether all lists of a device's part found room, which is noted for the next force; a driver status where none can.
  */
-static int judge_room(struct sap_force *f, int k, int *fits)
+static int judge_room(struct sap_gpu_host_force *f, int k, int *fits)
 {
     const struct sap_gpu_part *p = &f->part[k];
     const struct sap_gpu_counters *c = p->counters.host;
@@ -171,7 +171,7 @@ static int judge_room(struct sap_force *f, int k, int *fits)
     return SAP_DRIVER_OK;
 }
 
-void sap_gpu_lists_review(struct sap_force *f)
+void sap_gpu_lists_review(struct sap_gpu_host_force *f)
 {
     const int outside = sap_gpu_outside(&f->request, f->have);
     int status = SAP_DRIVER_OK, all_fit = 1;
@@ -190,7 +190,7 @@ void sap_gpu_lists_review(struct sap_force *f)
     if (status || all_fit) sap_gpu_lists_forget(f);
 }
 
-void sap_gpu_lists_settle(struct sap_force *f)
+void sap_gpu_lists_settle(struct sap_gpu_host_force *f)
 {
     while (f->listing) {
         int status = SAP_DRIVER_OK;
@@ -207,7 +207,7 @@ void sap_gpu_lists_settle(struct sap_force *f)
     }
 }
 
-void sap_gpu_lists_settle_all(struct sap_store *store)
+void sap_gpu_lists_settle_all(struct sap_gpu_store *store)
 {
     while (store->listing) sap_gpu_lists_settle(store->listing);
 }
@@ -223,7 +223,7 @@ static void fetch_later(const struct sap_gpu_part *p, int later)
 }
 
 /* The list of i where all devices' lists are there. */
-static int deliver(struct sap_force *f, int i, struct sap_gpu_run *list)
+static int deliver(struct sap_gpu_host_force *f, int i, struct sap_gpu_run *list)
 {
     const struct sap_gpu_part *p = &f->part[0];
     if (f->set->n > 1) {
@@ -237,7 +237,7 @@ static int deliver(struct sap_force *f, int i, struct sap_gpu_run *list)
     return SAPPORO_OK;
 }
 
-int sap_gpu_list(struct sap_force *f, int i, const int32_t **entries, int *n)
+int sap_gpu_list(struct sap_gpu_host_force *f, int i, const int32_t **entries, int *n)
 {
     struct sap_gpu_run list = {NULL, 0};
     f->store->words[0] = '\0';

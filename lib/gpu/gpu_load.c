@@ -44,7 +44,7 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
 
 /* Superpackets in these slots. */
 struct images {
-    const struct sap_store *store;
+    const struct sap_gpu_store *store;
     const struct sap_gpu_share *share;
     const int *slot;
     char *to;
@@ -59,7 +59,8 @@ static void copy_images(void *argument, ptrdiff_t from, ptrdiff_t to)
                          (double *)(void *)(m->to + (size_t)k * m->bytes));
 }
 
-static int reserve_images(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
+static int reserve_images(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                          struct sap_gpu_staging *s)
 {
     const size_t bytes = AT_ONCE * sap_gpu_superpacket_bytes(store);
     if (bytes <= s->buffer.bytes) return SAP_DRIVER_OK;
@@ -68,7 +69,7 @@ static int reserve_images(const struct sap_store *store, const struct sap_gpu_sh
     return sap_gpu_borrow(store->set, share->device, &s->buffer, bytes);
 }
 
-static int send_images(struct sap_store *store, struct sap_gpu_share *share, const int *slot, int n)
+static int send_images(struct sap_gpu_store *store, struct sap_gpu_share *share, const int *slot, int n)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -89,7 +90,7 @@ static int send_images(struct sap_store *store, struct sap_gpu_share *share, con
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_load(struct sap_store *store, struct sap_gpu_share *share)
+int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share)
 {
     int slot[AT_ONCE], found = 0;
     if (share->updates > 0) return SAP_DRIVER_OK; /* they lie where images would */

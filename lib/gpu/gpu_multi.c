@@ -104,7 +104,7 @@ static int plan(struct sap_multi_work *w, struct sap_gpu_place *p)
 /* ---------------------------------------------------------------- launching */
 
 /* Whose stream a place has. */
-static struct sap_gpu_place *stream_owner(const struct sap_store *store, struct sap_gpu_place *p)
+static struct sap_gpu_place *stream_owner(const struct sap_gpu_store *store, struct sap_gpu_place *p)
 {
     return store->set->device[p->device].properties.in_turn ? &store->places->place[p->device] : p;
 }
@@ -276,7 +276,7 @@ static int bring_kept(struct sap_multi_work *w)
 /* Particles of the store as they are now, in their working form. */
 static int bring_particles(struct sap_multi_work *w)
 {
-    struct sap_store *store = w->store;
+    struct sap_gpu_store *store = w->store;
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_share *h = &store->share[0];
     store->at = 0;
@@ -311,9 +311,10 @@ static struct sap_gpu_places *new_places(int devices)
     return all;
 }
 
-static struct sap_multi_work work_of(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *m)
+static struct sap_multi_work work_of(struct sap_gpu_store *store, const struct sap_jstore *host,
+                                     const struct sap_multi *m)
 {
-    const struct sap_device_set *set = store->set;
+    const struct sap_gpu_set *set = store->set;
     const struct sap_gpu_geometry *g = &set->device[0].kernels->geometry;
     struct sap_multi_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
     int addresses = 0;
@@ -332,7 +333,7 @@ static struct sap_multi_work work_of(struct sap_store *store, const struct sap_j
 }
 
 /* Waits for what a failure has left under way. */
-static void halt(struct sap_store *store)
+static void halt(struct sap_gpu_store *store)
 {
     for (int k = 0; k < store->places->n; k++) {
         struct sap_gpu_place *p = &store->places->place[k];
@@ -342,7 +343,7 @@ static void halt(struct sap_store *store)
     store->places->kept_number = 0;
 }
 
-int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const struct sap_multi *m)
+int sap_gpu_multi(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_multi *m)
 {
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
@@ -355,7 +356,7 @@ int sap_gpu_multi(struct sap_store *store, const struct sap_jstore *host, const 
     return judged;
 }
 
-void sap_gpu_multi_free(struct sap_store *store)
+void sap_gpu_multi_free(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_places *all = store->places;

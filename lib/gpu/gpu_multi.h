@@ -35,7 +35,7 @@ struct sap_multi_step {
 
 /* What is asked, for all slabs. */
 struct sap_multi_work {
-    struct sap_store *store;
+    struct sap_gpu_store *store;
     const struct sap_jstore *host;
     const struct sap_multi *m;
     int rows;     /* of an item */

@@ -19,7 +19,7 @@ static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 }
 
 /* One row of accumulators, of all devices that deliver some. */
-static void join_sums(struct sap_force *f, int i)
+static void join_sums(struct sap_gpu_host_force *f, int i)
 {
     const size_t ni = (size_t)f->request.ni, row = (size_t)i * (size_t)f->set->sums;
     for (int q = 0; q < f->set->sums; q++) {
@@ -34,7 +34,7 @@ static void join_sums(struct sap_force *f, int i)
 }
 
 /* Ties go to the lower address. */
-static void join_nearest(struct sap_force *f, int i)
+static void join_nearest(struct sap_gpu_host_force *f, int i)
 {
     const int ni = f->request.ni, n = f->set->n;
     int best = 0; /* address + 1 */
@@ -61,7 +61,7 @@ static int join_threads(int rows)
 
 /* Rows from `first` on. */
 struct joining {
-    struct sap_force *force;
+    struct sap_gpu_host_force *force;
     int first;
 };
 
@@ -76,14 +76,14 @@ static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Rows of what must be joined; by a few threads where there are many. */
-static void join_rows(struct sap_force *f, int from, int to)
+static void join_rows(struct sap_gpu_host_force *f, int from, int to)
 {
     const int threads = f->accumulate ? join_threads(to - from) : sap_threads_for_rows(to - from);
     struct joining j = {f, from};
     sap_team_for(threads, to - from, sap_team_chunk(to - from, threads, 16), join_range, &j);
 }
 
-static int wait_for(struct sap_force *f, int k, struct sap_event *e)
+static int wait_for(struct sap_gpu_host_force *f, int k, struct sap_event *e)
 {
     const int status = f->set->driver->event_wait(e);
     f->store->at = k;
@@ -99,7 +99,7 @@ static int part_beyond(const struct sap_gpu_part *p, int from)
 }
 
 /* Rows that are complete on all devices once more than `from` are; waits for them. */
-static int wait_rows(struct sap_force *f, int from, int *rows)
+static int wait_rows(struct sap_gpu_host_force *f, int from, int *rows)
 {
     *rows = f->request.ni;
     for (int k = 0; k < f->set->n; k++) {
@@ -116,7 +116,7 @@ static int wait_rows(struct sap_force *f, int from, int *rows)
     return SAPPORO_OK;
 }
 
-static void find_coincident(struct sap_force *f)
+static void find_coincident(struct sap_gpu_host_force *f)
 {
     f->coincident = -1;
     const int tells = f->set->order != 2 && f->request.eps2 < SAP_TINY_R2 && f->request.rule != SAP_PAIRS_OUTSIDE;
@@ -127,7 +127,7 @@ static void find_coincident(struct sap_force *f)
     }
 }
 
-int sap_gpu_done(struct sap_force *f)
+int sap_gpu_done(struct sap_gpu_host_force *f)
 {
     if ((f->complete && !f->listing) || f->failed) return 1;
     int status = SAP_DRIVER_OK;
@@ -137,7 +137,7 @@ int sap_gpu_done(struct sap_force *f)
     return !f->listing;
 }
 
-int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
+int sap_gpu_end(struct sap_gpu_host_force *f, int from, struct sap_force_output *out)
 {
     int rows = f->complete ? f->request.ni : f->gathered;
     f->store->words[0] = '\0';
@@ -168,7 +168,7 @@ int sap_gpu_end(struct sap_force *f, int from, struct sap_force_output *out)
     return SAPPORO_OK;
 }
 
-void sap_gpu_drop(struct sap_force *f)
+void sap_gpu_drop(struct sap_gpu_host_force *f)
 {
     if (!f) return;
     const struct sap_driver *d = f->set->driver;

@@ -117,14 +117,14 @@ static int run(struct sap_store *store, const struct sap_force_ops *ops, const s
     return SAPPORO_OK;
 }
 
-static int test_set(struct sap_device_set *set, const struct sap_store_ops *store_ops,
+static int test_set(struct sap_gpu_set *set, const struct sap_store_ops *store_ops,
                     const struct sap_force_ops *force_ops, double *error)
 {
     struct sap_jstore host = {.full = set->order > 4 ? set->order == 6 ? 6 : SAP_DERIVATIVES_MOST : 0};
     struct sap_store *store = NULL;
     struct bodies *b = malloc(sizeof *b);
     int status = b ? make(b, &host) : SAPPORO_ERR_MEMORY;
-    if (!status) status = store_ops->create(set, &host, &store);
+    if (!status) status = store_ops->create((void *)set, &host, &store);
     if (!status) status = run(store, force_ops, b, set->sums, error);
     if (store) store_ops->destroy(store);
     sap_jstore_free(&host);
@@ -133,10 +133,10 @@ static int test_set(struct sap_device_set *set, const struct sap_store_ops *stor
 }
 
 /* A device alone, in a set that borrows it. */
-static int test_device(const struct sap_device_set *set, int k, const struct sap_store_ops *store,
+static int test_device(const struct sap_gpu_set *set, int k, const struct sap_store_ops *store,
                        const struct sap_force_ops *force, double *error)
 {
-    struct sap_device_set *one = malloc(sizeof *one + sizeof one->device[0]);
+    struct sap_gpu_set *one = malloc(sizeof *one + sizeof one->device[0]);
     if (!one) return SAPPORO_ERR_MEMORY;
     memcpy(one, set, sizeof *one);
     one->n = 1;
@@ -146,7 +146,7 @@ static int test_device(const struct sap_device_set *set, int k, const struct sap
     return status;
 }
 
-int sap_gpu_selftest(struct sap_device_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
+int sap_gpu_selftest(struct sap_gpu_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
                      char *why, size_t room)
 {
     /* of the sums of absolute values; sp rounds positions to 24 bits, and distances are 2^-10 of them */

@@ -34,7 +34,7 @@ static const struct sap_gpu_tuning high[] = {
 /* A thread of a CPU that computes with vectors. */
 static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0, 1e12};
 
-void sap_gpu_tune(struct sap_device_set *set, const struct sap_settings *settings)
+void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
 {
     struct sap_gpu_tuning *const t = &set->tuning;
     const struct sap_device_properties *const p = &set->device[0].properties;
@@ -80,7 +80,7 @@ const char *sap_gpu_mode_name(int order, int mode)
     return mode < SAP_GPU_MODES ? of4[mode] : NULL;
 }
 
-int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_request *r, int near)
+int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *r, int near)
 {
     const int zero = r->eps2 < SAP_TINY_R2;
     if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
@@ -89,7 +89,7 @@ int sap_gpu_mode(const struct sap_device_set *set, const struct sap_force_reques
     return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
 }
 
-int sap_gpu_has_many(const struct sap_device_set *set, int shape, int mode)
+int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode)
 {
     if (set->order > 4) return sap_gpu_many_ipt[shape] == 1;
     return sap_gpu_many_ipt[shape] < 4 || (set->order == 2 && set->precision != SAPPORO_DP && mode <= ZERO);
@@ -132,7 +132,7 @@ static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sa
  * turns: how often a block takes as many rows as it can at a time.  Numbers of orders up to 4 were measured as if a
  * unit had room for all its blocks.
  */
-static struct candidate try_few(const struct sap_device_set *set, const struct sap_gpu_kernels *k, int units, int which,
+static struct candidate try_few(const struct sap_gpu_set *set, const struct sap_gpu_kernels *k, int units, int which,
                                 int ni, int superpackets, int turns)
 {
     const struct sap_gpu_tuning *t = &set->tuning;
@@ -147,7 +147,7 @@ static struct candidate try_few(const struct sap_device_set *set, const struct s
 }
 
 /* Few blocks of many turns, and many blocks of few. */
-static void try_all_few(struct candidate *best, const struct sap_device_set *set, const struct sap_gpu_kernels *kernels,
+static void try_all_few(struct candidate *best, const struct sap_gpu_set *set, const struct sap_gpu_kernels *kernels,
                         int units, int which, int ni, int superpackets)
 {
     enum { MOST = 32 };
@@ -160,8 +160,8 @@ static void try_all_few(struct candidate *best, const struct sap_device_set *set
     }
 }
 
-struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_device_set *set, const struct sap_gpu_device *device,
-                                          int mode, int ni, int superpackets, int predicted)
+struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const struct sap_gpu_device *device, int mode,
+                                          int ni, int superpackets, int predicted)
 {
     const struct sap_gpu_geometry *g = &device->kernels->geometry;
     const struct sap_gpu_tuning *t = &set->tuning;

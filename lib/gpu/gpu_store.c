@@ -31,14 +31,14 @@ int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *
     return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }
 
-size_t sap_gpu_superpacket_bytes(const struct sap_store *store)
+size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store)
 {
     return (size_t)store->set->columns * SUPER * sizeof(double);
 }
 
 /* ----------------------------------------------------------------- growing */
 
-static int clear_superpackets(const struct sap_store *store, struct sap_gpu_share *share, int to)
+static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_share *share, int to)
 {
     const int from = share->cleared, columns = store->set->columns;
     if (to <= from) return SAP_DRIVER_OK;
@@ -50,7 +50,7 @@ static int clear_superpackets(const struct sap_store *store, struct sap_gpu_shar
 }
 
 /* Room for so many superpackets; those that are there stay. */
-static int grow(const struct sap_store *store, struct sap_gpu_share *share, int superpackets)
+static int grow(const struct sap_gpu_store *store, struct sap_gpu_share *share, int superpackets)
 {
     const struct sap_driver *d = store->set->driver;
     if (superpackets > share->room) {
@@ -96,7 +96,7 @@ static int extend(int **array, int *have, int n, int value)
 }
 
 /* A slot for a superpacket, if it has none. */
-static int make_slot(struct sap_store *store, int superpacket)
+static int make_slot(struct sap_gpu_store *store, int superpacket)
 {
     struct sap_gpu_share *h = &store->share[superpacket % store->set->n];
     const int at = superpacket / store->set->n;
@@ -109,7 +109,7 @@ static int make_slot(struct sap_store *store, int superpacket)
 }
 
 /* Slots for all superpackets where particles can be. */
-static int make_slots(struct sap_store *store)
+static int make_slots(struct sap_gpu_store *store)
 {
     enum { IN_TILE = SAP_CPU_SUPERPACKET / SUPER };
     const struct sap_jstore *host = store->host;
@@ -138,7 +138,7 @@ int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
 
 /* ----------------------------------------------------------------- staging */
 
-int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *share)
+int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -148,7 +148,8 @@ int sap_gpu_staging_ready(const struct sap_store *store, struct sap_gpu_share *s
     return SAP_DRIVER_OK;
 }
 
-void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_share *share, struct sap_gpu_staging *s)
+void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                          struct sap_gpu_staging *s)
 {
     if (s->borrowed)
         sap_gpu_give_back(store->set, share->device, &s->buffer);
@@ -158,7 +159,7 @@ void sap_gpu_staging_free(const struct sap_store *store, const struct sap_gpu_sh
 }
 
 /* Room for `more` updates beyond those staged; what is staged stays. */
-static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *share, int more)
+static int reserve_updates(const struct sap_gpu_store *store, struct sap_gpu_share *share, int more)
 {
     struct sap_gpu_staging *s = &share->update[share->next_update];
     const size_t size = store->set->update;
@@ -176,7 +177,7 @@ static int reserve_updates(const struct sap_store *store, struct sap_gpu_share *
 }
 
 /* Starts the kernel that scatters what is staged and copies i-particles. */
-static int send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
+static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -215,7 +216,7 @@ static int reserve_stamps(struct sap_gpu_share *share, int addresses)
 }
 
 /* The device that has an address; *at: place of its superpacket among those that the device owns. */
-static inline int owner_of(const struct sap_store *store, int address, int *at)
+static inline int owner_of(const struct sap_gpu_store *store, int address, int *at)
 {
     const unsigned superpacket = (unsigned)address / SUPER, n = (unsigned)store->set->n;
     *at = (int)(n == 1 ? superpacket : superpacket / n); /* divisions take a third of the time otherwise */
@@ -230,7 +231,7 @@ static inline int local_of(const struct sap_gpu_share *share, int at, int addres
 }
 
 /* Room for an update that is the first, or for which there is none, or no stamp. */
-__attribute__((noinline)) static int make_room(struct sap_store *store, struct sap_gpu_share *share, int local)
+__attribute__((noinline)) static int make_room(struct sap_gpu_store *store, struct sap_gpu_share *share, int local)
 {
     const size_t end = (size_t)(share->updates + 1) * store->set->update;
     if (share->updates == CHUNK) TRY(send(store, share, NULL, 0));
@@ -243,7 +244,7 @@ __attribute__((noinline)) static int make_room(struct sap_store *store, struct s
 }
 
 /* Where the update of an address belongs: each address once among those that are sent at a time. */
-static inline int place_update(struct sap_store *store, int address, struct sap_gpu_update **u)
+static inline int place_update(struct sap_gpu_store *store, int address, struct sap_gpu_update **u)
 {
     int at;
     struct sap_gpu_share *share = &store->share[store->at = owner_of(store, address, &at)];
@@ -266,12 +267,12 @@ static inline int place_update(struct sap_store *store, int address, struct sap_
 }
 
 /* The derivatives of orders 6 and 8 that lie behind an update. */
-static void put_rest(const struct sap_store *store, struct sap_gpu_update *u, const double (*rest)[3])
+static void put_rest(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*rest)[3])
 {
     memcpy(u + 1, rest, store->set->update - sizeof *u);
 }
 
-static int stage_one(struct sap_store *store, int address)
+static int stage_one(struct sap_gpu_store *store, int address)
 {
     double derivative[SAP_DERIVATIVES_MOST][3];
     struct sap_gpu_update *u;
@@ -297,7 +298,7 @@ static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_stage
     u->time = p->time;
 }
 
-static int put(struct sap_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
+static int put(struct sap_gpu_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
                int n)
 {
     enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
@@ -318,7 +319,7 @@ static int put(struct sap_store *store, const struct sap_staged *p, const double
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p,
+int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *p,
                       const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
 {
     if (n > 0) sap_gpu_lists_settle_all(store);
@@ -330,7 +331,7 @@ int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *p,
     return sap_gpu_status(status);
 }
 
-static int stage_changes(struct sap_store *store)
+static int stage_changes(struct sap_gpu_store *store)
 {
     int32_t address[TAKE];
     int n = TAKE;
@@ -348,7 +349,7 @@ static int stage_changes(struct sap_store *store)
 }
 
 /* Nothing of the devices' copies can be used. */
-static void forget(struct sap_store *store)
+static void forget(struct sap_gpu_store *store)
 {
     sap_jstore_change_all(store->host);
     for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
@@ -357,14 +358,14 @@ static void forget(struct sap_store *store)
 }
 
 /* Whether what devices hold will change. */
-static int changes_wait(const struct sap_store *store)
+static int changes_wait(const struct sap_gpu_store *store)
 {
     int updates = 0;
     for (int k = 0; k < store->set->n; k++) updates += store->share[k].updates;
     return updates > 0 || store->lost || store->cleared != store->host->cleared || store->seen != store->host->version;
 }
 
-int sap_gpu_store_update(struct sap_store *store)
+int sap_gpu_store_update(struct sap_gpu_store *store)
 {
     if (store->listing && changes_wait(store)) sap_gpu_lists_settle_all(store);
     if (store->cleared != store->host->cleared) {
@@ -388,7 +389,8 @@ int sap_gpu_store_update(struct sap_store *store)
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
+int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,
+                       int units)
 {
     TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)units * sizeof(struct sap_gpu_i)));
     store->lost |= share->updates > 0;
@@ -399,7 +401,7 @@ int sap_gpu_store_send(struct sap_store *store, struct sap_gpu_share *share, con
 
 /* -------------------------------------------------------------- predicting */
 
-int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f)
+int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f)
 {
     const struct sap_driver *d = store->set->driver;
     if (share->valid && share->time == f->time && share->nj == f->nj) return SAP_DRIVER_OK;
@@ -417,13 +419,13 @@ int sap_gpu_store_predict(struct sap_store *store, struct sap_gpu_share *share, 
 
 /* ----------------------------------------------------------------- failures */
 
-int sap_gpu_refuse(struct sap_store *store, int status, const char *words)
+int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words)
 {
     if (!store->words[0]) (void)snprintf(store->words, sizeof store->words, "%s", words);
     return status;
 }
 
-int sap_gpu_judge(struct sap_store *store, int status)
+int sap_gpu_judge(struct sap_gpu_store *store, int status)
 {
     const struct sap_gpu_device *device = &store->set->device[store->at];
     if (status == SAP_DRIVER_OK) return SAPPORO_OK;
@@ -440,7 +442,7 @@ int sap_gpu_judge(struct sap_store *store, int status)
 
 /* ------------------------------------------------------------------ freeing */
 
-static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
+static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *s)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_buffer *const all[] = {&s->j,     &s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
@@ -458,7 +460,7 @@ static void free_share(const struct sap_store *store, struct sap_gpu_share *s)
     if (s->stream) d->stream_destroy(s->stream);
 }
 
-void sap_gpu_store_free(struct sap_store *store)
+void sap_gpu_store_free(struct sap_gpu_store *store)
 {
     if (!store) return;
     sap_gpu_multi_free(store);

@@ -2,7 +2,7 @@
  * interaction.h - the pair interaction, written once.
  *
  * Included by every kernel after the named operations (v_add, v_fma, ...) of
- * its working type V and mask type VM; see cpu_sse/ops_scalar.h for what each
+ * its working type V and mask type VM; see lib/physics/ops_scalar.h for what each
  * operation means.  The sequence of operations below is the definition of a
  * pair term: no kernel may reorder it.
  *

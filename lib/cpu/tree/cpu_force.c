@@ -44,7 +44,7 @@ static void free_pass(struct pass *p)
 
 /* ---- who walks -------------------------------------------------------------------- */
 
-static int take_places(const struct sap_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
+static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
 {
     const int n = request->ni;
     const size_t room = (size_t)n + 1;
@@ -81,7 +81,7 @@ static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
 }
 
 /* All walkers in their order; row_of: the row of each. */
-static int all_slots(const struct sap_tree *t, const struct sap_tree_walkers *w, const int *row_of,
+static int all_slots(const struct sap_cpu_tree *t, const struct sap_tree_walkers *w, const int *row_of,
                      struct sap_tree_slots *s)
 {
     if (reserve_slots(s, w->n, w->groups)) return SAPPORO_ERR_MEMORY;
@@ -95,7 +95,7 @@ static int all_slots(const struct sap_tree *t, const struct sap_tree_walkers *w,
 }
 
 /* Active particles by group, those of a group in the order of their rows. */
-static int active_slots(const struct sap_tree *t, const int *active, int ni, struct sap_tree_slots *s)
+static int active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
 {
     const int groups = t->self.groups, size = t->settings.group_size;
     if (reserve_slots(s, ni, groups)) return SAPPORO_ERR_MEMORY;
@@ -111,7 +111,7 @@ static int active_slots(const struct sap_tree *t, const int *active, int ni, str
 
 /* ---- forces ---------------------------------------------------------------------------- */
 
-static int walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+static int walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
     if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_tree_walk(t, run, threads);
     sap_tree_walk_alone(t, run, threads);
@@ -121,7 +121,7 @@ static int walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 
 /* Accelerations of all particles that have none yet, by opening angle 1. */
-static int start_particles(struct sap_tree *t, int threads)
+static int start_particles(struct sap_cpu_tree *t, int threads)
 {
     struct sap_tree_slots slots = {0};
     int unknown = 0, status;
@@ -141,7 +141,7 @@ static int start_particles(struct sap_tree *t, int threads)
     return status;
 }
 
-static int start_places(const struct sap_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+static int start_places(const struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
 {
     p->a = malloc(((size_t)run->slots->n + 1) * sizeof *p->a);
     const int status = p->a ? walk(t, run, threads) : SAPPORO_ERR_MEMORY;
@@ -150,7 +150,7 @@ static int start_places(const struct sap_tree *t, struct pass *p, struct sap_tre
 }
 
 /* By ACCELERATION: what the criterion needs first, and room for accelerations. */
-static int start(struct sap_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+static int start(struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
 {
     int status = SAPPORO_OK;
     if (!run->acc) {
@@ -170,8 +170,8 @@ static int start(struct sap_tree *t, struct pass *p, struct sap_tree_run *run, i
     return status;
 }
 
-static int who_walks(struct sap_tree *t, const sapporo_tree_request *request, struct pass *p, struct sap_tree_run *run,
-                     int threads)
+static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request, struct pass *p,
+                     struct sap_tree_run *run, int threads)
 {
     run->slots = &p->slots;
     run->walkers = &t->self;
@@ -190,14 +190,15 @@ static void erase_bad(const struct places *p, int n, double (*acc)[3], double *p
     }
 }
 
-static void remember(struct sap_tree *t, const sapporo_tree_request *request, const struct sap_tree_run *run)
+static void remember(struct sap_cpu_tree *t, const sapporo_tree_request *request, const struct sap_tree_run *run)
 {
     for (int i = 0; i < request->ni && run->walkers->own; i++)
         t->a[request->active ? request->active[i] : i] = size_of(run->acc[i]);
 }
 
-int sap_tree_force_cpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     enum { A_THREAD = 128 }; /* rows that are worth waking one */
     if (request->memory != SAPPORO_MEMORY_HOST)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");

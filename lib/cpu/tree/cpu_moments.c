@@ -8,7 +8,7 @@
 /* ---- cells -------------------------------------------------------------------- */
 
 /* Particles lie with their masses in units; cells have true masses. */
-static void cell_of_particles(const struct sap_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
+static void cell_of_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
 {
     const double(*const x)[4] = (const double(*)[4])t->x + node->first;
     const double true_mass = 1 / t->mass_unit;
@@ -20,7 +20,7 @@ static void cell_of_particles(const struct sap_tree *t, const struct sap_tree_no
     for (int k = 0; k < node->count; k++) sap_cell_shape(cell, x[k][3] * true_mass, x[k]);
 }
 
-static void cell_of_children(const struct sap_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
+static void cell_of_children(const struct sap_cpu_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
 {
     const struct sap_cell *const child = t->cell + node->child;
     for (int k = 0; k < node->children; k++)
@@ -34,14 +34,14 @@ enum { NODES_AT_ONCE = 128 };
 
 /* Nodes of a level, which begins at `first`. */
 struct level {
-    struct sap_tree *tree;
+    struct sap_cpu_tree *tree;
     int first;
 };
 
 static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct level *const l = argument;
-    struct sap_tree *const t = l->tree;
+    struct sap_cpu_tree *const t = l->tree;
     for (ptrdiff_t k = l->first + from; k < l->first + to; k++) {
         const struct sap_tree_node *const node = &t->node[k];
         sap_cell_start(&t->cell[k]);
@@ -52,7 +52,7 @@ static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static void make_cells(struct sap_tree *t, int threads)
+static void make_cells(struct sap_cpu_tree *t, int threads)
 {
     for (int level = t->levels - 1; level >= 0; level--) {
         const int from = t->level_first[level], n = t->level_first[level + 1] - from;
@@ -63,7 +63,7 @@ static void make_cells(struct sap_tree *t, int threads)
 
 /* ---- words of the walk ------------------------------------------------------------ */
 
-static void words_of_node(struct sap_tree *t, int k, const struct sap_criterion *how)
+static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criterion *how)
 {
     const struct sap_cell *const cell = &t->cell[k];
     const struct sap_reach reach = sap_accept_reach(cell, how);
@@ -77,7 +77,7 @@ static void words_of_node(struct sap_tree *t, int k, const struct sap_criterion 
     w->turn[k] = (float)(reach.turn * t->turn_unit);
 }
 
-static void source_of_node(struct sap_tree *t, int k)
+static void source_of_node(struct sap_cpu_tree *t, int k)
 {
     const struct sap_cell *const cell = &t->cell[k];
     struct sap_tree_source *const s = &t->source[k];
@@ -89,7 +89,7 @@ static void source_of_node(struct sap_tree *t, int k)
 }
 
 /* Words behind the last node are looked at and not used. */
-static void pad_words(struct sap_tree *t)
+static void pad_words(struct sap_cpu_tree *t)
 {
     for (int k = t->nodes; k < t->nodes + 16; k++)
         t->words_of.x[k] = t->words_of.y[k] = t->words_of.z[k] = t->words_of.guard[k] = t->words_of.turn[k] = 0;
@@ -170,7 +170,7 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
     return least;
 }
 
-static void make_group(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
+static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
 {
     double size = 0;
     ball_of((int)t->settings.ball, x, n, g);
@@ -180,7 +180,7 @@ static void make_group(const struct sap_tree *t, const double (*x)[4], int n, st
 }
 
 struct grouping {
-    const struct sap_tree *tree;
+    const struct sap_cpu_tree *tree;
     const double (*x)[4];
     int n;
     struct sap_tree_group *group;
@@ -196,7 +196,8 @@ static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-void sap_tree_groups(const struct sap_tree *t, const double (*x)[4], int n, struct sap_tree_group *group, int threads)
+void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *group,
+                     int threads)
 {
     const int size = t->settings.group_size, groups = (n + size - 1) / size;
     struct grouping s = {t, x, n, group};
@@ -206,7 +207,7 @@ void sap_tree_groups(const struct sap_tree *t, const double (*x)[4], int n, stru
 /* ---- all of it ------------------------------------------------------------------------ */
 
 /* Whether some particle is so far out, in units, that float would not do. */
-static int reaches_far(const struct sap_tree *t)
+static int reaches_far(const struct sap_cpu_tree *t)
 {
     double size = 0;
     for (int c = 0; c < 3; c++)
@@ -215,7 +216,7 @@ static int reaches_far(const struct sap_tree *t)
 }
 
 struct walk_words {
-    struct sap_tree *tree;
+    struct sap_cpu_tree *tree;
     const struct sap_criterion *how;
 };
 
@@ -228,7 +229,7 @@ static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-void sap_tree_moments(struct sap_tree *t, int threads)
+void sap_tree_moments(struct sap_cpu_tree *t, int threads)
 {
     make_cells(t, threads);
     const struct sap_criterion how =

@@ -21,7 +21,7 @@ static double box_distance2(const struct sap_cell *cell, const double *x)
 }
 
 /* Addresses within a radius of a place, as many as there is room for, in no order; returns how many there are. */
-static long long search(const struct sap_tree *t, const double *x, double h, long long room, int *list)
+static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
 {
     const double h2 = h * h;
     long long found = 0;
@@ -64,7 +64,7 @@ static struct place place_of(const sapporo_column *x, const sapporo_column *h, i
 }
 
 /* Fills in one list; where it does not fit whole it is made aside, so that its beginning is that of the whole. */
-static int fill(const struct sap_tree *t, const struct place *p, long long n, long long room, int *list)
+static int fill(const struct sap_cpu_tree *t, const struct place *p, long long n, long long room, int *list)
 {
     if (n <= room) {
         (void)search(t, p->x, p->h, n, list);
@@ -83,7 +83,7 @@ static int fill(const struct sap_tree *t, const struct place *p, long long n, lo
 
 /* A search that threads share out. */
 struct searching {
-    const struct sap_tree *tree;
+    const struct sap_cpu_tree *tree;
     const sapporo_column *x, *h;
     long long *first, room;
     int *list;
@@ -110,8 +110,8 @@ static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-int sap_tree_search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                    int *list, int threads)
+int sap_tree_search(struct sap_cpu_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first,
+                    long long room, int *list, int threads)
 {
     enum { AT_ONCE = 16 };
     struct searching s = {t, &x, &h, first, room, list, 0};

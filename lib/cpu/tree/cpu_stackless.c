@@ -20,7 +20,7 @@ struct one {
     long long particle, cell;
 };
 
-static void add_cell(const struct sap_tree *t, struct one *o, int k)
+static void add_cell(const struct sap_cpu_tree *t, struct one *o, int k)
 {
     const struct sap_tree_source *const s = &t->source[k];
     double d[3], r2 = o->eps2;
@@ -36,7 +36,7 @@ static void add_cell(const struct sap_tree *t, struct one *o, int k)
     o->cell++;
 }
 
-static void add_leaf(const struct sap_tree *t, struct one *o, const struct sap_tree_node *leaf)
+static void add_leaf(const struct sap_cpu_tree *t, struct one *o, const struct sap_tree_node *leaf)
 {
     for (int j = leaf->first; j < leaf->first + leaf->count; j++) {
         double d[3], r2 = o->eps2;
@@ -50,7 +50,7 @@ static void add_leaf(const struct sap_tree *t, struct one *o, const struct sap_t
     }
 }
 
-static void walk_one(const struct sap_tree *t, struct one *o)
+static void walk_one(const struct sap_cpu_tree *t, struct one *o)
 {
     int ignored[2], accepted, opened;
     for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
@@ -68,7 +68,7 @@ static void walk_one(const struct sap_tree *t, struct one *o)
     }
 }
 
-static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, int walker, struct one *o)
+static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int walker, struct one *o)
 {
     const double *const x = run->walkers->x[walker];
     double b[3];
@@ -84,7 +84,7 @@ static void start_one(const struct sap_tree *t, const struct sap_tree_run *run, 
 
 /* A walk that threads share out. */
 struct walking {
-    const struct sap_tree *tree;
+    const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
 };
@@ -92,7 +92,7 @@ struct walking {
 static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct walking *const w = argument;
-    const struct sap_tree *const t = w->tree;
+    const struct sap_cpu_tree *const t = w->tree;
     const struct sap_tree_run *const run = w->run;
     const double pot = t->unit / t->mass_unit, acc = t->unit * t->unit / t->mass_unit;
     long long particle = 0, cell = 0;
@@ -110,7 +110,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     atomic_fetch_add(&w->cell, cell);
 }
 
-void sap_tree_walk_alone(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+void sap_tree_walk_alone(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
     enum { AT_ONCE = 64 };
     struct walking w = {.tree = t, .run = run};

@@ -10,8 +10,8 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "context/tree.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/tree_structure.h"
 
 /* Of a leaf and of a group where nobody says: the best of Hernquist's and Plummer's models on AVX-512 and AVX2. */
 enum { LEAF = 16, GROUP = 64, SPARE_NODES = 64 };
@@ -30,7 +30,7 @@ static int usual_nodes(int n) { return n / 2 + SPARE_NODES; }
 
 static size_t bytes_of_particles(size_t n)
 {
-    struct sap_tree *t = NULL;
+    struct sap_cpu_tree *t = NULL;
     const size_t given = sizeof *t->given_x + sizeof *t->given_mass + sizeof *t->a;
     const size_t sorted = sizeof *t->x + 3 * sizeof *t->place + 2 * sizeof *t->order.key;
     return n * (given + sorted);
@@ -38,27 +38,29 @@ static size_t bytes_of_particles(size_t n)
 
 static size_t bytes_of_nodes(size_t nodes)
 {
-    struct sap_tree *t = NULL;
+    struct sap_cpu_tree *t = NULL;
     return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
 }
 
-static size_t bytes_of_groups(const struct sap_tree *t, size_t n)
+static size_t bytes_of_groups(const struct sap_cpu_tree *t, size_t n)
 {
     return (n / (size_t)t->settings.group_size + 1) * sizeof *t->group;
 }
 
-static size_t memory(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
-    const struct sap_tree t = {.settings = {.group_size = settings->group_size ? settings->group_size : GROUP}};
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
+    const struct sap_cpu_tree t = {.settings = {.group_size = settings->group_size ? settings->group_size : GROUP}};
     (void)devices;
     if (device_bytes) *device_bytes = 0;
     return sizeof t + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
            bytes_of_groups(&t, (size_t)n);
 }
 
-static void destroy(struct sap_tree *t)
+static void destroy(struct sap_tree *opaque_tree)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     free(t->given_x);
     free(t->given_mass);
     free(t->a);
@@ -75,7 +77,7 @@ static void destroy(struct sap_tree *t)
 }
 
 /* Room for the cells of so many nodes; on failure the arrays that there are stay. */
-static int reserve_cells(struct sap_tree *t, int nodes)
+static int reserve_cells(struct sap_cpu_tree *t, int nodes)
 {
     const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
     if (nodes <= t->cell_room) return SAPPORO_OK;
@@ -99,7 +101,7 @@ static int reserve_cells(struct sap_tree *t, int nodes)
     return SAPPORO_OK;
 }
 
-static int reserve_particles(struct sap_tree *t)
+static int reserve_particles(struct sap_cpu_tree *t)
 {
     const size_t room = (size_t)t->room + 1;
     t->given_x = malloc(room * sizeof *t->given_x);
@@ -116,10 +118,11 @@ static int reserve_particles(struct sap_tree *t)
     return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
-static int create(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                   struct sap_tree **tree)
 {
-    struct sap_tree *t = calloc(1, sizeof *t);
+    struct sap_cpu_set *const devices = (void *)opaque_set;
+    struct sap_cpu_tree *t = calloc(1, sizeof *t);
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
     t->settings = *settings;
@@ -131,24 +134,29 @@ static int create(struct sap_device_set *devices, const struct sap_tree_settings
     t->threads = devices->threads;
     t->room = n;
     if (reserve_particles(t)) {
-        destroy(t);
+        destroy((void *)t);
         return SAPPORO_ERR_MEMORY;
     }
-    *tree = t;
+    *tree = (void *)t;
     return SAPPORO_OK;
 }
 
-static void kind(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
+static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, char *text,
                  size_t room)
 {
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const int dp = settings->precision == SAPPORO_DP;
     (void)snprintf(text, room, "cpu %s %s octree %s", sap_isa_name(devices->isa), dp ? "dp" : "sp",
                    dp || devices->isa == SAP_ISA_SCALAR ? "any" : sap_isa_vendor());
 }
 
-static const char *words(const struct sap_tree *t) { return t->words; }
+static const char *words(const struct sap_tree *opaque_tree)
+{
+    const struct sap_cpu_tree *const t = (const void *)opaque_tree;
+    return t->words;
+}
 
-int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why)
+int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why)
 {
     (void)snprintf(t->words, sizeof t->words, "%s", why);
     return status;
@@ -156,8 +164,9 @@ int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why)
 
 /* ---- particles ------------------------------------------------------------------------ */
 
-static int set(struct sap_tree *t, const sapporo_tree_particles *p)
+static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
@@ -179,7 +188,7 @@ static int set(struct sap_tree *t, const sapporo_tree_particles *p)
 
 static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct sap_tree *const t = argument;
+    struct sap_cpu_tree *const t = argument;
     for (int k = (int)from; k < to; k++) {
         const int i = t->order.address[k];
         for (int c = 0; c < 3; c++) t->x[k][c] = t->given_x[i][c];
@@ -189,7 +198,7 @@ static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Sorted particles from those that were given. */
-static void gather(struct sap_tree *t, double mass_unit, int threads)
+static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
 {
     enum { AT_ONCE = 1024 };
     t->mass_unit = mass_unit;
@@ -197,7 +206,7 @@ static void gather(struct sap_tree *t, double mass_unit, int threads)
 }
 
 /* Moments and groups; the tree is complete then. */
-static void finish(struct sap_tree *t, double mass_unit, int threads)
+static void finish(struct sap_cpu_tree *t, double mass_unit, int threads)
 {
     const double start = sap_tree_clock();
     gather(t, mass_unit, threads);
@@ -209,7 +218,7 @@ static void finish(struct sap_tree *t, double mass_unit, int threads)
 }
 
 /* Threads that are worth waking for so many particles. */
-static int threads_for(const struct sap_tree *t, int n)
+static int threads_for(const struct sap_cpu_tree *t, int n)
 {
     enum { A_THREAD = 16384 };
     const int most = 1 + n / A_THREAD;
@@ -217,7 +226,7 @@ static int threads_for(const struct sap_tree *t, int n)
 }
 
 /* The box of the particles given and the unit of their masses; fails if double cannot hold their moments. */
-static int look_at_given(struct sap_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
+static int look_at_given(struct sap_cpu_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
 {
     double sum = 0;
     for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
@@ -228,13 +237,13 @@ static int look_at_given(struct sap_tree *t, struct sap_tree_box *box, double *m
 }
 
 /* The order of the tree that there is: a build that fails has sorted its own into the same array. */
-static void restore_order(struct sap_tree *t)
+static void restore_order(struct sap_cpu_tree *t)
 {
     for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
 }
 
 /* Nodes of the sorted keys in the spare array, and memory for their cells. */
-static int make_nodes(struct sap_tree *t, struct sap_tree_draft *d, int threads)
+static int make_nodes(struct sap_cpu_tree *t, struct sap_tree_draft *d, int threads)
 {
     *d = (struct sap_tree_draft){.n = t->given,
                                  .leaf_size = t->settings.leaf_size,
@@ -249,7 +258,7 @@ static int make_nodes(struct sap_tree *t, struct sap_tree_draft *d, int threads)
 }
 
 /* The tree gets the nodes that a build has made. */
-static void take_nodes(struct sap_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
+static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
 {
     t->n = d->n;
     t->cube = *cube;
@@ -266,8 +275,9 @@ static void take_nodes(struct sap_tree *t, const struct sap_cube *cube, const st
 }
 
 /* Whatever can fail comes before anything of the tree that there is changes. */
-static int build(struct sap_tree *t)
+static int build(struct sap_tree *opaque_tree)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     const int threads = threads_for(t, t->given);
     const double start = sap_tree_clock();
     struct sap_tree_draft draft;
@@ -291,8 +301,9 @@ static int build(struct sap_tree *t)
     return SAPPORO_OK;
 }
 
-static int refresh(struct sap_tree *t)
+static int refresh(struct sap_tree *opaque_tree)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     const int threads = threads_for(t, t->n);
     struct sap_tree_box box;
     double mass_unit;
@@ -306,16 +317,18 @@ static int refresh(struct sap_tree *t)
     return SAPPORO_OK;
 }
 
-static int count(const struct sap_tree *t, int cells)
+static int count(const struct sap_tree *opaque_tree, int cells)
 {
+    const struct sap_cpu_tree *const t = (const void *)opaque_tree;
     (void)cells;
     return t->built ? t->n : (int)SAP_TREE_NONE;
 }
 
 /* ---- what it is ---------------------------------------------------------------------------- */
 
-static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
+static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     *s = t->done;
     s->n = t->built ? t->n : 0;
     s->cells = t->built ? t->nodes : 0;
@@ -332,7 +345,7 @@ static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
     return SAPPORO_OK;
 }
 
-static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure *s)
+static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_structure *s)
 {
     const struct sap_tree_node *const node = &t->node[k];
     s->first[k] = node->first;
@@ -343,8 +356,9 @@ static void copy_node(const struct sap_tree *t, int k, struct sap_tree_structure
     sap_tree_tell_cell(&t->cell[k], k, s);
 }
 
-static int structure(struct sap_tree *t, struct sap_tree_structure *s)
+static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     s->nodes = t->built ? t->nodes : 0;
     s->n = t->built ? t->n : 0;
     if (!s->first) return SAPPORO_OK;
@@ -353,9 +367,10 @@ static int structure(struct sap_tree *t, struct sap_tree_structure *s)
     return SAPPORO_OK;
 }
 
-static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list)
+static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sapporo_column h, long long *first,
+                  long long room, int *list)
 {
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     return sap_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }

@@ -12,8 +12,8 @@
 
 #include "cpu/cpu_engine.h"
 #include "engine/cube.h"
-#include "engine/scalars.h"
 #include "engine/tree_limits.h"
+#include "physics/scalars.h"
 #include "tree_kernels.h"
 
 struct sap_tree_node {
@@ -44,7 +44,7 @@ struct sap_tree_order {
 };
 enum { SAP_SORT_PARTS = 64, SAP_SORT_DIGITS = 256 };
 
-struct sap_tree {
+struct sap_cpu_tree {
     struct sap_tree_settings settings;
     const struct sap_tree_kernel *narrow, *wide; /* pair terms in float and in double */
     int threads, room;
@@ -113,10 +113,10 @@ struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_t
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
 /* Moments, boxes, and what the walk needs of nodes and groups (cpu_moments.c). */
-void sap_tree_moments(struct sap_tree *tree, int threads);
+void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
 /* Groups of sorted positions. */
-void sap_tree_groups(const struct sap_tree *tree, const double (*x)[4], int n, struct sap_tree_group *group,
+void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int n, struct sap_tree_group *group,
                      int threads);
 
 /* Rows of a force by group: slot k is row[k] of the request, walker[k]; those of group g begin at first[g]. */
@@ -134,13 +134,13 @@ struct sap_tree_run {
     double (*acc)[3], *pot;
     long long particle, cell; /* interactions */
 };
-int sap_tree_walk(const struct sap_tree *tree, struct sap_tree_run *run, int threads);
+int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
 
 /* The same, each walker alone (cpu_stackless.c). */
-void sap_tree_walk_alone(const struct sap_tree *tree, struct sap_tree_run *run, int threads);
+void sap_tree_walk_alone(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
 
 /* Strictness of walkers first ... first + n - 1 together, as the kernels take it; 0: not of this criterion. */
-double sap_tree_strictness(const struct sap_tree *tree, const struct sap_tree_run *run, int first, int n);
+double sap_tree_strictness(const struct sap_cpu_tree *tree, const struct sap_tree_run *run, int first, int n);
 
 /* The table's force (cpu_force.c). */
 int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
@@ -149,10 +149,10 @@ int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *reques
 double sap_tree_clock(void);
 
 /* Neighbours within a radius, as sapporo_tree_neighbours says (cpu_search.c). */
-int sap_tree_search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                    int *list, int threads);
+int sap_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
+                    long long room, int *list, int threads);
 
 /* Keeps why; returns status. */
-int sap_tree_failed_cpu(struct sap_tree *t, int status, const char *why);
+int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why);
 
 #endif

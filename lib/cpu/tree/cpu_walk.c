@@ -111,13 +111,13 @@ static int room_to_open(struct work *w, int n)
 }
 
 /* Two particles cost less than the second moments of one cell. */
-static int better_by_particles(const struct sap_tree *t, const struct sap_tree_node *node)
+static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node)
 {
     return node->children == 0 && node->count <= t->settings.order;
 }
 
 /* Looks at a run of nodes; those opened queue their children behind `done` runs. */
-static int open_run(const struct sap_tree *t, struct work *w, struct span run, const struct sap_tree_ball *ball,
+static int open_run(const struct sap_cpu_tree *t, struct work *w, struct span run, const struct sap_tree_ball *ball,
                     struct span own, int done)
 {
     int accepted, opened, ok = room_to_open(w, run.to - run.from);
@@ -135,7 +135,7 @@ static int open_run(const struct sap_tree *t, struct work *w, struct span run, c
     return ok;
 }
 
-static int make_list(const struct sap_tree *t, struct work *w, const struct sap_tree_ball *ball, struct span own)
+static int make_list(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_ball *ball, struct span own)
 {
     w->runs.n = w->particles.n = w->ncells = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
@@ -161,7 +161,7 @@ static int count_particles(const struct work *w)
     return n;
 }
 
-static int sum_cells(const struct sap_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+static int sum_cells(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame)
 {
     const int order = t->settings.order;
@@ -174,7 +174,7 @@ static int sum_cells(const struct sap_tree *t, struct work *w, const struct sap_
     return 1;
 }
 
-static int sum_particles(const struct sap_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+static int sum_particles(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
                          const struct sap_tree_frame *frame, struct span own)
 {
     const size_t each = SAP_TREE_PARTICLE_WORDS * kernel->word;
@@ -203,7 +203,7 @@ static int is_finite(const struct sap_tree_lanes *lanes, int k)
 }
 
 /* The sums of lane k become a row of the results. */
-static void deliver(const struct sap_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
+static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
                     const struct sap_tree_lanes *lanes, int k, int row)
 {
     const double pot = kernel->pot_scale * (t->unit / t->mass_unit);
@@ -216,7 +216,7 @@ static void deliver(const struct sap_tree *t, const struct sap_tree_run *run, co
  * Delivers the lanes whose sums are finite, or all of them in double; returns the number of lanes that are left, which
  * are then the first.  Lanes are judged one by one: bits of a row do not depend on the other rows.
  */
-static int deliver_good(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
+static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
 {
     int left = 0;
     for (int k = 0; k < n; k++) {
@@ -232,7 +232,8 @@ static int deliver_good(const struct sap_tree *t, const struct sap_tree_run *run
 }
 
 /* Slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list has been made. */
-static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int g, int first, int n)
+static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int g, int first,
+                     int n)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int size = t->settings.group_size, base = g * size;
@@ -259,7 +260,7 @@ static int sum_slots(const struct sap_tree *t, const struct sap_tree_run *run, s
 
 /* ---- groups ------------------------------------------------------------------------- */
 
-double sap_tree_strictness(const struct sap_tree *t, const struct sap_tree_run *run, int first, int n)
+double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int first, int n)
 {
     double least = INFINITY;
     if (!run->a) return 0;
@@ -272,7 +273,7 @@ double sap_tree_strictness(const struct sap_tree *t, const struct sap_tree_run *
 }
 
 /* The ball as the walk sees it, padded by what rounding to float may take away. */
-static struct sap_tree_ball ball_of(const struct sap_tree *t, const struct sap_tree_run *run, int g)
+static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int first = g * t->settings.group_size, left = run->walkers->n - first;
@@ -285,7 +286,7 @@ static struct sap_tree_ball ball_of(const struct sap_tree *t, const struct sap_t
                                   (float)sap_tree_strictness(t, run, first, n)};
 }
 
-static int sum_group(const struct sap_tree *t, const struct sap_tree_run *run, struct work *w, int g,
+static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int g,
                      long long *particle, long long *cell)
 {
     const int *const slot = run->slots->first + g, size = t->settings.group_size, base = g * size;
@@ -304,7 +305,7 @@ static int sum_group(const struct sap_tree *t, const struct sap_tree_run *run, s
 /* A walk whose groups threads share out. */
 struct walking {
     struct sap_items items;
-    const struct sap_tree *tree;
+    const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
     atomic_int done, failed; /* done: groups */
@@ -328,7 +329,7 @@ static void walk_groups(void *argument, int thread)
     atomic_fetch_add(&s->done, done);
 }
 
-int sap_tree_walk(const struct sap_tree *t, struct sap_tree_run *run, int threads)
+int sap_tree_walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
     enum { GROUPS_AT_ONCE = 4 };
     struct walking s = {.tree = t, .run = run};

@@ -9,7 +9,7 @@
 
 enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };
 
-int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups, int threads,
+int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
                     const struct sap_argument *a, int arguments)
 {
     const struct sap_launch l = {
@@ -17,19 +17,19 @@ int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups
     return t->driver->launch(t->stream, f, &l);
 }
 
-int sap_tree_reserve(const struct sap_tree *t, struct sap_gpu_buffer *b, size_t bytes)
+int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes)
 {
     return sap_gpu_reserve(t->driver, t->device->dev, b, bytes);
 }
 
 /* Launches a thread for each of n > 0. */
-static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
                     int arguments)
 {
     return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
 }
 
-int sap_tree_mark(struct sap_tree *t, int phase)
+int sap_tree_mark(struct sap_gpu_host_tree *t, int phase)
 {
     struct timespec now;
     if (t->events) return t->driver->event_record(t->mark[phase], t->stream);
@@ -39,7 +39,7 @@ int sap_tree_mark(struct sap_tree *t, int phase)
     return SAP_DRIVER_OK;
 }
 
-int sap_tree_take_seconds(struct sap_tree *t, int from, int to)
+int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to)
 {
     if (t->events) TRY(t->driver->event_wait(t->mark[to + 1]));
     for (int phase = from; phase <= to; phase++) {
@@ -50,17 +50,17 @@ int sap_tree_take_seconds(struct sap_tree *t, int from, int to)
     return SAP_DRIVER_OK;
 }
 
-static struct sap_gpu_tree_told *told(const struct sap_tree *t) { return t->told.host; }
+static struct sap_gpu_tree_told *told(const struct sap_gpu_host_tree *t) { return t->told.host; }
 
 /* Copies what the device tells into its place of the pinned memory. */
-static int tell(const struct sap_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
+static int tell(const struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
 {
     return t->driver->copy_out(t->stream, to, from->mem, at, bytes);
 }
 
 /* ---- cube and units ------------------------------------------------------------------- */
 
-static int look_at_bounds(struct sap_tree *t, int members)
+static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
 {
     const int n = t->given;
     const size_t parts = sizeof told(t)->bounds;
@@ -80,7 +80,7 @@ struct draft {
 };
 
 /* The unit of masses; SAP_DRIVER_ERROR if double does not hold the moments of what look_at_bounds has found. */
-static int take_bounds(struct sap_tree *t, double *low, double *high, double *mass_unit)
+static int take_bounds(struct sap_gpu_host_tree *t, double *low, double *high, double *mass_unit)
 {
     double sum = 0;
     for (int k = 0; k < SAP_TREE_PARTS; k++) sum += told(t)->bounds[6][k];
@@ -102,7 +102,7 @@ static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
     t->true_mass = 1 / mass_unit;
 }
 
-static int make_cube(struct sap_tree *t, struct draft *d, int members)
+static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
 {
     double low[3], high[3], sample[3][SAP_CUBE_SAMPLE], mass_unit;
     TRY(take_bounds(t, low, high, &mass_unit));
@@ -123,7 +123,7 @@ static int make_cube(struct sap_tree *t, struct draft *d, int members)
 
 /* ---- order ------------------------------------------------------------------------------- */
 
-static int gather(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                   const struct sap_gpu_buffer *place, double mass_unit, int n)
 {
     const int has_place = place != NULL;
@@ -135,7 +135,7 @@ static int gather(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sa
 }
 
 /* Sorts keys and addresses into key[*at] and value[*at]; what else the walkers have stays. */
-static int sort_keys(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                      const struct sap_gpu_tree *how, int n, int *at)
 {
     for (int k = 0; k < 2; k++) {
@@ -161,16 +161,20 @@ static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
 }
 
 /* The order is the one that sort_keys has made. */
-static void take_order(const struct sap_tree *t, struct sap_gpu_walkers *w, int n, int at)
+static void take_order(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, int n, int at)
 {
     exchange(&w->address, &w->value[at]);
     w->n = n;
     w->groups = n / t->settings.group_size + (n % t->settings.group_size > 0);
 }
 
-static size_t groups_of(const struct sap_tree *t, int n) { return (size_t)n / (size_t)t->settings.group_size + 1; }
+static size_t groups_of(const struct sap_gpu_host_tree *t, int n)
+{
+    return (size_t)n / (size_t)t->settings.group_size + 1;
+}
 
-int sap_tree_sort_places(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given, int n)
+int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                         int n)
 {
     const size_t groups = groups_of(t, n);
     int at;
@@ -195,7 +199,7 @@ struct need {
  * Enlarges buffers of the tree.  While there is a tree, all new ones are allocated before any old one is freed; so on
  * failure the tree stays.
  */
-static int enlarge(const struct sap_tree *t, const struct need *need, int needs)
+static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, int needs)
 {
     struct sap_gpu_buffer larger[16] = {{0}};
     int status = SAP_DRIVER_OK;
@@ -211,7 +215,7 @@ static int enlarge(const struct sap_tree *t, const struct need *need, int needs)
 }
 
 /* Memory of the tree, whose nodes are counted. */
-static int reserve_tree(struct sap_tree *t, const struct draft *d)
+static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = groups_of(t, d->t.n);
     const struct need all[] = {{&t->place, n * sizeof(int)},
@@ -231,7 +235,7 @@ static int reserve_tree(struct sap_tree *t, const struct draft *d)
 }
 
 /* Counts the nodes of each level that begin in each tile, and numbers them; waits for how many there are. */
-static int count_nodes(struct sap_tree *t, struct draft *d)
+static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int counts = LEVELS * d->t.tiles;
     size_t total_at;
@@ -252,7 +256,7 @@ static int count_nodes(struct sap_tree *t, struct draft *d)
     return SAP_DRIVER_OK;
 }
 
-static int link_nodes(struct sap_tree *t, int at)
+static int link_nodes(struct sap_gpu_host_tree *t, int at)
 {
     const struct sap_argument a[] = {SAP_ARRAY(t->own.key[at]), SAP_ARRAY(t->span),       SAP_ARRAY(t->count),
                                      SAP_ARRAY(t->node),        SAP_ARRAY(t->node_level), VALUE(t->t)};
@@ -261,7 +265,7 @@ static int link_nodes(struct sap_tree *t, int at)
 
 /* ---- moments ---------------------------------------------------------------------------------- */
 
-int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a)
+int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a)
 {
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
@@ -272,7 +276,7 @@ int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const st
 }
 
 /* linked: children have been counted. */
-static int make_moments(struct sap_tree *t, int linked)
+static int make_moments(struct sap_gpu_host_tree *t, int linked)
 {
     const struct sap_argument leaves[] = {SAP_ARRAY(t->own.sorted),
                                           SAP_ARRAY(t->node),
@@ -296,7 +300,7 @@ static int make_moments(struct sap_tree *t, int linked)
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
 /* Memory of a build that is known before nodes are counted, none of it the tree's. */
-static int reserve(struct sap_tree *t, const struct draft *d)
+static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
     const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
@@ -306,7 +310,7 @@ static int reserve(struct sap_tree *t, const struct draft *d)
     return sap_tree_reserve(t, &t->scratch, scan > sort ? scan : sort);
 }
 
-int sap_tree_make_next(struct sap_tree *t)
+int sap_tree_make_next(struct sap_gpu_host_tree *t)
 {
     if (t->has_next) return SAP_DRIVER_OK;
     TRY(sap_tree_reserve(t, &t->next, (size_t)t->t.nodes * sizeof(int)));
@@ -320,7 +324,7 @@ int sap_tree_make_next(struct sap_tree *t)
 }
 
 /* Keys, order and the number of nodes: everything up to here leaves the tree that there is alone. */
-static int prepare(struct sap_tree *t, struct draft *d)
+static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int members = sap_cube_sample(d->t.n);
     d->t.tiles = d->t.n / SAP_LINK_TILE + (d->t.n % SAP_LINK_TILE > 0);
@@ -335,7 +339,7 @@ static int prepare(struct sap_tree *t, struct draft *d)
 }
 
 /* The draft takes the place of the tree, whose arrays are written from here on. */
-static void take_draft(struct sap_tree *t, const struct draft *d)
+static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     t->built = t->linked = t->has_next = 0;
     t->t = d->t;
@@ -348,7 +352,7 @@ static void take_draft(struct sap_tree *t, const struct draft *d)
     take_order(t, &t->own, t->n, d->at);
 }
 
-static int write_tree(struct sap_tree *t, int at)
+static int write_tree(struct sap_gpu_host_tree *t, int at)
 {
     TRY(link_nodes(t, at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
@@ -358,7 +362,7 @@ static int write_tree(struct sap_tree *t, int at)
     return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
 }
 
-static int build(struct sap_tree *t)
+static int build(struct sap_gpu_host_tree *t)
 {
     struct draft d = {.t = t->t};
     d.t.n = t->given;
@@ -371,7 +375,7 @@ static int build(struct sap_tree *t)
 }
 
 /* Frees what the tree has, so that there is memory for another. */
-static void give_up(struct sap_tree *t)
+static void give_up(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {&t->own.address, &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict,
                                           &t->place,       &t->node,       &t->cell,     &t->word,      &t->turn,
@@ -381,7 +385,7 @@ static void give_up(struct sap_tree *t)
 }
 
 /* A device that has no memory for another tree beside the one that there is loses that one. */
-int sap_tree_build_gpu(struct sap_tree *t)
+int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
 {
     const int status = build(t);
     if (status != SAP_DRIVER_MEMORY || !t->linked) return status;
@@ -389,7 +393,7 @@ int sap_tree_build_gpu(struct sap_tree *t)
     return build(t);
 }
 
-int sap_tree_refresh_gpu(struct sap_tree *t)
+int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
 {
     double low[3], high[3], mass_unit;
     if (t->n == 0) return SAP_DRIVER_OK;

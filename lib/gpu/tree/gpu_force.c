@@ -23,7 +23,7 @@ struct pass {
     int bad_active; /* the first of the list that is no particle, or -1 */
 };
 
-static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
                     int arguments)
 {
     return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
@@ -31,14 +31,14 @@ static int for_each(const struct sap_tree *t, struct sap_function *f, int n, con
 
 /* ---- who walks ------------------------------------------------------------------------ */
 
-static int parts_of(const struct sap_tree *t, int groups)
+static int parts_of(const struct sap_gpu_host_tree *t, int groups)
 {
     const int size = t->settings.group_size;
     return groups * ((size + SAP_WALK_PART - 1) / SAP_WALK_PART);
 }
 
 /* All walkers, in their order. */
-static void all_walk(const struct sap_tree *t, struct pass *p)
+static void all_walk(const struct sap_gpu_host_tree *t, struct pass *p)
 {
     struct sap_gpu_walkers *const w = p->walkers;
     p->w.all_slots = 1;
@@ -62,9 +62,9 @@ static int width_of(int n, int all)
     return width;
 }
 
-static int most_walk(const struct sap_tree *t, int n) { return n / 5 >= t->n / 8; }
+static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 5 >= t->n / 8; }
 
-static int reserve_rows(struct sap_tree *t, int n)
+static int reserve_rows(struct sap_gpu_host_tree *t, int n)
 {
     for (int k = 0; k < 2; k++) {
         TRY(sap_tree_reserve(t, &t->row_key[k], (size_t)n * sizeof(uint64_t)));
@@ -84,7 +84,7 @@ static int bits_of(int n)
 }
 
 /* Rows by the sorted particles that they are about; *at: where row_key and row are sorted. */
-static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
+static int sort_rows(struct sap_gpu_host_tree *t, const struct pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
     const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
@@ -103,7 +103,7 @@ static int sort_rows(struct sap_tree *t, const struct pass *p, int *at)
 }
 
 /* Rows in bunches: sorted, if there is anybody to share a walk with. */
-static int some_walk(struct sap_tree *t, struct pass *p)
+static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
 {
     const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
     const int as_given = width == 1 && n <= FEW_ROWS;
@@ -132,7 +132,7 @@ static int some_walk(struct sap_tree *t, struct pass *p)
 }
 
 /* Place i of the caller; one at which there is no force is replaced by the corner of the cube. */
-static int place_of(const struct sap_tree *t, const sapporo_tree_request *r, int i, double *x)
+static int place_of(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
     if (sap_tree_is_place(&t->cube, t->n > 0 ? t->t.unit : 0, x)) return 1;
@@ -140,7 +140,7 @@ static int place_of(const struct sap_tree *t, const sapporo_tree_request *r, int
     return 0;
 }
 
-static int places_walk(struct sap_tree *t, struct pass *p)
+static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
 {
     const sapporo_tree_request *const r = p->request;
     double(*const chunk)[4] = t->chunk.host;
@@ -163,7 +163,7 @@ static int places_walk(struct sap_tree *t, struct pass *p)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-static int launch_groups(struct sap_tree *t, const struct pass *p, int wide, int from)
+static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     struct sap_gpu_walk how = p->w;
@@ -189,7 +189,7 @@ static int launch_groups(struct sap_tree *t, const struct pass *p, int wide, int
                            COUNT(a));
 }
 
-static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int from)
+static int launch_few(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
@@ -221,7 +221,7 @@ static int launch_few(struct sap_tree *t, const struct pass *p, int wide, int fr
 }
 
 /* Each launch works off what those before have left. */
-static int launch_walks(struct sap_tree *t, const struct pass *p)
+static int launch_walks(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const int all = p->w.all_slots;
     if (p->w.every) {
@@ -234,7 +234,7 @@ static int launch_walks(struct sap_tree *t, const struct pass *p)
     return launch_few(t, p, 1, SAP_LEFT_WIDE);
 }
 
-static int launch_alone(struct sap_tree *t, const struct pass *p)
+static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     TRY(sap_tree_make_next(t));
@@ -246,7 +246,7 @@ static int launch_alone(struct sap_tree *t, const struct pass *p)
     return for_each(t, t->f->alone, p->w.slots, a, COUNT(a));
 }
 
-static int walk(struct sap_tree *t, const struct pass *p)
+static int walk(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const size_t rows = (size_t)p->w.slots;
     TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
@@ -257,7 +257,7 @@ static int walk(struct sap_tree *t, const struct pass *p)
     return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
 }
 
-static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
+static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
 {
     const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
                                         VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
@@ -265,7 +265,7 @@ static int sizes(struct sap_tree *t, const struct sap_gpu_buffer *a, int has_act
 }
 
 /* By ACCELERATION: how strict who walks is. */
-static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
+static int make_strict(struct sap_gpu_host_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
 {
     p->w.strict = 1;
     if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
@@ -278,7 +278,7 @@ static int make_strict(struct sap_tree *t, struct pass *p, const struct sap_gpu_
 }
 
 /* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
-static int start(struct sap_tree *t, struct pass *p)
+static int start(struct sap_gpu_host_tree *t, struct pass *p)
 {
     struct pass first = {
         .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
@@ -293,7 +293,7 @@ static int start(struct sap_tree *t, struct pass *p)
     return make_strict(t, p, a);
 }
 
-static int pick(struct sap_tree *t, const struct pass *p)
+static int pick(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
     TRY(sap_tree_reserve(t, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
@@ -304,7 +304,7 @@ static int pick(struct sap_tree *t, const struct pass *p)
     return for_each(t, t->f->pick, n, a, COUNT(a));
 }
 
-static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], double *pot)
+static int results(struct sap_gpu_host_tree *t, const struct pass *p, double (*acc)[3], double *pot)
 {
     struct sap_gpu_tree_told *const told = t->told.host;
     if (p->picked) TRY(pick(t, p));
@@ -320,7 +320,7 @@ static int results(struct sap_tree *t, const struct pass *p, double (*acc)[3], d
     return SAP_DRIVER_OK;
 }
 
-static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot)
+static int run(struct sap_gpu_host_tree *t, struct pass *p, double (*acc)[3], double *pot)
 {
     const sapporo_tree_request *const r = p->request;
     const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
@@ -344,7 +344,7 @@ static int run(struct sap_tree *t, struct pass *p, double (*acc)[3], double *pot
     return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
 }
 
-static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
     double x[3];
     for (int i = 0; i < r->ni; i++) {
@@ -354,14 +354,14 @@ static void erase_bad(const struct sap_tree *t, const sapporo_tree_request *r, d
     }
 }
 
-static int bad_active(struct sap_tree *t, int k)
+static int bad_active(struct sap_gpu_host_tree *t, int k)
 {
     (void)snprintf(t->words, sizeof t->words, "active[%d] is none of the tree's %d particles", k, t->n);
     return SAPPORO_ERR_ARGUMENT;
 }
 
 /* Nothing acts where there is no particle.  Returns the number of places that are not finite. */
-static int nothing(const struct sap_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
     double x[3];
     int bad = 0;
@@ -371,7 +371,7 @@ static int nothing(const struct sap_tree *t, const sapporo_tree_request *r, doub
     return bad;
 }
 
-int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct pass p = {.request = request, .bad_active = -1};
     int status = SAP_DRIVER_OK;

@@ -9,7 +9,7 @@
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, NONE_BAD = 0x7F7F7F7F };
 
-static int for_each(const struct sap_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
                     int arguments)
 {
     return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
@@ -18,14 +18,14 @@ static int for_each(const struct sap_tree *t, struct sap_function *f, int n, con
 /* ---- host memory ------------------------------------------------------------------------ */
 
 /* Sends n doubles or four times as many, of which `chunk` holds those from `first` on. */
-static int send(struct sap_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
+static int send(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
 {
     TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
     return t->driver->stream_finish(t->stream);
 }
 
 /* Masses that came in memory of the device, where the next particles come without. */
-static int fetch_masses(struct sap_tree *t)
+static int fetch_masses(struct sap_gpu_host_tree *t)
 {
     double(*const chunk)[4] = t->chunk.host;
     for (int first = 0; first < t->given; first += CHUNK) {
@@ -39,7 +39,7 @@ static int fetch_masses(struct sap_tree *t)
     return SAP_DRIVER_OK;
 }
 
-static int send_particles(struct sap_tree *t, const sapporo_tree_particles *p)
+static int send_particles(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     double(*const chunk)[4] = t->chunk.host;
     for (int first = 0; first < p->n; first += CHUNK) {
@@ -55,7 +55,7 @@ static int send_particles(struct sap_tree *t, const sapporo_tree_particles *p)
     return SAP_DRIVER_OK;
 }
 
-static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *p)
+static int send_accelerations(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     double *const chunk = t->chunk.host;
     for (int first = 0; first < p->n; first += CHUNK) {
@@ -67,13 +67,13 @@ static int send_accelerations(struct sap_tree *t, const sapporo_tree_particles *
 }
 
 /* From here on the particles of the last set are overwritten. */
-static void tear(struct sap_tree *t, const sapporo_tree_particles *p)
+static void tear(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     if (t->torn != SAP_TORN_MASSES) t->torn = p->mass.base || p->n != t->given ? (int)SAP_TORN_MASSES : 1;
     if (p->a.base || p->n != t->given) t->has_a = 0;
 }
 
-static int take_from_host(struct sap_tree *t, const sapporo_tree_particles *p)
+static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     if (p->n == t->given && !p->mass.base && t->mass_elsewhere) TRY(fetch_masses(t));
     tear(t, p);
@@ -91,20 +91,20 @@ struct columns {
     struct sap_mem *x, *mass, *a;
 };
 
-static int adopt(const struct sap_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
+static int adopt(const struct sap_gpu_host_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
 {
     *mem = NULL;
     return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
 }
 
-static void drop(const struct sap_tree *t, struct columns *c)
+static void drop(const struct sap_gpu_host_tree *t, struct columns *c)
 {
     t->driver->release(c->x);
     t->driver->release(c->mass);
     t->driver->release(c->a);
 }
 
-static int adopt_all(const struct sap_tree *t, const sapporo_tree_particles *p, struct columns *c)
+static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, struct columns *c)
 {
     const size_t column = (size_t)p->n * sizeof(double);
     TRY(adopt(t, p->x.base, 3 * column, &c->x));
@@ -112,7 +112,7 @@ static int adopt_all(const struct sap_tree *t, const sapporo_tree_particles *p, 
     return adopt(t, p->a.base, column, &c->a);
 }
 
-static int ask_for_bad(struct sap_tree *t, int *bad)
+static int ask_for_bad(struct sap_gpu_host_tree *t, int *bad)
 {
     int *const told = ((struct sap_gpu_tree_told *)t->told.host)->level_first;
     TRY(t->driver->copy_out(t->stream, told, t->bounds.mem, 0, LOOKS * sizeof(int)));
@@ -121,7 +121,7 @@ static int ask_for_bad(struct sap_tree *t, int *bad)
     return SAP_DRIVER_OK;
 }
 
-static int look(struct sap_tree *t, const struct columns *c, int n, int *bad)
+static int look(struct sap_gpu_host_tree *t, const struct columns *c, int n, int *bad)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL;
     const struct sap_argument a[] = {{c->x, 0},
@@ -136,7 +136,7 @@ static int look(struct sap_tree *t, const struct columns *c, int n, int *bad)
     return ask_for_bad(t, bad);
 }
 
-static int take_columns(struct sap_tree *t, const struct columns *c, int n)
+static int take_columns(struct sap_gpu_host_tree *t, const struct columns *c, int n)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == t->given;
     const struct sap_argument a[] = {
@@ -147,7 +147,7 @@ static int take_columns(struct sap_tree *t, const struct columns *c, int n)
 }
 
 /* *bad: the first particle of which something is no number, by what it is. */
-static int take_from_device(struct sap_tree *t, const sapporo_tree_particles *p, int *bad)
+static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *bad)
 {
     struct columns c = {NULL, NULL, NULL};
     int status = adopt_all(t, p, &c);
@@ -168,7 +168,7 @@ static int take_from_device(struct sap_tree *t, const sapporo_tree_particles *p,
 
 static int packed(const sapporo_column *c, size_t each) { return c->stride == 0 || c->stride == (ptrdiff_t)each; }
 
-static int refuse_device(struct sap_tree *t, const sapporo_tree_particles *p)
+static int refuse_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     if (!t->driver->adopt)
         return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED,
@@ -178,7 +178,7 @@ static int refuse_device(struct sap_tree *t, const sapporo_tree_particles *p)
     return SAPPORO_OK;
 }
 
-static int bad_particle(struct sap_tree *t, const int *bad)
+static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
 {
     static const char *const what[LOOKS] = {"position", "mass", "acceleration"};
     for (int k = 0; k < LOOKS; k++)
@@ -190,7 +190,7 @@ static int bad_particle(struct sap_tree *t, const int *bad)
     return SAPPORO_OK;
 }
 
-int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p)
+int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
     int bad[LOOKS] = {NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
@@ -216,7 +216,7 @@ int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p)
 
 /* ---- a force ------------------------------------------------------------------------------- */
 
-int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int *bad)
+int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
 {
     const size_t bytes = (size_t)r->ni * sizeof(int);
     const int ni = r->ni, n = t->n, staged = bytes <= t->chunk.bytes;
@@ -242,7 +242,8 @@ int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int 
     return status;
 }
 
-static int give(struct sap_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from, size_t bytes)
+static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from,
+                size_t bytes)
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
@@ -254,14 +255,14 @@ static int give(struct sap_tree *t, sapporo_memory memory, void *to, const struc
     return status;
 }
 
-int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot)
+int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot)
 {
     TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
     return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
 }
 
 /* Writes NaN: bytes of ones are one. */
-static int erase(struct sap_tree *t, void *to, size_t bytes)
+static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
@@ -272,7 +273,7 @@ static int erase(struct sap_tree *t, void *to, size_t bytes)
     return status;
 }
 
-void sap_tree_erase_gpu(struct sap_tree *t, int ni, double (*acc)[3], double *pot)
+void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
 {
     if (t->broken || !t->driver->adopt || ni <= 0 || t->driver->enter(t->device->dev)) return;
     (void)erase(t, acc, (size_t)ni * sizeof *acc);

@@ -89,7 +89,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     return status;
 }
 
-int sap_tree_kernels(struct sap_tree *t)
+int sap_tree_kernels(struct sap_gpu_host_tree *t)
 {
     void *kept;
     TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));

@@ -27,7 +27,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int send_queries(struct sap_tree *t, const struct search *s)
+static int send_queries(struct sap_gpu_host_tree *t, const struct search *s)
 {
     double(*const chunk)[4] = t->chunk.host;
     TRY(sap_tree_reserve(t, &t->query, (size_t)s->ni * sizeof *chunk));
@@ -45,7 +45,7 @@ static int send_queries(struct sap_tree *t, const struct search *s)
     return SAP_DRIVER_OK;
 }
 
-static int launch_search(struct sap_tree *t, int n, int fills)
+static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
 {
     const struct sap_argument a[] = {SAP_ARRAY(t->query),
                                      SAP_ARRAY(t->own.sorted),
@@ -62,7 +62,7 @@ static int launch_search(struct sap_tree *t, int n, int fills)
 }
 
 /* Counts, and makes `first` of the counts. */
-static int count_all(struct sap_tree *t, struct search *s)
+static int count_all(struct sap_gpu_host_tree *t, struct search *s)
 {
     TRY(send_queries(t, s));
     TRY(sap_tree_make_next(t));
@@ -76,7 +76,7 @@ static int count_all(struct sap_tree *t, struct search *s)
     return SAP_DRIVER_OK;
 }
 
-static int fill_lists(struct sap_tree *t, struct search *s)
+static int fill_lists(struct sap_gpu_host_tree *t, struct search *s)
 {
     const size_t entries = (size_t)s->first[s->whole];
     if (entries == 0) return SAP_DRIVER_OK;
@@ -101,8 +101,8 @@ static void deliver(const struct search *s, int *list)
     }
 }
 
-int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, const sapporo_column *h, long long *first,
-                        long long room, int *list)
+int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
+                        long long *first, long long room, int *list)
 {
     struct search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
     memset(first, 0, ((size_t)ni + 1) * sizeof *first);

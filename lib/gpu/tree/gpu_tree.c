@@ -6,24 +6,24 @@
 
 #include "base/fpenv.h"
 #include "base/structs.h"
-#include "context/tree.h"
-#include "engine/scalars.h"
+#include "engine/tree_structure.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_tree.h"
+#include "physics/scalars.h"
 
 /* Of a leaf and of a group where nobody says. */
 enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
 
 _Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
 
-void *sap_tree_host_memory(struct sap_tree *t, size_t n, size_t each)
+void *sap_tree_host_memory(struct sap_gpu_host_tree *t, size_t n, size_t each)
 {
     void *const memory = calloc(n, each);
     t->host_full = !memory;
     return memory;
 }
 
-int sap_tree_judge(struct sap_tree *t, int status)
+int sap_tree_judge(struct sap_gpu_host_tree *t, int status)
 {
     const int host = t->host_full;
     t->host_full = 0;
@@ -39,7 +39,7 @@ int sap_tree_judge(struct sap_tree *t, int status)
     return sap_gpu_status(status);
 }
 
-int sap_tree_fail(struct sap_tree *t, int status, const char *why)
+int sap_tree_fail(struct sap_gpu_host_tree *t, int status, const char *why)
 {
     (void)snprintf(t->words, sizeof t->words, "%s", why);
     return status;
@@ -47,9 +47,10 @@ int sap_tree_fail(struct sap_tree *t, int status, const char *why)
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-static size_t memory(const struct sap_device_set *set, const struct sap_tree_settings *settings, int n,
+static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     const size_t size = (size_t)n, nodes = size / 2, groups = size / (settings->group_size ? 1 : GROUP) + 1;
     const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 5 * sizeof(int);
     const size_t each =
@@ -57,18 +58,18 @@ static size_t memory(const struct sap_device_set *set, const struct sap_tree_set
     (void)set;
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n);
-    return sizeof(struct sap_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
+    return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
            CHUNK * 4 * sizeof(double);
 }
 
-static void free_walkers(const struct sap_tree *t, struct sap_gpu_walkers *w)
+static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
 {
     struct sap_gpu_buffer *const all[] = {&w->key[0], &w->key[1], &w->value[0], &w->value[1], &w->address,
                                           &w->sorted, &w->ball,   &w->heavy,    &w->strict};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
 }
 
-static void free_buffers(struct sap_tree *t)
+static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
         &t->particle, &t->a,        &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
@@ -82,7 +83,7 @@ static void free_buffers(struct sap_tree *t)
     free_walkers(t, &t->places);
 }
 
-static void free_tree(struct sap_tree *t)
+static void free_tree(struct sap_gpu_host_tree *t)
 {
     if (t->stream) (void)t->driver->stream_finish(t->stream);
     free_buffers(t);
@@ -93,8 +94,9 @@ static void free_tree(struct sap_tree *t)
     free(t);
 }
 
-static void destroy(struct sap_tree *t)
+static void destroy(struct sap_tree *opaque_tree)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     const sap_fpguard caller = sap_fp_guard();
     free_tree(t);
     sap_fp_release(caller);
@@ -102,7 +104,7 @@ static void destroy(struct sap_tree *t)
 
 /* ---- making one ---------------------------------------------------------------------- */
 
-static int open_device(struct sap_tree *t)
+static int open_device(struct sap_gpu_host_tree *t)
 {
     struct sap_dev *const dev = t->device->dev;
     TRY(t->driver->stream_create(dev, &t->stream));
@@ -115,7 +117,7 @@ static int open_device(struct sap_tree *t)
     return sap_tree_reserve(t, &t->a, ((size_t)t->room + 1) * sizeof(double));
 }
 
-static void take_settings(struct sap_tree *t, const struct sap_tree_settings *settings)
+static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
 {
     t->settings = *settings;
     if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
@@ -131,10 +133,12 @@ static void take_settings(struct sap_tree *t, const struct sap_tree_settings *se
     t->t.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
 }
 
-static int create(struct sap_device_set *set, const struct sap_tree_settings *settings, int n, struct sap_tree **tree)
+static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
+                  struct sap_tree **tree)
 {
+    struct sap_gpu_set *const set = (void *)opaque_set;
     *tree = NULL;
-    struct sap_tree *const t = calloc(1, sizeof *t);
+    struct sap_gpu_host_tree *const t = calloc(1, sizeof *t);
     if (!t) return SAPPORO_ERR_MEMORY;
     const sap_fpguard caller = sap_fp_guard();
     t->set = set;
@@ -152,14 +156,14 @@ static int create(struct sap_device_set *set, const struct sap_tree_settings *se
     const int result = sap_gpu_status(status);
     if (status) free_tree(t);
     sap_fp_release(caller);
-    if (!status) *tree = t;
+    if (!status) *tree = (void *)t;
     return result;
 }
 
 /* ---- particles ------------------------------------------------------------------------ */
 
 /* Runs what needs the device. */
-static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
+static int entered(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree *))
 {
     t->words[0] = '\0';
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
@@ -175,8 +179,9 @@ static int entered(struct sap_tree *t, int (*work)(struct sap_tree *))
     return result;
 }
 
-static int set(struct sap_tree *t, const sapporo_tree_particles *p)
+static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     const sap_fpguard caller = sap_fp_guard();
@@ -187,24 +192,30 @@ static int set(struct sap_tree *t, const sapporo_tree_particles *p)
 
 /* ---- build and refresh ------------------------------------------------------------------- */
 
-static int made(struct sap_tree *t, int (*work)(struct sap_tree *))
+static int made(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree *))
 {
     t->out_of_range = 0;
     const int status = entered(t, work);
     return t->out_of_range ? sap_tree_fail(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE) : status;
 }
 
-static int build(struct sap_tree *t) { return made(t, sap_tree_build_gpu); }
-
-static int refresh(struct sap_tree *t)
+static int build(struct sap_tree *opaque_tree)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    return made(t, sap_tree_build_gpu);
+}
+
+static int refresh(struct sap_tree *opaque_tree)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     if (!t->linked || t->given != t->n)
         return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     return made(t, sap_tree_refresh_gpu);
 }
 
-static int count(const struct sap_tree *t, int cells)
+static int count(const struct sap_tree *opaque_tree, int cells)
 {
+    const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
     if (t->broken) return SAP_TREE_GONE;
     return t->built || (cells && t->linked) ? t->n : (int)SAP_TREE_NONE;
 }
@@ -212,7 +223,7 @@ static int count(const struct sap_tree *t, int cells)
 /* ---- what it is ------------------------------------------------------------------------- */
 
 /* A copy of n elements in host memory, which the caller frees also after a failure; a driver status. */
-static int copy_of(struct sap_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
+static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
 {
     *to = sap_tree_host_memory(t, (size_t)n + 1, each);
     if (!*to) return SAP_DRIVER_MEMORY;
@@ -229,7 +240,7 @@ static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tr
     }
 }
 
-static int look_at_tree(struct sap_tree *t, sapporo_tree_statistics *s)
+static int look_at_tree(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
 {
     void *node = NULL, *heavy = NULL;
     int status = copy_of(t, &t->node, t->t.nodes, sizeof(struct sap_tree_link), &node);
@@ -247,8 +258,9 @@ static int look_at_tree(struct sap_tree *t, sapporo_tree_statistics *s)
     return status;
 }
 
-static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
+static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     int status = SAP_DRIVER_OK;
     t->words[0] = '\0';
     const sap_fpguard caller = sap_fp_guard();
@@ -260,7 +272,7 @@ static int statistics(struct sap_tree *t, sapporo_tree_statistics *s)
             t->driver->leave(t->device->dev);
         }
     }
-    s->host_bytes = memory(t->set, &t->settings, t->room, &s->device_bytes);
+    s->host_bytes = memory((void *)t->set, &t->settings, t->room, &s->device_bytes);
     const int result = sap_tree_judge(t, status);
     sap_fp_release(caller);
     return result;
@@ -271,7 +283,7 @@ struct copies {
     void *node, *cell, *level, *address;
 };
 
-static int copy_tree(struct sap_tree *t, struct copies *c)
+static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
 {
     const int nodes = t->t.nodes;
     TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
@@ -295,8 +307,9 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
     memcpy(s->address, c->address, (size_t)s->n * sizeof *s->address);
 }
 
-static int structure(struct sap_tree *t, struct sap_tree_structure *s)
+static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     struct copies c = {NULL, NULL, NULL, NULL};
     s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
     s->n = t->built ? t->n : 0;
@@ -317,8 +330,9 @@ static int structure(struct sap_tree *t, struct sap_tree_structure *s)
     return result;
 }
 
-static int force(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+static int force(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     if (request->memory == SAPPORO_MEMORY_DEVICE && !t->driver->adopt)
@@ -331,16 +345,18 @@ static int force(struct sap_tree *t, const sapporo_tree_request *request, double
     return status;
 }
 
-static void erase(struct sap_tree *t, int ni, double (*acc)[3], double *pot)
+static void erase(struct sap_tree *opaque_tree, int ni, double (*acc)[3], double *pot)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     const sap_fpguard caller = sap_fp_guard();
     sap_tree_erase_gpu(t, ni, acc, pot);
     sap_fp_release(caller);
 }
 
-static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list)
+static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sapporo_column h, long long *first,
+                  long long room, int *list)
 {
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     const sap_fpguard caller = sap_fp_guard();
@@ -349,16 +365,26 @@ static int search(struct sap_tree *t, int ni, sapporo_column x, sapporo_column h
     return status;
 }
 
-static void kind(const struct sap_device_set *set, const struct sap_tree_settings *settings, char *text, size_t room)
+static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, char *text,
+                 size_t room)
 {
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
     (void)snprintf(text, room, "%s %s %s octree", set->driver->name, set->device[0].properties.architecture,
                    settings->precision == SAPPORO_DP ? "dp" : "sp");
 }
 
-static const char *words(const struct sap_tree *t) { return t->words; }
+static const char *words(const struct sap_tree *opaque_tree)
+{
+    const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
+    return t->words;
+}
 
 /* Keys, cells and sums are in double. */
-static int able(const struct sap_device_set *set) { return set->device[0].properties.has_fp64; }
+static int able(const struct sap_device_set *opaque_set)
+{
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
+    return set->device[0].properties.has_fp64;
+}
 
 const struct sap_tree_ops sap_tree_gpu = {
     .able = able,

@@ -43,9 +43,9 @@ struct sap_gpu_tree_told {
     unsigned walked[4]; /* of a force: interactions with particles, with cells; each the lower word, the higher one */
 };
 
-struct sap_tree {
+struct sap_gpu_host_tree {
     struct sap_tree_settings settings;
-    struct sap_device_set *set;
+    struct sap_gpu_set *set;
     const struct sap_driver *driver;
     struct sap_gpu_device *device;
     struct sap_stream *stream;
@@ -98,61 +98,63 @@ struct sap_tree {
     }
 
 /* Finds or loads the kernels; a driver status. */
-int sap_tree_kernels(struct sap_tree *t);
+int sap_tree_kernels(struct sap_gpu_host_tree *t);
 
 /* Launches so many groups of so many threads. */
-int sap_tree_launch(const struct sap_tree *t, struct sap_function *f, int groups, int threads,
+int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
                     const struct sap_argument *a, int arguments);
 
 /* Work until now belongs to phases before this one; what phases took, once they are over.  Driver statuses. */
-int sap_tree_mark(struct sap_tree *t, int phase);
-int sap_tree_take_seconds(struct sap_tree *t, int from, int to);
+int sap_tree_mark(struct sap_gpu_host_tree *t, int phase);
+int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to);
 
-int sap_tree_reserve(const struct sap_tree *t, struct sap_gpu_buffer *b, size_t bytes);
+int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
 /* Sorts n > 0 places, each with mass 1, that are stored as four doubles each.  A driver status. */
-int sap_tree_sort_places(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given, int n);
+int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                         int n);
 
 /* Bounds of their groups; by_a: a strictness, too, from t->a.  A driver status. */
-int sap_tree_make_groups(struct sap_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
+int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
 
 /*
  * Make, or make anew with the same cells, the tree of the particles given; driver statuses.  After a failure t->built
  * and t->linked tell what there is: the tree before, or its cells alone, or nothing.
  */
-int sap_tree_build_gpu(struct sap_tree *t);
-int sap_tree_refresh_gpu(struct sap_tree *t);
+int sap_tree_build_gpu(struct sap_gpu_host_tree *t);
+int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t);
 
 /* The table's set; a sapporo_status. */
-int sap_tree_set_gpu(struct sap_tree *t, const sapporo_tree_particles *p);
+int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p);
 
 /* Brings a request's list to t->active; *bad: the first of it that is no particle, or -1.  A driver status. */
-int sap_tree_take_active(struct sap_tree *t, const sapporo_tree_request *r, int *bad);
+int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
 
 /* Brings results, or rows picked of them, to where the request wants them; the caller waits.  A driver status. */
-int sap_tree_give(struct sap_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot);
+int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
+                  double *pot);
 
 /* The table's erase; whether it succeeds is of no use to a call that has failed already. */
-void sap_tree_erase_gpu(struct sap_tree *t, int ni, double (*acc)[3], double *pot);
+void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot);
 
 /* The table's force, entered. */
-int sap_tree_force_gpu(struct sap_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /* Makes `next` where it is needed; a driver status. */
-int sap_tree_make_next(struct sap_tree *t);
+int sap_tree_make_next(struct sap_gpu_host_tree *t);
 
 /* The table's search, entered. */
-int sap_tree_search_gpu(struct sap_tree *t, int ni, const sapporo_column *x, const sapporo_column *h, long long *first,
-                        long long room, int *list);
+int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
+                        long long *first, long long room, int *list);
 
 /* Keeps why; returns status. */
-int sap_tree_fail(struct sap_tree *t, int status, const char *why);
+int sap_tree_fail(struct sap_gpu_host_tree *t, int status, const char *why);
 
 /* Host memory for n elements, zero, or NULL: then SAP_DRIVER_MEMORY is to be returned. */
-void *sap_tree_host_memory(struct sap_tree *t, size_t n, size_t each);
+void *sap_tree_host_memory(struct sap_gpu_host_tree *t, size_t n, size_t each);
 
 /* What a driver status means for the tree and its words; a sapporo_status.  After an error it waits for what was
  * started. */
-int sap_tree_judge(struct sap_tree *t, int status);
+int sap_tree_judge(struct sap_gpu_host_tree *t, int status);
 
 #endif

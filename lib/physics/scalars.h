@@ -6,7 +6,7 @@
 #ifndef SAP_TREE_SCALARS_H
 #define SAP_TREE_SCALARS_H
 
-#include "ops_scalar.h"
+#include "physics/ops_scalar.h"
 
 SAP_INLINE int int_of_d(D x) { return (int)x; }
 

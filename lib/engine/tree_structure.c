@@ -1,0 +1,14 @@
+/* tree_structure.c - copies cells into the structure that tests compare between engines. */
+#include <string.h>
+
+#include "engine/tree_structure.h"
+#include "physics/scalars.h"
+
+void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
+{
+    s->mass[k] = cell->mass;
+    memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
+    memcpy(s->low[k], cell->low, sizeof s->low[k]);
+    memcpy(s->high[k], cell->high, sizeof s->high[k]);
+    memcpy(s->q[k], cell->q, sizeof s->q[k]);
+}

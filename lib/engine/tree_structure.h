@@ -1,0 +1,12 @@
+/* tree_structure.h - copies cells into the structure that tests compare between engines. */
+#ifndef SAP_TREE_STRUCTURE_H
+#define SAP_TREE_STRUCTURE_H
+
+#include "engine/engine.h"
+
+struct sap_cell;
+
+/* Writes the moments and bounds of node k. */
+void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *structure);
+
+#endif
