@@ -126,10 +126,14 @@ static void read_vendor(char *text, size_t room)
     copy_text(text, room, "unknown", strlen("unknown"));
 }
 
+struct sap_machine sap_machine;
+
+SAP_GUARD_AT_FORK(machine, SAP_LOCK_MACHINE, &sap_machine.lock)
+
 /* What cpuid says is asked once: under a hypervisor each question costs microseconds. */
 static const struct sap_machine *machine(void)
 {
-    struct sap_machine *m = &sap_process.machine;
+    struct sap_machine *m = &sap_machine;
     if (atomic_load_explicit(&m->known, memory_order_acquire)) return m;
     sap_lock(&m->lock);
     if (!atomic_load_explicit(&m->known, memory_order_relaxed)) {

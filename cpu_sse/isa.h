@@ -2,11 +2,23 @@
 #ifndef SAP_ISA_H
 #define SAP_ISA_H
 
+#include <stdatomic.h>
+
+#include "base/lock.h"
 #include "kernel.h"
 #include "tree_kernels.h"
 
 /* From the plainest to the fastest. */
 enum sap_isa { SAP_ISA_SCALAR, SAP_ISA_SSE2, SAP_ISA_AVX2, SAP_ISA_AVX512, SAP_ISAS };
+
+/* What the processor is; found out once and never changed. */
+struct sap_machine {
+    struct sap_lock lock;
+    atomic_int known;
+    unsigned paths; /* bit sap_isa: can be used */
+    char vendor[16];
+};
+extern struct sap_machine sap_machine;
 
 /* "scalar", "sse2", "avx2", "avx512". */
 const char *sap_isa_name(enum sap_isa isa);

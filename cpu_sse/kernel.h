@@ -52,6 +52,9 @@ struct sap_hits {
 /* The slow part of sap_hits_reserve. */
 int sap_hits_grow(struct sap_hits *hits, int more);
 
+/* Frees the candidates. */
+void sap_hits_free(struct sap_hits *hits);
+
 /* Makes room for more candidates; 0 if memory is short, which is remembered in `failed`. */
 static inline int sap_hits_reserve(struct sap_hits *hits, int more)
 {

@@ -90,7 +90,8 @@ struct few_work {
     double eps2;
 };
 
-SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_words *j, const struct sap_variant variant)
+SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct source_words *j,
+                           const struct sap_variant variant)
 {
     UNROLL
     for (int w = 0; w < JWORDS; w++)
@@ -99,13 +100,13 @@ SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct j_word
 }
 
 /* One i-particle against the packets of vector f of a chunk; low, unless NULL, gets the distance of every pair. */
-SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V reach, V weight, int f,
+SAP_INLINE void few_packets(const struct few_work *a, const struct target_words *i, V reach, V weight, int f,
                             struct pair_state *p, uint32_t *mask, W (*low)[LANES], const struct sap_variant variant)
 {
     const V eps2 = v_set1(a->eps2);
     V u[TWO_LOOPS ? CHUNK : 1];
     for (int e = 0; e < a->count; e++) {
-        struct j_words j;
+        struct source_words j;
         unsigned bits = 0;
         load_chunk(a, e, f, &j, variant);
         if (low) p->low = v_set1(W_HUGE);
@@ -118,7 +119,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct i_words *i, V
         if (variant.near & SAP_LISTS) mask[e] |= bits << (f * V_LANES);
     }
     for (int e = 0; TWO_LOOPS && e < a->count; e++) {
-        struct j_words j;
+        struct source_words j;
         load_chunk(a, e, f, &j, variant);
         pair_sums(&j, i, u[TWO_LOOPS ? e : 0], p->sum);
     }
@@ -139,7 +140,7 @@ SAP_INLINE void note_single(struct sap_single *s, V low, int block, int f)
 /* One i-particle against a chunk. */
 SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const struct sap_variant variant)
 {
-    struct i_words i;
+    struct target_words i;
     uint32_t mask[CHUNK] = {0};
     for (int w = 0; w < IWORDS; w++) i.word[w] = v_set1((double)((const W *)s->words)[w]);
     i.index = vi_set1(s->index);

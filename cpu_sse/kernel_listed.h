@@ -243,7 +243,7 @@ SAP_INLINE void bring_list(const W *rows, const int *list, int n, W (*soa)[JWORD
 }
 
 /* The i-particle out of its row. */
-SAP_INLINE void load_own(const W *row, struct i_words *i)
+SAP_INLINE void load_own(const W *row, struct target_words *i)
 {
     int32_t index;
     for (int axis = 0; axis < 3; axis++) {
@@ -266,7 +266,7 @@ SAP_INLINE int listed_pairs(const struct sap_listed_args *a, const W *own, const
     enum { MOST = CHUNK * LANES };
     _Alignas(64) W soa[CHUNK][JWORDS][LANES];
     uint32_t mask[CHUNK];
-    struct i_words i;
+    struct target_words i;
     struct pair_state p[VECTORS];
     load_own(own, &i);
     for (int f = 0; f < VECTORS; f++) UNROLL

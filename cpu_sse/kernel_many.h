@@ -3,14 +3,14 @@
 #define SAP_KERNEL_MANY_H
 
 struct many_state {
-    struct i_words i[NV];
+    struct target_words i[NV];
     V eps2, reach[NV], weight[NV];
     V best[NV], second[NV];
     VB block[NV];
 };
 
 /* Element e of packet l in all lanes. */
-SAP_INLINE void load_record(const W *tile, int l, int e, struct j_words *j, const struct sap_variant variant)
+SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j, const struct sap_variant variant)
 {
     const W *const r = tile + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)e * RECORD;
     UNROLL
@@ -41,7 +41,7 @@ struct seeds {
 SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state *m, struct seeds *to,
                            const struct sap_variant variant)
 {
-    struct j_words j;
+    struct source_words j;
     load_record(tile, l, e, &j, variant);
     UNROLL
     for (int v = 0; v < NV; v++) {
@@ -53,7 +53,7 @@ SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state 
 SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state *m, const struct seeds *from,
                            struct pair_state *s, const struct sap_variant variant)
 {
-    struct j_words j;
+    struct source_words j;
     load_record(tile, l, e, &j, variant);
     UNROLL
     for (int v = 0; v < NV; v++) {
@@ -92,7 +92,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
 #endif
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
     for (int e = e0; e < e1; e++) {
-        struct j_words j;
+        struct source_words j;
         uint32_t hits = 0;
         load_record(tile, l, e, &j, variant);
         UNROLL
@@ -108,7 +108,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         if (variant.near & SAP_LISTS) note_hits(h->row[0], ROW_WORDS, e * LANES + l, hits);
     }
     for (int e = e0; TWO_LOOPS && e < e1; e++) {
-        struct j_words j;
+        struct source_words j;
         load_record(tile, l, e, &j, variant);
         UNROLL
         for (int v = 0; v < NV; v++) pair_sums(&j, &m->i[v], u[TWO_LOOPS ? e - e0 : 0][v], s[v].sum);

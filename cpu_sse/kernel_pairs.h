@@ -2,7 +2,7 @@
 #ifndef SAP_KERNEL_PAIRS_H
 #define SAP_KERNEL_PAIRS_H
 
-struct i_words {
+struct target_words {
     V word[IWORDS];
     VI index;
 };
@@ -47,12 +47,12 @@ SAP_INLINE int tells_zero(const struct sap_variant variant)
 }
 
 /* Words of a vector of j, or of one j in all lanes. */
-struct j_words {
+struct source_words {
     V word[JWORDS];
     VI index;
 };
 
-SAP_INLINE void separation(const struct j_words *j, const struct i_words *i, V *d)
+SAP_INLINE void separation(const struct source_words *j, const struct target_words *i, V *d)
 {
     UNROLL
     for (int k = 0; k < 3; k++) {
@@ -62,14 +62,16 @@ SAP_INLINE void separation(const struct j_words *j, const struct i_words *i, V *
 }
 
 /* Squared distance with softening, out of the distance. */
-SAP_INLINE V soften(V d2, const struct j_words *j, const struct i_words *i, V eps2, const struct sap_variant variant)
+SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_words *i, V eps2,
+                    const struct sap_variant variant)
 {
     const V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
     return variant.soft == 2 ? v_add(r2, j->word[JE]) : r2;
 }
 
 /* The same out of the words. */
-SAP_INLINE V pair_r2(const struct j_words *j, const struct i_words *i, V eps2, const struct sap_variant variant)
+SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i, V eps2,
+                     const struct sap_variant variant)
 {
     V d[3];
     separation(j, i, d);
@@ -80,7 +82,8 @@ SAP_INLINE V pair_r2(const struct j_words *j, const struct i_words *i, V eps2, c
  * Lanes of candidates that leave the force: the squared distance, now or at the time ahead, is below reach + m weight,
  * or as good as zero.  What is not finite stays.
  */
-SAP_INLINE VM pair_inside(const struct j_words *j, const struct i_words *i, const V *d, V d2, V reach, V weight)
+SAP_INLINE VM pair_inside(const struct source_words *j, const struct target_words *i, const V *d, V d2, V reach,
+                          V weight)
 {
     V ahead[3];
     UNROLL
@@ -93,7 +96,7 @@ SAP_INLINE VM pair_inside(const struct j_words *j, const struct i_words *i, cons
  * First half of a pair: s/R, +0 where the pair does not count.  Notes the smallest distance; *hits gets the
  * lanes within reach.
  */
-SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2, V reach, V weight, V *low,
+SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *i, V eps2, V reach, V weight, V *low,
                        unsigned *hits, const struct sap_variant variant)
 {
     V d[3];
@@ -113,7 +116,7 @@ SAP_INLINE V pair_root(const struct j_words *j, const struct i_words *i, V eps2,
 }
 
 /* Second half: adds its terms. */
-SAP_INLINE void pair_sums(const struct j_words *j, const struct i_words *i, V u, V *sum)
+SAP_INLINE void pair_sums(const struct source_words *j, const struct target_words *i, V u, V *sum)
 {
     V d[3];
     separation(j, i, d);

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
 #include "driver/driver.h"
 #include "driver_checks.h"
 #include "driver_kernels.h"
@@ -59,9 +58,9 @@ static void tables_of_tests(void **state)
 {
     (void)state;
     assert_ptr_equal(sap_driver_for_cuda(), &sap_driver_cuda);
-    sap_process.cuda_driver = &stub_driver;
+    sap_driver_replaced.cuda = &stub_driver;
     assert_ptr_equal(sap_driver_for_cuda(), &stub_driver);
-    sap_process.cuda_driver = NULL;
+    sap_driver_replaced.cuda = NULL;
 }
 
 static void reason(void **state)

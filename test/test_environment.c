@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "gpu/gpu_engine.h"
 #include "model.h"
 #include "stub_driver.h"
@@ -253,16 +253,16 @@ static void of_drivers(void **state)
         stub.on_launch = stub_kernel;
         stub.on_call = spoil;
         stub.pending = 1;
-        sap_process.cuda_driver = sap_process.opencl_driver = &stub_driver;
-        sap_process.cuda_kernels = &stub_kernels;
+        sap_driver_replaced.cuda = sap_driver_replaced.opencl = &stub_driver;
+        sap_driver_replaced.cuda_kernels = &stub_kernels;
         spoilt(SAPPORO_BACKEND_CUDA, SAPPORO_OK, &p, particles);
         spoilt(SAPPORO_BACKEND_OPENCL, SAPPORO_ERR_DEVICE, &p, particles); /* a stub does not pass the self-test */
         stub.on_call = NULL;
         sap_gpu_unload_idle(&stub_driver);
         assert_true(stub_idle());
     }
-    sap_process.cuda_driver = sap_process.opencl_driver = NULL;
-    sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = sap_driver_replaced.opencl = NULL;
+    sap_driver_replaced.cuda_kernels = NULL;
     free(particles);
     problem_free(&p);
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 #include "model.h"
@@ -375,7 +375,7 @@ static int step(long n, int status)
 {
     walk.failed = 0;
     walk.status = status;
-    if (!walk.real) sap_gpu_unload_idle(sap_process.cuda_driver);
+    if (!walk.real) sap_gpu_unload_idle(sap_driver_replaced.cuda);
     faulty_plan(0, SAP_DRIVER_OK);
     struct client bystander = open_client(walk.devices - 1);
     assert_non_null(bystander.c);
@@ -389,7 +389,7 @@ static int step(long n, int status)
         fail_msg("call %ld, %s, fails and nobody tells", n, faulty.failed_call);
     check_well();
     if (walk.real) return 1;
-    sap_gpu_unload_idle(sap_process.cuda_driver);
+    sap_gpu_unload_idle(sap_driver_replaced.cuda);
     assert_true(stub_idle());
     return 1;
 }
@@ -412,15 +412,15 @@ static void on_stub(int devices, int apart, int step)
     stub.apart = apart;
     stub.on_launch = stub_kernel;
     stub_list_length = 200; /* too many for the room that a first force has */
-    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
+    sap_driver_replaced.cuda = faulty_wrap(&stub_driver), sap_driver_replaced.cuda_kernels = &stub_kernels;
     walk.real = 0, walk.devices = devices;
     walk_all(step);
-    sap_gpu_unload_idle(sap_process.cuda_driver);
+    sap_gpu_unload_idle(sap_driver_replaced.cuda);
     assert_true(stub_idle());
     assert_int_equal(stub.outside, 0);
     assert_true(stub_launches("predict_ds") > 0 && stub_launches("list_sort") > 0); /* the session asks for them */
     assert_true((stub_launches("finish_merge") > 0) == (devices > 1 && apart < 2));
-    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL, sap_driver_replaced.cuda_kernels = NULL;
 }
 
 static void one_device(void **state)
@@ -444,10 +444,10 @@ static void cuda(void **state)
         skip();
     }
     walk.real = 1, walk.devices = sap_driver_cuda.count();
-    sap_process.cuda_driver = faulty_wrap(&sap_driver_cuda);
+    sap_driver_replaced.cuda = faulty_wrap(&sap_driver_cuda);
     walk_all(3); /* a lost device takes a tenth of a second to come back */
-    sap_gpu_unload_idle(sap_process.cuda_driver);
-    sap_process.cuda_driver = NULL;
+    sap_gpu_unload_idle(sap_driver_replaced.cuda);
+    sap_driver_replaced.cuda = NULL;
 }
 
 /* Opening says why there is no device. */
@@ -457,14 +457,14 @@ static void absent(void **state)
     const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CUDA};
     sapporo *c = NULL;
     (void)state;
-    sap_process.cuda_kernels = &none;
+    sap_driver_replaced.cuda_kernels = &none;
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_ERR_DEVICE);
     assert_non_null(strstr(sapporo_last_error(NULL), "built without nvcc"));
     stub_reset(0);
-    sap_process.cuda_kernels = &stub_kernels, sap_process.cuda_driver = &stub_driver;
+    sap_driver_replaced.cuda_kernels = &stub_kernels, sap_driver_replaced.cuda = &stub_driver;
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_ERR_DEVICE);
     assert_non_null(strstr(sapporo_last_error(NULL), "the stub has no device"));
-    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL, sap_driver_replaced.cuda_kernels = NULL;
 }
 
 int main(int argc, char **argv)

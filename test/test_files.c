@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/options.h"
 #include "engine/tune.h"
@@ -41,7 +41,7 @@ static void hear(void *user, int level, const char *text)
 
 static void forget(void)
 {
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     warnings = 0;
     said[0] = 0;
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "faulty_driver.h"
 #include "g5_forms.h"
 #include "gpu/gpu_engine.h"
@@ -271,7 +271,7 @@ static void driver_faults(void **state)
     static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH};
     const char *const wanted = getenv("SAPPORO_TEST_ENGINES");
     if (sap_engine_opencl.count() == 0 || (wanted && !strstr(wanted, "opencl"))) skip();
-    sap_process.opencl_driver = faulty_wrap(&sap_driver_opencl);
+    sap_driver_replaced.opencl = faulty_wrap(&sap_driver_opencl);
     setenv("SAPPORO_BACKEND", "opencl", 1);
     g5->eps_to_all(0.03);
     const int id = g5_new_device();
@@ -289,8 +289,8 @@ static void driver_faults(void **state)
     g5->eps_to_all(0);
     faulty_plan(0, SAP_DRIVER_OK);
     for (int k = 0; k < 2; k++) bodies_free(&s.b[k]);
-    sap_gpu_unload_idle(sap_process.opencl_driver);
-    sap_process.opencl_driver = NULL;
+    sap_gpu_unload_idle(sap_driver_replaced.opencl);
+    sap_driver_replaced.opencl = NULL;
 }
 
 int main(void)

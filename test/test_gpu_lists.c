@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "gpu/gpu_engine.h"
 #include "model.h"
 #include "stub_driver.h"
@@ -354,15 +354,15 @@ static void on_stub(int devices)
 {
     stub_reset(devices);
     stub.on_launch = stub_kernel;
-    sap_process.cuda_kernels = &stub_kernels;
-    sap_process.cuda_driver = counted(&stub_driver);
+    sap_driver_replaced.cuda_kernels = &stub_kernels;
+    sap_driver_replaced.cuda = counted(&stub_driver);
     run_all(SAPPORO_BACKEND_CUDA, -1, 0);
     assert_true(stub_launches("list_sort") > stub_launches("finish_sums")); /* forces without lists are fewer */
     sap_gpu_unload_idle(&counting);
     assert_true(stub_idle());
     assert_int_equal(stub.outside, 0);
-    sap_process.cuda_driver = NULL;
-    sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL;
+    sap_driver_replaced.cuda_kernels = NULL;
 }
 
 static void one_device(void **state)
@@ -384,10 +384,10 @@ static void cuda(void **state)
         print_message("skip: %s\n", sap_embedded_cuda.count ? sap_driver_cuda.describe() : sap_embedded_cuda.why);
         skip();
     }
-    sap_process.cuda_driver = counted(&sap_driver_cuda);
+    sap_driver_replaced.cuda = counted(&sap_driver_cuda);
     run_all(SAPPORO_BACKEND_CUDA, -1, 1);
     sap_gpu_unload_idle(&counting);
-    sap_process.cuda_driver = NULL;
+    sap_driver_replaced.cuda = NULL;
 }
 
 static void opencl(void **state)
@@ -397,10 +397,10 @@ static void opencl(void **state)
         print_message("skip: %s\n", sap_driver_opencl.describe());
         skip();
     }
-    sap_process.opencl_driver = counted(&sap_driver_opencl);
+    sap_driver_replaced.opencl = counted(&sap_driver_opencl);
     run_all(SAPPORO_BACKEND_OPENCL, 0, 1);
     sap_gpu_unload_idle(&counting);
-    sap_process.opencl_driver = NULL;
+    sap_driver_replaced.opencl = NULL;
 }
 
 int main(void)

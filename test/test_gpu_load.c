@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "gpu/gpu_engine.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
@@ -23,8 +23,8 @@ static int set_up(void **state)
     (void)state;
     stub_reset(1);
     stub.on_launch = stub_kernel;
-    sap_process.cuda_driver = &stub_driver;
-    sap_process.cuda_kernels = &stub_kernels;
+    sap_driver_replaced.cuda = &stub_driver;
+    sap_driver_replaced.cuda_kernels = &stub_kernels;
     return 0;
 }
 
@@ -34,8 +34,8 @@ static int tear_down(void **state)
     sap_gpu_unload_idle(&stub_driver);
     assert_true(stub_idle());
     assert_int_equal(stub.outside, 0);
-    sap_process.cuda_driver = NULL;
-    sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL;
+    sap_driver_replaced.cuda_kernels = NULL;
     return 0;
 }
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
 #include "context/context_private.h"
+#include "engine/jstore.h"
 #include "model.h"
 
 #include <limits.h>
@@ -126,7 +126,7 @@ static void kept_segments(void **state)
     struct sap_jstore store = {0};
     (void)state;
     sap_jstore_trim();
-    assert_int_equal(sap_process.nsegments, 0);
+    assert_int_equal(sap_segments.n, 0);
     for (int k = 0; k < MANY; k++)
         for (int tile = 0; tile < SAP_SEGMENT_TILES; tile++)
             put_at(&store, k * SAP_SEGMENT + tile * SAP_CPU_SUPERPACKET, SAP_DERIVATIVES - 1);
@@ -136,9 +136,9 @@ static void kept_segments(void **state)
         for (int tile = 0; tile < SAP_SEGMENT_TILES; tile++)
             check_at(&store, k * SAP_SEGMENT + tile * SAP_CPU_SUPERPACKET, SAP_DERIVATIVES - 1);
     sap_jstore_free(&store);
-    assert_int_equal(sap_process.nsegments, SAP_SEGMENTS_KEPT);
+    assert_int_equal(sap_segments.n, SAP_SEGMENTS_KEPT);
     for (int k = 0; k < MANY; k++) put_at(&store, k * SAP_SEGMENT + 1, 1);
-    assert_int_equal(sap_process.nsegments, 0);
+    assert_int_equal(sap_segments.n, 0);
     assert_int_equal(store.count, MANY);
     assert_true(store.bytes == MANY * sap_jstore_segment_bytes(1));
     for (int k = 0; k < MANY; k++) {
@@ -155,7 +155,7 @@ static void kept_segments(void **state)
     assert_int_equal(sap_jstore_take_changes(&store, 0, 0, got, 2 * MANY + 1), 2 * MANY);
     sap_jstore_free(&store);
     sap_jstore_trim();
-    assert_int_equal(sap_process.nsegments, 0);
+    assert_int_equal(sap_segments.n, 0);
 }
 
 static void check_empty(const struct sap_jstore *store, int address)

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
 #include "context/context_private.h"
 #include "reference.h"
 #include "sanitized.h"

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
 #include "driver/driver.h"
 #include "driver/opencl/opencl_driver.h"
 #include "driver_checks.h"
@@ -397,14 +396,14 @@ static void kinds(void **state)
     (void)state;
     mixed.properties = mixed_properties;
     stub_reset(4);
-    sap_process.opencl_driver = &mixed;
+    sap_driver_replaced.opencl = &mixed;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         assert_int_equal(opens(cases[k].devices, SAPPORO_BACKEND_OPENCL, NULL), cases[k].status);
         assert_non_null(strstr(sapporo_last_error(NULL), cases[k].words));
     }
     sap_gpu_unload_idle(&mixed);
     assert_true(stub_idle());
-    sap_process.opencl_driver = NULL;
+    sap_driver_replaced.opencl = NULL;
 }
 
 /* Everything that a client does, as far as it goes; what it gets must be right. */
@@ -454,7 +453,7 @@ static void faults(void **state)
     standard_problem(&p, 1.0 / 4096);
     struct answer *standard = solve_with(&engines[CPU_ENGINES + 4], 1, &p, &everything);
     sap_gpu_unload_idle(cl); /* or a device would be open already, alone */
-    sap_process.opencl_driver = faulty_wrap(cl);
+    sap_driver_replaced.opencl = faulty_wrap(cl);
     sapporo_set_log(NULL, NULL);
     for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
         long n = 1;
@@ -464,13 +463,13 @@ static void faults(void **state)
     }
     long n = 1;
     do {
-        sap_gpu_unload_idle(sap_process.opencl_driver);
+        sap_gpu_unload_idle(sap_driver_replaced.opencl);
         n += (cl->count() > 1 ? 7 : 1) * (test_sparing() ? 2 : 1); /* each device loads the same */
     } while (step(n, SAP_DRIVER_ERROR, &p, standard));
     print_message("# with loading: %ld calls\n", n - 1);
     assert_true(n > 80);
-    sap_gpu_unload_idle(sap_process.opencl_driver);
-    sap_process.opencl_driver = NULL;
+    sap_gpu_unload_idle(sap_driver_replaced.opencl);
+    sap_driver_replaced.opencl = NULL;
     answers_free(standard, p.ntargets);
     problem_free(&p);
 }

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "api/g6/npipes.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "engine/options.h"
 
 static const char *const variables[] = {"SAPPORO_BACKEND",
@@ -55,8 +55,8 @@ static int clean(void **state)
     unlink("sapporo2.config");
     rmdir("sapporo2.config");
     sapporo_set_log(hear, NULL);
-    sap_process.complained = 0;
-    sap_process.npipes = 0;
+    sap_messages.complained = 0;
+    sap_npipes_known = 0;
     memset(&notes, 0, sizeof notes);
     messages = 0;
     said[0] = 0;
@@ -357,13 +357,13 @@ static void pipes(void **state)
     assert_int_equal(sap_npipes(), 16384);
     setenv("GRAPE_NPIPES", "96", 1);
     assert_int_equal(sap_npipes(), 16384); /* constant for the life of the process */
-    sap_process.npipes = 0;
+    sap_npipes_known = 0;
     assert_int_equal(sap_npipes(), 96);
     unsetenv("GRAPE_NPIPES");
     assert_int_equal(sap_npipes(), 96);
     assert_int_equal(messages, 0);
     for (int k = 0; k < 5; k++) {
-        sap_process.npipes = 0;
+        sap_npipes_known = 0;
         setenv("GRAPE_NPIPES", bad[k], 1);
         assert_int_equal(sap_npipes(), 16384);
         assert_int_equal(messages, k + 1);
@@ -418,7 +418,7 @@ static void malformed_files(void **state)
                                       "1\n-1\n", "65\n", "1\nx\n", "99999999999999999999\n"};
     write_file("sapporo.config", "65536\n1\n8\n");
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        sap_process.complained = 0;
+        sap_messages.complained = 0;
         messages = 0;
         write_file("sapporo2.config", bad[k]);
         for (int round = 0; round < 3; round++) assert_int_equal(sap_settings_read(&got, NULL, &notes), SAPPORO_OK);
@@ -437,7 +437,7 @@ static void malformed_files(void **state)
     assert_non_null(strstr(said, "sapporo.config, line 2"));
     assert_int_equal(got.devices_given, 0);
     assert_int_equal(mkdir("sapporo2.config", 0700), 0); /* not even a file */
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     assert_int_equal(sap_settings_read(&got, NULL, &notes), SAPPORO_OK);
     assert_int_equal(messages, 2);
     assert_int_equal(got.devices_given, 0);

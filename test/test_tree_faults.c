@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
 #include "driver/cuda/cuda_driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"

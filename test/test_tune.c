@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/process.h"
+#include "base/log.h"
 #include "driver/driver.h"
 #include "engine/options.h"
 #include "gpu/gpu_engine.h"
@@ -37,15 +37,15 @@ static const struct sap_embedded kernels = {images, 6, "sm_90", ""};
 static int stub_on(void **state)
 {
     stub_reset(1);
-    sap_process.cuda_driver = &stub_driver;
-    sap_process.cuda_kernels = &kernels;
+    sap_driver_replaced.cuda = &stub_driver;
+    sap_driver_replaced.cuda_kernels = &kernels;
     return tuning_clean(state);
 }
 
 static int stub_off(void **state)
 {
-    sap_process.cuda_driver = NULL;
-    sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL;
+    sap_driver_replaced.cuda_kernels = NULL;
     sapporo_set_log(NULL, NULL);
     return tuning_clean(state);
 }
@@ -209,8 +209,8 @@ static void no_cpu(void **state)
     const sapporo_options options = {.size = sizeof options, .order = 4, .cpu_isa = "avx512"};
     (void)state;
     (void)sap_isa_usable(SAP_ISA_AVX512); /* found out by now */
-    const unsigned paths = sap_process.machine.paths;
-    sap_process.machine.paths &= ~(1U << SAP_ISA_AVX512);
+    const unsigned paths = sap_machine.paths;
+    sap_machine.paths &= ~(1U << SAP_ISA_AVX512);
     make_problem(&p);
     tuning_write(tuning_path, file_500);
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
@@ -220,7 +220,7 @@ static void no_cpu(void **state)
     assert_int_equal(tuning_warnings, 1);
     sapporo_close(c);
     problem_free(&p);
-    sap_process.machine.paths = paths;
+    sap_machine.paths = paths;
 }
 
 /* Bad files fail no context. */
@@ -231,7 +231,7 @@ static void bad_files_open(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         tuning_write(tuning_path, bad[k]);
-        sap_process.complained = 0;
+        sap_messages.complained = 0;
         tuning_warnings = 0;
         sapporo *c = open_as(SAPPORO_DS, SAPPORO_BACKEND_AUTO);
         assert_int_equal(tuning_warnings, 1);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/environment.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "engine/options.h"
 #include "engine/tune.h"
 #include "tuning.h"
@@ -94,7 +94,7 @@ static void numbers_in_any_locale(void **state)
 static void expect_refusal(const char *text, const char *words)
 {
     tuning_warnings = 0;
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     expect_values(text, 0, 7, 8);
     expect_values(text, 0, 7, 8);
     assert_int_equal(tuning_warnings, 1);
@@ -136,7 +136,7 @@ static void missing_file(void **state)
     assert_int_equal(tuning_warnings, 1); /* it was named */
     assert_non_null(strstr(tuning_said, tuning_path));
     unsetenv("SAPPORO_TUNE");
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     expect_values(NULL, 0, 7, 8);
     assert_int_equal(tuning_warnings, 1); /* it was not */
     setenv("SAPPORO_TUNE", tuning_folder, 1);

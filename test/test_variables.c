@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "base/environment.h"
-#include "base/process.h"
 #include "engine/options.h"
 
 #include <stdio.h>

@@ -1,9 +1,14 @@
 /* handle.c - handles: the table of objects, and their lives. */
 #include "base/handle.h"
+#include "base/process.h"
 
 #include <stdlib.h>
 
 #include "base/lock.h"
+
+struct sap_handle_table sap_handles;
+
+SAP_GUARD_AT_FORK(handles, SAP_LOCK_HANDLES, &sap_handles.lock)
 
 #define TABLE (&sap_handles)
 

@@ -51,7 +51,7 @@ struct sap_handle_table {
     _Atomic(struct sap_handle_chunk *) chunk[SAP_HANDLE_SLOTS / SAP_HANDLE_CHUNK];
 };
 
-extern struct sap_handle_table sap_handles; /* process.c */
+extern struct sap_handle_table sap_handles;
 
 /* Whether an object has this handle now. */
 static inline int sap_handle_is(const struct sap_handle *object, const void *handle)

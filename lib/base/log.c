@@ -12,24 +12,35 @@
 
 enum { TEXT = 512 };
 
+struct sap_messages sap_messages = {.verbosity = -1};
+
+SAP_GUARD_AT_FORK(notes, SAP_LOCK_NOTES, &sap_messages.notes_lock)
+SAP_GUARD_AT_FORK(messages, SAP_LOCK_LOG, &sap_messages.lock)
+
+int sap_complain_first(enum sap_complaint complaint)
+{
+    const unsigned bit = 1u << complaint;
+    return (atomic_fetch_or(&sap_messages.complained, bit) & bit) == 0;
+}
+
 int sap_verbosity(void)
 {
-    int level = atomic_load_explicit(&sap_process.verbosity, memory_order_relaxed);
+    int level = atomic_load_explicit(&sap_messages.verbosity, memory_order_relaxed);
     if (level >= 0) return level;
     char wrong[SAP_WRONG_ROOM];
     level = 1; /* also for a value with no meaning, which options.c refuses */
     (void)sap_env_number(SAP_ENV_VERBOSE, &level, wrong);
-    atomic_store_explicit(&sap_process.verbosity, level, memory_order_relaxed);
+    atomic_store_explicit(&sap_messages.verbosity, level, memory_order_relaxed);
     return level;
 }
 
 /* Hands one line to the log function, or to stderr in one piece. */
 static void put_line(int level, const char *text)
 {
-    sap_lock(&sap_process.log_lock);
-    const sapporo_log_function log = sap_process.log;
-    void *const user = sap_process.log_user;
-    sap_unlock(&sap_process.log_lock);
+    sap_lock(&sap_messages.lock);
+    const sapporo_log_function log = sap_messages.function;
+    void *const user = sap_messages.user;
+    sap_unlock(&sap_messages.lock);
     if (log) {
         log(user, level, text);
         return;
@@ -99,9 +110,9 @@ int sap_error(struct sap_notes *notes, int status, const char *format, ...)
     va_start(args, format);
     format_line(text, sizeof text, format, args);
     va_end(args);
-    sap_lock(&sap_process.log_lock);
+    sap_lock(&sap_messages.lock);
     memcpy(notes->error, text, sizeof text);
-    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&sap_messages.lock);
     notes->status = status;
     put_counted(notes, SAPPORO_LOG_ERROR, text);
     return status;
@@ -113,26 +124,26 @@ const char *sap_error_text(const struct sap_notes *notes)
     static _Thread_local char copy[COPIES][sizeof notes->error];
     static _Thread_local unsigned calls;
     char *const text = copy[calls++ % COPIES];
-    sap_lock(&sap_process.log_lock);
+    sap_lock(&sap_messages.lock);
     memcpy(text, notes->error, sizeof notes->error);
-    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&sap_messages.lock);
     return text;
 }
 
 void sap_error_clear(struct sap_notes *notes)
 {
-    sap_lock(&sap_process.log_lock);
+    sap_lock(&sap_messages.lock);
     notes->error[0] = '\0';
-    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&sap_messages.lock);
     notes->status = SAPPORO_OK;
 }
 
 void sapporo_set_log(sapporo_log_function log, void *user)
 {
-    sap_lock(&sap_process.log_lock);
-    sap_process.log = log;
-    sap_process.log_user = user;
-    sap_unlock(&sap_process.log_lock);
+    sap_lock(&sap_messages.lock);
+    sap_messages.function = log;
+    sap_messages.user = user;
+    sap_unlock(&sap_messages.lock);
 }
 
 void sapporo_log(int level, const char *text)

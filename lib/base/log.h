@@ -8,6 +8,9 @@
 #ifndef SAP_LOG_H
 #define SAP_LOG_H
 
+#include <stdatomic.h>
+
+#include "base/lock.h"
 #include "sapporo.h"
 
 /* Warnings that a context gives once. */
@@ -41,6 +44,31 @@ struct sap_notes {
     int status;      /* of the last error */
     char error[256]; /* its text; guarded by the process's log_lock, so that other threads can read it at any time */
 };
+
+/* Complaints about the surroundings of the process; each is made once. */
+enum sap_complaint {
+    SAP_COMPLAINT_SAPPORO2_CONFIG, /* a malformed sapporo2.config */
+    SAP_COMPLAINT_SAPPORO_CONFIG,  /* a malformed sapporo.config */
+    SAP_COMPLAINT_TUNE_FILE,       /* a tuning file that is missing or malformed */
+    SAP_COMPLAINT_TUNE_KEY,        /* an unknown key in it */
+    SAP_COMPLAINT_CACHE,           /* a cache folder that is not trusted */
+    SAP_COMPLAINT_CACHE_FILE       /* a file in it that is not trusted or not a file */
+};
+
+/* The messages of the process. */
+struct sap_messages {
+    struct sap_lock lock;          /* guards function, user, and the error texts of all notes */
+    sapporo_log_function function; /* NULL: stderr */
+    void *user;
+    atomic_int verbosity;       /* SAPPORO_VERBOSE; -1: not read yet */
+    atomic_uint complained;     /* bit sap_complaint: made */
+    struct sap_lock notes_lock; /* guards notes */
+    struct sap_notes notes;     /* of messages that belong to no context */
+};
+extern struct sap_messages sap_messages;
+
+/* 1 the first time that the process makes this complaint. */
+int sap_complain_first(enum sap_complaint complaint);
 
 /* Level of SAPPORO_VERBOSE; 1 if unset. */
 int sap_verbosity(void);

@@ -1,10 +1,13 @@
-/* ranges.h - sets of addresses that need no memory. */
+/* ranges.h - addresses of j-particles, and sets of addresses that need no memory. */
 #ifndef SAP_RANGES_H
 #define SAP_RANGES_H
 
 #include <stdint.h>
 
-enum { SAP_RANGES_MOST = 16 };
+enum {
+    SAP_ADDRESSES = 1 << 30, /* addresses are below */
+    SAP_RANGES_MOST = 16     /* ranges of a set */
+};
 
 /* Addresses first to last. */
 struct sap_range {

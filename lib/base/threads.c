@@ -12,6 +12,10 @@
 __attribute__((weak)) int omp_in_parallel(void);
 __attribute__((weak)) int omp_get_max_threads(void);
 
+/* OMP_NUM_THREADS and OMP_THREAD_LIMIT as they were first read, + 1; 1: the variable names no number; 0: not read yet.
+ */
+static atomic_int threads_told, threads_most;
+
 /* The first number of a variable of OpenMP ("4", "4,2"); 0: it is not set, or names no number of threads. */
 static int read_number(const char *name)
 {
@@ -36,8 +40,8 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 int sap_threads_default(void)
 {
-    const int limit = number_of("OMP_THREAD_LIMIT", &sap_process.threads_most);
-    const int told = number_of("OMP_NUM_THREADS", &sap_process.threads_told);
+    const int limit = number_of("OMP_THREAD_LIMIT", &threads_most);
+    const int told = number_of("OMP_NUM_THREADS", &threads_told);
     const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* omp_set_num_threads counts */
     int n = told > 0 && of_program > 0 ? of_program : sap_cores();
     if (of_program > 0) n = smaller(n, of_program);
@@ -47,7 +51,7 @@ int sap_threads_default(void)
 
 int sap_threads_now(int most)
 {
-    if (most <= 1 || sap_process.forked || (omp_in_parallel && omp_in_parallel()) || sap_team_inside()) return 1;
+    if (most <= 1 || sap_forked || (omp_in_parallel && omp_in_parallel()) || sap_team_inside()) return 1;
     return most;
 }
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "context/context_private.h"
+
+_Thread_local char sap_open_error[256];
 
 static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
                                             [SAPPORO_BACKEND_CUDA] = "cuda",
@@ -197,9 +199,9 @@ static void retire_context(sapporo *c)
     sap_handle_withdraw(&c->self);
     free_parts(c);
     atomic_store(&c->kind, NULL);
-    sap_lock(&sap_process.log_lock); /* other threads may read the error */
+    sap_lock(&sap_messages.lock); /* other threads may read the error */
     memset((char *)c + from, 0, sizeof *c - from);
-    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&sap_messages.lock);
     sap_unlock(&c->busy);
     sap_handle_keep(&c->self);
 }
@@ -274,8 +276,8 @@ int sap_engine_failed(sapporo *c, int status, const char *format, ...)
 static struct sap_notes *hold_notes(sapporo *c)
 {
     if (c) return &c->notes;
-    sap_lock(&sap_process.notes_lock);
-    return &sap_process.notes;
+    sap_lock(&sap_messages.notes_lock);
+    return &sap_messages.notes;
 }
 
 static void release_notes(sapporo *c)
@@ -283,7 +285,7 @@ static void release_notes(sapporo *c)
     if (c)
         sap_unlock(&c->busy);
     else
-        sap_unlock(&sap_process.notes_lock);
+        sap_unlock(&sap_messages.notes_lock);
 }
 
 void sap_context_warn_once(sapporo *context, enum sap_warning which, const char *format, ...)

@@ -10,7 +10,11 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "engine/options.h"
 #include "sapporo.h"
+
+/* Why the last sapporo_open or sapporo_tree_create of this thread failed; "": it succeeded. */
+extern _Thread_local char sap_open_error[256];
 
 /*
  * A context as a front door's table remembers it.  Both members may change at any time; `inside` is looked at under its

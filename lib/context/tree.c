@@ -10,7 +10,7 @@
 #include "base/fpenv.h"
 #include "base/handle.h"
 #include "base/lock.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "base/structs.h"
 #include "context/context.h"
 #include "context/tree_engine.h"
@@ -57,9 +57,9 @@ static void retire(sapporo_tree *t)
     sap_handle_withdraw(&t->self);
     if (t->tree) t->ops->destroy(t->tree);
     sap_tree_engine_close(&t->on);
-    sap_lock(&sap_process.log_lock); /* other threads may read the error */
+    sap_lock(&sap_messages.lock); /* other threads may read the error */
     memset((char *)t + from, 0, sizeof *t - from);
-    sap_unlock(&sap_process.log_lock);
+    sap_unlock(&sap_messages.lock);
     sap_unlock(&t->busy);
     sap_handle_keep(&t->self);
 }

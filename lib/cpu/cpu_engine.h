@@ -157,6 +157,4 @@ int sap_outside_pair(const struct sap_judge *judge, int i, int address, double *
 /* Sorts and keeps each entry once; returns how many are left. */
 int sap_sort_indices(const struct sap_kernel *kernel, int32_t *entries, int n);
 
-void sap_hits_free(struct sap_hits *hits);
-
 #endif

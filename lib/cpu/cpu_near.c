@@ -15,25 +15,6 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 
-int sap_hits_grow(struct sap_hits *hits, int more)
-{
-    const int room = 2 * (hits->n + more);
-    struct sap_hit *hit = realloc(hits->hit, (size_t)room * sizeof *hit);
-    if (!hit) {
-        hits->failed = 1;
-        return 0;
-    }
-    hits->hit = hit;
-    hits->room = room;
-    return 1;
-}
-
-void sap_hits_free(struct sap_hits *hits)
-{
-    free(hits->hit);
-    memset(hits, 0, sizeof *hits);
-}
-
 /*
  * Squares below SMALLEST lose digits in single precision, down to all of them.  Particles that are so near are never
  * told apart by what a kernel says: they are all candidates, and none is sure.

@@ -1,11 +1,11 @@
 /* driver.c - which table speaks for a vendor's interface. */
 #include "driver/driver.h"
 
-#include "base/process.h"
-
 #ifdef SAP_FAULTS
 #include "../../test/support/faulty_driver.h"
 #endif
+
+struct sap_driver_replaced sap_driver_replaced;
 
 /* The driver as it is, or, of a library built with FAULTS=1, with the fault that SAPPORO_FAULT asks for. */
 static const struct sap_driver *for_clients(const struct sap_driver *driver)
@@ -19,15 +19,15 @@ static const struct sap_driver *for_clients(const struct sap_driver *driver)
 
 const struct sap_driver *sap_driver_for_cuda(void)
 {
-    return sap_process.cuda_driver ? sap_process.cuda_driver : for_clients(&sap_driver_cuda);
+    return sap_driver_replaced.cuda ? sap_driver_replaced.cuda : for_clients(&sap_driver_cuda);
 }
 
 const struct sap_driver *sap_driver_for_opencl(void)
 {
-    return sap_process.opencl_driver ? sap_process.opencl_driver : for_clients(&sap_driver_opencl);
+    return sap_driver_replaced.opencl ? sap_driver_replaced.opencl : for_clients(&sap_driver_opencl);
 }
 
 const struct sap_embedded *sap_kernels_for_cuda(void)
 {
-    return sap_process.cuda_kernels ? sap_process.cuda_kernels : &sap_embedded_cuda;
+    return sap_driver_replaced.cuda_kernels ? sap_driver_replaced.cuda_kernels : &sap_embedded_cuda;
 }

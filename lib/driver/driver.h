@@ -155,9 +155,16 @@ extern const struct sap_driver sap_driver_opencl;
 /* Devices of the OpenCL driver that `auto` may take: the first so many, GPUs and accelerators. */
 int sap_opencl_automatic(void);
 
-/* The driver that the CUDA engine uses: the one above, or what a test has put into sap_process.cuda_driver. */
+/* What tests put in the place of the drivers; NULL: nothing. */
+struct sap_driver_replaced {
+    const struct sap_driver *cuda, *opencl;
+    const struct sap_embedded *cuda_kernels;
+};
+extern struct sap_driver_replaced sap_driver_replaced;
+
+/* The driver that the CUDA engine uses: the one above, or its replacement. */
 const struct sap_driver *sap_driver_for_cuda(void);
-const struct sap_driver *sap_driver_for_opencl(void); /* the same, by opencl_driver */
+const struct sap_driver *sap_driver_for_opencl(void); /* the same */
 
 /* What the build made of kernels_cuda/NAME.cu: the code of that file's kernels for all architectures. */
 struct sap_image {
@@ -175,7 +182,7 @@ struct sap_embedded {
 };
 extern const struct sap_embedded sap_embedded_cuda, sap_embedded_opencl;
 
-/* The kernels that the CUDA engine uses: those above, or what a test has put into sap_process.cuda_kernels. */
+/* The kernels that the CUDA engine uses: those above, or their replacement. */
 const struct sap_embedded *sap_kernels_for_cuda(void);
 
 #endif

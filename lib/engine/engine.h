@@ -20,6 +20,8 @@
 #include "engine/accum.h"
 #include "engine/jstore.h"
 #include "engine/options.h"
+#include "engine/small_forces.h"
+#include "engine/tree_ops.h"
 #include "sapporo.h"
 
 /*
@@ -86,57 +88,6 @@ struct sap_force_output {
     int coincident;           /* an i-particle (its place) that met another at zero distance, or -1 */
 };
 
-/* Addresses that lists name again and again; n 0: none.  `number` tells them from all that were kept before. */
-struct sap_kept {
-    const int *address;
-    size_t n;
-    uint64_t number;
-};
-
-static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_list *l)
-{
-    const uintptr_t from = (uintptr_t)kept->address, at = (uintptr_t)l->address;
-    return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
-}
-
-/* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
-struct sap_multi {
-    int nlists;
-    const sapporo_list *lists;
-    const sapporo_result *results;
-    struct sap_kept kept;
-};
-
-/* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not
- * wanted. */
-struct sap_listed {
-    int ni;
-    const int *address, *length; /* [ni] */
-    const int *const *list;      /* [ni] of `length` addresses */
-    double eps2, time;
-    double (*acc)[3], (*jerk)[3], *pot;
-    int *nearest;
-    double *nearest_r2;
-};
-
-/* The particles of a store in rows (lib/cpu/cpu_listed.h), for engines that keep a copy. */
-struct sap_given {
-    const double *row; /* [upper] of `words` doubles */
-    int words, upper;
-    const int32_t *changed; /* [nchanged] addresses whose rows have, since the last call */
-    int nchanged;           /* < 0: any may have */
-};
-
-static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
-{
-    return (const sapporo_list *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
-}
-
-static inline const sapporo_result *sap_multi_result(const struct sap_multi *m, int k)
-{
-    return (const sapporo_result *)(const void *)((const char *)m->results + (size_t)k * m->results->size);
-}
-
 struct sap_store_ops {
     /* `host` outlives the store; engines that work on it directly copy nothing, others take its changes. */
     int (*create)(struct sap_device_set *devices, struct sap_jstore *host, struct sap_store **store);
@@ -175,66 +126,6 @@ struct sap_force_ops {
     /* The list of i-particle i, sorted by index, each once; needs SAP_EXTRA_LISTS. */
     int (*list)(struct sap_force *force, int i, const int32_t **entries, int *n);
     void (*drop)(struct sap_force *force);
-};
-
-/* What a tree shall be; everything has a value, none is DEFAULT but ball, leaf_size and group_size (0: the engine's).
- */
-struct sap_tree_settings {
-    sapporo_tree_mac mac;
-    double accuracy;
-    int order;
-    double eps2;
-    int leaf_size, group_size;
-    sapporo_precision precision; /* SP or DP */
-    sapporo_tree_ball ball;
-    sapporo_tree_walk walk;
-    sapporo_tree_curve curve;
-};
-
-/* Nodes of a tree as physics/tree_cell.h says, in host memory; arrays of the caller with room for `nodes`. */
-struct sap_tree_structure {
-    int nodes, n;
-    int *first, *count, *child, *children, *level;     /* [nodes] */
-    double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
-    double (*q)[6];                                    /* [nodes] */
-    int *address;                                      /* [n] of the sorted particles */
-};
-
-/* Why a tree has no particles. */
-enum sap_tree_none {
-    SAP_TREE_NONE = -1, /* none is built */
-    SAP_TREE_GONE = -2  /* its device is lost */
-};
-
-/*
- * Arguments have been checked as far as host memory tells: counts, addresses, finite numbers.  Of device memory the
- * engine checks the numbers.  After a failure the tree is as before, or `count` says that there is none.
- */
-struct sap_tree_ops {
-    int (*able)(const struct sap_device_set *devices); /* whether these can have trees; NULL: all can */
-    /* Bytes that a tree of n particles takes; *device_bytes of them on a device in addition. */
-    size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
-                     size_t *device_bytes);
-    int (*create)(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
-                  struct sap_tree **tree);
-    void (*destroy)(struct sap_tree *tree);
-    /* Takes particles for the next build or refresh. */
-    int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
-    int (*build)(struct sap_tree *tree);
-    int (*refresh)(struct sap_tree *tree); /* of as many particles as the tree has */
-    /* Particles of the tree, or sap_tree_none.  cells: a tree without moments, which a refresh makes, counts, too. */
-    int (*count)(const struct sap_tree *tree, int cells);
-    int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
-    /* Writes NaN into results in memory of the device, as far as the device does it; NULL: there are none. */
-    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
-    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list);
-    int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
-    /* With arrays NULL fills in the numbers alone. */
-    int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
-    void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
-                 size_t room);
-    const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */
 };
 
 /* What an engine answers where it leaves a call to the fallback engine; no sapporo_status has this value. */

@@ -66,6 +66,10 @@ static void discard(struct sap_segment *s)
     free(s);
 }
 
+struct sap_segments sap_segments;
+
+SAP_GUARD_AT_FORK(segments, SAP_LOCK_SEGMENTS, &sap_segments.lock)
+
 /* Keeps a segment for the next store, or frees it. */
 static void retire(struct sap_segment *s)
 {
@@ -79,27 +83,27 @@ static void retire(struct sap_segment *s)
             free(s->derivative[k]); /* few stores have them */
         s->derivative[k] = NULL;
     }
-    sap_lock(&sap_process.segments_lock);
-    const int keep = sap_process.nsegments < SAP_SEGMENTS_KEPT;
+    sap_lock(&sap_segments.lock);
+    const int keep = sap_segments.n < SAP_SEGMENTS_KEPT;
     if (keep) {
-        s->next = sap_process.segments;
-        sap_process.segments = s;
-        sap_process.nsegments++;
+        s->next = sap_segments.list;
+        sap_segments.list = s;
+        sap_segments.n++;
     }
-    sap_unlock(&sap_process.segments_lock);
+    sap_unlock(&sap_segments.lock);
     if (!keep) discard(s);
 }
 
 /* A segment that was kept, or NULL. */
 static struct sap_segment *take_kept(void)
 {
-    sap_lock(&sap_process.segments_lock);
-    struct sap_segment *s = sap_process.segments;
+    sap_lock(&sap_segments.lock);
+    struct sap_segment *s = sap_segments.list;
     if (s) {
-        sap_process.segments = s->next;
-        sap_process.nsegments--;
+        sap_segments.list = s->next;
+        sap_segments.n--;
     }
-    sap_unlock(&sap_process.segments_lock);
+    sap_unlock(&sap_segments.lock);
     return s;
 }
 

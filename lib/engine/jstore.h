@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lock.h"
 #include "base/ranges.h"
 #include "physics/arithmetic.h"
 
@@ -26,8 +27,7 @@ enum {
     SAP_DERIVATIVES_REST = SAP_DERIVATIVES_MOST - SAP_DERIVATIVES,
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
-    SAP_SEGMENTS_KEPT = 16, /* of stores that were freed, at most: 37 MB */
-    SAP_ADDRESSES = 1 << 30 /* addresses are below */
+    SAP_SEGMENTS_KEPT = 16 /* of stores that were freed, at most: 37 MB */
 };
 
 struct sap_segment {
@@ -242,5 +242,13 @@ static inline int32_t sap_jstore_index(const struct sap_jstore *store, int addre
 {
     return sap_jstore_segment(store, address)->index[address % SAP_SEGMENT];
 }
+
+/* Segments of stores that were freed, kept for the next. */
+struct sap_segments {
+    struct sap_lock lock; /* guards list and n */
+    struct sap_segment *list;
+    int n;
+};
+extern struct sap_segments sap_segments;
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "base/structs.h"
 #include "engine/config.h"
 
@@ -115,18 +115,11 @@ struct config_file {
     int has_capacity; /* the file starts with a particle capacity, which is not used */
 };
 
-/* 1 the first time that a process makes this complaint. */
-static int is_first(enum sap_complaint complaint)
-{
-    const unsigned bit = 1u << complaint;
-    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
-}
-
 static void take_config(struct sap_settings *out, const struct config_file *config, const struct sap_file *file)
 {
     struct sap_config found;
     if (!sap_config_parse(file->bytes, file->size, config->has_capacity, &found)) {
-        if (is_first(config->complaint))
+        if (sap_complain_first(config->complaint))
             sap_log(SAPPORO_LOG_WARNING, "%s, line %d: %s; the file is ignored", config->name, found.line, found.wrong);
         return;
     }
@@ -144,7 +137,7 @@ static int devices_from_config(struct sap_settings *out, const struct config_fil
     if (status == SAP_FILE_MISSING) return 0;
     if (status == SAP_FILE_READ)
         take_config(out, config, &file);
-    else if (is_first(config->complaint))
+    else if (sap_complain_first(config->complaint))
         sap_log(SAPPORO_LOG_WARNING, "%s: %s; the file is ignored", config->name, file.why);
     free(file.bytes);
     return 1;

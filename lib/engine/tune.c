@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/fpenv.h"
-#include "base/process.h"
+#include "base/log.h"
 
 enum { LINE = 512, NUMBERS = 32 };
 
@@ -29,30 +29,23 @@ struct reading {
 
 /* ---------------------------------------------------------------- messages */
 
-/* 1 the first time that a process makes this complaint. */
-static int is_first(enum sap_complaint which)
-{
-    const unsigned bit = 1u << which;
-    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
-}
-
 static int unreadable(const char *name, const char *why)
 {
-    if (is_first(SAP_COMPLAINT_TUNE_FILE))
+    if (sap_complain_first(SAP_COMPLAINT_TUNE_FILE))
         sap_log(SAPPORO_LOG_WARNING, "tuning file %.200s: %s; the file is ignored", name, why);
     return 0;
 }
 
 static int malformed(const struct reading *r, const char *what)
 {
-    if (is_first(SAP_COMPLAINT_TUNE_FILE))
+    if (sap_complain_first(SAP_COMPLAINT_TUNE_FILE))
         sap_log(SAPPORO_LOG_WARNING, "tuning file %.200s, line %d: %s; the file is ignored", r->name, r->line, what);
     return 0;
 }
 
 static void unknown(const struct reading *r, const char *key)
 {
-    if (is_first(SAP_COMPLAINT_TUNE_KEY))
+    if (sap_complain_first(SAP_COMPLAINT_TUNE_KEY))
         sap_log(SAPPORO_LOG_WARNING,
                 "tuning file %.200s, line %d: '%.60s' is not known to this version; it is passed over", r->name,
                 r->line, key);

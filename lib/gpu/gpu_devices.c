@@ -171,10 +171,16 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     return status;
 }
 
+/* Kernels that are kept with their device. */
+static struct sap_lock registry_lock; /* guards registry */
+static struct sap_gpu_loaded *registry;
+
+SAP_GUARD_AT_FORK(kernels, SAP_LOCK_KERNELS, &registry_lock)
+
 /* Finds or makes the entry of a device, precision and order; the registry is locked. */
 static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
 {
-    struct sap_gpu_loaded *l = sap_process.gpu_loaded;
+    struct sap_gpu_loaded *l = registry;
     while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
                   l->order == set->order))
         l = l->next;
@@ -185,8 +191,8 @@ static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
     l->number = number;
     l->precision = set->precision;
     l->order = set->order;
-    l->next = sap_process.gpu_loaded;
-    sap_process.gpu_loaded = l;
+    l->next = registry;
+    registry = l;
     return l;
 }
 
@@ -194,11 +200,11 @@ static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
 static int renew(const struct sap_driver *driver, int number)
 {
     int users = 0, lost = 0;
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
         if (l->driver == driver && l->number == number) users += l->users, lost |= l->lost;
     if (!lost) return SAP_DRIVER_OK;
     if (users > 0) return SAP_DRIVER_LOST;
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
         if (l->driver == driver && l->number == number) unload(l), l->lost = 0;
     return SAP_DRIVER_OK;
 }
@@ -207,7 +213,7 @@ static int renew(const struct sap_driver *driver, int number)
 static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
                         char *why, size_t room)
 {
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, d->number);
     int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
     if (!l) (void)snprintf(why, room, "out of memory");
@@ -217,7 +223,7 @@ static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded
     else if (!why[0])
         (void)snprintf(why, room, "%s", set->driver->error_text()); /* before what follows fails too */
     if (status && l) unload(l);
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
     d->kernels = status ? NULL : &l->kernels;
     d->checked = status ? NULL : &l->checked;
     return status;
@@ -225,18 +231,18 @@ static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded
 
 static void give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d)
 {
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, d->number);
     if (l) l->users--;
     (void)renew(set->driver, d->number);
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
 }
 
 int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
                    size_t bytes)
 {
     const struct sap_gpu_buffer none = {0};
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number); /* it is there: the device is open */
     *b = none;
     for (int k = 0; k < KEPT && !b->mem; k++)
@@ -245,7 +251,7 @@ int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *d
             l->pinned[k] = none;
         }
     const int status = sap_gpu_reserve_pinned(set->driver, l->dev, b, bytes);
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
     return status;
 }
 
@@ -253,7 +259,7 @@ void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_devic
 {
     const struct sap_gpu_buffer none = {0};
     if (!b->mem) return;
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number);
     for (int k = 0; k < KEPT && b->mem && !l->lost; k++)
         if (!l->pinned[k].mem) {
@@ -261,44 +267,44 @@ void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_devic
             *b = none;
         }
     sap_gpu_free(set->driver, b);
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
 }
 
 int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
                  void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
 {
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number);
     const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
     l->drop = drop;
     *kept = l->kept;
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
     return status;
 }
 
 static int renew_unlocked(const struct sap_driver *driver, int number)
 {
-    sap_lock(&sap_process.gpu_lock);
+    sap_lock(&registry_lock);
     const int status = renew(driver, number);
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
     return status;
 }
 
 void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device)
 {
-    sap_lock(&sap_process.gpu_lock);
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+    sap_lock(&registry_lock);
+    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
         if (l->driver == set->driver && l->number == device->number) l->lost = 1;
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
 }
 
 void sap_gpu_unload_idle(const struct sap_driver *driver)
 {
-    sap_lock(&sap_process.gpu_lock);
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+    sap_lock(&registry_lock);
+    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
         if (l->driver == driver && l->users == 0) unload(l), l->lost = 0;
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
 }
 
 /* ----------------------------------------------------------------- choosing */
@@ -430,12 +436,12 @@ static int is_in(int number, const int *list, int n)
 static void unload_unused(const struct sap_driver *driver, const int *list, int n)
 {
     int users = 0;
-    sap_lock(&sap_process.gpu_lock);
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l; l = l->next)
+    sap_lock(&registry_lock);
+    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
         if (l->driver == driver && is_in(l->number, list, n)) users += l->users;
-    for (struct sap_gpu_loaded *l = sap_process.gpu_loaded; l && users == 0; l = l->next)
+    for (struct sap_gpu_loaded *l = registry; l && users == 0; l = l->next)
         if (l->driver == driver && is_in(l->number, list, n)) unload(l), l->lost = 0;
-    sap_unlock(&sap_process.gpu_lock);
+    sap_unlock(&registry_lock);
 }
 
 /* Tells of devices that will work together before the first is opened; kernels may be kept from when one was alone. */

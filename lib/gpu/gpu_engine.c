@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "base/process.h"
+#include "driver/driver.h"
 #include "gpu/gpu_engine.h"
 
 /* The body of an entry: gives what the call gives. */
@@ -251,7 +251,10 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
 static int opencl_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
 
 /* The CPU's own engine is better than OpenCL on CPUs. */
-static int opencl_automatic(void) { GUARDED(int, sap_process.opencl_driver ? opencl_count() : sap_opencl_automatic()); }
+static int opencl_automatic(void)
+{
+    GUARDED(int, sap_driver_replaced.opencl ? opencl_count() : sap_opencl_automatic());
+}
 
 static const char *opencl_absent(void)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "faulty_driver.h"
 
 void client_driver_plan(long n, const char *kind);
@@ -18,8 +18,8 @@ static void wrap(void)
     const char *const engine = getenv("SAPPORO_BACKEND");
     static int done;
     if (done++) return;
-    if (engine && strcmp(engine, "cuda") == 0) sap_process.cuda_driver = faulty_wrap(&sap_driver_cuda);
-    if (engine && strcmp(engine, "opencl") == 0) sap_process.opencl_driver = faulty_wrap(&sap_driver_opencl);
+    if (engine && strcmp(engine, "cuda") == 0) sap_driver_replaced.cuda = faulty_wrap(&sap_driver_cuda);
+    if (engine && strcmp(engine, "opencl") == 0) sap_driver_replaced.opencl = faulty_wrap(&sap_driver_opencl);
 }
 
 void client_driver_plan(long n, const char *kind)

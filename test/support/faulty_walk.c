@@ -9,7 +9,7 @@
 
 #include "faulty_walk.h"
 
-#include "base/process.h"
+#include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 #include "stub_driver.h"
@@ -21,7 +21,7 @@
 
 void faulty_walk(faulty_session *session, int devices, int every)
 {
-    sap_process.cuda_driver = faulty_wrap(&stub_driver), sap_process.cuda_kernels = &stub_kernels;
+    sap_driver_replaced.cuda = faulty_wrap(&stub_driver), sap_driver_replaced.cuda_kernels = &stub_kernels;
     for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
         for (long n = 1 + (kind - faulty_kinds) % every, left = 1; left; n += every) {
             faulty_plan(n, kind->status);
@@ -31,13 +31,13 @@ void faulty_walk(faulty_session *session, int devices, int every)
                 fail_msg("call %ld, %s, fails and nobody tells", n, faulty.failed_call);
             faulty_plan(0, SAP_DRIVER_OK);
             assert_int_equal(session(devices, SAP_DRIVER_OK), 0); /* opened again all is well */
-            sap_gpu_unload_idle(sap_process.cuda_driver);
+            sap_gpu_unload_idle(sap_driver_replaced.cuda);
             assert_true(stub_idle());
             if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
         }
     }
     assert_int_equal(stub.outside, 0);
-    sap_process.cuda_driver = NULL, sap_process.cuda_kernels = NULL;
+    sap_driver_replaced.cuda = NULL, sap_driver_replaced.cuda_kernels = NULL;
 }
 
 void faulty_alone(char **argv)

@@ -9,8 +9,8 @@
 
 #include "tree_faults.h"
 
-#include "base/process.h"
 #include "driver/cuda/cuda_driver.h"
+#include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 
@@ -51,7 +51,7 @@ sapporo_tree_options tree_fault_options(void)
 
 static const struct sap_driver **driver(void)
 {
-    return tree_fault_place == &cuda ? &sap_process.cuda_driver : &sap_process.opencl_driver;
+    return tree_fault_place == &cuda ? &sap_driver_replaced.cuda : &sap_driver_replaced.opencl;
 }
 
 void tree_faults_start(void) { *driver() = faulty_wrap(tree_fault_place->driver); }

@@ -9,7 +9,7 @@
 
 #include "tuning.h"
 
-#include "base/process.h"
+#include "base/log.h"
 #include "sapporo.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ int tuning_clean(void **state)
     unsetenv("SAPPORO_PRECISION");
     unsetenv("SAPPORO_CPU_ISA");
     sapporo_set_log(hear, NULL);
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     tuning_warnings = 0;
     tuning_said[0] = 0;
     return 0;

@@ -8,6 +8,8 @@
 #include "context/context.h"
 #include "context/particles_part.h"
 
+struct sap_g5_table sap_g5;
+
 /* Stands for a device for which there was no memory when it was first named; never read or written. */
 static struct sap_g5_device missing;
 

@@ -16,12 +16,24 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "base/process.h"
-#include "engine/jstore.h"
-#include "engine/options.h"
+#include "base/ranges.h"
+#include "context/context.h"
 #include "sapporo.h"
 
 enum sap_g5_memory { SAP_G5_PLAIN, SAP_G5_SYMMETRIC, SAP_G5_MEMORIES };
+
+/* Ids of GRAPE-5 devices are below this. */
+enum { SAP_G5_DEVICES = 65536 };
+
+struct sap_g5_device;
+
+/* The GRAPE-5 devices.  No thread takes a lock. */
+struct sap_g5_table {
+    _Atomic(struct sap_g5_device *) device[SAP_G5_DEVICES]; /* by id; NULL: never used */
+    _Atomic double eps2;                                    /* squared softening of all devices */
+    atomic_int cutoff;                                      /* 1: a force that is not Newton's was asked for */
+};
+extern struct sap_g5_table sap_g5;
 
 /* The i-particles that g5_set_xi left. */
 struct sap_g5_pipes {

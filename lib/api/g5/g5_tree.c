@@ -8,7 +8,6 @@
 #include "base/environment.h"
 #include "context/context.h"
 #include "context/particles_part.h"
-#include "engine/options.h"
 
 static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
 {

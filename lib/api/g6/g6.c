@@ -9,7 +9,7 @@
 
 #include "api/g6/npipes.h"
 #include "base/fpenv.h"
-#include "engine/options.h"
+#include "context/context.h"
 
 /* ---- open and close ------------------------------------------------------------- */
 
@@ -372,8 +372,8 @@ int sap_g6_get_list(int id, int pipe, int room, int *n, int *list)
 
 int sap_g6_set_sort_mode(int mode)
 {
-    atomic_store_explicit(&sap_process.g6.sort_mode, mode, memory_order_relaxed);
+    atomic_store_explicit(&sap_g6.sort_mode, mode, memory_order_relaxed);
     return 0;
 }
 
-int sap_g6_get_sort_mode(void) { return atomic_load_explicit(&sap_process.g6.sort_mode, memory_order_relaxed); }
+int sap_g6_get_sort_mode(void) { return atomic_load_explicit(&sap_g6.sort_mode, memory_order_relaxed); }

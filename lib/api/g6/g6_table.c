@@ -1,12 +1,18 @@
 /* g6_table.c - ids of clusters: finding, holding, opening and closing them. */
 #include "api/g6/g6_table.h"
 
+#include "base/process.h"
+
 #include <stdlib.h>
 
 #include "base/lock.h"
 #include "context/context.h"
 
-#define TABLE (&sap_process.g6)
+struct sap_g6_table sap_g6 = {.sort_mode = 1};
+
+SAP_GUARD_AT_FORK(clusters, SAP_LOCK_CLUSTERS, &sap_g6.lock)
+
+#define TABLE (&sap_g6)
 
 /* ---- finding --------------------------------------------------------------- */
 

@@ -17,9 +17,27 @@
 
 #include "api/g6/g6_jobs.h"
 #include "base/lock.h"
-#include "base/process.h"
+
 #include "context/context.h"
 #include "sapporo.h"
+
+/* Cluster ids below this are found by one look into a table. */
+enum { SAP_G6_DIRECT = 256 };
+
+struct sap_g6_cluster;
+
+/* The GRAPE-6 clusters.  Readers take no lock; `lock` is for opening and closing. */
+struct sap_g6_table {
+    struct sap_lock lock;
+    _Atomic(struct sap_g6_cluster *) direct[SAP_G6_DIRECT]; /* by id; NULL: never opened */
+    _Atomic(struct sap_g6_cluster *) all;                   /* list of all that ever were, also of other ids */
+    _Atomic(struct sap_g6_cluster *) only;                  /* the only open one; NULL: none, or several */
+    atomic_int open;                                        /* how many are open */
+    atomic_int sort_mode;                                   /* g6_set_neighbour_list_sort_mode */
+    atomic_uint failed[SAP_G6_DIRECT / 32];                 /* bit id % 32: the last attempt to open the id failed */
+    atomic_int failed_beyond;                               /* 1: that of an id from SAP_G6_DIRECT on did */
+};
+extern struct sap_g6_table sap_g6;
 
 struct sap_g6_cluster {
     struct sap_context_name context; /* of nothing: closed */
@@ -38,9 +56,9 @@ static inline const struct sap_context_name *sap_g6_direct(int id)
 {
     struct sap_g6_cluster *cluster;
     if ((unsigned)id < SAP_G6_DIRECT) {
-        cluster = atomic_load_explicit(&sap_process.g6.direct[id], memory_order_acquire);
+        cluster = atomic_load_explicit(&sap_g6.direct[id], memory_order_acquire);
     } else {
-        cluster = atomic_load_explicit(&sap_process.g6.only, memory_order_acquire);
+        cluster = atomic_load_explicit(&sap_g6.only, memory_order_acquire);
         if (cluster != NULL && atomic_load_explicit(&cluster->id, memory_order_relaxed) != id) cluster = NULL;
     }
     return cluster != NULL && sap_context_named(&cluster->context) != NULL ? &cluster->context : NULL;

@@ -7,11 +7,13 @@
 #include "api/g6/npipes.h"
 
 #include "base/environment.h"
-#include "base/process.h"
+#include "base/log.h"
 
 #ifndef SAP_NPIPES
 #define SAP_NPIPES 16384
 #endif
+
+atomic_int sap_npipes_known;
 
 static int read_npipes(void)
 {
@@ -24,9 +26,9 @@ static int read_npipes(void)
 
 int sap_npipes(void)
 {
-    int n = atomic_load_explicit(&sap_process.npipes, memory_order_relaxed), unread = 0;
+    int n = atomic_load_explicit(&sap_npipes_known, memory_order_relaxed), unread = 0;
     if (n > 0) return n;
     n = read_npipes();
     /* The first answer stands, even if the environment has changed between two threads' first calls. */
-    return atomic_compare_exchange_strong(&sap_process.npipes, &unread, n) ? n : unread;
+    return atomic_compare_exchange_strong(&sap_npipes_known, &unread, n) ? n : unread;
 }

@@ -13,6 +13,9 @@
 #include "base/process.h"
 #include "driver/driver.h"
 
+struct sap_cuda sap_cuda = {.once = PTHREAD_ONCE_INIT};
+_Thread_local char sap_cuda_error[256];
+
 /* ---------------------------------------------------------------- errors */
 
 int sap_cuda_refuse(int status, const char *format, ...)
@@ -83,7 +86,7 @@ static int status_of(int result)
 
 int sap_cuda_check(int result, const char *call)
 {
-    const struct sap_cuda_api *cu = &sap_process.cuda.api;
+    const struct sap_cuda_api *cu = &sap_cuda.api;
     const int status = status_of(result);
     const char *name = NULL, *words = NULL;
     if (status == SAP_DRIVER_OK || status == SAP_DRIVER_PENDING) return status;
@@ -162,11 +165,11 @@ static const char *begin(struct sap_cuda *cuda)
 }
 
 /* CUDA does not survive a fork. */
-static void in_child(void) { sap_process.forked = 1; }
+static void in_child(void) { sap_forked = 1; }
 
 static void load(void)
 {
-    struct sap_cuda *cuda = &sap_process.cuda;
+    struct sap_cuda *cuda = &sap_cuda;
     (void)pthread_atfork(NULL, NULL, in_child);
     const char *why = begin(cuda);
     if (why) {
@@ -178,8 +181,8 @@ static void load(void)
 
 int sap_cuda_ready(void)
 {
-    struct sap_cuda *cuda = &sap_process.cuda;
-    if (sap_process.forked) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "CUDA cannot be used in a child after fork");
+    struct sap_cuda *cuda = &sap_cuda;
+    if (sap_forked) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "CUDA cannot be used in a child after fork");
     (void)pthread_once(&cuda->once, load);
     return cuda->usable ? SAP_DRIVER_OK : sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%s", cuda->reason);
 }

@@ -122,7 +122,7 @@ struct sap_cuda_api {
 };
 #undef SAP_CUDA_MEMBER
 
-/* What this process knows of CUDA: found out once and never changed; a member of struct sap_process. */
+/* What this process knows of CUDA: found out once and never changed. */
 struct sap_cuda {
     pthread_once_t once;
     int usable;       /* libcuda is there and has begun */
@@ -131,6 +131,10 @@ struct sap_cuda {
     char reason[256]; /* why there are none; or what speaks */
     struct sap_cuda_api api;
 };
+extern struct sap_cuda sap_cuda;
+
+/* What the last call of the CUDA driver in this thread that failed said. */
+extern _Thread_local char sap_cuda_error[256];
 
 /* Loads libcuda if nobody has yet.  SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
 int sap_cuda_ready(void);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "driver/cuda/cuda_api.h"
 
 /* Numbers of CUdevice_attribute. */
 enum {
@@ -24,12 +25,12 @@ enum {
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 };
 
-int sap_cuda_count(void) { return sap_cuda_ready() == SAP_DRIVER_OK ? sap_process.cuda.devices : 0; }
+int sap_cuda_count(void) { return sap_cuda_ready() == SAP_DRIVER_OK ? sap_cuda.devices : 0; }
 
 const char *sap_cuda_describe(void)
 {
     /* In a child after fork the reason is this thread's error. */
-    return sap_cuda_ready() == SAP_DRIVER_OK ? sap_process.cuda.reason : sap_cuda_error;
+    return sap_cuda_ready() == SAP_DRIVER_OK ? sap_cuda.reason : sap_cuda_error;
 }
 
 /* ---------------------------------------------------------------- properties */
@@ -38,17 +39,17 @@ static int find_device(int number, sap_cu_device *device)
 {
     const int status = sap_cuda_ready();
     if (status != SAP_DRIVER_OK) return status;
-    if (number < 0 || number >= sap_process.cuda.devices)
+    if (number < 0 || number >= sap_cuda.devices)
         return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "there is no CUDA device %d: there are %d", number,
-                               sap_process.cuda.devices);
-    return sap_cuda_check(sap_process.cuda.api.device_get(device, number), "cuDeviceGet");
+                               sap_cuda.devices);
+    return sap_cuda_check(sap_cuda.api.device_get(device, number), "cuDeviceGet");
 }
 
 /* 0 if the driver does not know the attribute. */
 static int attribute(sap_cu_device device, int which)
 {
     int value = 0;
-    return sap_process.cuda.api.device_attribute(&value, which, device) == 0 ? value : 0;
+    return sap_cuda.api.device_attribute(&value, which, device) == 0 ? value : 0;
 }
 
 static size_t attribute_bytes(sap_cu_device device, int which) { return (size_t)attribute(device, which); }
@@ -63,7 +64,7 @@ static void write_architecture(sap_cu_device device, char *text, size_t room)
 static void write_uuid(sap_cu_device device, char *text, size_t room)
 {
     unsigned char u[16];
-    const struct sap_cuda_api *cu = &sap_process.cuda.api;
+    const struct sap_cuda_api *cu = &sap_cuda.api;
     text[0] = '\0';
     if (!cu->device_uuid || cu->device_uuid(u, device) != 0) return;
     (void)snprintf(text, room, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
@@ -85,7 +86,7 @@ static void write_limits(sap_cu_device device, struct sap_device_properties *p)
 
 int sap_cuda_properties(int number, struct sap_device_properties *properties)
 {
-    const struct sap_cuda_api *cu = &sap_process.cuda.api;
+    const struct sap_cuda_api *cu = &sap_cuda.api;
     sap_cu_device device = 0;
     memset(properties, 0, sizeof *properties);
     int status = find_device(number, &device);
@@ -115,7 +116,7 @@ int sap_cuda_open(int number, struct sap_dev **dev)
     if (!d) return sap_cuda_refuse(SAP_DRIVER_MEMORY, "no memory for device %d", number);
     d->device = device;
     write_architecture(device, d->architecture, sizeof d->architecture);
-    status = sap_cuda_check(sap_process.cuda.api.context_retain(&d->context, device), "cuDevicePrimaryCtxRetain");
+    status = sap_cuda_check(sap_cuda.api.context_retain(&d->context, device), "cuDevicePrimaryCtxRetain");
     if (status == SAP_DRIVER_OK)
         *dev = d;
     else
@@ -132,8 +133,7 @@ void sap_cuda_close(struct sap_dev *dev)
 {
     if (!dev) return;
     sap_cuda_leave(dev);
-    if (!sap_process.forked)
-        (void)sap_cuda_check(sap_process.cuda.api.context_release(dev->device), "cuDevicePrimaryCtxRelease");
+    if (!sap_forked) (void)sap_cuda_check(sap_cuda.api.context_release(dev->device), "cuDevicePrimaryCtxRelease");
     free(dev);
 }
 
@@ -141,15 +141,14 @@ void sap_cuda_close(struct sap_dev *dev)
 
 static int push(const struct sap_dev *dev)
 {
-    if (sap_process.forked) return sap_cuda_refuse(SAP_DRIVER_LOST, "CUDA cannot be used in a child after fork");
-    return sap_cuda_check(sap_process.cuda.api.context_push(dev->context), "cuCtxPushCurrent");
+    if (sap_forked) return sap_cuda_refuse(SAP_DRIVER_LOST, "CUDA cannot be used in a child after fork");
+    return sap_cuda_check(sap_cuda.api.context_push(dev->context), "cuCtxPushCurrent");
 }
 
 static int pop(void)
 {
     sap_cu_context popped = NULL;
-    return sap_process.forked ? SAP_DRIVER_OK
-                              : sap_cuda_check(sap_process.cuda.api.context_pop(&popped), "cuCtxPopCurrent");
+    return sap_forked ? SAP_DRIVER_OK : sap_cuda_check(sap_cuda.api.context_pop(&popped), "cuCtxPopCurrent");
 }
 
 int sap_cuda_enter(struct sap_dev *dev)
@@ -169,7 +168,7 @@ void sap_cuda_leave(struct sap_dev *dev)
 
 int sap_cuda_begin(struct sap_dev *dev)
 {
-    if (dev->entered && !sap_process.forked) return SAP_DRIVER_OK;
+    if (dev->entered && !sap_forked) return SAP_DRIVER_OK;
     const int status = push(dev);
     dev->pushed = status == SAP_DRIVER_OK;
     return status;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/process.h"
+#include "driver/cuda/cuda_api.h"
 
 struct sap_stream {
     struct sap_dev *dev;
@@ -44,7 +44,7 @@ enum {
 
 enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 5000000 };
 
-static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
+static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
 
 /* ---------------------------------------------------------------- copies */
 
@@ -259,7 +259,7 @@ static int explain(const struct sap_dev *dev, int status)
     for (; sap_cuda_error[n] && n + 1 < sizeof words; n++) words[n] = sap_cuda_error[n];
     words[n] = '\0';
     return sap_cuda_refuse(status, "a GPU of %s, a driver for CUDA %d.%d, a library with code for %s: %s",
-                           dev->architecture, sap_process.cuda.version / 1000, sap_process.cuda.version % 1000 / 10,
+                           dev->architecture, sap_cuda.version / 1000, sap_cuda.version % 1000 / 10,
                            sap_embedded_cuda.count > 0 ? sap_embedded_cuda.archs : "no GPU", words);
 }
 

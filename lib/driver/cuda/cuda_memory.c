@@ -5,13 +5,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/process.h"
+#include "driver/cuda/cuda_api.h"
 #include "driver/cuda/cuda_driver.h"
 
 enum { SHARED_MOST = 64, ON_DEVICE = 1, PINNED = 1, READ_WRITE = 3, GRANULARITY_MINIMUM = 0 };
 enum { HOST_PORTABLE = 1 /* cuMemHostAlloc: pinned for all contexts */, HOST_DEVICEMAP = 2 };
 
-static const struct sap_cuda_api *api(void) { return &sap_process.cuda.api; }
+static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
 
 /* Memory of ours, zero; on failure the error of this thread is set. */
 void *sap_cuda_room(size_t bytes)

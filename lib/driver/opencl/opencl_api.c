@@ -13,6 +13,11 @@
 #include "base/process.h"
 #include "driver/opencl/opencl_driver.h"
 
+struct sap_opencl sap_opencl = {.once = PTHREAD_ONCE_INIT};
+_Thread_local char sap_opencl_error[256];
+
+SAP_GUARD_AT_FORK(opencl, SAP_LOCK_OPENCL, &sap_opencl.lock)
+
 /* ---------------------------------------------------------------- errors */
 
 int sap_opencl_refuse(int status, const char *format, ...)
@@ -189,11 +194,11 @@ static const char *begin(struct sap_opencl *o)
 }
 
 /* Drivers of vendors do not survive a fork. */
-static void in_child(void) { sap_process.forked = 1; }
+static void in_child(void) { sap_forked = 1; }
 
 static void load(void)
 {
-    struct sap_opencl *o = &sap_process.opencl;
+    struct sap_opencl *o = &sap_opencl;
     (void)pthread_atfork(NULL, NULL, in_child);
     const char *why = begin(o);
     if (why) {
@@ -205,9 +210,8 @@ static void load(void)
 
 int sap_opencl_ready(void)
 {
-    struct sap_opencl *o = &sap_process.opencl;
-    if (sap_process.forked)
-        return sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED, "OpenCL cannot be used in a child after fork");
+    struct sap_opencl *o = &sap_opencl;
+    if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED, "OpenCL cannot be used in a child after fork");
     (void)pthread_once(&o->once, load);
     return o->usable ? SAP_DRIVER_OK : sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED, "%s", o->reason);
 }

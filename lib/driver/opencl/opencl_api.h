@@ -144,6 +144,10 @@ struct sap_opencl {
     struct sap_cl_seen device[SAP_CL_DEVICES];
     struct sap_opencl_api api;
 };
+extern struct sap_opencl sap_opencl;
+
+/* What the last call of OpenCL in this thread that failed said. */
+extern _Thread_local char sap_opencl_error[256];
 
 /* Loads OpenCL if nobody has yet.  SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
 int sap_opencl_ready(void);

@@ -20,7 +20,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "base/process.h"
+#include "base/log.h"
 
 enum { PATH_MOST = 1024, NAME_MOST = 64, FOLDER_MODE = 0700, FILE_MODE = 0600 };
 
@@ -91,13 +91,6 @@ static void make_folder(char *path)
     (void)mkdir(path, FOLDER_MODE);
 }
 
-/* 1 the first time that a process makes this complaint. */
-static int is_first(enum sap_complaint complaint)
-{
-    const unsigned bit = 1u << complaint;
-    return (atomic_fetch_or(&sap_process.complained, bit) & bit) == 0;
-}
-
 /* Opens the folder; -1: it is not there, or cannot be trusted, which one warning says. */
 static int open_folder(const char *path)
 {
@@ -107,7 +100,7 @@ static int open_folder(const char *path)
     if (handle < 0) return -1;
     why = fstat(handle, &about) == 0 ? sap_file_distrust(&about) : "its owner is unknown";
     if (!why) return handle;
-    if (is_first(SAP_COMPLAINT_CACHE))
+    if (sap_complain_first(SAP_COMPLAINT_CACHE))
         sap_log(SAPPORO_LOG_WARNING,
                 "cache folder %.200s: %s; compiled programs are neither read from it nor kept in it", path, why);
     (void)close(handle);
@@ -138,7 +131,7 @@ static enum sap_file_status read_file(const char *key, size_t n, struct sap_file
     if (in < 0) return SAP_FILE_MISSING;
     name_of(name, key, n);
     const enum sap_file_status status = sap_file_read_own(in, name, SAP_CACHE_MOST, file);
-    if (status == SAP_FILE_REFUSED && is_first(SAP_COMPLAINT_CACHE_FILE))
+    if (status == SAP_FILE_REFUSED && sap_complain_first(SAP_COMPLAINT_CACHE_FILE))
         sap_log(SAPPORO_LOG_WARNING, "cache file %.200s/%s: %s; the program is compiled instead", path, name,
                 file->why);
     (void)close(in);

@@ -9,6 +9,7 @@
 
 #include "base/lock.h"
 #include "base/process.h"
+#include "driver/opencl/opencl_api.h"
 
 /* Numbers of cl_device_info and cl_platform_info. */
 enum {
@@ -22,7 +23,7 @@ enum {
     PLATFORM_NAME = 0x0902
 };
 
-static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
+static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 void *sap_opencl_room(size_t bytes)
 {
@@ -31,14 +32,14 @@ void *sap_opencl_room(size_t bytes)
     return p;
 }
 
-int sap_opencl_count(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.devices : 0; }
+int sap_opencl_count(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.devices : 0; }
 
-int sap_opencl_automatic(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.automatic : 0; }
+int sap_opencl_automatic(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.automatic : 0; }
 
 const char *sap_opencl_describe(void)
 {
     /* In a child after fork the reason is this thread's error. */
-    return sap_opencl_ready() == SAP_DRIVER_OK ? sap_process.opencl.reason : sap_opencl_error;
+    return sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.reason : sap_opencl_error;
 }
 
 /* ---------------------------------------------------------------- properties */
@@ -63,10 +64,10 @@ static int find_device(int number, struct sap_cl_seen **seen)
 {
     const int status = sap_opencl_ready();
     if (status != SAP_DRIVER_OK) return status;
-    if (number < 0 || number >= sap_process.opencl.devices)
+    if (number < 0 || number >= sap_opencl.devices)
         return sap_opencl_refuse(SAP_DRIVER_UNSUPPORTED, "there is no OpenCL device %d: there are %d", number,
-                                 sap_process.opencl.devices);
-    *seen = &sap_process.opencl.device[number];
+                                 sap_opencl.devices);
+    *seen = &sap_opencl.device[number];
     return SAP_DRIVER_OK;
 }
 
@@ -134,8 +135,8 @@ static struct sap_cl_group *make_group(struct sap_cl_seen *const *seen, int n, i
 
 static void end_group(struct sap_cl_group *group)
 {
-    for (int k = 0; k < sap_process.opencl.devices; k++)
-        if (sap_process.opencl.device[k].group == group) sap_process.opencl.device[k].group = NULL;
+    for (int k = 0; k < sap_opencl.devices; k++)
+        if (sap_opencl.device[k].group == group) sap_opencl.device[k].group = NULL;
     (void)api()->release_context(group->context);
     free(group);
 }
@@ -144,22 +145,22 @@ static void end_group(struct sap_cl_group *group)
 static int take_context(struct sap_cl_seen *seen, sap_cl_context *context)
 {
     int error = 0;
-    sap_lock(&sap_process.opencl.lock);
+    sap_lock(&sap_opencl.lock);
     struct sap_cl_group *group = seen->group ? seen->group : make_group(&seen, 1, &error);
     *context = group ? group->context : NULL;
     if (group) seen->opens++, group->opens++;
-    sap_unlock(&sap_process.opencl.lock);
+    sap_unlock(&sap_opencl.lock);
     return *context ? SAP_DRIVER_OK : sap_opencl_check(error ? error : -34, "clCreateContext");
 }
 
 /* A device that nobody has open leaves its group: where it was lost, opening makes a new context. */
 static void give_context(struct sap_cl_seen *seen)
 {
-    sap_lock(&sap_process.opencl.lock);
+    sap_lock(&sap_opencl.lock);
     struct sap_cl_group *group = seen->group;
     if (--seen->opens == 0) seen->group = NULL;
     if (--group->opens == 0) end_group(group);
-    sap_unlock(&sap_process.opencl.lock);
+    sap_unlock(&sap_opencl.lock);
 }
 
 /* Whether these devices, of one platform, are closed, all of them; groups that nobody has opened end. */
@@ -181,10 +182,10 @@ int sap_opencl_unite(const int *numbers, int n)
         if (find_device(numbers[k], &seen[k]) != SAP_DRIVER_OK || !seen[k]) return 0;
     /* in a shared context its driver moves buffers from one to the other and back: four were slower than one */
     if ((unsigned)number_of(seen[0], VENDOR_ID, 4) == NVIDIA) return 1;
-    sap_lock(&sap_process.opencl.lock);
+    sap_lock(&sap_opencl.lock);
     if (all_closed(seen, n)) seen[0]->group = make_group(seen, n, &error);
     for (int k = 0; k < n; k++) same &= seen[k]->group && seen[k]->group == seen[0]->group;
-    sap_unlock(&sap_process.opencl.lock);
+    sap_unlock(&sap_opencl.lock);
     return same;
 }
 
@@ -213,7 +214,7 @@ int sap_opencl_open(int number, struct sap_dev **dev)
 void sap_opencl_close(struct sap_dev *dev)
 {
     if (!dev) return;
-    if (!sap_process.forked) {
+    if (!sap_forked) {
         if (dev->service) (void)api()->release_queue(dev->service);
         if (dev->timer) (void)api()->release_queue(dev->timer);
         if (dev->incoming) (void)api()->release_queue(dev->incoming);
@@ -225,7 +226,7 @@ void sap_opencl_close(struct sap_dev *dev)
 /* OpenCL has no current context. */
 int sap_opencl_enter(struct sap_dev *dev)
 {
-    if (sap_process.forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
+    if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
     if (dev->entered) return sap_opencl_refuse(SAP_DRIVER_ERROR, "the device has been entered already");
     dev->entered = 1;
     return SAP_DRIVER_OK;

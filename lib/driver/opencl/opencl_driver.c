@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/process.h"
+#include "driver/opencl/opencl_api.h"
 
 struct sap_event {
     struct sap_dev *dev;
@@ -20,11 +21,11 @@ struct sap_event {
 
 enum { EVENT_STATUS = 0x11D3, PROFILING_END = 0x1283, SPIN_NANOSECONDS = 50000 };
 
-static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
+static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 static int in_child(void)
 {
-    if (!sap_process.forked) return SAP_DRIVER_OK;
+    if (!sap_forked) return SAP_DRIVER_OK;
     return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
 }
 
@@ -56,7 +57,7 @@ static void stream_destroy(struct sap_stream *s)
     struct sap_stream **at = &s->dev->streams;
     while (*at && *at != s) at = &(*at)->next;
     if (*at) *at = s->next;
-    if (!sap_process.forked) {
+    if (!sap_forked) {
         (void)api()->finish(s->queue);
         (void)api()->release_queue(s->queue);
     }
@@ -99,7 +100,7 @@ static int event_create_timed(struct sap_dev *dev, struct sap_event **e) { retur
 
 static void forget(struct sap_event *e)
 {
-    if (e->event && !sap_process.forked) (void)api()->release_event(e->event);
+    if (e->event && !sap_forked) (void)api()->release_event(e->event);
     e->event = NULL;
 }
 

@@ -6,14 +6,15 @@
 
 #include "base/lock.h"
 #include "base/process.h"
+#include "driver/opencl/opencl_api.h"
 
 enum { NOW = 1, LATER = 0 }; /* whether a copy waits */
 
-static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
+static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 static int in_child(void)
 {
-    if (!sap_process.forked) return SAP_DRIVER_OK;
+    if (!sap_forked) return SAP_DRIVER_OK;
     return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
 }
 
@@ -24,7 +25,7 @@ int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes)
 {
     struct sap_device_properties p;
     *bytes = 0;
-    const int status = sap_opencl_properties((int)(dev->seen - sap_process.opencl.device), &p);
+    const int status = sap_opencl_properties((int)(dev->seen - sap_opencl.device), &p);
     if (status == SAP_DRIVER_OK) *bytes = p.memory > dev->seen->taken ? p.memory - dev->seen->taken : 0;
     return status;
 }
@@ -110,7 +111,7 @@ static void unmap(struct sap_mem *mem)
     struct sap_mem **at = &mem->dev->pinned;
     while (*at && *at != mem) at = &(*at)->next;
     if (*at) *at = mem->next;
-    if (sap_process.forked) return;
+    if (sap_forked) return;
     for (struct sap_stream *s = mem->dev->streams; s; s = s->next) (void)api()->finish(s->queue);
     (void)api()->unmap(mem->dev->service, mem->mapped, mem->host, 0, NULL, NULL);
     (void)api()->finish(mem->dev->service);
@@ -121,7 +122,7 @@ void sap_opencl_release(struct sap_mem *mem)
 {
     if (!mem) return;
     if (mem->mapped) unmap(mem);
-    if (!sap_process.forked) destroy(mem->dev, mem->device, mem->bytes);
+    if (!sap_forked) destroy(mem->dev, mem->device, mem->bytes);
     free(mem);
 }
 

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "driver/opencl/opencl_api.h"
 
 /* Numbers of cl_program_build_info, cl_program_info, cl_kernel_work_group_info. */
 enum {
@@ -34,7 +35,7 @@ struct sap_function {
     struct sap_lock lock;
 };
 
-static const struct sap_opencl_api *api(void) { return &sap_process.opencl.api; }
+static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 /* ---------------------------------------------------------------- building */
 
@@ -165,7 +166,7 @@ static int find_program(const struct sap_dev *dev, const char *text, size_t byte
 int sap_opencl_module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
 {
     *m = NULL;
-    if (sap_process.forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
+    if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
     struct sap_module *made = sap_opencl_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
@@ -182,10 +183,10 @@ void sap_opencl_module_unload(struct sap_module *m)
     if (!m) return;
     for (struct sap_function *f = m->functions, *next; f; f = next) {
         next = f->next;
-        if (!sap_process.forked) (void)api()->release_kernel(f->kernel);
+        if (!sap_forked) (void)api()->release_kernel(f->kernel);
         free(f);
     }
-    if (!sap_process.forked) (void)api()->release_program(m->program);
+    if (!sap_forked) (void)api()->release_program(m->program);
     free(m);
 }
 
@@ -260,7 +261,7 @@ int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct
 {
     const size_t group[3] = {l->threads, 1, 1};
     const size_t items[3] = {(size_t)l->groups[0] * l->threads, l->groups[1], l->groups[2]};
-    if (sap_process.forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
+    if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
     sap_lock(&f->lock);
     int status = set_arguments(f->kernel, l);
     if (status == SAP_DRIVER_OK)

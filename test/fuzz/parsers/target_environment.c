@@ -3,7 +3,7 @@
 
 #include "api/g6/npipes.h"
 #include "base/environment.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/options.h"
 
@@ -112,12 +112,12 @@ static void ask(struct surroundings *s, struct outcome *out)
     char **const before = environ;
     memset(out, 0, sizeof *out);
     environ = s->entry;
-    sap_process.npipes = 0;
-    sap_process.verbosity = -1;
-    sap_process.complained = 0;
+    sap_npipes_known = 0;
+    sap_messages.verbosity = -1;
+    sap_messages.complained = 0;
     sapporo_set_log(hear, NULL);
     out->verbosity = sap_verbosity();
-    sap_process.verbosity = 1;
+    sap_messages.verbosity = 1;
     heard = 0;
     out->status = sap_settings_read(&out->settings, NULL, &notes);
     parser_require(heard == (out->status != SAPPORO_OK), "one message for an error, none otherwise");

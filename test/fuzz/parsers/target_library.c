@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include "base/environment.h"
-#include "base/process.h"
+#include "base/log.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/config.h"
 #include "engine/tune.h"
@@ -124,12 +124,12 @@ void parse_tune(const unsigned char *bytes, size_t size)
     s.order = orders[bytes[0] / 3 % 4];
     char *const text = copy_of(bytes + 1, size - 1);
     sapporo_set_log(ignore, NULL);
-    sap_process.complained = 0;
+    sap_messages.complained = 0;
     const int found = tune(&s, text, size - 1, value);
     parser_require(found == 0 || found == 1, "a section is there or not");
     for (int k = 0; k < NUMBERS; k++) {
         parser_require(value[k] >= keys[k].least && value[k] <= keys[k].most, "a number lies in its range");
-        if (!found || sap_process.complained >> SAP_COMPLAINT_TUNE_FILE & 1)
+        if (!found || sap_messages.complained >> SAP_COMPLAINT_TUNE_FILE & 1)
             parser_require(value[k] == keys[k].usual, "a file that is refused changes nothing");
     }
     check_tune_round_trip(&s, value);

@@ -1,0 +1,158 @@
+#!/bin/sh
+# The folders of lib/ depend on each other in one direction only.  Prints TAP.
+#
+#   test_rooms.sh          checks the sources, and the objects of BUILD
+#   test_rooms.sh --map    prints every arrow between folders: FROM TO COUNT, of includes and of calls
+#
+# `rooms` lists, for each folder, the folders that it may use.  An arrow is an include, or a call to a function or a
+# variable of another folder, as the symbols of the object files tell.  cpu_sse/ counts as a folder of lib/.
+
+rooms='
+base
+physics
+driver   base
+device   physics
+engine   base physics
+cpu_sse  base physics engine
+cpu      base physics engine cpu_sse
+gpu      base physics engine driver device
+context  base physics engine
+api      base context
+engines  engine cpu gpu
+'
+# lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
+given='sap_engines|sap_fallback_engine'
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# none TITLE: the log must be empty
+none() {
+    if [ -s "$work/log" ]; then
+        echo "not ok - $1"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    else
+        echo "ok - $1"
+    fi
+}
+
+room='function room(path,    part) {
+    if (path ~ /^cpu_sse\//) return "cpu_sse"
+    if (path ~ /^lib\/engines\./) return "engines"
+    split(path, part, "/")
+    return part[2]
+}'
+
+# ---- includes: FROM TO FILE FILE
+
+find lib cpu_sse -name '*.[ch]' | sort >"$work/files"
+# shellcheck disable=SC2046 # a list of files
+awk "$room"'
+    FILENAME == ARGV[1] { there[$1]; next }
+    /^[ \t]*#[ \t]*include "/ {
+        split($0, part, "\"")
+        folder = FILENAME
+        sub(/[^\/]*$/, "", folder)
+        target = ""
+        if ("lib/" part[2] in there) target = "lib/" part[2]
+        else if (folder part[2] in there) target = folder part[2]
+        else if ("cpu_sse/" part[2] in there) target = "cpu_sse/" part[2]
+        if (target != "" && room(FILENAME) != room(target)) print room(FILENAME), room(target), FILENAME, target
+    }' "$work/files" $(cat "$work/files") >"$work/includes"
+
+# ---- calls: FROM TO FILE SYMBOL
+
+build=${BUILD:-$(cat build/current 2>/dev/null)}
+: >"$work/calls"
+objects=
+command -v nm >/dev/null 2>&1 && [ -d "$build/lib" ] &&
+    objects=$(sed -n 's/\.c$/.o/p' "$work/files" | while read -r f; do [ -f "$build/$f" ] && echo "$build/$f"; done)
+if [ -n "$objects" ]; then
+    # shellcheck disable=SC2086 # a list of files
+    nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" "$room"'
+        {
+            file = $1
+            sub(/:$/, "", file)
+            sub(build, "", file)
+            if ($3 == "U" || $3 == "w") { needs[file, $2]; next }
+            if ($3 != "v" && !($2 in home)) home[$2] = file
+        }
+        END {
+            for (key in needs) {
+                split(key, part, SUBSEP)
+                if (!(part[2] in home) || part[2] ~ given) continue
+                from = room(part[1])
+                to = room(home[part[2]])
+                if (from != to) print from, to, part[1], part[2]
+            }
+        }' | sort >"$work/calls"
+fi
+
+if [ "${1:-}" = --map ]; then
+    for kind in includes calls; do
+        awk '{ print $1, $2 }' "$work/$kind" | sort | uniq -c | awk -v kind=$kind '{ print kind ": " $2 " -> " $3 ", " $1 }'
+    done
+    exit
+fi
+
+# wrong KIND: arrows that the table does not allow
+wrong() {
+    printf '%s\n' "$rooms" | awk '
+        FILENAME == "-" { known[$1]; for (k = 2; k <= NF; k++) may[$1, $k]; next }
+        !($1 in known) || !($2 in known) { print $3 ": folder " (($1 in known) ? $2 : $1) " is not in the table"; next }
+        !(($1, $2) in may) { print $3 " (" $1 ") uses " $4 " (" $2 ")" }' - "$work/$1" >"$work/log"
+}
+
+wrong includes
+none "no include leads upward"
+
+if [ -n "$objects" ]; then
+    wrong calls
+    none "no call leads upward"
+else
+    echo "ok - no call leads upward # SKIP nm or the objects of a build are missing"
+fi
+
+# ---- circles: files that include each other, directly or through others
+
+# shellcheck disable=SC2046 # a list of files
+awk '
+    FILENAME == ARGV[1] { there[$1]; next }
+    /^[ \t]*#[ \t]*include "/ {
+        split($0, part, "\"")
+        folder = FILENAME
+        sub(/[^\/]*$/, "", folder)
+        if ("lib/" part[2] in there) print FILENAME, "lib/" part[2]
+        else if (folder part[2] in there) print FILENAME, folder part[2]
+        else if ("cpu_sse/" part[2] in there) print FILENAME, "cpu_sse/" part[2]
+    }' "$work/files" $(cat "$work/files") | tsort >/dev/null 2>"$work/log"
+none "no circle of includes"
+
+# ---- one tag, one struct
+
+# driver.h leaves these two to the drivers, which never meet in one file.
+private='^(sap_dev|sap_mem):'
+
+# shellcheck disable=SC2046 # a list of files
+awk '/^(struct|union|enum) [a-z0-9_]+ \{/ { if ($2 in at) print $2 ": " at[$2] " and " FILENAME; at[$2] = FILENAME }' \
+    $(grep '\.h$' "$work/files") | grep -Ev "$private" >"$work/log"
+none "no tag has two definitions"
+
+# ---- each folder tells what it is
+
+for folder in lib/*/ lib/*/*/; do
+    case $folder in lib/build/*/) continue ;; esac
+    [ -n "$(find "$folder" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.mk')" ] || [ "$(dirname "$folder")" = lib ] || continue
+    [ -f "$folder/README.md" ] || { echo "$folder has no README.md"; continue; }
+    [ "$(wc -l <"$folder/README.md")" -le 20 ] || echo "$folder/README.md has more than 20 lines"
+    case $folder in lib/*/*/ | lib/build/) continue ;; esac
+    name=$(basename "$folder")
+    printf '%s\n' "$rooms" | grep -Eq "^$name( |\$)" || echo "$folder is not in the table of this test"
+done >"$work/log"
+none "each folder has a README that says what lives there"
+
+[ "$(wc -l <lib/engine/engine.h)" -lt 250 ] && : >"$work/log" || echo "lib/engine/engine.h has $(wc -l <lib/engine/engine.h) lines" >"$work/log"
+none "engine.h has less than 250 lines"
+exit $((failures > 0))
