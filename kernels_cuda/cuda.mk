@@ -6,7 +6,7 @@
 #
 # HASH stands for nvcc, architectures and flags alone: all compilers of the host
 # and all sanitizers share the fat binaries.  ptxas tells what each kernel takes
-# of registers and stack while it compiles; X.resources keeps that (test/test_cuda_budget.sh).
+# of registers and stack while it compiles; X.resources keeps that (test/gpu/test_cuda_budget.sh).
 
 CUDA       ?= 1
 CUDA_ARCHS ?=
@@ -90,4 +90,4 @@ $(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh
 
 .PHONY: cuda-budget
 cuda-budget: $(CUDA_DIR)/embedded.c
-	$(if $(CUDA_WHY),@echo 'no kernels: $(CUDA_WHY)' >&2; exit 1,test/test_cuda_budget.sh --write $(CUDA_DIR))
+	$(if $(CUDA_WHY),@echo 'no kernels: $(CUDA_WHY)' >&2; exit 1,test/gpu/test_cuda_budget.sh --write $(CUDA_DIR))

@@ -11,7 +11,7 @@
  * is denormal) and m, whose bit 62 is the leading one unless it is denormal:
  * m 2^(e - 62 - 1023).  The lowest bit of m stands for all that lie below it.
  *
- * test/test_soft_double.c compiles this text for the host.
+ * test/physics/test_soft_double.c compiles this text for the host.
  */
 #ifndef SAP_SOFT_DOUBLE_H
 #define SAP_SOFT_DOUBLE_H

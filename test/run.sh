@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs tests, several at a time, prints a line for each in their order, ends with `N passed, N failed, N skipped`.
 #
-#   run.sh BUILD NAME...    BUILD/test/test_NAME (CMocka), test/test_NAME.sh, test/NAME.sh
+#   run.sh BUILD NAME...    BUILD/test/test_NAME (CMocka, of test/FOLDER/test_NAME.c), test/FOLDER/test_NAME.sh, test/NAME.sh
 #
 # CMocka programs are counted by their inner tests, scripts as one test, or by
 # their TAP lines (`ok - what`, `not ok - what`, `ok - what # SKIP why`) if they
@@ -128,9 +128,16 @@ told() {
     echo "$2 0" >"$work/$planned.done"
 }
 
+# source_of FILE: where it is in test/ or in one of its folders, or nothing
+source_of() {
+    for file in test/"$1" test/*/"$1" test/*/*/"$1"; do
+        if [ -f "$file" ]; then echo "$file" && return; fi
+    done
+}
+
 for test in "$@"; do
     found=
-    if [ -f "test/test_$test.c" ]; then
+    if [ -n "$(source_of "test_$test.c")" ]; then
         found=1
         if [ -n "${NO_CMOCKA:-}" ]; then
             told "test_$test" 77 "$NO_CMOCKA"
@@ -140,7 +147,7 @@ for test in "$@"; do
             plan "test_$test" "$build/test/test_$test"
         fi
     fi
-    for script in "test/test_$test.sh" "test/$test.sh"; do
+    for script in "$(source_of "test_$test.sh")" "test/$test.sh"; do
         [ -f "$script" ] || continue
         found=1
         if [ -x "$script" ]; then plan "$(basename "$script")" "./$script"; else plan "$(basename "$script")" "sh $script"; fi

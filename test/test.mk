@@ -1,17 +1,17 @@
 # test.mk - make check, tests, lint, format.
 #
-# test/test_X.c is a CMocka program, linked with the static library so that it
-# reaches what the shared one hides; test/test_X.sh runs from the top folder.
-# TESTS="X Y" chooses by X, EXCEPT="X Y" leaves out.
+# test/FOLDER/test_X.c is a CMocka program, linked with the static library so
+# that it reaches what the shared one hides; test/FOLDER/test_X.sh runs from the
+# top folder.  X is unique.  TESTS="X Y" chooses by X, EXCEPT="X Y" leaves out.
 
-TEST_SOURCES  := $(sort $(wildcard test/test_*.c))
-TEST_SCRIPTS  := $(sort $(wildcard test/test_*.sh))
+TEST_SOURCES  := $(sort $(wildcard test/*/test_*.c test/api/*/test_*.c))
+TEST_SCRIPTS  := $(sort $(wildcard test/*/test_*.sh test/api/*/test_*.sh))
 TEST_SUPPORT  := $(call objects,$(sort $(wildcard test/support/*.c)))
 include test/fuzz/parsers/parsers.mk
-ALL_TESTS     := lint $(sort $(patsubst test/test_%,%,$(basename $(TEST_SOURCES) $(TEST_SCRIPTS))))
 bare           = $(patsubst test_%,%,$(basename $(notdir $1)))
+ALL_TESTS     := lint $(sort $(call bare,$(TEST_SOURCES) $(TEST_SCRIPTS)))
 CHOSEN        := $(filter-out $(call bare,$(EXCEPT)),$(if $(TESTS),$(call bare,$(TESTS)),$(ALL_TESTS)))
-TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter $(CHOSEN:%=test/test_%.c),$(TEST_SOURCES)))
+TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))))
 
 # Reported as skipped.
 NOT_BUILT     := $(patsubst %.f90,%_f90,$(filter-out $(FORTRAN),$(wildcard examples/*.f90)))
@@ -23,9 +23,12 @@ $(B)/test/libsupport.a: $(TEST_SUPPORT)
 	@mkdir -p $(@D) && rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
-$(TEST_SOURCES:%.c=$(B)/%): %: %.o $(B)/test/libsupport.a $(B)/examples/libcommon.a $(B)/lib/libsapporo.a
+# All programs lie in one folder of the build, wherever their sources are.
+$(foreach s,$(TEST_SOURCES),$(eval $(B)/test/$(basename $(notdir $s)): $(call objects,$s)))
+$(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsupport.a $(B)/examples/libcommon.a \
+    $(B)/lib/libsapporo.a
 	$(call say,LINK,$(@:$(B)/%=%))
-	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 include test/fuzz/fuzz.mk
 

@@ -41,7 +41,7 @@
 enum {
     DESKS = 32, /* regions at once; a region beyond computes alone */
     LINE = 64,
-    STACK = 1 << 20 /* bytes: kernels use less than a quarter of a MiB (test/test_stack.sh) */
+    STACK = 1 << 20 /* bytes: kernels use less than a quarter of a MiB (test/context/test_stack.sh) */
 };
 
 /* The state of a desk: how many threads are inside, how many more are wanted, and two bits. */

@@ -3,7 +3,7 @@
  *
  * On accelerators without double precision a double is 64 bits that integer
  * arithmetic works on (SAP_BITS): their compilers never see the number.
- * test/test_soft_double.c compares the two.
+ * test/physics/test_soft_double.c compares the two.
  */
 #ifndef SAP_PHYSICS_NUMBERS_H
 #define SAP_PHYSICS_NUMBERS_H

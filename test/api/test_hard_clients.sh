@@ -31,10 +31,10 @@ client() {
 shared="lib/api/nbody6/device.c lib/api/nbody6/irregular.c lib/api/nbody6/potential.c lib/api/nbody6/regular.c"
 # shellcheck disable=SC2086 # lists of words
 {
-    client "NBODY6++GPU" test/nbody6/hard.c lib/api/nbody6/api_nbody6pp.c $shared
-    client "Aarseth's NBODY6" -DSAPPORO_NBODY6_AARSETH=1 test/nbody6/hard.c lib/api/nbody6/api_nbody6.c $shared
-    client "Sapporo2's sixth order" test/sixth/hard.c lib/api/sixth/api_sixth.c lib/api/sixth/sixth.c
-    client "Yebisu" -DSAPPORO_YEBISU=1 test/sixth/hard.c lib/api/sixth/api_yebisu.c lib/api/sixth/sixth.c
+    client "NBODY6++GPU" test/api/nbody6/hard.c lib/api/nbody6/api_nbody6pp.c $shared
+    client "Aarseth's NBODY6" -DSAPPORO_NBODY6_AARSETH=1 test/api/nbody6/hard.c lib/api/nbody6/api_nbody6.c $shared
+    client "Sapporo2's sixth order" test/api/sixth/hard.c lib/api/sixth/api_sixth.c lib/api/sixth/sixth.c
+    client "Yebisu" -DSAPPORO_YEBISU=1 test/api/sixth/hard.c lib/api/sixth/api_yebisu.c lib/api/sixth/sixth.c
 }
 
 exit $((failures > 0))

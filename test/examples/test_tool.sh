@@ -2,10 +2,10 @@
 # test_tool.sh - the command-line tool: its options, its verdicts, its output.  No timing is judged.
 #
 # Exit status 0: passed; 77: skipped, the tool is not built; anything else: failed.
-# SAPPORO_TOOL names another tool than examples/sapporo beside this folder.
+# SAPPORO_TOOL names another tool than examples/sapporo.
 
-here=$(cd "$(dirname "$0")" && pwd) || exit 1
-tool=${SAPPORO_TOOL:-$here/../examples/sapporo}
+here=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+tool=${SAPPORO_TOOL:-$here/examples/sapporo}
 if [ ! -x "$tool" ]; then
     echo "test_tool: skipped, $tool is not built"
     exit 77
@@ -182,7 +182,7 @@ fi
 fake=$work/fake
 mkdir "$fake"
 # shellcheck disable=SC2086 # CC may be a command with arguments
-if [ "$gpu" = 1 ] && (cd "$here/.." && ${CC:-cc} -std=c11 -O1 -shared -fPIC -Ilib -Iinclude \
+if [ "$gpu" = 1 ] && (cd "$here" && ${CC:-cc} -std=c11 -O1 -shared -fPIC -Ilib -Iinclude \
     -o "$fake/libcuda.so.1" test/support/fake_libcuda.c) 2>/dev/null; then
     export LD_LIBRARY_PATH="$fake" FAKE_CUDA_IDLE=1 FAKE_CUDA_DEVICES=1
     if "$tool" info | grep -q 'Fake 0'; then

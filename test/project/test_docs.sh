@@ -1,14 +1,14 @@
 #!/bin/sh
 # test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
 #
-#   nine places   the table in docs/design.md: the functions are where it says, and call what it says
+#   nine places   the tables in docs/design.md: the functions are where it says, and call what it says
 #   names         paths, relative links, identifiers, variables of the environment, public functions
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
 #
 # Lines between <!-- planned --> and <!-- end planned --> speak of what is not there yet: names there are free.
 
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_docs.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -46,7 +46,7 @@ FNR == 1 { planned = 0 }
 awk -F '|' '
 /<!-- nine places -->/ { inside = 1; next }
 inside && /^\|/ { rows++ }
-inside && rows && !/^\|/ { exit }
+inside && rows && !/^\|/ { inside = rows = 0 }
 inside && /^\| *[0-9]+ *\|/ {
     gsub(/[ `]/, "", $2)
     gsub(/[ `]/, "", $4)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_leapfrog_g5.sh - the example leapfrog_g5 in C and Fortran: its error falls with the square of the step.  Prints TAP.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 [ -x examples/leapfrog_g5 ] || { echo "skipped: examples/leapfrog_g5 is not built"; exit 77; }
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
 OMP_NUM_THREADS=1 # forces on two particles

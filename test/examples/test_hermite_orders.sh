@@ -2,7 +2,7 @@
 # test_hermite_orders.sh - the examples hermite4, hermite6 and hermite8: convergence, energy, restarts to the byte.
 # Prints TAP.  Nothing is judged by its time.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 for order in 4 6 8; do
     [ -x examples/hermite$order ] || { echo "skipped: examples/hermite$order is not built"; exit 77; }
 done

@@ -4,7 +4,7 @@
 # Nothing is judged by its time: where a run is stopped "at a random moment", any moment must do, also one
 # after its end.  Exit status 0: passed; 77: skipped, the example is not built; anything else: failed.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 hermite4=examples/hermite4
 if [ ! -x $hermite4 ]; then
     echo "skipped: $hermite4 is not built"

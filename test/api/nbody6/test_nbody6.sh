@@ -19,13 +19,13 @@ verdict() { # STATUS TITLE
     fi
 }
 
-# client TITLE ARGUMENT...: compiles test/nbody6/client.c and runs it
+# client TITLE ARGUMENT...: compiles test/api/nbody6/client.c and runs it
 client() {
     title=$1
     shift
     rm -f "$work/program"
     # shellcheck disable=SC2086 # CC may be a command with arguments
-    $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude test/nbody6/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
+    $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude test/api/nbody6/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
         LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
     verdict $? "$title"
 }

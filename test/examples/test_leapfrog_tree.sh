@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_leapfrog_tree.sh - the example leapfrog_tree: energy, restarts to the byte, images, criteria.  Prints TAP.
 
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 [ -x examples/leapfrog_tree ] || { echo "skipped: examples/leapfrog_tree is not built"; exit 77; }
 engines=${SAPPORO_TEST_ENGINES:-}
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done

@@ -24,7 +24,7 @@ compiled() {
 check() {
     # shellcheck disable=SC2086 # a file, or none
     {
-        compiled "-$1" -DSPLIT_ALONE -o "$work/$1" test/test_split.c "$work/scalar.o" $sse2 -lm && "$work/$1"
+        compiled "-$1" -DSPLIT_ALONE -o "$work/$1" test/gpu/test_split.c "$work/scalar.o" $sse2 -lm && "$work/$1"
     } >"$work/$1.log" 2>&1
     echo $? >"$work/$1.status"
 }

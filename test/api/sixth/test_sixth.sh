@@ -9,13 +9,13 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# client TITLE ARGUMENT...: compiles test/sixth/client.c and runs it
+# client TITLE ARGUMENT...: compiles test/api/sixth/client.c and runs it
 client() {
     title=$1
     shift
     rm -f "$work/program"
     # shellcheck disable=SC2086 # CC may be a command with arguments
-    if $cc -std=c11 -Wall -Wextra -Werror -Iinclude test/sixth/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
+    if $cc -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sixth/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
         LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1; then
         echo "ok - $title"
     else
@@ -37,7 +37,7 @@ client "client of libyebisug6.a" -DSAPPORO_YEBISU=1 lib/libyebisug6.a lib/libsap
 cxx=${CXX:-$(command -v g++ || command -v clang++)}
 if [ -n "$cxx" ] && echo 'int main() { return 0; }' | $cxx -x c++ - -o "$work/program" 2>/dev/null; then
     rm -f "$work/program"
-    if $cxx -Wall -Wextra -Werror test/sixth/yebisu.cc -Llib -lyebisug6 -lsapporo -o "$work/program" >"$work/log" 2>&1 &&
+    if $cxx -Wall -Wextra -Werror test/api/sixth/yebisu.cc -Llib -lyebisug6 -lsapporo -o "$work/program" >"$work/log" 2>&1 &&
         LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1; then
         echo "ok - client of libyebisug6.so in C++"
     else
