@@ -5,7 +5,7 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "driver/opencl/opencl_driver.h"
-#include "options.h"
+#include "engine/options.h"
 
 #include <ctype.h>
 #include <math.h>
