@@ -89,8 +89,10 @@ static void advance(int n, double (*to)[3], double (*rate)[3], double time)
 
 int main(int argc, char **argv)
 {
-    const double number = argc > 1 ? atof(argv[1]) : 1024, step = argc > 2 ? atof(argv[2]) : 1.0 / 128;
-    const double end = argc > 3 ? atof(argv[3]) : 1, eps = argc > 4 ? atof(argv[4]) : number > 2 ? 1.0 / 32 : 0;
+    double option[4] = {1024, 1.0 / 128, 1, 1.0 / 32};                                 /* N, STEP, END, EPS */
+    for (int k = 0; k < 4 && k + 1 < argc; k++) option[k] = strtod(argv[k + 1], NULL); /* 0 if it is not a number */
+    const double number = option[0], step = option[1], end = option[2];
+    const double eps = number <= 2 && argc <= 4 ? 0 : option[3]; /* the binary needs no softening */
     if (!(number >= 2 && number <= MOST && step > 0 && end >= 0 && eps >= 0 && end / step < 1e9)) {
         fprintf(stderr, "usage: leapfrog_g5 [N [STEP [END [EPS]]]], N from 2 to %d\n", MOST);
         return 2;
