@@ -81,9 +81,11 @@ COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(SANITIZE_F
           $(FAULTS_DEFINED) -Iinclude $(CPPFLAGS)
 FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
 FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
-FLAGS_examples := -Iexamples/common
+# Small examples get what a user's own program gets.
+FLAGS_examples :=
+FLAGS_apps     := -Iexamples/apps/common
 # Only tests use OpenMP, as clients do.  Without it its pragmas are known to be unknown.
-FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) -Iexamples/common -Itest/support \
+FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support \
                   $(or $(OPENMP_FLAGS),-Wno-unknown-pragmas)
 
 # The reference of the tests is most of their time: it is always optimised, and sanitizers look at what it calls alone.
@@ -92,7 +94,8 @@ REFERENCE_FLAGS := $(if $(SANITIZE),-O2 -fno-sanitize=all)
 SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1)
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
-own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS)))
+own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
+        $(if $(filter examples/apps/%,$1),$(FLAGS_apps))
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
 LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -127,16 +130,21 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
 LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
-TOOL         := $(sort $(wildcard examples/tool/*.c))
-COMMON_PARTS := $(sort $(wildcard examples/common/*.c))
+# Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both
+# lie in examples/, without the suffix.
+TOOL         := $(sort $(wildcard examples/apps/tool/*.c))
+COMMON_PARTS := $(sort $(wildcard examples/apps/common/*.c))
+APPS         := $(sort $(wildcard examples/apps/*.c))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
-FORTRAN      := $(if $(wildcard examples/*.f90),$(if $(call found,$(FC)),$(sort $(wildcard examples/*.f90))))
+ALL_FORTRAN  := $(sort $(wildcard examples/*.f90 examples/apps/*.f90))
+FORTRAN      := $(if $(ALL_FORTRAN),$(if $(call found,$(FC)),$(ALL_FORTRAN)))
+built         = $(patsubst %.c,examples/%,$(patsubst %.f90,examples/%_f90,$(notdir $1)))
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
 DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu
 LIBRARIES   := sapporo g6 $(DOORS)
-PROGRAMS    := $(EXAMPLES:.c=) $(FORTRAN:.f90=_f90) $(if $(TOOL),examples/sapporo)
+PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo)
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
 LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
 
@@ -216,18 +224,25 @@ $(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS))
 
 link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(LIBS)
 
-$(EXAMPLES:%.c=$(B)/%): %: %.o $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
+$(EXAMPLES:%.c=$(B)/%): %: %.o | $(SAPPORO_LINKED)
+	$(call say,LINK,$(@:$(B)/%=%))
+	$(Q)$(link_program)
+$(addprefix $(B)/,$(call built,$(APPS))): $(B)/examples/%: $(B)/examples/apps/%.o $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
 	$(call say,LINK,$(@:$(B)/%=%))
 	$(Q)$(link_program)
 $(B)/examples/sapporo: $(call objects,$(TOOL)) $(B)/examples/libcommon.a | $(SAPPORO_LINKED)
 	$(call say,LINK,$(@:$(B)/%=%))
 	$(Q)$(link_program)
 $(B)/examples/nbody6_regular_f90: | $(foreach f,SO_FILE SO_NAME SO_LINK,$(B)/lib/$(call $f,nbody6pp_gpu))
-$(B)/examples/%_f90: examples/%.f90 | $(SAPPORO_LINKED)
-	$(call say,FC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(FC) $(FFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -J $(@D) -o $@ $< -L$(B)/lib \
-	    $(if $(findstring nbody6,$<),-lnbody6pp_gpu) -lsapporo $(RPATH)
+$(B)/examples/first_force_f90: include/sapporo.f90
+define fortran_rule
+$(B)/$(call built,$1): $1 | $(SAPPORO_LINKED)
+	$$(call say,FC,$1)
+	@mkdir -p $$(@D)
+	$$(Q)$$(FC) $$(FFLAGS) $$(SANITIZE_FLAGS) $$(LDFLAGS) -Iinclude -J $$(@D) -o $$@ $1 -L$(B)/lib \
+	    $(if $(findstring nbody6,$1),-lnbody6pp_gpu) -lsapporo $$(RPATH)
+endef
+$(foreach f,$(FORTRAN),$(eval $(call fortran_rule,$f)))
 
 # What users run: the copy follows the flags, whichever build is newer.
 build/current: FORCE
@@ -251,7 +266,7 @@ bench: all
 	examples/sapporo bench
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
+DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))
 # One command for each source: all of them in one are longer than systems allow.

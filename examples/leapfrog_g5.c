@@ -1,125 +1,120 @@
 /*
- * leapfrog_g5.c - a leap-frog with constant steps on the GRAPE-5 calls: the shortest program that uses them well.
+ * leapfrog_g5.c - a leap-frog with one constant step for all particles, by the GRAPE-5 calls.
  *
- *   leapfrog_g5 [N [STEP [END [EPS]]]]
+ *   cc leapfrog_g5.c -lsapporo -lm -o leapfrog_g5
+ *   ./leapfrog_g5 [N [STEP [END [EPS]]]]
  *
- * N > 2 makes a Plummer sphere in N-body units (G = M = 1, E = -1/4); N = 2 a binary of eccentricity 0.7 with G = M =
- * a = 1, whose period is 2 pi.  Prints the total energy and its largest relative error on the way, which falls with
- * the square of the step.  Kick, drift, kick: velocities and positions meet at the ends of steps.
+ * N > 2 makes a Plummer sphere in N-body units (G = M = 1; E = -1/4, but for softening and chance); N = 2 makes a
+ * binary of eccentricity 0.7 with G = M = a = 1, whose period is 2 pi.  Prints the total energy and its largest
+ * relative error during the run.  The error falls with the square of STEP.
  */
 #include <math.h>
+#include <sapporo_g5.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bodies.h"
-#include "cluster.h"
-#include "sapporo_g5.h"
+enum { MOST = 65536 };
+static const double pi = 3.14159265358979324;
+static double x[MOST][3], v[MOST][3], a[MOST][3], p[MOST], m[MOST];
 
-struct force {
-    double (*a)[3], *p;
-};
-
-/* At the pericentre, so that no step begins with a lucky phase. */
-static int make_binary(bodies *set)
+/* A random number between 0 and 1, the same sequence on every machine. */
+static double uniform(void)
 {
-    const double e = 0.7, mass[2] = {0.75, 0.25};
-    if (bodies_allocate(set, 2) < 0) return -1;
+    static unsigned long long state = 1;
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return ((double)(state >> 12) + 0.5) * 0x1p-52;
+}
+
+static void random_direction(double length, double vector[3])
+{
+    const double z = 2 * uniform() - 1, angle = 2 * pi * uniform(), r = sqrt(1 - z * z);
+    vector[0] = length * r * cos(angle);
+    vector[1] = length * r * sin(angle);
+    vector[2] = length * z;
+}
+
+/* Aarseth, Henon & Wielen 1974, A&A 37, 183: radii from the enclosed mass, speeds by rejection. */
+static void make_plummer(int n)
+{
+    const double unit = 3 * pi / 16; /* of length: makes the energy -1/4 */
+    for (int k = 0; k < n; k++) {
+        const double radius = 1 / sqrt(pow(0.999 * uniform(), -2.0 / 3) - 1);
+        double q, level;
+        do {
+            q = uniform();
+            level = 0.1 * uniform();
+        } while (level > q * q * pow(1 - q * q, 3.5));
+        m[k] = 1.0 / n;
+        random_direction(unit * radius, x[k]);
+        random_direction(q * sqrt(2 / sqrt(1 + radius * radius) / unit), v[k]);
+    }
+}
+
+/* The binary starts at its pericentre, on the x axis. */
+static void make_binary(void)
+{
+    const double e = 0.7, share[2] = {-0.25, 0.75}; /* of the relative orbit: the mass of the other, with a sign */
     for (int k = 0; k < 2; k++) {
-        const double share = k == 0 ? -mass[1] : mass[0]; /* of the relative orbit */
-        set->mass[k] = mass[k];
-        set->x[k][0] = share * (1 - e);
-        set->v[k][1] = share * sqrt((1 + e) / (1 - e));
+        m[k] = fabs(share[1 - k]);
+        x[k][0] = share[k] * (1 - e);
+        v[k][1] = share[k] * sqrt((1 + e) / (1 - e));
     }
-    return 0;
 }
 
-static int make_model(int n, bodies *set)
+/* All particles have moved, so the library gets all of them before each force. */
+static void compute_forces(int n)
 {
-    cluster_request request = cluster_default();
-    message why;
-    if (n == 2) return make_binary(set);
-    request.kind = CLUSTER_PLUMMER;
-    request.n = n;
-    if (cluster_make(&request, set, &why) == 0) return 0;
-    fprintf(stderr, "leapfrog_g5: %s\n", why.text);
-    return -1;
+    if (g5_set_xmj(0, n, x, m) == 0 && g5_set_n(n) == 0 && g5_calculate_force_on_x(x, a, p, n) == 0) return;
+    fprintf(stderr, "leapfrog_g5: the library cannot compute the forces\n");
+    exit(1);
 }
 
-/* All j-particles go to the library before each force: they have moved. */
-static int compute(const bodies *set, struct force *f)
+/* The potential of GRAPE-5 is positive and contains the particle's own, m / eps. */
+static double total_energy(int n, double eps)
 {
-    g5_set_xmj(0, set->n, set->x, set->mass);
-    g5_set_n(set->n);
-    return g5_calculate_force_on_x(set->x, f->a, f->p, set->n);
-}
-
-/* The potential of GRAPE-5 is positive, and contains the particle's own. */
-static double total_energy(const bodies *set, const struct force *f, double eps)
-{
-    double potential = 0;
-    for (int k = 0; k < set->n; k++) {
-        const double own = eps > 0 ? set->mass[k] / eps : 0;
-        potential -= 0.5 * set->mass[k] * (f->p[k] - own);
+    double energy = 0;
+    for (int k = 0; k < n; k++) {
+        const double own = eps > 0 ? m[k] / eps : 0;
+        energy += 0.5 * m[k] * (v[k][0] * v[k][0] + v[k][1] * v[k][1] + v[k][2] * v[k][2] - (p[k] - own));
     }
-    return bodies_kinetic(set) + potential;
+    return energy;
 }
 
-static void kick(bodies *set, const struct force *f, double dt)
+/* to += rate * time, for all particles: a kick if `to` are velocities, a drift if `to` are positions. */
+static void advance(int n, double (*to)[3], double (*rate)[3], double time)
 {
-    for (int k = 0; k < set->n; k++)
-        for (int axis = 0; axis < 3; axis++) set->v[k][axis] += f->a[k][axis] * dt;
-}
-
-static void drift(bodies *set, double dt)
-{
-    for (int k = 0; k < set->n; k++)
-        for (int axis = 0; axis < 3; axis++) set->x[k][axis] += set->v[k][axis] * dt;
-}
-
-static int integrate(bodies *set, struct force *f, double step, double end, double eps)
-{
-    const long steps = (long)ceil(end / step - 1e-9);
-    double worst = 0;
-    if (compute(set, f) < 0) return -1;
-    const double before = total_energy(set, f, eps);
-    double energy = before;
-    printf("# %d particles, energy %.12f\n", set->n, before);
-    for (long k = 1; k <= steps; k++) {
-        kick(set, f, step / 2);
-        drift(set, step);
-        if (compute(set, f) < 0) return -1;
-        kick(set, f, step / 2);
-        energy = total_energy(set, f, eps);
-        worst = fmax(worst, fabs((energy - before) / before));
-    }
-    printf("# time %.4f, energy %.12f, largest relative error %.6e, %ld steps\n", (double)steps * step, energy, worst,
-           steps);
-    return 0;
-}
-
-static double argument(int argc, char **argv, int k, double otherwise)
-{
-    return argc > k ? strtod(argv[k], NULL) : otherwise;
+    for (int k = 0; k < n; k++)
+        for (int axis = 0; axis < 3; axis++) to[k][axis] += rate[k][axis] * time;
 }
 
 int main(int argc, char **argv)
 {
-    const int n = (int)argument(argc, argv, 1, 1024);
-    const double step = argument(argc, argv, 2, 1.0 / 128), end = argument(argc, argv, 3, 1);
-    const double eps = argument(argc, argv, 4, n == 2 ? 0 : 1.0 / 32);
-    bodies set;
-    if (n < 2 || !(step > 0 && end >= 0 && eps >= 0)) {
-        fprintf(stderr, "usage: leapfrog_g5 [N [STEP [END [EPS]]]]\n");
+    double option[4] = {1024, 1.0 / 128, 1, 1.0 / 32};                                 /* N, STEP, END, EPS */
+    for (int k = 0; k < 4 && k + 1 < argc; k++) option[k] = strtod(argv[k + 1], NULL); /* 0 if it is not a number */
+    const double number = option[0], step = option[1], end = option[2];
+    const double eps = number <= 2 && argc <= 4 ? 0 : option[3]; /* the binary needs no softening */
+    if (!(number >= 2 && number <= MOST && step > 0 && end >= 0 && eps >= 0 && end / step < 1e9)) {
+        fprintf(stderr, "usage: leapfrog_g5 [N [STEP [END [EPS]]]], N from 2 to %d\n", MOST);
         return 2;
     }
-    if (make_model(n, &set) < 0) return 1;
-    struct force f = {malloc((size_t)n * sizeof *f.a), malloc((size_t)n * sizeof *f.p)};
-    g5_open();
-    g5_set_eps_to_all(eps);
-    const int failed = f.a == NULL || f.p == NULL || integrate(&set, &f, step, end, eps) < 0;
-    g5_close();
-    free(f.a);
-    free(f.p);
-    bodies_free(&set);
-    return failed; /* the library has said why */
+    const int n = (int)number;
+    const long steps = (long)ceil(end / step - 1e-9);
+    if (n == 2) make_binary();
+    if (n > 2) make_plummer(n);
+    if (g5_open() != 0 || g5_set_eps_to_all(eps) != 0) return 1; /* the library has printed why */
+    compute_forces(n);
+    const double before = total_energy(n, eps);
+    double energy = before, worst = 0;
+    printf("# %d particles, energy %.12f\n", n, before);
+    for (long k = 1; k <= steps; k++) {
+        advance(n, v, a, step / 2);
+        advance(n, x, v, step);
+        compute_forces(n);
+        advance(n, v, a, step / 2);
+        energy = total_energy(n, eps);
+        worst = fmax(worst, fabs((energy - before) / before));
+    }
+    printf("# time %.4f, energy %.12f, largest relative error %.6e, %ld steps\n", (double)steps * step, energy, worst,
+           steps);
+    return g5_close() != 0;
 }

@@ -1,11 +1,15 @@
-! leapfrog_g5.f90 - leapfrog_g5.c in Fortran: a leap-frog with constant steps on the GRAPE-5 calls.
+! leapfrog_g5.f90 - a leap-frog with constant steps by the GRAPE-5 calls, in Fortran.
 !
-!   leapfrog_g5_f90 [STEP [END]]
+!   gfortran leapfrog_g5.f90 -lsapporo -o leapfrog_g5
+!   ./leapfrog_g5 [STEP [END]]
 !
-! A binary of eccentricity 0.7 with G = M = a = 1, whose period is 2 pi; no softening.  The calls are subroutines by
-! their Fortran names; arrays are x(3,n), as Fortran has them.
+! Integrates a binary of eccentricity 0.7 with G = M = a = 1, whose period is 2 pi, without softening.  Prints the total
+! energy and its largest relative error during the run.  The error falls with the square of STEP.  leapfrog_g5.c is the
+! same in C, and makes star clusters too.
 program leapfrog_g5
+    use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
+    integer, external :: g5_open, g5_set_eps_to_all, g5_set_xmj, g5_set_n, g5_calculate_force_on_x, g5_close
     integer, parameter :: dp = kind(1.0d0), n = 2
     real(dp), parameter :: e = 0.7_dp, m(n) = [0.75_dp, 0.25_dp]
     real(dp) :: x(3, n), v(3, n), a(3, n), p(n), step, end_time, energy, energy0, worst
@@ -13,14 +17,18 @@ program leapfrog_g5
 
     step = argument(1, 1.0_dp/256)
     end_time = argument(2, 6.283185307179586_dp)
-    x = 0
+    if (.not. (step > 0 .and. end_time >= 0)) then
+        write (error_unit, '(a)') 'usage: leapfrog_g5 [STEP [END]], STEP > 0, END >= 0'
+        stop 2
+    end if
+    x = 0                                   ! the binary starts at its pericentre, on the x axis
     v = 0
     x(1, :) = [-m(2), m(1)]*(1 - e)
     v(2, :) = [-m(2), m(1)]*sqrt((1 + e)/(1 - e))
 
-    call g5_open()
-    call g5_set_eps_to_all(0.0_dp)
-    call compute
+    call check(g5_open(), 'g5_open')
+    call check(g5_set_eps_to_all(0.0_dp), 'g5_set_eps_to_all')
+    call compute_forces
     energy0 = total_energy()
     energy = energy0
     worst = 0
@@ -29,24 +37,32 @@ program leapfrog_g5
     do k = 1, steps
         v = v + a*(step/2)
         x = x + v*step
-        call compute
+        call compute_forces
         v = v + a*(step/2)
         energy = total_energy()
         worst = max(worst, abs((energy - energy0)/energy0))
     end do
     print '(a,f10.4,a,f16.12,a,es13.6,a,i0,a)', '# time ', steps*step, ', energy ', energy, &
         ', largest relative error ', worst, ', ', steps, ' steps'
-    call g5_close()
+    call check(g5_close(), 'g5_close')
 
 contains
 
-    subroutine compute
-        call g5_set_xmj(0, n, x, m)
-        call g5_set_n(n)
-        call g5_calculate_force_on_x(x, a, p, n)
-    end subroutine compute
+    subroutine check(status, name)          ! the library itself prints what was wrong
+        integer, intent(in) :: status
+        character(len=*), intent(in) :: name
+        if (status == 0) return
+        write (error_unit, '(3a)') 'leapfrog_g5: ', name, ' failed'
+        stop 1
+    end subroutine check
 
-    real(dp) function total_energy()     ! the potential of GRAPE-5 is positive
+    subroutine compute_forces               ! all particles have moved, so the library gets all of them
+        call check(g5_set_xmj(0, n, x, m), 'g5_set_xmj')
+        call check(g5_set_n(n), 'g5_set_n')
+        call check(g5_calculate_force_on_x(x, a, p, n), 'g5_calculate_force_on_x')
+    end subroutine compute_forces
+
+    real(dp) function total_energy()        ! the potential of GRAPE-5 is positive
         total_energy = sum(m*(sum(v**2, 1) - p))/2
     end function total_energy
 

@@ -87,7 +87,7 @@ if command -v cppcheck >/dev/null 2>&1; then
     cppcheck --quiet --std=c11 --language=c --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
         --suppress=missingInclude --suppress=unmatchedSuppression \
         --suppress='invalidPointerCast:cpu_sse/*' --library=posix --max-configs=4 \
-        -Iinclude -Ilib -Icpu_sse -Iexamples/common -Itest/support -DSAP_NPIPES=16384 -DSAP_HAVE_SSE2=1 \
+        -Iinclude -Ilib -Icpu_sse -Iexamples/apps/common -Itest/support -DSAP_NPIPES=16384 -DSAP_HAVE_SSE2=1 \
         -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$cores" \
         $(for folder in lib cpu_sse examples test; do sources $folder | grep -q '\.c$' && echo $folder; done) >"$work/log" 2>&1
     verdict $? "cppcheck"

@@ -14,7 +14,7 @@ CHOSEN        := $(filter-out $(call bare,$(EXCEPT)),$(if $(TESTS),$(call bare,$
 TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))))
 
 # Reported as skipped.
-NOT_BUILT     := $(patsubst %.f90,%_f90,$(filter-out $(FORTRAN),$(wildcard examples/*.f90)))
+NOT_BUILT     := $(call built,$(filter-out $(FORTRAN),$(ALL_FORTRAN)))
 
 CPUS := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 parallel = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CPUS))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_ctypes.sh - the example force_ctypes.py: the native interface from Python.  Prints TAP.
+# test_ctypes.sh - the native interface from Python, by the class of the example first_force.py.  Prints TAP.
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 command -v python3 >/dev/null 2>&1 || { echo "python3 is missing"; exit 77; }
@@ -9,7 +9,9 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 SAPPORO_LIBRARY=$PWD/lib/libsapporo.so
 OMP_NUM_THREADS=1
-export SAPPORO_LIBRARY OMP_NUM_THREADS
+PYTHONPATH=examples
+PYTHONDONTWRITEBYTECODE=1
+export SAPPORO_LIBRARY OMP_NUM_THREADS PYTHONPATH PYTHONDONTWRITEBYTECODE
 failures=0
 
 # script TITLE STATUS TEXT ARGUMENT...: exit status, and a text in what it says
@@ -28,11 +30,38 @@ script() {
     fi
 }
 
+# Forces on 300 random particles against sums in Python; 1e-4 is far above the errors of sp and far below any mistake.
+cat >"$work/forces.py" <<'END'
+import math
+import random
+import sys
+from ctypes import c_double, c_int
+from first_force import Context
+
+n, eps, source = 300, 0.01, random.Random(1)
+x = (c_double * (3 * n))(*(source.gauss(0, 1) for _ in range(3 * n)))
+mass = (c_double * n)(*(1 / n for _ in range(n)))
+context = Context()
+context.set_particles(x, mass)
+acc, pot, nearest = context.force(x, (c_int * n)(*range(n)), eps, n)
+kind, worst = context.kind(), 0.0
+context.close()
+for i in range(0, n, 30):
+    others = [(j, [x[3 * j + axis] - x[3 * i + axis] for axis in range(3)]) for j in range(n) if j != i]
+    r2 = {j: eps * eps + sum(d * d for d in r) for j, r in others}
+    a = [sum(mass[j] * r[axis] / r2[j]**1.5 for j, r in others) for axis in range(3)]
+    p = -sum(mass[j] / math.sqrt(r2[j]) for j, _ in others)
+    worst = max(worst, math.dist(acc[3 * i:3 * i + 3], a) / math.hypot(*a), abs(pot[i] / p - 1))
+    if nearest[i] != min(r2, key=r2.get):
+        sys.exit(f"nearest of {i} is {nearest[i]}")
+print(f"{kind}: {n} particles, largest relative error {worst:.1e}")
+sys.exit(not worst < 1e-4)
+END
 for precision in sp ds dp; do
     script "forces in $precision" 0 "$precision.*300 particles" \
-        env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=$precision python3 examples/force_ctypes.py 300
+        env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=$precision python3 "$work/forces.py"
 done
-script "errors are Python's" 1 "RuntimeError: SAPPORO_PRECISION" env SAPPORO_PRECISION=half python3 examples/force_ctypes.py 300
+script "errors are Python's" 1 "RuntimeError: SAPPORO_PRECISION" env SAPPORO_PRECISION=half python3 examples/first_force.py
 
 # Structs in Python are as long as in C.
 cat >"$work/sizes.c" <<'END'
@@ -46,8 +75,8 @@ int main(void)
 }
 END
 ${CC:-cc} -Iinclude "$work/sizes.c" -o "$work/sizes" && sizes=$("$work/sizes")
-script "structs are as long as those of sapporo.h" 0 "^${sizes:-none}\$" env PYTHONPATH=examples PYTHONDONTWRITEBYTECODE=1 python3 -c '
+script "structs are as long as those of sapporo.h" 0 "^${sizes:-none}\$" python3 -c '
 from ctypes import sizeof
-from force_ctypes import Column, Options, Particles, Request, Result
+from first_force import Column, Options, Particles, Request, Result
 print(*(sizeof(t) for t in (Column, Options, Particles, Request, Result)))'
 exit $((failures > 0))

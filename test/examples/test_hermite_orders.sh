@@ -108,7 +108,7 @@ done
 
 # ---- the study of precisions: a row for each number of stars, all of them numbers
 
-NUMBERS="32 64" END=1/8 OUT="$work/study" examples/precision_study.sh >"$work/out" 2>"$work/err" &&
+NUMBERS="32 64" END=1/8 OUT="$work/study" examples/apps/precision_study.sh >"$work/out" 2>"$work/err" &&
     awk 'NF != 8 || $2 <= 0 || $3 <= 0 || $4 < 1 || $6 > 1e-4 || $7 > 1e-4 || $8 <= 0 { bad = 1 }
         END { exit bad || NR != 2 }' "$work/study/table.dat"
 verdict $? "precision_study.sh makes its table"

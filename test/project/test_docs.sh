@@ -96,9 +96,12 @@ awk -F '\t' '{
 exists() {
     case $1 in
     lib/lib*.so* | lib/lib*.a | include/sapporo/compat*) return 0 ;;
-    examples/sapporo) [ -d examples/tool ] && return ;;
-    examples/*_f90) [ -f "${1%_f90}.f90" ] && return ;;
-    examples/*) [ -f "$1.c" ] && return ;;
+    examples/sapporo) [ -d examples/apps/tool ] && return ;;
+    examples/*_f90)
+        name=${1#examples/}
+        [ -f "examples/${name%_f90}.f90" ] || [ -f "examples/apps/${name%_f90}.f90" ] && return
+        ;;
+    examples/*) [ -f "$1.c" ] || [ -f "examples/apps/${1#examples/}.c" ] && return ;;
     esac
     for file in $(echo "$1" | sed -E ':a; s/(^|[_/])[A-Z]+([._/]|$)/\1*\2/; ta'); do [ ! -e "$file" ] || return 0; done
     return 1
@@ -128,7 +131,7 @@ none "relative links lead somewhere"
 
 # shellcheck disable=SC2086 # a list of files
 {
-    cat $sources include/compat/*.h include/*.f90 examples/*.[cf]* lib/build/pkgconfig/* lib/build/cmake/* lib/build/sapporo.map
+    cat $sources include/compat/*.h include/*.f90 examples/*.[cf]* examples/apps/*.[cf]* lib/build/pkgconfig/* lib/build/cmake/* lib/build/sapporo.map
     find lib -name '*.in'
 } | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/words"
 awk -F '\t' '{

@@ -156,12 +156,13 @@ else
 fi
 
 # Every example is an ordinary client.
-for example in examples/*.c; do
+for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
+    parts=
+    case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c)" ;; esac
     title="$example compiles against the installed library"
-    # shellcheck disable=SC2046,SC2086 # lists of files and words
-    try $cc -std=c11 -O1 -Iexamples/common -I"$prefix/include" "$example" $(find examples/common -name '*.c') \
-        -L"$prefix/lib" -lsapporo -lm -o "$work/example"
+    # shellcheck disable=SC2086 # lists of files and words
+    try $cc -std=c11 -O1 -I"$prefix/include" "$example" $parts -L"$prefix/lib" -lsapporo -lm -o "$work/example"
     verdict $? "$title"
 done
 

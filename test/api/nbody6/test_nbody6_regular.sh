@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples/nbody6_regular.f90: the call sequence of NBODY6++GPU, which compares every force and list with its own sums.
+# examples/apps/nbody6_regular.f90: the call sequence of NBODY6++GPU, which compares every force and list with its own sums.
 
 program=examples/nbody6_regular_f90
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac

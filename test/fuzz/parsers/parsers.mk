@@ -13,12 +13,12 @@
 PARSER_TARGETS := snapshot restart option tune config cache environment number
 PARSER_SOURCES := $(sort $(wildcard test/fuzz/parsers/target_*.c)) \
                   $(addprefix lib/,environment.c file.c config.c options.c tune.c log.c process.c npipes.c \
-                  team.c cores.c opencl_cache.c) $(sort $(wildcard examples/common/snapshot*.c)) \
-                  $(addprefix examples/common/,message.c bodies.c atomic_file.c restart.c options.c)
+                  team.c cores.c opencl_cache.c) $(sort $(wildcard examples/apps/common/snapshot*.c)) \
+                  $(addprefix examples/apps/common/,message.c bodies.c atomic_file.c restart.c options.c)
 
 FUZZ_CC      ?= $(or $(call found,clang-14 clang),clang)
 FUZZ_FLAGS   := -std=c11 -O1 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all \
-                -Iinclude -Ilib -Icpu_sse -Iexamples/common
+                -Iinclude -Ilib -Icpu_sse -Iexamples/apps/common
 FUZZ_OBJECTS := $(patsubst %.c,build/fuzz/%.o,$(PARSER_SOURCES))
 
 # Targets are part of test_parsers too, without libFuzzer.

@@ -1,7 +1,7 @@
 /* target_option.c - command lines of the examples: numbers that are accepted are finite and in their range. */
 #include "targets.h"
 
-#include "../../../examples/common/options.h" /* lib/ has a file of this name too */
+#include "../../../examples/apps/common/options.h" /* lib/ has a file of this name too */
 
 #include <limits.h>
 #include <math.h>

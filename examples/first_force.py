@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
-"""force_ctypes.py - the native interface of libsapporo from Python, with nothing but ctypes.
+"""first_force.py - the forces of four particles on each other, by the native interface, with nothing but ctypes.
 
-    force_ctypes.py [N]
+    SAPPORO_LIBRARY=/usr/local/lib/libsapporo.so python3 first_force.py
 
-Sums the acceleration and the potential of N random particles on each other, compares a few of them with a sum in
-Python, and prints the nearest neighbour of the first.  The library is found as the loader finds it, or where
-SAPPORO_LIBRARY says.
+Without SAPPORO_LIBRARY the library is found as the loader finds it.  Prints the engine that computed, and one line for
+each particle: mass, position, acceleration, potential.  G = 1, and the softening length is 0.1.  The structs and the
+class Context can be copied into other programs.
 """
 import ctypes
-import math
 import os
-import random
 import sys
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
 
-# ---- sapporo.h: the structs, and what the functions that are used here take
+# ---- sapporo.h: the structs, and the arguments of the functions that are used here
 
 
 class Column(ctypes.Structure):
-    """Values of all particles: where the first is, and how far apart they lie (0: without gaps)."""
+    """Values of all particles: the address of the first, and the bytes from one to the next (0: without gaps)."""
     _fields_ = [("base", c_void_p), ("stride", c_ssize_t)]
 
 
@@ -65,17 +63,15 @@ def column(array):
     return Column(ctypes.addressof(array), 0)
 
 
-# ---- a force
-
-
 class Context:
-    """A context of order 4; arrays are flat: x[3 * k + axis]."""
+    """A context of order 4.  Arrays of vectors are flat: x[3 * k + axis]."""
 
     def __init__(self):
         self.lib, self.handle = load(), c_void_p()
         self.check(self.lib.sapporo_open(byref(new(Options)), byref(self.handle)))
 
     def check(self, status):
+        """A negative status is an error and becomes an exception; a positive one is success with a remark."""
         if status < 0:
             raise RuntimeError(self.lib.sapporo_last_error(self.handle).decode())
 
@@ -83,12 +79,13 @@ class Context:
         return self.lib.sapporo_kind(self.handle).decode()
 
     def set_particles(self, x, mass):
+        """Stores the sources at addresses 0, 1, ...  Their indices are these addresses."""
         particles = new(Particles, mass=column(mass))
         particles.derivative[0] = column(x)
         self.check(self.lib.sapporo_set_particles(self.handle, 0, len(mass), byref(particles)))
 
     def force(self, x, index, eps, nj):
-        """Acceleration, potential and index of the nearest of particles that are skipped by their index."""
+        """Acceleration, potential and index of the nearest source, from all sources but those of equal index."""
         n = len(index)
         acc, pot, nearest, job = (c_double * (3 * n))(), (c_double * n)(), (c_int * n)(), c_void_p()
         request = new(Request, nj=nj, ni=n, x=column(x), index=column(index), eps2=eps * eps)
@@ -105,39 +102,18 @@ class Context:
         self.handle = c_void_p()
 
 
-def direct(i, x, mass, eps):
-    """The same by Python, for one particle."""
-    acc, pot = [0.0, 0.0, 0.0], 0.0
-    for j, m in enumerate(mass):
-        if j == i:
-            continue
-        r = [x[3 * j + axis] - x[3 * i + axis] for axis in range(3)]
-        r2 = eps * eps + sum(d * d for d in r)
-        pot -= m / math.sqrt(r2)
-        for axis in range(3):
-            acc[axis] += m * r[axis] / r2**1.5
-    return acc, pot
-
-
 def main():
-    n, eps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000, 0.01
-    source = random.Random(1)
-    x = (c_double * (3 * n))(*(source.gauss(0, 1) for _ in range(3 * n)))
-    mass = (c_double * n)(*(1 / n for _ in range(n)))
-    index = (c_int * n)(*range(n))  # j-particles that are given none have their address
-
+    n, eps = 4, 0.1
+    mass = (c_double * n)(1, 2, 3, 4)
+    x = (c_double * (3 * n))(0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, -3)
     context = Context()
     context.set_particles(x, mass)
-    acc, pot, nearest = context.force(x, index, eps, n)
-    worst = 0.0
-    for i in range(0, n, max(1, n // 10)):
-        a, p = direct(i, x, mass, eps)
-        got = acc[3 * i:3 * i + 3]
-        worst = max(worst, math.dist(got, a) / math.hypot(*a), abs(pot[i] / p - 1))
-    print(f"{context.kind()}: {n} particles, largest relative error {worst:.1e}, "
-          f"potential energy {sum(pot) / n / 2:.6f}, nearest of 0 is {nearest[0]}")
+    acc, pot, _ = context.force(x, (c_int * n)(*range(n)), eps, n)
+    print(f"# {context.kind()}, softening length {eps:.3f}\n# mass, position, acceleration, potential")
+    for k in range(n):
+        vectors = [" ".join(f"{value:.8f}" for value in array[3 * k:3 * k + 3]) for array in (x, acc)]
+        print(f"{mass[k]:g}  {vectors[0]}  {vectors[1]}  {pot[k]:.8f}")
     context.close()
-    return 0 if worst < 1e-4 else 1
 
 
 if __name__ == "__main__":

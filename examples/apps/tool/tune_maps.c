@@ -160,5 +160,5 @@ void tune_draw_maps(const char *folder)
     }
     if (child > 0) (void)waitpid(child, &status, 0);
     if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    printf("no pictures were drawn; where python3 and matplotlib are: python3 examples/tool/maps.py %s\n", folder);
+    printf("no pictures were drawn; where python3 and matplotlib are: python3 examples/apps/tool/maps.py %s\n", folder);
 }

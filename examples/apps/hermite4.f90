@@ -43,7 +43,7 @@ program hermite4
 
     blocks = 0
     do while (time < end_time)
-        time = minval(t + step)          ! a real code keeps a schedule; see examples/common/schedule.h
+        time = minval(t + step)          ! a real code keeps a schedule; see examples/apps/common/schedule.h
         ni = 0
         do k = 1, n
             if (t(k) + step(k) <= time) then

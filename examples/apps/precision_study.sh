@@ -2,14 +2,14 @@
 # precision_study.sh - double-single or double?  Sapporo2's question (Bedorf, Gaburov & Portegies Zwart 2015, section
 # 3.7) as one command: Plummer spheres integrated in sixth order in both precisions.
 #
-#   examples/precision_study.sh                     256 to 2,048 stars, one time unit: minutes on a few cores
-#   NUMBERS="8192 16384" examples/precision_study.sh
+#   examples/apps/precision_study.sh                256 to 2,048 stars, one time unit: minutes on a few cores
+#   NUMBERS="8192 16384" examples/apps/precision_study.sh
 #
 # NUMBERS    numbers of stars
 # ORDER      6, or 8
 # END        time at which runs end (1)
 # OUT        where files go (precision_study.out); table.txt is what is printed, table.dat its numbers for gnuplot
-# PROGRAM    the integrator (hermite6 or hermite8 beside this script)
+# PROGRAM    the integrator (hermite6 or hermite8 in the folder above this script)
 # DEVICES    devices to compare, such as "0 0,1,2,3": the table is of the first, a second one tells what the others gain,
 #            and whether they end with the same snapshots to the byte, as they must
 # SAPPORO_BACKEND, SAPPORO_DEVICES, OMP_NUM_THREADS as usual
@@ -18,7 +18,7 @@
 
 here=$(dirname "$0")
 order=${ORDER:-6}
-program=${PROGRAM:-$here/hermite$order}
+program=${PROGRAM:-$here/../hermite$order}
 out=${OUT:-precision_study.out}
 end=${END:-1}
 numbers=${NUMBERS:-256 512 1024 2048}
