@@ -11,8 +11,8 @@
 
 #include "engine/accum.h"
 #include "engine/engine.h"
+#include "engine/options.h"
 #include "model.h"
-#include "options.h"
 
 #include <float.h>
 #include <math.h>

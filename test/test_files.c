@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "driver/opencl/opencl_driver.h"
+#include "engine/options.h"
 #include "engine/tune.h"
-#include "options.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -12,10 +12,10 @@
 
 #include "base/process.h"
 #include "driver/driver.h"
+#include "engine/options.h"
 #include "gpu/gpu_engine.h"
 #include "isa.h"
 #include "model.h"
-#include "options.h"
 #include "stub_driver.h"
 #include "tuning.h"
 

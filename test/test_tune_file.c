@@ -9,8 +9,8 @@
 
 #include "base/environment.h"
 #include "base/process.h"
+#include "engine/options.h"
 #include "engine/tune.h"
-#include "options.h"
 #include "tuning.h"
 
 #include <locale.h>
