@@ -16,9 +16,9 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
+#include "base/option_parts.h"
 #include "base/process.h"
 #include "engine/jstore.h"
-#include "engine/options.h"
 #include "sapporo.h"
 
 enum sap_g5_memory { SAP_G5_PLAIN, SAP_G5_SYMMETRIC, SAP_G5_MEMORIES };
