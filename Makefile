@@ -243,12 +243,16 @@ $(PUBLISHED): %: $(B)/% build/current
 include test/test.mk
 include lib/build/install.mk
 
-.PHONY: demo bench clean help compile_commands.json
+.PHONY: demo bench readme clean help compile_commands.json
 demo: all
 	examples/hermite4 --demo
 
 bench: all
 	examples/sapporo bench
+
+# The tables of environment variables in README.md, as the library describes them (lib/base/variable_table.c).
+readme: examples/sapporo lib/$(call SO_NAME,sapporo)
+	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
 
 # For editors, and for clang-tidy in test/lint.sh.
 DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
@@ -281,6 +285,7 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
+	@echo 'make readme              rewrites the tables of environment variables in README.md'
 	@echo 'make clean               removes everything that was built'
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'

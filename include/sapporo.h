@@ -164,7 +164,7 @@ SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sap
 typedef struct sapporo_variable {
     size_t size;      /* set to sizeof(sapporo_variable) by the caller */
     int audience;     /* 0: for users; 1: for tests; 2: of other software, read by this library too */
-    char name[40];    /* such as "SAPPORO_PRECISION" */
+    char name[40];    /* such as SAPPORO_PRECISION */
     char type[24];    /* "word", "whole number", "number", "device numbers", "path" or "text" */
     char values[128]; /* what it may be, such as "`sp`, `ds` or `dp`" */
     char usual[128];  /* the default; "": none */

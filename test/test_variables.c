@@ -127,7 +127,7 @@ static void expect_range(int variable, char *text, size_t room)
         break;
     default:
         if (row->most == INT_MAX)
-            snprintf(text, room, "a whole number from %d on", row->least);
+            snprintf(text, room, "a whole number of at least %d", row->least);
         else
             snprintf(text, room, "%d to %d", row->least, row->most);
     }

@@ -205,7 +205,7 @@ enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wr
     }
     const size_t at = begin_wrong(wrong, row->name, text, n);
     if (row->most == INT_MAX)
-        end_wrong(wrong, at, "a whole number from %d on", row->least);
+        end_wrong(wrong, at, "a whole number of at least %d", row->least);
     else
         end_wrong(wrong, at, "%d to %d", row->least, row->most);
     return SAP_READ_BAD;

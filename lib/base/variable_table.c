@@ -118,7 +118,8 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                          .least = 0,
                          .most = 9,
                          .usual = "1",
-                         .about = "Messages. 0: none; 1: errors, and each warning once; 2: also what was chosen; 3 and "
+                         .about = "Messages, to stderr or to `sapporo_set_log`. 0: none; 1: errors, and each warning "
+                                  "once; 2: also what was chosen; 3 and "
                                   "more: every force. Read once"},
     [SAP_VAR_NPIPES] = {.name = "GRAPE_NPIPES",
                         .type = SAP_TYPE_COUNT,
@@ -230,7 +231,7 @@ void sap_variable_values(enum sap_variable variable, char *text, size_t room)
     else if (row->type == SAP_TYPE_REAL)
         (void)snprintf(text, room, "a number above 0, at most 1e30");
     else if (row->most == INT_MAX)
-        (void)snprintf(text, room, "a whole number from %d%s", row->least, first);
+        (void)snprintf(text, room, "a whole number of at least %d%s", row->least, first);
     else
         (void)snprintf(text, room, "%d to %d", row->least, row->most);
 }
