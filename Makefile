@@ -188,7 +188,7 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
 OBJECTS_yebisug6   := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c \
-                      lib/base/environment.c
+                      lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
@@ -258,12 +258,16 @@ $(PUBLISHED): %: $(B)/% build/current
 include test/test.mk
 include lib/build/install.mk
 
-.PHONY: demo bench clean help compile_commands.json
+.PHONY: demo bench readme clean help compile_commands.json
 demo: all
 	examples/hermite4 --demo
 
 bench: all
 	examples/sapporo bench
+
+# The tables of environment variables in README.md, as the library describes them (lib/base/variable_table.c).
+readme: examples/sapporo lib/$(call SO_NAME,sapporo)
+	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
 
 # For editors, and for clang-tidy in test/lint.sh.
 DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
@@ -296,6 +300,7 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
+	@echo 'make readme              rewrites the tables of environment variables in README.md'
 	@echo 'make clean               removes everything that was built'
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'

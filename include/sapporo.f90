@@ -59,6 +59,13 @@ module sapporo
         character(kind=c_char) :: name(128) = c_null_char, detail(128) = c_null_char
     end type sapporo_device
 
+    type, bind(c) :: sapporo_variable
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: audience = 0
+        character(kind=c_char) :: name(40) = c_null_char, type(24) = c_null_char, values(128) = c_null_char, &
+            usual(128) = c_null_char, about(256) = c_null_char
+    end type sapporo_variable
+
     type, bind(c) :: sapporo_options
         integer(c_size_t) :: size = 0
         integer(c_int) :: order = 0, precision = SAPPORO_PRECISION_DEFAULT, backend = SAPPORO_BACKEND_AUTO
@@ -196,6 +203,12 @@ module sapporo
             integer(c_int), value :: backend, number
             type(sapporo_device), intent(inout) :: device
         end function sapporo_device_describe
+
+        integer(c_int) function sapporo_variable_describe(number, variable) bind(c)
+            import :: c_int, sapporo_variable
+            integer(c_int), value :: number
+            type(sapporo_variable), intent(inout) :: variable
+        end function sapporo_variable_describe
 
         integer(c_int) function sapporo_open(options, context) bind(c)
             import :: c_int, c_ptr, sapporo_options

@@ -158,6 +158,25 @@ SAPPORO_API int sapporo_device_count(sapporo_backend backend);
  */
 SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device);
 
+/* ---- variables of the environment -------------------------------------------- */
+
+/* A variable of the environment that the library reads.  Texts put what a user can type into back quotes. */
+typedef struct sapporo_variable {
+    size_t size;      /* set to sizeof(sapporo_variable) by the caller */
+    int audience;     /* 0: for users; 1: for tests; 2: of other software, read by this library too */
+    char name[40];    /* such as SAPPORO_PRECISION */
+    char type[24];    /* "word", "whole number", "number", "device numbers", "path" or "text" */
+    char values[128]; /* what it may be, such as "`sp`, `ds` or `dp`" */
+    char usual[128];  /* the default; "": none */
+    char about[256];  /* what it is for */
+} sapporo_variable;
+
+/*
+ * Describes variable `number`, from 0 on, of the library that is linked.  Where there is none: SAPPORO_ERR_ARGUMENT;
+ * audience is then -1, and texts are empty.
+ */
+SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable);
+
 /* ---- contexts ---------------------------------------------------------------- */
 
 typedef struct sapporo sapporo; /* handle of a context: its particles, time and forces under way */

@@ -139,6 +139,21 @@ grep -Ev '^lib/log\.c:' "$work/code" |
     grep -E '[^_[:alnum:]](v?f?printf|v?dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror|v?sprintf)[[:space:]]*\(' >"$work/log"
 none "the library speaks through lib/base/log.c alone"
 
+# Settings have one reader.  fegetenv, getauxval and the like are other functions; examples and tests are clients.
+grep -Ev '^lib/base/environment\.c:' "$work/code" |
+    grep -E '(^|[^_[:alnum:]])(secure_)?getenv[[:space:]]*\(' >"$work/log"
+none "environment variables are read by lib/base/environment.c alone"
+
+# Their names stand in the table alone: callers name rows.
+# shellcheck disable=SC2086 # a list of files
+grep -nE '"((SAPPORO|OMP|GOMP|KMP|GRAPE|GPU|XDG)_[A-Z0-9_]+|HOME)"' $library |
+    grep -v '^lib/base/variable_table\.c:' >"$work/log"
+none "names of environment variables stand in lib/base/variable_table.c alone"
+
+# environ lists names; it is for the search for misspelt variables.
+grep -Ev '^lib/base/variable_check\.c:' "$work/code" | grep -E '(^|[^_[:alnum:]])environ([^_[:alnum:]]|$)' >"$work/log"
+none "environ is read by lib/base/variable_check.c alone"
+
 # shellcheck disable=SC2086 # a list of files
 grep -nEi '\b(todo|fixme|xxx)\b' $library >"$work/log"
 none "nothing is left to do in the library's sources"

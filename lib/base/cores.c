@@ -44,10 +44,9 @@ static int count_of(struct processors *set) { return CPU_COUNT_S(sizeof *set, (c
 /* 1: the user gave places to OpenMP's run time. */
 static int places_are_set(void)
 {
-    static const char *const names[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
     const char *text;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (sap_env_text(names[i], &text) > 0) return 1;
+    for (int k = SAP_VAR_PLACES; k <= SAP_VAR_KMP_AFFINITY; k++)
+        if (sap_env_text((enum sap_variable)k, &text) > 0) return 1;
     return 0;
 }
 

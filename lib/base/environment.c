@@ -3,6 +3,7 @@
 #include "base/environment.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,10 @@
 #endif
 
 #include "base/fpenv.h"
-#include "sapporo.h"
 
 enum { SHOWN = 40 }; /* characters of a bad value that a message repeats */
 
 static const char blanks[] = " \t\r\n\v\f";
-
-const struct sap_word sap_backend_words[] = {{"auto", SAPPORO_BACKEND_AUTO},
-                                             {"cuda", SAPPORO_BACKEND_CUDA},
-                                             {"opencl", SAPPORO_BACKEND_OPENCL},
-                                             {"cpu", SAPPORO_BACKEND_CPU},
-                                             {NULL, 0}};
-const struct sap_word sap_method_words[] = {{"direct", 0}, {"tree", 1}, {NULL, 0}};
 
 static int is_blank(char c) { return c != 0 && strchr(blanks, c) != NULL; }
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -120,18 +113,27 @@ int sap_env_raised(void)
 #endif
 }
 
-size_t sap_env_text(const char *name, const char **text)
+/* The value as it is; NULL: not set, or for tests where no test runs. */
+static const char *value_of(enum sap_variable variable)
 {
-    const char *value = getenv(name);
+    const struct sap_variable_row *const row = &sap_variables[variable];
+    return row->audience == SAP_FOR_TESTS && sap_env_raised() ? NULL : getenv(row->name);
+}
+
+int sap_env_is_set(enum sap_variable variable) { return value_of(variable) != NULL; }
+
+size_t sap_env_text(enum sap_variable variable, const char **text)
+{
+    const char *const value = value_of(variable);
     *text = value != NULL ? value + strspn(value, blanks) : "";
     size_t n = strlen(*text);
     while (n > 0 && is_blank((*text)[n - 1])) n--;
     return n;
 }
 
-const char *sap_env_path(const char *name)
+const char *sap_env_path(enum sap_variable variable)
 {
-    const char *value = sap_env_raised() ? NULL : getenv(name);
+    const char *const value = sap_env_raised() ? NULL : value_of(variable);
     return value != NULL && *value != 0 ? value : NULL;
 }
 
@@ -154,55 +156,65 @@ void sap_env_wrong_word(char *wrong, const char *name, const char *text, size_t 
     }
 }
 
-enum sap_reading sap_env_word(const char *name, const struct sap_word *words, const struct sap_word **found,
-                              char *wrong)
+/* Adds what the value may be to a message that has `at` characters. */
+static void end_wrong(char *wrong, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void end_wrong(char *wrong, size_t at, const char *format, ...)
 {
+    va_list args;
+    if (at >= SAP_WRONG_ROOM) return;
+    va_start(args, format);
+    (void)vsnprintf(wrong + at, SAP_WRONG_ROOM - at, format, args);
+    va_end(args);
+}
+
+enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word **found, char *wrong)
+{
+    const struct sap_variable_row *const row = &sap_variables[variable];
     const char *text;
-    const size_t n = sap_env_text(name, &text);
+    const size_t n = sap_env_text(variable, &text);
     if (n == 0) return SAP_READ_UNSET;
-    const struct sap_word *const word = sap_parse_word(words, text, n);
+    const struct sap_word *const word = sap_parse_word(row->words, text, n);
     if (word == NULL) {
-        sap_env_wrong_word(wrong, name, text, n, words);
+        sap_env_wrong_word(wrong, row->name, text, n, row->words);
         return SAP_READ_BAD;
     }
     *found = word;
     return SAP_READ_GOOD;
 }
 
-static const struct {
-    const char *name;
-    int least, most;
-    int for_tests;
-} numbers[SAP_ENV_NUMBERS] = {
-    [SAP_ENV_VERBOSE] = {.name = "SAPPORO_VERBOSE", .least = 0, .most = 9},
-    [SAP_ENV_NPIPES] = {.name = "GRAPE_NPIPES", .least = 1, .most = 1000000},
-    [SAP_ENV_OPENCL_VECTORS] = {.name = "SAPPORO_OPENCL_VECTORS", .least = 0, .most = 1, .for_tests = 1},
-    [SAP_ENV_OPENCL_FP64] = {.name = "SAPPORO_OPENCL_FP64", .least = 0, .most = 1, .for_tests = 1},
-    [SAP_ENV_OPENCL_SPLIT] = {.name = "SAPPORO_OPENCL_SPLIT", .least = 1, .most = 1024, .for_tests = 1},
-};
-
-const char *sap_env_number_name(enum sap_env_number which) { return numbers[which].name; }
-
-enum sap_reading sap_env_number(enum sap_env_number which, int *value, char *wrong)
+/* Length of the number that counts: of "4,2" that of "4", if the first number of a list does. */
+static size_t counting(enum sap_variable_type type, const char *text, size_t n)
 {
+    const char *const comma = type == SAP_TYPE_FIRST ? memchr(text, ',', n) : NULL;
+    if (comma != NULL) n = (size_t)(comma - text);
+    while (n > 0 && is_blank(text[n - 1])) n--;
+    return n;
+}
+
+enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wrong)
+{
+    const struct sap_variable_row *const row = &sap_variables[variable];
     const char *text;
-    const size_t n = sap_env_text(numbers[which].name, &text);
+    const size_t n = sap_env_text(variable, &text), length = counting(row->type, text, n);
     int found = 0;
-    if (n == 0 || (numbers[which].for_tests && sap_env_raised())) return SAP_READ_UNSET;
-    if (sap_parse_count(text, n, &found) == n && found >= numbers[which].least && found <= numbers[which].most) {
+    if (n == 0) return SAP_READ_UNSET;
+    if (length > 0 && sap_parse_count(text, length, &found) == length && found >= row->least && found <= row->most) {
         *value = found;
         return SAP_READ_GOOD;
     }
-    const size_t at = begin_wrong(wrong, numbers[which].name, text, n);
-    if (at < SAP_WRONG_ROOM)
-        (void)snprintf(wrong + at, SAP_WRONG_ROOM - at, "%d to %d", numbers[which].least, numbers[which].most);
+    const size_t at = begin_wrong(wrong, row->name, text, n);
+    if (row->most == INT_MAX)
+        end_wrong(wrong, at, "a whole number of at least %d", row->least);
+    else
+        end_wrong(wrong, at, "%d to %d", row->least, row->most);
     return SAP_READ_BAD;
 }
 
-enum sap_reading sap_env_real(const char *name, double *value, char *wrong)
+enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *wrong)
 {
     const char *text;
-    const size_t n = sap_env_text(name, &text);
+    const size_t n = sap_env_text(variable, &text);
     double found = 0;
     if (n == 0) return SAP_READ_UNSET;
     const sap_fpenv caller = sap_fp_enter();
@@ -212,24 +224,41 @@ enum sap_reading sap_env_real(const char *name, double *value, char *wrong)
         *value = found;
         return SAP_READ_GOOD;
     }
-    const size_t at = begin_wrong(wrong, name, text, n);
-    if (at < SAP_WRONG_ROOM)
-        (void)snprintf(wrong + at, SAP_WRONG_ROOM - at, "a number > 0 and at most 1e30, such as 0.7");
+    end_wrong(wrong, begin_wrong(wrong, sap_variables[variable].name, text, n),
+              "a number > 0 and at most 1e30, such as 0.7");
     return SAP_READ_BAD;
 }
 
-enum sap_reading sap_env_list(const char *name, int *list, int room, int *n, char *wrong)
+enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, int *n, char *wrong)
 {
     const char *text;
-    const size_t length = sap_env_text(name, &text);
+    const size_t length = sap_env_text(variable, &text);
     if (length == 0) return SAP_READ_UNSET;
     const int found = sap_parse_list(text, length, list, room);
     if (found > 0) {
         *n = found;
         return SAP_READ_GOOD;
     }
-    const size_t at = begin_wrong(wrong, name, text, length);
-    if (at < SAP_WRONG_ROOM)
-        (void)snprintf(wrong + at, SAP_WRONG_ROOM - at, "device numbers as in '0 2', at most %d", room);
+    end_wrong(wrong, begin_wrong(wrong, sap_variables[variable].name, text, length),
+              "device numbers as in '0 2', at most %d", room);
     return SAP_READ_BAD;
+}
+
+enum sap_reading sap_env_check(enum sap_variable variable, char *wrong)
+{
+    const struct sap_word *word;
+    const char *text;
+    int value;
+    double real;
+    switch (sap_variables[variable].type) {
+    case SAP_TYPE_WORD:
+        return sap_env_word(variable, &word, wrong);
+    case SAP_TYPE_COUNT:
+    case SAP_TYPE_FIRST:
+        return sap_env_number(variable, &value, wrong);
+    case SAP_TYPE_REAL:
+        return sap_env_real(variable, &real, wrong);
+    default:
+        return sap_env_text(variable, &text) > 0 ? SAP_READ_GOOD : SAP_READ_UNSET;
+    }
 }

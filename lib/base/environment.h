@@ -1,11 +1,12 @@
 /*
- * environment.h - the one reader of environment variables: words, numbers, lists, paths.
+ * environment.h - the one reader of environment variables.
  *
- * Words are the same in upper and lower case, and blanks around a value do not
- * count.  A variable that is empty or blank counts as not set.  A value with no
- * meaning gives a text that says what is possible; the caller makes an error
- * of it.  The NBODY6 libraries contain this file too, so it needs no other file
- * of the library.
+ * Callers name a variable by its row in variable_table.h.  Words are the same in
+ * upper and lower case, and blanks around a value do not count.  A variable that
+ * is empty or blank counts as not set.  A value without a meaning gives a text
+ * that says what is possible; the caller makes an error or a warning of it.  The
+ * NBODY6 libraries contain this file too, so it needs no other file of the
+ * library but the table.
  *
  * getenv is as safe between threads as the caller's own use of setenv.
  */
@@ -14,11 +15,7 @@
 
 #include <stddef.h>
 
-/* A word and its value; a table of words ends with {NULL, 0}. */
-struct sap_word {
-    const char *text;
-    int value;
-};
+#include "base/variable_table.h"
 
 enum sap_reading {
     SAP_READ_UNSET, /* not set, empty or blank */
@@ -28,16 +25,6 @@ enum sap_reading {
 
 /* Bytes of a message about a bad value. */
 enum { SAP_WRONG_ROOM = 256 };
-
-/* Variables that hold one whole number. */
-enum sap_env_number {
-    SAP_ENV_VERBOSE,        /* SAPPORO_VERBOSE */
-    SAP_ENV_NPIPES,         /* GRAPE_NPIPES */
-    SAP_ENV_OPENCL_VECTORS, /* SAPPORO_OPENCL_VECTORS */
-    SAP_ENV_OPENCL_FP64,    /* SAPPORO_OPENCL_FP64 */
-    SAP_ENV_OPENCL_SPLIT,   /* SAPPORO_OPENCL_SPLIT */
-    SAP_ENV_NUMBERS
-};
 
 /* ---- text of known length, which need not end with a 0 ---- */
 
@@ -61,35 +48,40 @@ int sap_parse_list(const char *text, size_t n, int *list, int room);
 /* 1: the process got privileges that its caller lacks, as a set-user-ID program does. */
 int sap_env_raised(void);
 
-/* The value without the blanks around it, and its length; 0 if the variable is not set, empty or blank. */
-size_t sap_env_text(const char *name, const char **text);
+/* 1: the variable is set, be it to nothing. */
+int sap_env_is_set(enum sap_variable variable);
+
+/*
+ * The value without the blanks around it, and its length; 0 if the variable is not set, empty or blank.  Variables for
+ * tests count as not set in a process with raised privileges.
+ */
+size_t sap_env_text(enum sap_variable variable, const char **text);
 
 /*
  * A path: the whole value, NULL if the variable is not set or empty.  Always NULL in a process with raised privileges
  * (sap_env_raised): there the caller must not choose which files the library reads or writes.
  */
-const char *sap_env_path(const char *name);
+const char *sap_env_path(enum sap_variable variable);
 
-/* `wrong` has SAP_WRONG_ROOM bytes in all functions below; results are written for SAP_READ_GOOD alone. */
-enum sap_reading sap_env_word(const char *name, const struct sap_word *words, const struct sap_word **found,
-                              char *wrong);
+/*
+ * Readers by type.  `wrong` has SAP_WRONG_ROOM bytes in all functions below, and is written for SAP_READ_BAD alone;
+ * results are written for SAP_READ_GOOD alone.
+ */
+enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word **found, char *wrong);
 
-/* The variables SAPPORO_OPENCL_* are for tests: they count as not set in a process with raised privileges. */
-enum sap_reading sap_env_number(enum sap_env_number which, int *value, char *wrong);
+/* A whole number within the range of the table. */
+enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wrong);
 
 /* A number > 0, at most 1e30. */
-enum sap_reading sap_env_real(const char *name, double *value, char *wrong);
+enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *wrong);
 
 /* Device numbers, in the order given; *n receives how many.  Repeated numbers stay. */
-enum sap_reading sap_env_list(const char *name, int *list, int room, int *n, char *wrong);
+enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, int *n, char *wrong);
+
+/* Whether the value has a meaning, by its type.  Paths, texts and SAPPORO_DEVICES are never bad here. */
+enum sap_reading sap_env_check(enum sap_variable variable, char *wrong);
 
 /* Writes "NAME is 'text'; it may be sp, ds or dp" to `wrong`. */
 void sap_env_wrong_word(char *wrong, const char *name, const char *text, size_t n, const struct sap_word *words);
-
-/* The name of a variable of numbers. */
-const char *sap_env_number_name(enum sap_env_number which);
-
-/* SAPPORO_BACKEND and SAPPORO_METHOD: sapporo_backend; 0 for direct, 1 for tree. */
-extern const struct sap_word sap_backend_words[], sap_method_words[];
 
 #endif

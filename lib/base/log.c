@@ -29,7 +29,7 @@ int sap_verbosity(void)
     if (level >= 0) return level;
     char wrong[SAP_WRONG_ROOM];
     level = 1; /* also for a value with no meaning, which options.c refuses */
-    (void)sap_env_number(SAP_ENV_VERBOSE, &level, wrong);
+    (void)sap_env_number(SAP_VAR_VERBOSE, &level, wrong);
     atomic_store_explicit(&sap_messages.verbosity, level, memory_order_relaxed);
     return level;
 }

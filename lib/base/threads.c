@@ -2,9 +2,9 @@
 #include "base/threads.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/cores.h"
+#include "base/environment.h"
 #include "base/process.h"
 #include "base/team.h"
 
@@ -16,22 +16,21 @@ __attribute__((weak)) int omp_get_max_threads(void);
  */
 static atomic_int threads_told, threads_most;
 
-/* The first number of a variable of OpenMP ("4", "4,2"); 0: it is not set, or names no number of threads. */
-static int read_number(const char *name)
+/* A number of threads that OpenMP's variables give; 0: the variable is not set, or has no meaning. */
+static int read_number(enum sap_variable variable)
 {
-    const char *const text = getenv(name);
-    char *end;
-    if (!text) return 0;
-    const long n = strtol(text, &end, 10);
-    return end == text || n < 1 ? 0 : n < SAP_TEAM_MOST ? (int)n : (int)SAP_TEAM_MOST;
+    char wrong[SAP_WRONG_ROOM];
+    int n = 0;
+    (void)sap_env_number(variable, &n, wrong);
+    return n < SAP_TEAM_MOST ? n : SAP_TEAM_MOST;
 }
 
 /* The same, read once. */
-static int number_of(const char *name, atomic_int *known)
+static int number_of(enum sap_variable variable, atomic_int *known)
 {
     int n = atomic_load_explicit(known, memory_order_relaxed) - 1;
     if (n >= 0) return n;
-    n = read_number(name);
+    n = read_number(variable);
     atomic_store_explicit(known, n + 1, memory_order_relaxed);
     return n;
 }
@@ -40,8 +39,8 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 int sap_threads_default(void)
 {
-    const int limit = number_of("OMP_THREAD_LIMIT", &threads_most);
-    const int told = number_of("OMP_NUM_THREADS", &threads_told);
+    const int limit = number_of(SAP_VAR_THREAD_LIMIT, &threads_most);
+    const int told = number_of(SAP_VAR_NUM_THREADS, &threads_told);
     const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* omp_set_num_threads counts */
     int n = told > 0 && of_program > 0 ? of_program : sap_cores();
     if (of_program > 0) n = smaller(n, of_program);

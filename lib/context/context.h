@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "engine/options.h"
+#include "base/option_parts.h"
 #include "sapporo.h"
 
 /* Why the last sapporo_open or sapporo_tree_create of this thread failed; "": it succeeded. */
@@ -54,5 +54,16 @@ void sap_context_warn_once(sapporo *context, enum sap_warning which, const char 
 
 /* Sets and prints the error of a context (of no open context: of the process); returns status. */
 int sap_context_error(sapporo *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- variables of the environment that front doors need (variables.c) ---- */
+
+/* SAPPORO_METHOD: 0 direct sums, 1 a tree; < 0 after the message that the value has no meaning. */
+int sap_context_method(void);
+
+/* SAPPORO_TREE_*; an error has its message in the context (NULL: in the process). */
+int sap_context_tree_variables(sapporo *context, struct sap_tree_variables *out);
+
+/* The precision to open a context with: DEFAULT where SAPPORO_PRECISION decides, else that of the interface. */
+sapporo_precision sap_context_precision(sapporo_precision of_interface);
 
 #endif

@@ -10,31 +10,19 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/structs.h"
+#include "base/variable_check.h"
 #include "engine/config.h"
 
 /* ---- words and numbers ------------------------------------------------------- */
 
 const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
 
-static const struct sap_word precisions[] = {{"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}, {NULL, 0}};
-static const struct sap_word isas[] = {{"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {NULL, 0}};
-static const struct sap_word roots[] = {{"full", SAPPORO_ROOT_FULL}, {"fast", SAPPORO_ROOT_FAST}, {NULL, 0}};
-static const struct sap_word all_devices[] = {{"all", 0}, {NULL, 0}};
-static const struct sap_word tune_words[] = {{"off", 0}, {"frozen", 1}, {NULL, 0}};
-static const struct sap_word tree_kinds[] = {
-    {"octree", SAPPORO_TREE_OCTREE}, {"kdtree", SAPPORO_TREE_KDTREE}, {NULL, 0}};
-static const struct sap_word tree_macs[] = {{"opening", SAPPORO_MAC_OPENING},
-                                            {"multipole", SAPPORO_MAC_MULTIPOLE},
-                                            {"acceleration", SAPPORO_MAC_ACCELERATION},
-                                            {NULL, 0}};
-
-/* A variable that holds a word of a table; *found is NULL if it is not set. */
-static int word_variable(struct sap_notes *notes, const char *name, const struct sap_word *words,
-                         const struct sap_word **found)
+/* A variable that holds a word; *found is NULL if it is not set. */
+static int word_variable(struct sap_notes *notes, enum sap_variable variable, const struct sap_word **found)
 {
     char wrong[SAP_WRONG_ROOM];
     *found = NULL;
-    if (sap_env_word(name, words, found, wrong) != SAP_READ_BAD) return SAPPORO_OK;
+    if (sap_env_word(variable, found, wrong) != SAP_READ_BAD) return SAPPORO_OK;
     return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
 }
 
@@ -87,7 +75,7 @@ static int devices_from_variable(struct sap_settings *out, const char *text, siz
     static const char in_lists[] = "0123456789,;:+- \t";
     int list[SAP_DEVICES_MAX];
     out->devices_given = 1;
-    if (sap_parse_word(all_devices, text, n) != NULL) {
+    if (sap_parse_word(sap_variables[SAP_VAR_DEVICES].words, text, n) != NULL) {
         out->ndevices = -1;
     } else if (strspn(text, in_lists) >= n) {
         const int found = sap_parse_list(text, n, list, SAP_DEVICES_MAX);
@@ -146,15 +134,10 @@ static int devices_from_config(struct sap_settings *out, const struct config_fil
 /* Rank among the processes of this machine; -1: not started by an MPI launcher that tells. */
 static int local_rank(void)
 {
-    static const char *const names[] = {
-        "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PMI_LOCAL_RANK",
-        "PALS_LOCAL_RANKID"};
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        const char *text;
-        int rank = -1;
-        const size_t n = sap_env_text(names[k], &text);
-        if (n > 0 && sap_parse_count(text, n, &rank) == n) return rank;
-    }
+    char wrong[SAP_WRONG_ROOM];
+    int rank;
+    for (int k = SAP_VAR_RANK_OPENMPI; k <= SAP_VAR_RANK_PALS; k++)
+        if (sap_env_number((enum sap_variable)k, &rank, wrong) == SAP_READ_GOOD) return rank;
     return -1;
 }
 
@@ -175,7 +158,7 @@ static int read_precision(struct sap_settings *out, const sapporo_options *optio
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "precision is %d; it may be 0 to 3", (int)options->precision);
     out->precision = options->precision;
     if (out->precision != SAPPORO_PRECISION_DEFAULT) return SAPPORO_OK;
-    int status = word_variable(notes, "SAPPORO_PRECISION", precisions, &word);
+    int status = word_variable(notes, SAP_VAR_PRECISION, &word);
     if (word != NULL)
         out->precision = (sapporo_precision)word->value;
     else
@@ -190,8 +173,7 @@ static int read_backend(struct sap_settings *out, const sapporo_options *options
     if ((int)options->backend < SAPPORO_BACKEND_AUTO || options->backend > SAPPORO_BACKEND_CPU)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 3", (int)options->backend);
     out->backend = options->backend;
-    if (out->backend == SAPPORO_BACKEND_AUTO)
-        status = word_variable(notes, "SAPPORO_BACKEND", sap_backend_words, &word);
+    if (out->backend == SAPPORO_BACKEND_AUTO) status = word_variable(notes, SAP_VAR_BACKEND, &word);
     if (word != NULL) out->backend = (sapporo_backend)word->value;
     out->backend_given = out->backend != SAPPORO_BACKEND_AUTO;
     return status;
@@ -202,6 +184,7 @@ static int read_isa(struct sap_settings *out, const sapporo_options *options, st
     const struct sap_word *word = NULL;
     int status = SAPPORO_OK;
     if (options->cpu_isa != NULL && options->cpu_isa[0] != 0) {
+        const struct sap_word *const isas = sap_variables[SAP_VAR_CPU_ISA].words;
         const size_t n = strlen(options->cpu_isa);
         char wrong[SAP_WRONG_ROOM];
         word = sap_parse_word(isas, options->cpu_isa, n);
@@ -210,7 +193,7 @@ static int read_isa(struct sap_settings *out, const sapporo_options *options, st
             return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
         }
     } else {
-        status = word_variable(notes, "SAPPORO_CPU_ISA", isas, &word);
+        status = word_variable(notes, SAP_VAR_CPU_ISA, &word);
     }
     if (word != NULL) strcpy(out->isa, word->text);
     return status;
@@ -231,7 +214,7 @@ static int read_root(struct sap_settings *out, const sapporo_options *options, s
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "root is %d; it may be 0 to 2", (int)options->root);
     out->root = options->root;
     if (out->root != SAPPORO_ROOT_DEFAULT) return SAPPORO_OK;
-    status = word_variable(notes, "SAPPORO_ROOT", roots, &word);
+    status = word_variable(notes, SAP_VAR_ROOT, &word);
     out->root = word != NULL ? (sapporo_root)word->value : SAPPORO_ROOT_FULL;
     return status;
 }
@@ -242,7 +225,7 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
     static const struct config_file sapporo1 = {
         .name = "sapporo.config", .complaint = SAP_COMPLAINT_SAPPORO_CONFIG, .has_capacity = 1};
     const char *text;
-    const size_t n = sap_env_text("SAPPORO_DEVICES", &text);
+    const size_t n = sap_env_text(SAP_VAR_DEVICES, &text);
     const int rank = local_rank();
     out->preferred_device = rank >= 0 ? rank : options->preferred_device > 0 ? options->preferred_device : 0;
     if (options->ndevices != 0) return devices_from_options(out, options, notes);
@@ -255,7 +238,7 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
 /* The place of the tuning file that nobody named; "": there is none. */
 static void default_tune(char *path, size_t room)
 {
-    const char *const config = sap_env_path("XDG_CONFIG_HOME"), *const home = sap_env_path("HOME");
+    const char *const config = sap_env_path(SAP_VAR_CONFIG_HOME), *const home = sap_env_path(SAP_VAR_HOME);
     int length = 0;
     if (config != NULL && config[0] == '/') /* others are to be ignored, says its specification */
         length = snprintf(path, room, "%s/sapporo/tune", config);
@@ -270,9 +253,9 @@ static void default_tune(char *path, size_t room)
  */
 static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const char *text, *const path = sap_env_path("SAPPORO_TUNE");
-    const size_t n = sap_env_text("SAPPORO_TUNE", &text);
-    const struct sap_word *const word = sap_parse_word(tune_words, text, n);
+    const char *text, *const path = sap_env_path(SAP_VAR_TUNE);
+    const size_t n = sap_env_text(SAP_VAR_TUNE, &text);
+    const struct sap_word *const word = sap_parse_word(sap_variables[SAP_VAR_TUNE].words, text, n);
     (void)options;
     if (sap_env_raised() || (word != NULL && word->value == 0)) return SAPPORO_OK;
     if (n == 0 || path == NULL || word != NULL) {
@@ -287,14 +270,13 @@ static int read_tune(struct sap_settings *out, const sapporo_options *options, s
     return SAPPORO_OK;
 }
 
-/* Numbers that other files of the library read: a bad one is refused when a context is opened. */
-static int check_numbers(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+/* Variables that other files of the library read: a value without a meaning is refused when a context is opened. */
+static int check_others(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     char wrong[SAP_WRONG_ROOM];
-    int value;
     (void)out, (void)options;
-    for (int which = 0; which < SAP_ENV_NUMBERS; which++)
-        if (sap_env_number((enum sap_env_number)which, &value, wrong) == SAP_READ_BAD)
+    for (int k = 0; k < SAP_VARIABLES; k++)
+        if (sap_variables[k].bad == SAP_BAD_OPEN && sap_env_check((enum sap_variable)k, wrong) == SAP_READ_BAD)
             return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
     return SAPPORO_OK;
 }
@@ -318,9 +300,10 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
-        read_order, read_precision, read_backend, read_isa,     read_threads,
-        read_root,  read_devices,   read_tune,    check_numbers};
+        read_order, read_precision, read_backend, read_isa,    read_threads,
+        read_root,  read_devices,   read_tune,    check_others};
     sapporo_options copy;
+    sap_variable_check();
     int status = copy_options(&copy, options, notes);
     memset(out, 0, sizeof *out);
     for (size_t k = 0; k < sizeof readers / sizeof readers[0] && status == SAPPORO_OK; k++)
@@ -328,20 +311,26 @@ int sap_settings_read(struct sap_settings *out, const sapporo_options *options, 
     return status;
 }
 
-int sap_settings_method(void)
+int sap_settings_method(char *wrong)
 {
-    const struct sap_word *word = sap_method_words;
-    char wrong[SAP_WRONG_ROOM];
-    return sap_env_word("SAPPORO_METHOD", sap_method_words, &word, wrong) == SAP_READ_BAD ? -1 : word->value;
+    const struct sap_word *word = NULL;
+    if (sap_env_word(SAP_VAR_METHOD, &word, wrong) == SAP_READ_BAD) return SAPPORO_ERR_ARGUMENT;
+    return word != NULL ? word->value : 0;
+}
+
+int sap_settings_precision_is_set(void)
+{
+    const char *text;
+    return sap_env_text(SAP_VAR_PRECISION, &text) > 0;
 }
 
 int sap_settings_tree(struct sap_tree_variables *out, char *wrong)
 {
     const struct sap_word *kind = NULL, *mac = NULL;
     memset(out, 0, sizeof *out);
-    if (sap_env_word("SAPPORO_TREE_KIND", tree_kinds, &kind, wrong) == SAP_READ_BAD ||
-        sap_env_word("SAPPORO_TREE_MAC", tree_macs, &mac, wrong) == SAP_READ_BAD ||
-        sap_env_real("SAPPORO_TREE_ACCURACY", &out->accuracy, wrong) == SAP_READ_BAD)
+    if (sap_env_word(SAP_VAR_TREE_KIND, &kind, wrong) == SAP_READ_BAD ||
+        sap_env_word(SAP_VAR_TREE_MAC, &mac, wrong) == SAP_READ_BAD ||
+        sap_env_real(SAP_VAR_TREE_ACCURACY, &out->accuracy, wrong) == SAP_READ_BAD)
         return SAPPORO_ERR_ARGUMENT;
     if (kind != NULL) out->kind = (sapporo_tree_kind)kind->value;
     if (mac != NULL) out->mac = (sapporo_tree_mac)mac->value;

@@ -10,15 +10,11 @@
 #ifndef SAP_OPTIONS_H
 #define SAP_OPTIONS_H
 
-#include <limits.h>
-
 #include "base/log.h"
+#include "base/option_parts.h"
 #include "sapporo.h"
 
-enum { SAP_DEVICES_MAX = 64, SAP_PATH_MAX = 1024 };
-
-/* For front doors whose clients say "any n": SAP_ANY_DEVICES + n in sapporo_options.ndevices, 0 < n <= the above. */
-#define SAP_ANY_DEVICES INT_MIN
+enum { SAP_PATH_MAX = 1024 };
 
 /* "sp", "ds", "dp" by sapporo_precision. */
 extern const char *const sap_precision_names[];
@@ -53,20 +49,19 @@ struct sap_settings {
  */
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes);
 
-/* SAPPORO_TREE_KIND, _MAC, _ACCURACY; what is not set is 0. */
-struct sap_tree_variables {
-    sapporo_tree_kind kind;
-    sapporo_tree_mac mac;
-    double accuracy; /* > 0, at most 1e30 */
-};
-
 /*
  * Reads the variables of trees behind the GRAPE-5 interface.  Returns SAPPORO_OK, or SAPPORO_ERR_ARGUMENT with a
  * message of at most SAP_WRONG_ROOM bytes (environment.h) in `wrong`.
  */
 int sap_settings_tree(struct sap_tree_variables *out, char *wrong);
 
-/* SAPPORO_METHOD: 0 direct, which is the default; 1 tree; -1 anything else. */
-int sap_settings_method(void);
+/*
+ * SAPPORO_METHOD: 0 direct, which is the default; 1 tree; SAPPORO_ERR_ARGUMENT for anything else, with a message as
+ * above.
+ */
+int sap_settings_method(char *wrong);
+
+/* 1: SAPPORO_PRECISION is set, be it to something without a meaning. */
+int sap_settings_precision_is_set(void);
 
 #endif

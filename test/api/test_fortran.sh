@@ -54,8 +54,8 @@ cat >"$work/sizes.c" <<'END'
 #include <stdio.h>
 int main(void)
 {
-    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_options),
-           sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
+    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_variable),
+           sizeof(sapporo_options), sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
            sizeof(sapporo_result), sizeof(sapporo_list), sizeof(sapporo_listed), sizeof(sapporo_tree_options),
            sizeof(sapporo_tree_particles), sizeof(sapporo_tree_request), sizeof(sapporo_tree_statistics));
     return 0;

@@ -8,34 +8,13 @@
 #include <cmocka.h>
 
 #include "base/environment.h"
+#include "base/variable_check.h"
 #include "engine/options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const variables[] = {"SAPPORO_BACKEND",
-                                        "SAPPORO_DEVICES",
-                                        "SAPPORO_PRECISION",
-                                        "SAPPORO_CPU_ISA",
-                                        "SAPPORO_METHOD",
-                                        "SAPPORO_VERBOSE",
-                                        "SAPPORO_ROOT",
-                                        "SAPPORO_TUNE",
-                                        "SAPPORO_OPENCL_VECTORS",
-                                        "SAPPORO_OPENCL_FP64",
-                                        "SAPPORO_OPENCL_SPLIT",
-                                        "SAPPORO_TREE_KIND",
-                                        "SAPPORO_TREE_MAC",
-                                        "SAPPORO_TREE_ACCURACY",
-                                        "GRAPE_NPIPES",
-                                        "GPU_LIST",
-                                        "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MV2_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID",
-                                        "SLURM_LOCALID",
-                                        "PMI_LOCAL_RANK",
-                                        "PALS_LOCAL_RANKID"};
 
 static struct sap_settings got;
 static char said[512];
@@ -51,7 +30,10 @@ static void hear(void *user, int level, const char *text)
 static int clean(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) unsetenv(variables[k]);
+    for (int k = 0; k < SAP_VARIABLES; k++)
+        if (k != SAP_VAR_HOME) unsetenv(sap_variables[k].name);
+    unsetenv("SAPPORO_BACKENDS");
+    sap_variable_check_again();
     sapporo_set_log(hear, NULL);
     return 0;
 }
@@ -102,17 +84,18 @@ static void blanks_and_cases(void **state)
     assert_int_equal(got.ndevices, -1);
     assert_string_equal(got.tune, "");
     assert_int_equal(got.preferred_device, 3);
-    assert_int_equal(sap_settings_method(), 1);
+    assert_int_equal(sap_settings_method(wrong), 1);
     assert_int_equal(sap_settings_tree(&tree, wrong), SAPPORO_OK);
     assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.65);
     setenv("SAPPORO_DEVICES", " GPU-1 , NVIDIA H200 ", 1);
     read_settings();
     assert_string_equal(got.device_names, "GPU-1 , NVIDIA H200");
     setenv("GPU_LIST", " 0 2, 2\t1 ", 1);
-    assert_int_equal(sap_env_list("GPU_LIST", list, 4, &n, wrong), SAP_READ_GOOD);
+    assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_GOOD);
     assert_int_equal(n, 4);
     assert_true(list[0] == 0 && list[1] == 2 && list[2] == 2 && list[3] == 1);
-    for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) setenv(variables[k], " \t", 1);
+    for (int k = 0; k < SAP_VARIABLES; k++)
+        if (k != SAP_VAR_HOME) setenv(sap_variables[k].name, " \t", 1);
     read_settings();
     assert_int_equal(got.precision, SAPPORO_DS);
     assert_int_equal(got.backend, SAPPORO_BACKEND_AUTO);
@@ -120,33 +103,195 @@ static void blanks_and_cases(void **state)
     assert_int_equal(got.root, SAPPORO_ROOT_FULL);
     assert_int_equal(got.devices_given, 0);
     assert_int_equal(got.preferred_device, 0);
-    assert_int_equal(sap_settings_method(), 0);
+    assert_int_equal(sap_settings_method(wrong), 0);
     assert_int_equal(sap_settings_tree(&tree, wrong), SAPPORO_OK);
     assert_true(tree.kind == 0 && tree.mac == 0 && tree.accuracy == 0);
-    assert_int_equal(sap_env_list("GPU_LIST", list, 4, &n, wrong), SAP_READ_UNSET);
-    assert_int_equal(sap_env_real("SAPPORO_TREE_ACCURACY", &accuracy, wrong), SAP_READ_UNSET);
+    assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_UNSET);
+    assert_int_equal(sap_env_real(SAP_VAR_TREE_ACCURACY, &accuracy, wrong), SAP_READ_UNSET);
 }
 
-/* A number with no meaning makes opening fail, whichever file of the library uses it. */
-static void numbers_that_cannot_be(void **state)
+/* What a message must say of a value that variable may not have. */
+static void expect_range(int variable, char *text, size_t room)
+{
+    const struct sap_variable_row *const row = &sap_variables[variable];
+    switch (row->type) {
+    case SAP_TYPE_WORD:
+        snprintf(text, room, "it may be %s", row->words[0].text);
+        break;
+    case SAP_TYPE_REAL:
+        snprintf(text, room, "a number > 0");
+        break;
+    case SAP_TYPE_DEVICES:
+        snprintf(text, room, "device numbers");
+        break;
+    default:
+        if (row->most == INT_MAX)
+            snprintf(text, room, "a whole number of at least %d", row->least);
+        else
+            snprintf(text, room, "%d to %d", row->least, row->most);
+    }
+}
+
+/* One value: opening a context fails, or ignores the value with a warning that is given once. */
+static void try_bad(int variable, const char *value)
+{
+    const struct sap_variable_row *const row = &sap_variables[variable];
+    struct sap_notes notes = {0};
+    char range[80];
+    setenv(row->name, value, 1);
+    expect_range(variable, range, sizeof range);
+    sap_variable_check_again();
+    if (row->bad == SAP_BAD_WARNED) {
+        messages = 0;
+        for (int open = 0; open < 3; open++) assert_int_equal(sap_settings_read(&got, NULL, &notes), SAPPORO_OK);
+        if (messages != 1) fail_msg("%d messages of %s='%s'", messages, row->name, value);
+        if (!strstr(said, row->name) || !strstr(said, range) || !strstr(said, "the value is ignored"))
+            fail_msg("'%s' does not say '%s' and '%s'", said, row->name, range);
+    } else {
+        expect_refusal(row->name, range);
+    }
+    if (!strstr(said, value)) fail_msg("'%s' does not repeat '%s'", said, value);
+    unsetenv(row->name);
+}
+
+/* A value without a meaning, of any variable of the table, makes opening fail or gives one warning. */
+static void values_that_cannot_be(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "x", "1x", "1 2", "-1", "+", "0x1", "1.5", "2000000000000", "99999999999999999999"};
-    static const char *const names[][2] = {{"SAPPORO_VERBOSE", "0 to 9"},
-                                           {"GRAPE_NPIPES", "1 to 1000000"},
-                                           {"SAPPORO_OPENCL_VECTORS", "0 to 1"},
-                                           {"SAPPORO_OPENCL_FP64", "0 to 1"},
-                                           {"SAPPORO_OPENCL_SPLIT", "1 to 1024"}};
-    for (size_t name = 0; name < sizeof names / sizeof *names; name++) {
+    static const char *const bad[] = {"+",   "1;2", "-1", "0x1", "1 2 x", "2000000000000", "99999999999999999999",
+                                      "quad"};
+    int tried = 0;
+    for (int variable = 0; variable < SAP_VARIABLES; variable++) {
+        const struct sap_variable_row *const row = &sap_variables[variable];
+        if (row->bad == SAP_BAD_NONE || variable == SAP_VAR_GPU_LIST) continue; /* the list: below, and test_nbody6 */
         for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-            setenv(names[name][0], bad[k], 1);
-            expect_refusal(names[name][0], names[name][1]);
-            if (!strstr(said, bad[k])) fail_msg("'%s' does not repeat '%s'", said, bad[k]);
+            const int is_name = variable == SAP_VAR_DEVICES && strpbrk(bad[k], "xq"); /* of a device */
+            const int is_real = row->type == SAP_TYPE_REAL && strchr("29", bad[k][0]);
+            if (is_name || is_real) continue;
+            try_bad(variable, bad[k]);
+            tried++;
         }
-        setenv(names[name][0], " 1 ", 1);
-        read_settings();
     }
+    assert_true(tried > 100);
+    clean(state);
+    read_settings();
+}
+
+/* The bounds of each whole number have a meaning; the numbers beyond do not. */
+static void bounds_of_numbers(void **state)
+{
+    (void)state;
+    for (int variable = 0; variable < SAP_VARIABLES; variable++) {
+        const struct sap_variable_row *const row = &sap_variables[variable];
+        char text[24], wrong[SAP_WRONG_ROOM];
+        int value = -1;
+        if (row->type != SAP_TYPE_COUNT && row->type != SAP_TYPE_FIRST) continue;
+        for (int k = 0; k < 4; k++) {
+            const long long number = k == 0   ? row->least - 1LL
+                                     : k == 1 ? row->least
+                                     : k == 2 ? row->most
+                                              : row->most + 1LL;
+            snprintf(text, sizeof text, " %lld%s", number, row->type == SAP_TYPE_FIRST ? " ,2" : "");
+            setenv(row->name, text, 1);
+            const int good = sap_env_number((enum sap_variable)variable, &value, wrong) == SAP_READ_GOOD;
+            if (good != (k == 1 || k == 2) || (good && value != number)) fail_msg("%s='%s'", row->name, text);
+        }
+        unsetenv(row->name);
+    }
+}
+
+/* ---- the table ---- */
+
+/* 1: the text names the word in back quotes. */
+static int names_word(const char *text, const char *word)
+{
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "`%s`", word);
+    return strstr(text, quoted) != NULL;
+}
+
+static int back_quotes(const char *text)
+{
+    int n = 0;
+    for (; *text; text++) n += *text == '`';
+    return n;
+}
+
+/* Rows are complete, and the public description has all of their texts uncut. */
+static void descriptions(void **state)
+{
+    (void)state;
+    sapporo_variable v;
+    int n = 0;
+    for (; v.size = sizeof v, sapporo_variable_describe(n, &v) == SAPPORO_OK; n++) {
+        assert_true(n < SAP_VARIABLES);
+        const struct sap_variable_row *const row = &sap_variables[n];
+        assert_string_equal(v.name, row->name);
+        assert_string_equal(v.usual, row->usual);
+        assert_string_equal(v.about, row->about);
+        assert_int_equal(v.audience, row->audience);
+        assert_true(v.type[0] && v.about[0]);
+        assert_true(strlen(v.values) > 0 && strlen(v.values) < sizeof v.values - 1);
+        assert_true(back_quotes(v.values) % 2 == 0 && back_quotes(v.usual) % 2 == 0 && back_quotes(v.about) % 2 == 0);
+        if (strpbrk(v.about, "|\n") || strpbrk(v.values, "|\n") || strpbrk(v.usual, "|\n"))
+            fail_msg("%s: a text is no cell of a table", v.name);
+        for (const struct sap_word *word = row->words; word && word->text; word++)
+            if (!names_word(v.values, word->text)) fail_msg("%s: %s does not name '%s'", v.name, v.values, word->text);
+        for (int k = 0; k < n; k++) assert_string_not_equal(row->name, sap_variables[k].name);
+    }
+    assert_int_equal(n, SAP_VARIABLES);
+    assert_true(v.audience == -1 && !v.name[0] && !v.about[0]);
+    assert_int_equal(sapporo_variable_describe(-1, &v), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_variable_describe(0, NULL), SAPPORO_ERR_ARGUMENT);
+    v.size = 0;
+    assert_int_equal(sapporo_variable_describe(0, &v), SAPPORO_ERR_ARGUMENT);
+}
+
+/* ---- variables that no part of the library reads ---- */
+
+static void nearest_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {{"SAPPORO_BACKENDS", "SAPPORO_BACKEND"},
+                                           {"SAPPORO_DEVICE", "SAPPORO_DEVICES"},
+                                           {"SAPPORO_PRECISOIN", "SAPPORO_PRECISION"},
+                                           {"SAPPORO_precision", "SAPPORO_PRECISION"},
+                                           {"SAPPORO_TREEMAC", "SAPPORO_TREE_MAC"},
+                                           {"SAPPORO_NPIPES", "GRAPE_NPIPES"},
+                                           {"SAPPORO_NUM_THREADS", "OMP_NUM_THREADS"},
+                                           {"SAPPORO_GPU_DEVICES", "SAPPORO_DEVICES"},
+                                           {"SAPPORO_VERBOSITY", "SAPPORO_VERBOSE"},
+                                           {"SAPPORO_CPUISA", "SAPPORO_CPU_ISA"},
+                                           {"SAPPORO_DIR", NULL},
+                                           {"SAPPORO_INSTALLATION", NULL},
+                                           {"SAPPORO_", NULL},
+                                           {"SAPPORO_A_NAME_OF_MORE_THAN_FORTY_CHARACTERS_IS_NEAR_NONE", NULL}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *const found = sap_variable_nearest(names[k][0], (int)strlen(names[k][0]));
+        if (names[k][1] == NULL ? found != NULL : found == NULL || strcmp(found, names[k][1]) != 0)
+            fail_msg("%s resembles %s", names[k][0], found ? found : "none");
+    }
+}
+
+/* A misspelt variable gives one warning per process; names of tests and programs of the project give none. */
+static void unknown_variables(void **state)
+{
+    (void)state;
+    struct sap_notes notes = {0};
+    setenv("SAPPORO_TEST_ENGINES_OF_ANY_KIND", "1", 1);
+    setenv("SAPPORO_FAULT_OF_ANY_KIND", "1", 1);
+    setenv("GRAPE_NPIPE", "1", 1); /* does not begin with SAPPORO_ */
+    read_settings();
+    setenv("SAPPORO_BACKENDS", "cpu", 1);
+    read_settings(); /* the process has looked already */
+    sap_variable_check_again();
+    messages = 0;
+    for (int open = 0; open < 3; open++) assert_int_equal(sap_settings_read(&got, NULL, &notes), SAPPORO_OK);
+    assert_int_equal(messages, 1);
+    assert_string_equal(said, "SAPPORO_BACKENDS is not a variable of this library; did you mean SAPPORO_BACKEND?");
+    unsetenv("SAPPORO_TEST_ENGINES_OF_ANY_KIND");
+    unsetenv("SAPPORO_FAULT_OF_ANY_KIND");
+    unsetenv("GRAPE_NPIPE");
 }
 
 static void lists_and_accuracies_that_cannot_be(void **state)
@@ -159,12 +304,12 @@ static void lists_and_accuracies_that_cannot_be(void **state)
     char wrong[SAP_WRONG_ROOM];
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         setenv("GPU_LIST", lists[k], 1);
-        assert_int_equal(sap_env_list("GPU_LIST", list, 4, &n, wrong), SAP_READ_BAD);
+        assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_BAD);
         assert_non_null(strstr(wrong, "device numbers"));
     }
     for (size_t k = 0; k < sizeof accuracies / sizeof *accuracies; k++) {
         setenv("SAPPORO_TREE_ACCURACY", accuracies[k], 1);
-        assert_int_equal(sap_env_real("SAPPORO_TREE_ACCURACY", &value, wrong), SAP_READ_BAD);
+        assert_int_equal(sap_env_real(SAP_VAR_TREE_ACCURACY, &value, wrong), SAP_READ_BAD);
         assert_non_null(strstr(wrong, accuracies[k]));
     }
 }
@@ -181,7 +326,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(blanks_and_cases, clean),
-        cmocka_unit_test_setup(numbers_that_cannot_be, clean),
+        cmocka_unit_test_setup(values_that_cannot_be, clean),
+        cmocka_unit_test_setup(bounds_of_numbers, clean),
+        cmocka_unit_test_setup(descriptions, clean),
+        cmocka_unit_test_setup(nearest_names, clean),
+        cmocka_unit_test_setup(unknown_variables, clean),
         cmocka_unit_test_setup(lists_and_accuracies_that_cannot_be, clean),
         cmocka_unit_test_setup(lines_in_values, clean),
     };

@@ -14,24 +14,10 @@
 #include <cmocka.h>
 
 #include "api/g6/npipes.h"
+#include "base/environment.h"
 #include "base/log.h"
+#include "base/variable_check.h"
 #include "engine/options.h"
-
-static const char *const variables[] = {"SAPPORO_BACKEND",
-                                        "SAPPORO_DEVICES",
-                                        "SAPPORO_PRECISION",
-                                        "SAPPORO_CPU_ISA",
-                                        "SAPPORO_METHOD",
-                                        "SAPPORO_VERBOSE",
-                                        "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MV2_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID",
-                                        "SLURM_LOCALID",
-                                        "PMI_LOCAL_RANK",
-                                        "PALS_LOCAL_RANKID",
-                                        "GRAPE_NPIPES",
-                                        "SAPPORO_TUNE",
-                                        "XDG_CONFIG_HOME"};
 
 static char folder[] = "/tmp/sapporo_options.XXXXXX", start[PATH_MAX];
 static struct sap_settings got;
@@ -50,7 +36,9 @@ static void hear(void *user, int level, const char *text)
 static int clean(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) unsetenv(variables[k]);
+    for (int k = 0; k < SAP_VARIABLES; k++)
+        if (k != SAP_VAR_HOME) unsetenv(sap_variables[k].name);
+    sap_variable_check_again();
     unlink("sapporo.config");
     unlink("sapporo2.config");
     rmdir("sapporo2.config");
@@ -320,33 +308,37 @@ static void device_variable(void **state)
 static void local_ranks(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PMI_LOCAL_RANK",
-        "PALS_LOCAL_RANKID"};
+    const int first = SAP_VAR_RANK_OPENMPI, n = SAP_VAR_RANK_PALS - SAP_VAR_RANK_OPENMPI + 1;
     sapporo_options options = {.size = sizeof options, .preferred_device = 9};
-    for (int k = 5; k >= 0; k--) { /* each goes before those that are set already */
+    for (int k = n - 1; k >= 0; k--) { /* each goes before those that are set already */
         char text[16];
         snprintf(text, sizeof text, "%d", k);
-        setenv(names[k], text, 1);
+        setenv(sap_variables[first + k].name, text, 1);
         read_settings(&options);
         assert_int_equal(got.preferred_device, k);
         assert_int_equal(got.devices_given, 0);
     }
-    for (int k = 0; k < 6; k++) setenv(names[k], k % 2 ? "-1" : "rank", 1);
-    read_settings(&options);
+    for (int k = 0; k < n; k++) setenv(sap_variables[first + k].name, k % 2 ? "-1" : "rank", 1);
+    sap_variable_check_again();
+    assert_int_equal(sap_settings_read(&got, &options, &notes), SAPPORO_OK);
     assert_int_equal(got.preferred_device, 9);
+    assert_int_equal(messages, n); /* each value is ignored with a warning, once */
+    assert_int_equal(sap_settings_read(&got, &options, &notes), SAPPORO_OK);
+    assert_int_equal(messages, n);
 }
 
 static void methods(void **state)
 {
     (void)state;
-    assert_int_equal(sap_settings_method(), 0);
+    char wrong[SAP_WRONG_ROOM];
+    assert_int_equal(sap_settings_method(wrong), 0);
     setenv("SAPPORO_METHOD", "tree", 1);
-    assert_int_equal(sap_settings_method(), 1);
+    assert_int_equal(sap_settings_method(wrong), 1);
     setenv("SAPPORO_METHOD", "Direct", 1);
-    assert_int_equal(sap_settings_method(), 0);
+    assert_int_equal(sap_settings_method(wrong), 0);
     setenv("SAPPORO_METHOD", "fast", 1);
-    assert_int_equal(sap_settings_method(), -1);
+    assert_int_equal(sap_settings_method(wrong), SAPPORO_ERR_ARGUMENT);
+    assert_string_equal(wrong, "SAPPORO_METHOD is 'fast'; it may be direct or tree");
     assert_int_equal(messages, 0);
 }
 

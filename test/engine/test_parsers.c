@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "fuzz/parsers/targets.h"
+#include "../fuzz/parsers/targets.h"
 
 #include <glob.h>
 #include <stdio.h>

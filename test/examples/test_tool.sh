@@ -93,11 +93,18 @@ export SAPPORO_PRECISION=dp SAPPORO_PRECISON=sp # one of them misspelt
 expect 0 info
 unset SAPPORO_PRECISION SAPPORO_PRECISON
 contains out 'SAPPORO_PRECISON .*no effect'
+contains out 'did you mean SAPPORO_PRECISION?'
+contains out 'SAPPORO_PRECISION  *dp  *sp, ds or dp (default: ds'
+contains out 'SAPPORO_BACKEND  *default  *auto, cuda, opencl or cpu'
 contains out 'precision  SAPPORO_PRECISION=dp'
 expect 0 info --json
-json_lines 1 version arithmetic devices absent cpu_isas environment choices why
+json_lines 1 version arithmetic devices absent cpu_isas environment variables choices why
 isas=$(sed 's/.*"cpu_isas": \[\([^]]*\)\].*/\1/; s/[" ]//g' "$work/out")
 [ -n "$isas" ] || fail "no instruction path of the CPU engine runs here"
+
+expect 0 info --markdown
+contains out '^| `SAPPORO_PRECISION` | `sp`, `ds` or `dp` |'
+contains out '^| `OMP_PLACES` |'
 
 # ---- check: every path and precision
 for isa in $(echo "$isas" | tr ',' ' '); do

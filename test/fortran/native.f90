@@ -8,6 +8,7 @@ program native
     type(c_ptr) :: context, job
     type(sapporo_options) :: options
     type(sapporo_device) :: device
+    type(sapporo_variable) :: variable
     type(sapporo_particle) :: particle
     type(sapporo_particles) :: particles
     type(sapporo_request) :: request
@@ -27,8 +28,8 @@ program native
     integer(c_int) :: list(n), length, total
     integer(c_size_t) :: bytes
 
-    print '(a,13(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(options), c_sizeof(request%x), c_sizeof(particle), &
-        c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed), &
+    print '(a,14(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(variable), c_sizeof(options), c_sizeof(request%x), &
+        c_sizeof(particle), c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed), &
         c_sizeof(tree_options), c_sizeof(tree_particles), c_sizeof(tree_request), c_sizeof(tree_statistics)
     print '(a)', sapporo_text(sapporo_version())
 
@@ -39,6 +40,8 @@ program native
     if (sapporo_device_count(SAPPORO_BACKEND_CPU) /= 1) error stop 'sapporo_device_count'
     device%size = c_sizeof(device)
     if (sapporo_device_describe(SAPPORO_BACKEND_CPU, 0, device) /= SAPPORO_OK) error stop 'sapporo_device_describe'
+    variable%size = c_sizeof(variable)
+    if (sapporo_variable_describe(0, variable) /= SAPPORO_OK) error stop 'sapporo_variable_describe'
     if (device%units < 1 .or. device%name(1) == c_null_char) error stop 'device'
 
     if (sapporo_open(context=context) < 0) error stop 'sapporo_open without options'

@@ -2,6 +2,7 @@
 # test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
 #
 #   nine places   the tables in docs/design.md: the functions are where it says, and call what it says
+#   variables     the tables of the README are those of the library
 #   names         paths, relative links, identifiers, variables of the environment, public functions
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
@@ -179,6 +180,14 @@ grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/r
     [ -s "$work/read" ] || echo "no variable found in the sources"
 } >"$work/log"
 none "README.md names the variables that the library reads"
+
+title="README.md has the tables of variables that the library describes (make readme)"
+if [ -x examples/sapporo ]; then
+    test/readme.sh >"$work/readme" 2>"$work/log" && diff README.md "$work/readme" >"$work/log"
+    verdict $? "$title"
+else
+    echo "ok - $title # SKIP examples/sapporo is not built"
+fi
 
 for words in 'make demo' 'make check'; do
     grep -q "$words" README.md || echo "README.md does not say '$words'"

@@ -7,14 +7,13 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "client.h"
+#include "info_variables.h"
 #include "options.h"
 #include "tool.h"
 #include "util.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
 
 enum { NSIZES = 2 };
 static const int SIZES[NSIZES] = {65536, 1000000}; /* numbers of particles whose memory is shown */
@@ -79,47 +78,6 @@ static int isa_runs(const char *isa)
     char kind[128], why[256];
     settings_kind(&what, kind, sizeof kind, why, sizeof why);
     return why[0] == '\0';
-}
-
-/* ---- environment ------------------------------------------------------------- */
-
-/* Variables that this version reads, itself or through OpenMP and CUDA. */
-static const char *const KNOWN[] = {"SAPPORO_BACKEND",        "SAPPORO_DEVICES",       "SAPPORO_PRECISION",
-                                    "SAPPORO_CPU_ISA",        "SAPPORO_METHOD",        "SAPPORO_TREE_KIND",
-                                    "SAPPORO_TREE_MAC",       "SAPPORO_TREE_ACCURACY", "SAPPORO_VERBOSE",
-                                    "SAPPORO_TUNE",           "SAPPORO_CACHE",         "SAPPORO_OPENCL_SPLIT",
-                                    "SAPPORO_OPENCL_VECTORS", "SAPPORO_OPENCL_FP64",   "GRAPE_NPIPES",
-                                    "OMP_NUM_THREADS",        "CUDA_VISIBLE_DEVICES",  NULL};
-
-static int is_known(const char *name, size_t length)
-{
-    for (int k = 0; KNOWN[k] != NULL; k++)
-        if (strlen(KNOWN[k]) == length && strncmp(KNOWN[k], name, length) == 0) return 1;
-    return 0;
-}
-
-/* Shows the variables that matter, and all that begin with SAPPORO_: one that is misspelt has no effect otherwise. */
-static int show_environment(int json, const char *verbose)
-{
-    int shown = 0;
-    for (char **entry = environ; *entry != NULL; entry++) {
-        const size_t length = strcspn(*entry, "=");
-        const int known = is_known(*entry, length);
-        if ((*entry)[length] != '=' || (!known && strncmp(*entry, "SAPPORO_", 8) != 0)) continue;
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)length, *entry);
-        const char *value = *entry + length + 1;
-        if (strcmp(name, "SAPPORO_VERBOSE") == 0) {
-            if (verbose == NULL) continue; /* it was set by this command alone */
-            value = verbose;
-        }
-        shown++;
-        if (json)
-            json_text(name, value);
-        else
-            printf("  %-22s %s%s\n", name, value, known ? "" : "   (not read by this version: no effect)");
-    }
-    return shown;
 }
 
 /* ---- why ------------------------------------------------------------------------ */
@@ -225,7 +183,7 @@ static void print_all(const choice found[4], const reasons *why, const messages 
            sapporo_arith_version());
     print_devices();
     printf("\nenvironment\n");
-    if (show_environment(0, verbose) == 0) printf("  no variable that matters is set\n");
+    print_variables(verbose);
     printf("\nwhat a context of order 4 would use, and its memory for %d and %d particles\n", SIZES[0], SIZES[1]);
     printf("  %-9s  %-32s  %7s\n", "precision", "kind (what the bits depend on)", "threads");
     for (int k = 0; k < 4; k++) print_choice(&found[k]);
@@ -304,9 +262,7 @@ static void json_all(const choice found[4], const reasons *why, const messages *
     json_text("header_version", SAPPORO_VERSION);
     json_integer("arithmetic", sapporo_arith_version());
     json_devices();
-    json_begin("environment", '{');
-    show_environment(1, verbose);
-    json_end('}');
+    json_variables(verbose);
     json_begin("choices", '[');
     for (int k = 0; k < 4; k++) json_choice(&found[k]);
     json_end(']');
@@ -324,11 +280,17 @@ static void json_all(const choice found[4], const reasons *why, const messages *
 
 int info_main(int argc, char **argv)
 {
-    int json = 0;
-    const option_spec table[] = {{"--json", OPTION_ON, &json, NULL, 0, "one JSON object instead of text"},
-                                 {.name = NULL}};
+    int json = 0, markdown = 0;
+    const option_spec table[] = {
+        {"--json", OPTION_ON, &json, NULL, 0, "one JSON object instead of text"},
+        {"--markdown", OPTION_ON, &markdown, NULL, 0, "only the environment variables, as the tables of README.md"},
+        {.name = NULL}};
     const int status = options_parse("Shows what is here, what the library would use, and why.", table, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    if (markdown) {
+        print_variables_markdown();
+        return STATUS_OK;
+    }
 
     static messages said, ignored;
     const char *set = getenv("SAPPORO_VERBOSE");

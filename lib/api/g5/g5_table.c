@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/environment.h"
 #include "base/lock.h"
 #include "context/context.h"
 #include "context/particles_part.h"
@@ -63,25 +62,12 @@ struct sap_g5_device *sap_g5_hold(int id, const char *caller)
 
 void sap_g5_release(struct sap_g5_device *device) { sap_unlock(&device->lock); }
 
-/* GRAPE-5 clients are content with single precision, unless the user says otherwise. */
-static sapporo_precision precision(void)
-{
-    const char *text;
-    return sap_env_text("SAPPORO_PRECISION", &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_SP;
-}
-
 /* 1: forces go by a tree; 0: they are summed; -1 after a message about a variable with no meaning. */
 static int read_method(void)
 {
     struct sap_tree_variables settings;
-    char wrong[SAP_WRONG_ROOM];
-    const int method = sap_settings_method();
-    if (method < 0)
-        (void)sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "SAPPORO_METHOD is '%.40s'; it may be direct or tree",
-                                getenv("SAPPORO_METHOD"));
-    if (method <= 0 || sap_settings_tree(&settings, wrong) == SAPPORO_OK) return method;
-    (void)sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "%s", wrong);
-    return -1;
+    const int method = sap_context_method();
+    return method > 0 && sap_context_tree_variables(NULL, &settings) ? -1 : method;
 }
 
 sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
@@ -90,7 +76,7 @@ sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
     if (*context != NULL || device->refused) return *context;
     const sapporo_options options = {.size = sizeof options,
                                      .order = 2,
-                                     .precision = precision(),
+                                     .precision = sap_context_precision(SAPPORO_SP), /* enough for clients */
                                      .devices = device->ndevices > 0 ? device->devices : NULL,
                                      .ndevices = device->ndevices,
                                      .preferred_device = device->id};

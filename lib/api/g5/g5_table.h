@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
+#include "base/option_parts.h"
 #include "base/ranges.h"
 #include "context/context.h"
 #include "sapporo.h"

@@ -5,16 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/environment.h"
 #include "context/context.h"
 #include "context/particles_part.h"
 
 static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
 {
     struct sap_tree_variables settings;
-    char wrong[SAP_WRONG_ROOM];
-    const int status = sap_settings_tree(&settings, wrong);
-    if (status) return sap_context_error(context, status, "%s", wrong);
+    const int status = sap_context_tree_variables(context, &settings);
+    if (status) return status;
     *o = (sapporo_tree_options){.size = sizeof *o,
                                 .kind = settings.kind,
                                 .mac = settings.mac,

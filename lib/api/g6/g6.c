@@ -9,6 +9,7 @@
 
 #include "api/g6/npipes.h"
 #include "base/fpenv.h"
+#include "base/option_parts.h"
 #include "context/context.h"
 
 /* ---- open and close ------------------------------------------------------------- */
@@ -16,12 +17,8 @@
 static sapporo *open_context(const sapporo_options *options)
 {
     sapporo *context = NULL;
-    int method = sap_settings_method();
-    if (method < 0) {
-        sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "SAPPORO_METHOD is '%.40s'; it may be direct or tree",
-                          getenv("SAPPORO_METHOD"));
-        return NULL;
-    }
+    const int method = sap_context_method();
+    if (method < 0) return NULL;
     if (sapporo_open(options, &context) < 0) return NULL;
     if (method > 0)
         sap_context_warn_once(context, SAP_WARN_METHOD, "SAPPORO_METHOD=tree: GRAPE-6 forces are summed directly");

@@ -21,7 +21,7 @@ static int is_open(int rank)
     if (!kept) {
         const char *text;
         const sapporo_precision precision =
-            sap_env_text("SAPPORO_PRECISION", &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
+            sap_env_text(SAP_VAR_PRECISION, &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
         kept = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 2, precision, rank);
     }
     return kept != NULL;

@@ -67,7 +67,7 @@ int sap_opencl_check(int result, const char *call)
 /* ---------------------------------------------------------------- devices */
 
 /* Whether the environment does not say 0; a value with no meaning is refused when a context is opened (options.c). */
-static int wanted(enum sap_env_number which)
+static int wanted(enum sap_variable which)
 {
     char wrong[SAP_WRONG_ROOM];
     int value = 1;
@@ -80,7 +80,7 @@ static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
 {
     enum { DOUBLE_FP_CONFIG = 0x1032 };
     uint64_t what = 0;
-    return wanted(SAP_ENV_OPENCL_FP64) && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
+    return wanted(SAP_VAR_OPENCL_FP64) && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
            what != 0;
 }
 
@@ -106,7 +106,7 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->device = device;
     seen->is_cpu = kind == CPU;
     seen->has_fp64 = has_fp64(&o->api, device);
-    seen->vectors = seen->is_cpu && wanted(SAP_ENV_OPENCL_VECTORS); /* 0 gives CPUs the kernels of GPUs */
+    seen->vectors = seen->is_cpu && wanted(SAP_VAR_OPENCL_VECTORS); /* 0 gives CPUs the kernels of GPUs */
     if (kind != CPU) o->automatic = o->devices;
 }
 
@@ -116,7 +116,7 @@ static void add_split(struct sap_opencl *o, sap_cl_platform platform, sap_cl_dev
     enum { EQUALLY = 0x1086, MOST = 16 };
     char wrong[SAP_WRONG_ROOM];
     int parts = 1;
-    (void)sap_env_number(SAP_ENV_OPENCL_SPLIT, &parts, wrong);
+    (void)sap_env_number(SAP_VAR_OPENCL_SPLIT, &parts, wrong);
     unsigned units = 0, n = 0;
     sap_cl_device part[MOST];
     (void)o->api.device_info(device, SAP_CL_DEVICE_UNITS, sizeof units, &units, NULL);

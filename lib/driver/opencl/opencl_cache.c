@@ -59,12 +59,12 @@ static void name_of(char name[NAME_MOST], const char *key, size_t n)
  */
 static int folder(char *path, size_t room)
 {
-    static const struct sap_word off[] = {{"off", 0}, {NULL, 0}};
-    const char *const own = sap_env_path("SAPPORO_CACHE"), *const cache = sap_env_path("XDG_CACHE_HOME");
-    const char *const home = sap_env_path("HOME"), *text;
-    const size_t length = sap_env_text("SAPPORO_CACHE", &text);
+    const struct sap_word *const off = sap_variables[SAP_VAR_CACHE].words;
+    const char *const own = sap_env_path(SAP_VAR_CACHE), *const cache = sap_env_path(SAP_VAR_CACHE_HOME);
+    const char *const home = sap_env_path(SAP_VAR_HOME), *text;
+    const size_t length = sap_env_text(SAP_VAR_CACHE, &text);
     int n = 0;
-    if (getenv("SAPPORO_CACHE") && (length == 0 || sap_parse_word(off, text, length))) return 0;
+    if (sap_env_is_set(SAP_VAR_CACHE) && (length == 0 || sap_parse_word(off, text, length))) return 0;
     if (own)
         n = snprintf(path, room, "%s", own);
     else if (cache && *cache == '/')

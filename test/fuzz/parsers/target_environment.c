@@ -4,6 +4,7 @@
 #include "api/g6/npipes.h"
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/variable_check.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/options.h"
 
@@ -17,35 +18,12 @@ extern char **environ;
 
 enum { ENTRIES = 40, ROOM = 4096 };
 
-/* Variables whose value is neither a path nor a name come first: case and blanks of their values do not matter. */
-static const char *const names[] = {"SAPPORO_BACKEND",
-                                    "SAPPORO_PRECISION",
-                                    "SAPPORO_CPU_ISA",
-                                    "SAPPORO_ROOT",
-                                    "SAPPORO_METHOD",
-                                    "SAPPORO_TREE_KIND",
-                                    "SAPPORO_TREE_MAC",
-                                    "SAPPORO_TREE_ACCURACY",
-                                    "SAPPORO_VERBOSE",
-                                    "GRAPE_NPIPES",
-                                    "SAPPORO_OPENCL_VECTORS",
-                                    "SAPPORO_OPENCL_FP64",
-                                    "SAPPORO_OPENCL_SPLIT",
-                                    "GPU_LIST",
-                                    "OMPI_COMM_WORLD_LOCAL_RANK",
-                                    "MV2_COMM_WORLD_LOCAL_RANK",
-                                    "MPI_LOCALRANKID",
-                                    "SLURM_LOCALID",
-                                    "PMI_LOCAL_RANK",
-                                    "PALS_LOCAL_RANKID",
-                                    "SAPPORO_DEVICES",
-                                    "SAPPORO_TUNE",
-                                    "SAPPORO_CACHE",
-                                    "XDG_CONFIG_HOME",
-                                    "XDG_CACHE_HOME",
-                                    "HOME"};
-
-enum { NAMES = sizeof names / sizeof *names, FIRST_NAME_OR_PATH = 20 };
+/* 1: the value is neither a path nor a name, so that its case and the blanks around it do not matter. */
+static int is_plain(int variable)
+{
+    const enum sap_variable_type type = sap_variables[variable].type;
+    return type != SAP_TYPE_PATH && type != SAP_TYPE_TEXT && variable != SAP_VAR_DEVICES;
+}
 
 /* An environment of its own: setenv would keep every value for ever. */
 struct surroundings {
@@ -65,9 +43,10 @@ struct outcome {
 static void add(struct surroundings *s, int name, const char *value, size_t n, int disguised)
 {
     const size_t before = s->used;
-    if (s->n == ENTRIES || before + strlen(names[name]) + n + 8 > sizeof s->text || memchr(value, 0, n)) return;
+    if (s->n == ENTRIES || before + strlen(sap_variables[name].name) + n + 8 > sizeof s->text || memchr(value, 0, n))
+        return;
     s->entry[s->n++] = s->text + before;
-    s->used += (size_t)sprintf(s->text + before, "%s=%s", names[name], disguised ? " \t" : "");
+    s->used += (size_t)sprintf(s->text + before, "%s=%s", sap_variables[name].name, disguised ? " \t" : "");
     for (size_t k = 0; k < n; k++) {
         const int c = (unsigned char)value[k];
         s->text[s->used++] = (char)(disguised && c < 0x80 ? (isupper(c) ? tolower(c) : toupper(c)) : c);
@@ -84,8 +63,8 @@ static void set_up(struct surroundings *s, const char *text, size_t size, int di
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         if (!stop) stop = end;
-        const int name = (unsigned char)*text < 'A' ? -1 : ((unsigned char)*text - 'A') % NAMES;
-        if (name >= 0) add(s, name, text + 1, (size_t)(stop - text) - 1, disguised && name < FIRST_NAME_OR_PATH);
+        const int name = (unsigned char)*text < 'A' ? -1 : ((unsigned char)*text - 'A') % SAP_VARIABLES;
+        if (name >= 0) add(s, name, text + 1, (size_t)(stop - text) - 1, disguised && is_plain(name));
         text = stop + (stop < end);
     }
 }
@@ -94,8 +73,8 @@ static int heard;
 
 static void hear(void *user, int level, const char *text)
 {
-    (void)user, (void)level;
-    heard++;
+    (void)user;
+    heard += level == SAPPORO_LOG_ERROR;
     for (; *text; text++) parser_require((unsigned char)*text >= ' ' && *text != 0x7F, "a message is one line");
 }
 
@@ -115,18 +94,20 @@ static void ask(struct surroundings *s, struct outcome *out)
     sap_npipes_known = 0;
     sap_messages.verbosity = -1;
     sap_messages.complained = 0;
+    sap_variable_check_again();
     sapporo_set_log(hear, NULL);
     out->verbosity = sap_verbosity();
     sap_messages.verbosity = 1;
     heard = 0;
     out->status = sap_settings_read(&out->settings, NULL, &notes);
-    parser_require(heard == (out->status != SAPPORO_OK), "one message for an error, none otherwise");
+    parser_require(heard == (out->status != SAPPORO_OK), "one error is told, or none");
     if (out->status != SAPPORO_OK) expect_one_line(notes.error);
-    out->method = sap_settings_method();
+    out->method = sap_settings_method(wrong);
+    if (out->method < 0) expect_one_line(wrong);
     out->tree_status = sap_settings_tree(&out->tree, wrong);
     if (out->tree_status != SAPPORO_OK) expect_one_line(wrong);
     out->npipes = sap_npipes();
-    out->list_status = (int)sap_env_list("GPU_LIST", out->list, SAP_DEVICES_MAX, &out->n, wrong);
+    out->list_status = (int)sap_env_list(SAP_VAR_GPU_LIST, out->list, SAP_DEVICES_MAX, &out->n, wrong);
     if (out->list_status == SAP_READ_BAD) expect_one_line(wrong);
     out->cache = sap_opencl_cache_wanted();
     sapporo_set_log(NULL, NULL);
@@ -159,7 +140,7 @@ static void check_settings(const struct sap_settings *s)
 
 static void check_rest(const struct outcome *o)
 {
-    parser_require(o->method >= -1 && o->method <= 1, "method");
+    parser_require((o->method >= 0 || o->method == SAPPORO_ERR_ARGUMENT) && o->method <= 1, "method");
     parser_require(o->npipes >= 1 && o->npipes <= 1000000, "pipes");
     parser_require(o->verbosity >= 0 && o->verbosity <= 9, "verbosity");
     if (o->tree_status == SAPPORO_OK)

@@ -1,0 +1,108 @@
+/*
+ * variable_table.h - the environment variables that the library reads: one row per variable.
+ *
+ * Readers (environment.h), `sapporo info`, the table of the README and the tests
+ * take names, words, ranges and defaults from this table.  The NBODY6 libraries
+ * contain it too, so it needs no other file of the library.
+ */
+#ifndef SAP_VARIABLE_TABLE_H
+#define SAP_VARIABLE_TABLE_H
+
+#include <stddef.h>
+
+/* A word and its value; a table of words ends with {NULL, 0}. */
+struct sap_word {
+    const char *text;
+    int value;
+};
+
+/* Rows of the table, in the order in which `sapporo info` and the README show them. */
+enum sap_variable {
+    /* settings */
+    SAP_VAR_BACKEND,
+    SAP_VAR_DEVICES,
+    SAP_VAR_PRECISION,
+    SAP_VAR_ROOT,
+    SAP_VAR_CPU_ISA,
+    SAP_VAR_NUM_THREADS, /* OMP_NUM_THREADS */
+    SAP_VAR_METHOD,
+    SAP_VAR_TREE_KIND,
+    SAP_VAR_TREE_MAC,
+    SAP_VAR_TREE_ACCURACY,
+    SAP_VAR_TUNE,
+    SAP_VAR_CACHE,
+    SAP_VAR_VERBOSE,
+    SAP_VAR_NPIPES,   /* GRAPE_NPIPES */
+    SAP_VAR_GPU_LIST, /* GPU_LIST */
+
+    /* for tests */
+    SAP_VAR_OPENCL_VECTORS,
+    SAP_VAR_OPENCL_FP64,
+    SAP_VAR_OPENCL_SPLIT,
+
+    /* of other software */
+    SAP_VAR_THREAD_LIMIT, /* OMP_THREAD_LIMIT */
+    SAP_VAR_PLACES,       /* OMP_PLACES; the four variables of places follow each other */
+    SAP_VAR_PROC_BIND,
+    SAP_VAR_GOMP_AFFINITY,
+    SAP_VAR_KMP_AFFINITY,
+    SAP_VAR_RANK_OPENMPI, /* the variables of local ranks follow each other; the first that is set counts */
+    SAP_VAR_RANK_MVAPICH,
+    SAP_VAR_RANK_INTEL,
+    SAP_VAR_RANK_SLURM,
+    SAP_VAR_RANK_PMI,
+    SAP_VAR_RANK_PALS,
+    SAP_VAR_CONFIG_HOME, /* XDG_CONFIG_HOME */
+    SAP_VAR_CACHE_HOME,  /* XDG_CACHE_HOME */
+    SAP_VAR_HOME,        /* HOME */
+    SAP_VARIABLES
+};
+
+enum sap_variable_type {
+    SAP_TYPE_WORD,
+    SAP_TYPE_COUNT,   /* a whole number from `least` to `most` */
+    SAP_TYPE_FIRST,   /* the same; of a list that is separated by commas, the first number */
+    SAP_TYPE_REAL,    /* a number above 0, at most 1e30 */
+    SAP_TYPE_DEVICES, /* device numbers */
+    SAP_TYPE_PATH,
+    SAP_TYPE_TEXT, /* only whether the variable is set matters */
+    SAP_TYPES
+};
+
+/* What a value without a meaning does. */
+enum sap_variable_bad {
+    SAP_BAD_NONE,  /* every value has a meaning */
+    SAP_BAD_OPEN,  /* opening a context fails */
+    SAP_BAD_USE,   /* the call that needs the variable fails: no option of the caller replaces the variable there */
+    SAP_BAD_WARNED /* the value is ignored, with one warning per process */
+};
+
+enum sap_variable_audience {
+    SAP_FOR_USERS = 0,
+    SAP_FOR_TESTS = 1, /* counts as not set in a process with raised privileges */
+    SAP_OF_OTHERS = 2  /* of other software */
+};
+
+/* Texts put what a user can type into back quotes. */
+struct sap_variable_row {
+    const char *name;
+    enum sap_variable_type type;
+    enum sap_variable_bad bad;
+    enum sap_variable_audience audience;
+    const struct sap_word
+        *words;         /* of words; of devices and paths the words that have a meaning of their own, or NULL */
+    int least, most;    /* of whole numbers */
+    const char *values; /* what the value may be; NULL: words, range and type say it */
+    const char *usual;  /* the default */
+    const char *about;  /* one line of documentation */
+};
+
+extern const struct sap_variable_row sap_variables[SAP_VARIABLES];
+
+/* "word", "whole number", "number", "device numbers", "path" or "text". */
+const char *sap_variable_type(enum sap_variable variable);
+
+/* Writes what the value may be, such as "`sp`, `ds` or `dp`" or "0 to 9". */
+void sap_variable_values(enum sap_variable variable, char *text, size_t room);
+
+#endif

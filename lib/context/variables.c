@@ -1,0 +1,48 @@
+/* variables.c - variables of the environment that interfaces need, and the description of all of them for clients. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/environment.h"
+#include "context/context.h"
+#include "engine/options.h"
+
+int sap_context_method(void)
+{
+    char wrong[SAP_WRONG_ROOM];
+    const int method = sap_settings_method(wrong);
+    return method < 0 ? sap_context_error(NULL, method, "%s", wrong) : method;
+}
+
+int sap_context_tree_variables(sapporo *context, struct sap_tree_variables *out)
+{
+    char wrong[SAP_WRONG_ROOM];
+    const int status = sap_settings_tree(out, wrong);
+    return status ? sap_context_error(context, status, "%s", wrong) : SAPPORO_OK;
+}
+
+sapporo_precision sap_context_precision(sapporo_precision of_interface)
+{
+    return sap_settings_precision_is_set() ? SAPPORO_PRECISION_DEFAULT : of_interface;
+}
+
+static void describe(enum sap_variable variable, sapporo_variable *out)
+{
+    const struct sap_variable_row *const row = &sap_variables[variable];
+    out->audience = (int)row->audience;
+    (void)snprintf(out->name, sizeof out->name, "%s", row->name);
+    (void)snprintf(out->type, sizeof out->type, "%s", sap_variable_type(variable));
+    (void)snprintf(out->usual, sizeof out->usual, "%s", row->usual);
+    (void)snprintf(out->about, sizeof out->about, "%s", row->about);
+    sap_variable_values(variable, out->values, sizeof out->values);
+}
+
+int sapporo_variable_describe(int number, sapporo_variable *variable)
+{
+    sapporo_variable whole = {.audience = -1};
+    if (!variable || variable->size < sizeof variable->size) return SAPPORO_ERR_ARGUMENT;
+    const int there = number >= 0 && number < SAP_VARIABLES;
+    if (there) describe((enum sap_variable)number, &whole);
+    whole.size = variable->size < sizeof whole ? variable->size : sizeof whole;
+    memcpy(variable, &whole, whole.size);
+    return there ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
+}
