@@ -103,8 +103,8 @@ isas=$(sed 's/.*"cpu_isas": \[\([^]]*\)\].*/\1/; s/[" ]//g' "$work/out")
 [ -n "$isas" ] || fail "no instruction path of the CPU engine runs here"
 
 expect 0 info --markdown
-contains out '^| `SAPPORO_PRECISION` | `sp`, `ds` or `dp` |'
-contains out '^| `OMP_PLACES` |'
+contains out '^| .SAPPORO_PRECISION. | .sp., .ds. or .dp. |'
+contains out '^| .OMP_PLACES. |'
 
 # ---- check: every path and precision
 for isa in $(echo "$isas" | tr ',' ' '); do
