@@ -312,11 +312,11 @@ static void seed_bias(double *first, double *third)
     }
 
 #if SAP_ORDER == 4
-#include "kernel_listed.h"
-#define SAP_LISTED_KERNELS                                                                                             \
-    .row_bytes = ROW * sizeof(W), .rows_ahead = AHEAD, .predict_rows = predict_rows, .listed = listed,
+#include "kernel_neighbour.h"
+#define SAP_NEIGHBOUR_KERNELS                                                                                          \
+    .row_bytes = ROW * sizeof(W), .rows_ahead = AHEAD, .predict_rows = predict_rows, .neighbour = neighbour,
 #else
-#define SAP_LISTED_KERNELS
+#define SAP_NEIGHBOUR_KERNELS
 #endif
 
 /* The table of this path and precision. */
@@ -332,7 +332,7 @@ static void seed_bias(double *first, double *third)
                                     .start_single = start_single,                                                      \
                                     .many_i = many_i,                                                                  \
                                     .few_i = few_i,                                                                    \
-                                    SAP_LISTED_KERNELS.finish_group = finish_group,                                    \
+                                    SAP_NEIGHBOUR_KERNELS.finish_group = finish_group,                                 \
                                     .finish_single = finish_single,                                                    \
                                     .seed_bias = SAP_SEED_BIAS,                                                        \
                                     .near_group = near_group,                                                          \

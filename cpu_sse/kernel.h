@@ -159,7 +159,7 @@ struct sap_rows_args {
  * `given` is not NULL, nobody is predicted yet, and all are on the way, out of these rows (sp and ds only: it is not
  * told who is far).  Then addresses are looked at, and rows of the list that comes next are asked for.
  */
-struct sap_listed_args {
+struct sap_neighbour_args {
     const void *predicted;
     const struct sap_rows_args *given; /* of which rows, terms and time count; n addresses may be named */
     int own;                           /* the i-particle's address */
@@ -201,7 +201,7 @@ struct sap_kernel {
 
     /* ---- forces from lists; of order 4 only: of others all this is 0 ---- */
     size_t row_bytes; /* of a predicted row */
-    int rows_ahead;   /* entries before its own for which `listed` asks for a given row; 0: it needs predicted rows */
+    int rows_ahead;   /* entries before its own for which `neighbour` asks for a given row; 0: it needs predicted rows */
 
     /*
      * Predicts rows; tells whether any particle lies beyond SAP_FAR (dp only).  With n = 0 it writes the row of nobody,
@@ -215,7 +215,7 @@ struct sap_kernel {
      * places of all in the list that may be it, as far as the working type knows, go to `place` (n of them at most),
      * and their number is returned; 0: it does not know; -1: there was an address that is none.
      */
-    int (*listed)(const struct sap_listed_args *args, struct sap_single *single, double *sum, int32_t *place);
+    int (*neighbour)(const struct sap_neighbour_args *args, struct sap_single *single, double *sum, int32_t *place);
 
     /* Totals in true scale and sign, `scale` of the table: `sums` of them for each lane, side by side. */
     void (*finish_group)(const struct sap_group *group, const double *scale, double *out);

@@ -108,23 +108,23 @@ module sapporo
             nearest_r2 = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr
     end type sapporo_result
 
-    type, bind(c) :: sapporo_list
+    type, bind(c) :: sapporo_small_force
         integer(c_size_t) :: size = 0
         integer(c_int) :: ni = 0, nj = 0
         type(sapporo_column) :: x, eps2_i
         type(c_ptr) :: address = c_null_ptr                 ! integer(c_int), nj of them
         type(sapporo_column) :: x_j, mass_j, eps2_j
         real(c_double) :: eps2 = 0
-    end type sapporo_list
+    end type sapporo_small_force
 
-    type, bind(c) :: sapporo_listed
+    type, bind(c) :: sapporo_neighbour_request
         integer(c_size_t) :: size = 0
         integer(c_int) :: ni = 0
         type(c_ptr) :: address = c_null_ptr                 ! integer(c_int), ni of them
         type(c_ptr) :: list = c_null_ptr                    ! type(c_ptr), ni of them, each c_loc of its addresses
         type(c_ptr) :: length = c_null_ptr                  ! integer(c_int), ni of them
         real(c_double) :: eps2 = 0
-    end type sapporo_listed
+    end type sapporo_neighbour_request
 
     type, bind(c) :: sapporo_tree_options
         integer(c_size_t) :: size = 0
@@ -334,20 +334,20 @@ module sapporo
             type(c_ptr), value :: job
         end subroutine sapporo_force_free
 
-        integer(c_int) function sapporo_force_listed(context, listed, result) bind(c)
-            import :: c_int, c_ptr, sapporo_listed, sapporo_result
+        integer(c_int) function sapporo_neighbour_force(context, neighbours, result) bind(c)
+            import :: c_int, c_ptr, sapporo_neighbour_request, sapporo_result
             type(c_ptr), value :: context
-            type(sapporo_listed), intent(in) :: listed
+            type(sapporo_neighbour_request), intent(in) :: neighbours
             type(sapporo_result), intent(in) :: result
-        end function sapporo_force_listed
+        end function sapporo_neighbour_force
 
-        integer(c_int) function sapporo_force_multi(context, nlists, lists, results) bind(c)
-            import :: c_int, c_ptr, sapporo_list, sapporo_result
+        integer(c_int) function sapporo_force_batch(context, nlists, lists, results) bind(c)
+            import :: c_int, c_ptr, sapporo_small_force, sapporo_result
             type(c_ptr), value :: context
             integer(c_int), value :: nlists
-            type(sapporo_list), intent(in) :: lists(*)
+            type(sapporo_small_force), intent(in) :: lists(*)
             type(sapporo_result), intent(in) :: results(*)
-        end function sapporo_force_multi
+        end function sapporo_force_batch
 
         integer(c_int) function sapporo_keep_addresses(context, address, n) bind(c)
             import :: c_int, c_ptr, c_size_t

@@ -398,14 +398,14 @@ SAPPORO_API void sapporo_force_free(sapporo_job *job);
  * predicted to the context's time; a source with the index of the i-particle is skipped, and one at zero distance
  * without softening.
  */
-typedef struct sapporo_listed {
+typedef struct sapporo_neighbour_request {
     size_t size;
     int ni;
     const int *address;     /* [ni] */
     const int *const *list; /* [ni] addresses of the sources of each, in any order; may be NULL where length is 0 */
     const int *length;      /* [ni] */
     double eps2;            /* squared softening */
-} sapporo_listed;
+} sapporo_neighbour_request;
 
 /*
  * Forces from neighbours alone: the irregular force of Ahmad-Cohen schemes, in contexts of order 4.  Rows of `result`:
@@ -415,16 +415,17 @@ typedef struct sapporo_listed {
  * there are fused operations (docs/numerics.md).  In contexts of accelerators the device computes calls with many
  * members, and the CPU all others.
  */
-SAPPORO_API int sapporo_force_listed(sapporo *context, const sapporo_listed *listed, const sapporo_result *result);
+SAPPORO_API int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *request,
+                                        const sapporo_result *result);
 
 /* ---- many small forces at once ---------------------------------------------------- */
 
 /*
- * One force of sapporo_force_multi: ni targets on which nj sources act.  The sources are either the list's own (x_j,
+ * One force of sapporo_force_batch: ni targets on which nj sources act.  The sources are either the list's own (x_j,
  * mass_j, eps2_j) or, where `address` is given, particles of the context by address.  Softening as in sapporo_request.
  */
-typedef struct sapporo_list {
-    size_t size; /* sizeof(sapporo_list) */
+typedef struct sapporo_small_force {
+    size_t size; /* sizeof(sapporo_small_force) */
     int ni, nj;
     sapporo_column x;      /* double[3] of each i-particle */
     sapporo_column eps2_i; /* double; absent: 0 */
@@ -433,7 +434,7 @@ typedef struct sapporo_list {
     sapporo_column mass_j; /* double; absent: 0 */
     sapporo_column eps2_j; /* double; absent: 0 */
     double eps2;           /* squared softening, common */
-} sapporo_list;
+} sapporo_small_force;
 
 /*
  * Computes nlists independent forces in one call: list k gives results[k].acc and .pot, ni rows each (other members
@@ -446,7 +447,7 @@ typedef struct sapporo_list {
  * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error all rows of all lists
  * are NaN, in every member that is not NULL; a list whose ni is negative has none.
  */
-SAPPORO_API int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists,
+SAPPORO_API int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists,
                                     const sapporo_result *results);
 
 /*

@@ -1,5 +1,5 @@
 /* force2_dp.cu - kernels of order 2 in the precision dp. */
 #define SAP_KERNEL_ORDER 2
 #define SAP_KERNEL_DP
+#include "device/batch.h"
 #include "device/force.h"
-#include "device/multi.h"

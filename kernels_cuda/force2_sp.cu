@@ -1,5 +1,5 @@
 /* force2_sp.cu - kernels of order 2 in the precision sp. */
 #define SAP_KERNEL_ORDER 2
 #define SAP_KERNEL_SP
+#include "device/batch.h"
 #include "device/force.h"
-#include "device/multi.h"

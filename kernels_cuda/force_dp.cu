@@ -1,4 +1,4 @@
 /* force_dp.cu - kernels of the precision dp. */
 #define SAP_KERNEL_DP
 #include "device/force.h"
-#include "device/listed.h"
+#include "device/neighbour.h"

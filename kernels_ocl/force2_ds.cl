@@ -1,5 +1,5 @@
 /* force2_ds.cl - kernels of order 2 in the precision ds. */
 #define SAP_KERNEL_ORDER 2
 #define SAP_KERNEL_DS
+#include "device/batch.h"
 #include "device/force.h"
-#include "device/multi.h"

@@ -1,4 +1,4 @@
 /* force_sp.cl - kernels of the precision sp. */
 #define SAP_KERNEL_SP
 #include "device/force.h"
-#include "device/listed.h"
+#include "device/neighbour.h"

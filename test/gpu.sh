@@ -147,7 +147,7 @@ step_build() {
 # On GPUs, and nowhere else: without a device these fail.
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
-    g5_input g5_threads multi outside extremes not_finite sparse listed_devices gpu_lists closed outputs lost_stores races"
+    g5_input g5_threads batch outside extremes not_finite sparse neighbour_devices gpu_lists closed outputs lost_stores races"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -278,7 +278,7 @@ sanitize() {
 
 # The tests of ON_GPU but for those that only repeat their launches (accuracy, native_threads, g5_threads).
 SANITIZED="primitives tree tree_edges tree_gpu tree_faults accum predictor jstore jstore_contexts native_jobs g6
-    g6_results g5 g5_input multi outside extremes gpu_lists listed_devices bits"
+    g6_results g5 g5_input batch outside extremes gpu_lists neighbour_devices bits"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then

@@ -30,7 +30,7 @@ enum sap_warning {
     SAP_WARN_G5_N,        /* a force before g5_set_n */
     SAP_WARN_TREE_ENGINE, /* an engine that has no trees */
     SAP_WARN_TREE_BATCH,  /* small batches by a tree */
-    SAP_WARN_LISTED,      /* a device that failed at forces from lists */
+    SAP_WARN_NEIGHBOUR,   /* a device that failed at forces from lists */
     SAP_WARN_COUNT
 };
 

@@ -7,7 +7,7 @@
 #include "base/fpenv.h"
 #include "base/threads.h"
 #include "cpu/cpu_engine.h"
-#include "cpu/cpu_listed.h"
+#include "cpu/cpu_neighbour.h"
 #include "physics/interaction.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
@@ -79,7 +79,7 @@ static void engine_close(struct sap_device_set *opaque_set)
     struct sap_cpu_set *const devices = (void *)opaque_set;
     if (devices) {
         sap_rows_free(devices->rows);
-        sap_cpu_multi_free(devices);
+        sap_cpu_batch_free(devices);
     }
     free(devices);
 }
@@ -266,8 +266,8 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .threads = threads,
                                           .store = &store_ops,
                                           .force = &force_ops,
-                                          .batch = sap_cpu_multi,
-                                          .neighbour = sap_cpu_listed,
+                                          .batch = sap_cpu_batch,
+                                          .neighbour = sap_cpu_neighbour,
                                           .rows = sap_cpu_rows,
                                           .rows_copied = sap_cpu_rows_copied,
                                           .tree = &sap_tree_cpu};

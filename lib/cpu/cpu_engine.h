@@ -19,9 +19,9 @@ struct sap_cpu_set {
     int precision;
     int fast; /* roots */
     int threads;
-    struct sap_multi_worker **worker; /* [workers] memory of each thread for many small forces; NULL: not used yet */
+    struct sap_batch_worker **worker; /* [workers] memory of each thread for many small forces; NULL: not used yet */
     int workers;
-    struct sap_rows *rows; /* for forces from lists (cpu_listed.h); NULL: there was none */
+    struct sap_rows *rows; /* for forces from lists (cpu_neighbour.h); NULL: there was none */
 };
 
 /* Predicted j of one tile in packet order, and what they were made of. */
@@ -92,16 +92,16 @@ double sap_cpu_fastest(struct sap_cpu_store *store, double time, int nj);
 /* Computes sums and, if `extra` says so, neighbours; sums already there are left alone. */
 int sap_cpu_compute(struct sap_cpu_store *store, struct sap_cpu_force *force, unsigned extra);
 
-/* Many small forces (cpu_multi.c). */
-int sap_cpu_multi(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
-                  const struct sap_multi *multi);
+/* Many small forces (cpu_batch.c). */
+int sap_cpu_batch(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                  const struct sap_batch *batch);
 
-/* Gives back the memory that sap_cpu_multi keeps with the devices. */
-void sap_cpu_multi_free(struct sap_cpu_set *devices);
+/* Gives back the memory that sap_cpu_batch keeps with the devices. */
+void sap_cpu_batch_free(struct sap_cpu_set *devices);
 
-/* Neighbour forces, and the rows that other engines copy (cpu_listed.c): functions of the table. */
-int sap_cpu_listed(struct sap_store *store, const struct sap_neighbour_context *context,
-                   const struct sap_listed *listed);
+/* Neighbour forces, and the rows that other engines copy (cpu_neighbour.c): functions of the table. */
+int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_context *context,
+                      const struct sap_neighbour_request *request);
 int sap_cpu_rows(struct sap_device_set *devices, struct sap_jstore *host, double time, struct sap_given *given);
 void sap_cpu_rows_copied(struct sap_device_set *devices, int copied);
 

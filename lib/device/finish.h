@@ -131,7 +131,7 @@ finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force
 
 /* Sums of lists with several superpackets: a group takes some targets of one. */
 KERNEL(SUMS_ITEMS)
-finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, const struct sap_gpu_multi lists)
+finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, const struct sap_gpu_batch lists)
 {
     const struct sap_gpu_long l = ((const GLOBAL struct sap_gpu_long *)(input + (size_t)lists.longs * 16))[group_id(0)];
     for (int k = local_id(); k < l.n * SAP_GPU_LONG_SUMS; k += local_size()) {

@@ -171,10 +171,10 @@ struct sap_gpu_list_row {
 };
 
 /*
- * Forces from lists (order 4): particles lie in rows of `words` doubles by address, as lib/cpu/cpu_listed.h says; the
- * input begins with a sap_gpu_listed_row for each list, then come the lists, one after the other.
+ * Forces from lists (order 4): particles lie in rows of `words` doubles by address, as lib/cpu/cpu_neighbour.h says;
+ * the input begins with a sap_gpu_neighbour_row for each list, then come the lists, one after the other.
  */
-struct sap_gpu_listed {
+struct sap_gpu_neighbour_slabs {
     SAP_GPU_REAL time, eps2;
     int words;
     int upper; /* addresses below have a row */
@@ -184,7 +184,7 @@ struct sap_gpu_listed {
     int lists; /* where they begin in the input, in addresses */
 };
 
-struct sap_gpu_listed_row {
+struct sap_gpu_neighbour_row {
     int own;      /* address */
     int first, n; /* its list */
     int unused;
@@ -192,12 +192,12 @@ struct sap_gpu_listed_row {
 
 /* Results, in rows of doubles: sums as of a force, then these. */
 enum {
-    SAP_GPU_LISTED_R2 = 7,
-    SAP_GPU_LISTED_NEAREST, /* its index */
-    SAP_GPU_LISTED_STATE,   /* SAP_GPU_LISTED_ALONE: nobody is near; LEFT: the CPU must compute it */
-    SAP_GPU_LISTED_WORDS
+    SAP_GPU_NEIGHBOUR_R2 = 7,
+    SAP_GPU_NEIGHBOUR_NEAREST, /* its index */
+    SAP_GPU_NEIGHBOUR_STATE,   /* SAP_GPU_NEIGHBOUR_ALONE: nobody is near; LEFT: the CPU must compute it */
+    SAP_GPU_NEIGHBOUR_WORDS
 };
-enum { SAP_GPU_LISTED_GOOD, SAP_GPU_LISTED_ALONE, SAP_GPU_LISTED_LEFT };
+enum { SAP_GPU_NEIGHBOUR_GOOD, SAP_GPU_NEIGHBOUR_ALONE, SAP_GPU_NEIGHBOUR_LEFT };
 
 /*
  * Many small forces (order 2): some targets of a list and up to a superpacket of its sources, a group of threads.
@@ -222,7 +222,7 @@ struct sap_gpu_long {
 };
 
 /* The input of a slab of lists: items first, then, so many times 16 bytes from its beginning: */
-struct sap_gpu_multi {
+struct sap_gpu_batch {
     int longs, i, j, index;
     int out_rows; /* distance of the columns of results */
     int unused[3];
@@ -233,7 +233,7 @@ struct sap_gpu_multi {
 
 enum {
     SAP_GPU_TARGETS = 2,         /* of a thread; with vectors one vector */
-    SAP_GPU_MULTI_THREADS = 128, /* of a group; each 32 have a packet of their own, and the same targets */
+    SAP_GPU_BATCH_THREADS = 128, /* of a group; each 32 have a packet of their own, and the same targets */
     SAP_GPU_LONG_SUMS = 4,       /* of a target */
     SAP_GPU_KEPT_LISTS = 2
 };

@@ -169,13 +169,13 @@ struct sap_engine {
      * fallback.
      */
     int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
-                 const struct sap_multi *multi);
+                 const struct sap_batch *batch);
     /*
      * Computes neighbour forces, or answers SAP_LEFT.  All engines that compute them give the same bits.
      * SAPPORO_PARTIAL: some rows are NaN, since an address holds no particle.  NULL: left to the fallback.
      */
     int (*neighbour)(struct sap_store *store, const struct sap_neighbour_context *context,
-                     const struct sap_listed *listed);
+                     const struct sap_neighbour_request *request);
     /*
      * Of the fallback only: the particles of `host` in rows, whose changes are consumed.  SAP_LEFT: no other engine
      * may compute from rows, because its bits would differ or because most addresses are empty.
@@ -193,12 +193,12 @@ extern const struct sap_engine *const sap_engines[];
 const struct sap_engine *sap_fallback_engine(void);
 
 static inline int sap_neighbour_by_fallback(const struct sap_neighbour_context *context,
-                                            const struct sap_listed *listed)
+                                            const struct sap_neighbour_request *request)
 {
     struct sap_neighbour_context own = *context;
     if (context->fallback) own.devices = context->fallback->devices;
     own.fallback = NULL;
-    return sap_fallback_engine()->neighbour(NULL, &own, listed);
+    return sap_fallback_engine()->neighbour(NULL, &own, request);
 }
 
 #endif

@@ -14,23 +14,23 @@ struct sap_kept {
     uint64_t number;
 };
 
-static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_list *l)
+static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_small_force *l)
 {
     const uintptr_t from = (uintptr_t)kept->address, at = (uintptr_t)l->address;
     return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
 }
 
 /* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
-struct sap_multi {
+struct sap_batch {
     int nlists;
-    const sapporo_list *lists;
+    const sapporo_small_force *lists;
     const sapporo_result *results;
     struct sap_kept kept;
 };
 
 /* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not
  * wanted. */
-struct sap_listed {
+struct sap_neighbour_request {
     int ni;
     const int *address, *length; /* [ni] */
     const int *const *list;      /* [ni] of `length` addresses */
@@ -40,7 +40,7 @@ struct sap_listed {
     double *nearest_r2;
 };
 
-/* The particles of a store in rows (lib/cpu/cpu_listed.h), for engines that keep a copy. */
+/* The particles of a store in rows (lib/cpu/cpu_neighbour.h), for engines that keep a copy. */
 struct sap_given {
     const double *row; /* [upper] of `words` doubles */
     int words, upper;
@@ -48,12 +48,12 @@ struct sap_given {
     int nchanged;           /* < 0: any may have */
 };
 
-static inline const sapporo_list *sap_multi_list(const struct sap_multi *m, int k)
+static inline const sapporo_small_force *sap_batch_force(const struct sap_batch *m, int k)
 {
-    return (const sapporo_list *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
+    return (const sapporo_small_force *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
 }
 
-static inline const sapporo_result *sap_multi_result(const struct sap_multi *m, int k)
+static inline const sapporo_result *sap_batch_result(const struct sap_batch *m, int k)
 {
     return (const sapporo_result *)(const void *)((const char *)m->results + (size_t)k * m->results->size);
 }

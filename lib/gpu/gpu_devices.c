@@ -119,10 +119,11 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
             status = get_shape(l, set, shape, mode, kind);
-    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed, "listed_%s", kind);
-    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.listed_put, "listed_put_%s", kind);
+    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.neighbour, "neighbour_%s", kind);
+    if (!status && set->order == 4 && fp64)
+        status = get_function(l, 0, &l->kernels.neighbour_put, "neighbour_put_%s", kind);
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
-        status = get_function(l, 0, &l->kernels.multi[k], "multi_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
+        status = get_function(l, 0, &l->kernels.batch[k], "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
     return status;
 }
 

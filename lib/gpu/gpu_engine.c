@@ -176,18 +176,18 @@ static void drop(struct sap_force *opaque_force)
 }
 
 static int batch(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
-                 const struct sap_multi *lists)
+                 const struct sap_batch *lists)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
     (void)opaque_set;
-    GUARDED(int, sap_gpu_multi(store, host, lists));
+    GUARDED(int, sap_gpu_batch(store, host, lists));
 }
 
 static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_context *context,
-                     const struct sap_listed *listed)
+                     const struct sap_neighbour_request *request)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
-    GUARDED(int, sap_gpu_neighbour(store, context, listed));
+    GUARDED(int, sap_gpu_neighbour(store, context, request));
 }
 
 static const struct sap_store_ops store_ops = {

@@ -44,8 +44,8 @@ struct sap_gpu_kernels {
     struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
     struct sap_function *sums_outside, *fill_outside; /* of forces without the members of lists */
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: not there */
-    struct sap_function *listed, *listed_put; /* of order 4, devices with fp64: forces from lists; else NULL */
-    struct sap_function *multi[3], *longs;    /* of order 2: plain, zero, soft (device/multi.h); sums of long lists */
+    struct sap_function *neighbour, *neighbour_put; /* of order 4, devices with fp64: forces from lists; else NULL */
+    struct sap_function *batch[3], *longs; /* of order 2: plain, zero, soft (device/batch.h); sums of long lists */
     int many_groups[SAP_GPU_SHAPES];
     int few_groups[SAP_GPU_SHAPES]; /* blocks of a few-kernel that a unit holds; 0: it cannot run here */
 };
@@ -61,14 +61,14 @@ struct sap_gpu_device {
 
 /* Numbers that choose launch shapes and the engine, of one precision: none can change a bit (gpu_shape.c). */
 struct sap_gpu_tuning {
-    double few_cost;         /* of a pair in a few-kernel with most i-particles a warp, against one in a many-kernel */
-    double few1_cost;        /* the same, 1 i-particle a warp */
-    double fill_cost;        /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
-    double many1_cost;       /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
-    double many4_cost;       /* the same with 4, where there is one */
-    double full_warps;       /* warps of a unit that keep it busy */
-    double cpu_below_nj;     /* j-particles below which the CPU engine is faster */
-    double cpu_below_listed; /* the same, members of lists */
+    double few_cost;     /* of a pair in a few-kernel with most i-particles a warp, against one in a many-kernel */
+    double few1_cost;    /* the same, 1 i-particle a warp */
+    double fill_cost;    /* of filling shared memory with a superpacket, in rows of 1,024 pairs */
+    double many1_cost;   /* of a pair in a many-kernel with 1 i-particle a thread, against 2 */
+    double many4_cost;   /* the same with 4, where there is one */
+    double full_warps;   /* warps of a unit that keep it busy */
+    double cpu_below_nj; /* j-particles below which the CPU engine is faster */
+    double cpu_below_neighbour; /* the same, members of lists */
 };
 
 struct sap_gpu_set {
@@ -198,10 +198,10 @@ struct sap_gpu_store {
     int at;                 /* the device that is worked on */
     int entered;            /* that device + 1 while its context is current, else 0 */
     struct sap_gpu_gather gather;
-    struct sap_gpu_places *places;      /* of sapporo_force_multi, or NULL */
-    struct sap_gpu_listings *listings;  /* of sapporo_force_listed, or NULL */
-    struct sap_gpu_host_force *listing; /* forces whose lists are under way: their room may not suffice */
-    char words[200];                    /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_places *places;                 /* of sapporo_force_batch, or NULL */
+    struct sap_gpu_neighbour_work *neighbour_work; /* of sapporo_neighbour_force, or NULL */
+    struct sap_gpu_host_force *listing;            /* forces whose lists are under way: their room may not suffice */
+    char words[200];                               /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
@@ -388,22 +388,22 @@ int sap_gpu_end(struct sap_gpu_host_force *force, int from, struct sap_force_out
 int sap_gpu_list(struct sap_gpu_host_force *force, int i, const int32_t **entries, int *n);
 void sap_gpu_drop(struct sap_gpu_host_force *force);
 
-/* ---- many small forces (gpu_multi.c) ---- */
+/* ---- many small forces (gpu_batch.c) ---- */
 
 /* As the entry of struct sap_engine. */
-int sap_gpu_multi(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_multi *multi);
-void sap_gpu_multi_free(struct sap_gpu_store *store);
+int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *batch);
+void sap_gpu_batch_free(struct sap_gpu_store *store);
 
-/* ---- forces from lists (gpu_listed.c) ---- */
+/* ---- forces from lists (gpu_neighbour_slabs.c) ---- */
 
 /* As `batch` of struct sap_engine. */
 /* Neighbour forces (gpu_neighbour.c): SAP_LEFT where the fallback is faster. */
 int sap_gpu_neighbour(struct sap_gpu_store *store, const struct sap_neighbour_context *context,
-                      const struct sap_listed *listed);
+                      const struct sap_neighbour_request *request);
 
-int sap_gpu_listed(struct sap_gpu_store *store, const struct sap_given *given, const struct sap_listed *l,
-                   unsigned char *left);
-void sap_gpu_listed_free(struct sap_gpu_store *store);
+int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given *given,
+                            const struct sap_neighbour_request *l, unsigned char *left);
+void sap_gpu_neighbour_free(struct sap_gpu_store *store);
 
 /* ---- parts of a force; driver statuses ---- */
 

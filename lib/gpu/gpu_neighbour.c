@@ -10,40 +10,40 @@
 #include "gpu/gpu_engine.h"
 
 /* Whether the device computes this call faster than the fallback. */
-static int suits_device(const struct sap_gpu_store *store, const struct sap_listed *l)
+static int suits_device(const struct sap_gpu_store *store, const struct sap_neighbour_request *l)
 {
     const struct sap_gpu_set *const set = store->set;
     double members = 0;
-    if (!set->device[0].kernels->listed) return 0;
+    if (!set->device[0].kernels->neighbour) return 0;
     for (int i = 0; l->length && i < l->ni; i++) members += l->length[i] > 0 ? l->length[i] : 0;
-    return members >= set->tuning.cpu_below_listed;
+    return members >= set->tuning.cpu_below_neighbour;
 }
 
 /* Lists from .. to-1 of a call. */
-static struct sap_listed some_of(const struct sap_listed *l, int from, int to)
+static struct sap_neighbour_request some_of(const struct sap_neighbour_request *l, int from, int to)
 {
-    return (struct sap_listed){.ni = to - from,
-                               .address = l->address + from,
-                               .list = l->list + from,
-                               .length = l->length + from,
-                               .eps2 = l->eps2,
-                               .time = l->time,
-                               .acc = l->acc ? l->acc + from : NULL,
-                               .jerk = l->jerk ? l->jerk + from : NULL,
-                               .pot = l->pot ? l->pot + from : NULL,
-                               .nearest = l->nearest ? l->nearest + from : NULL,
-                               .nearest_r2 = l->nearest_r2 ? l->nearest_r2 + from : NULL};
+    return (struct sap_neighbour_request){.ni = to - from,
+                                          .address = l->address + from,
+                                          .list = l->list + from,
+                                          .length = l->length + from,
+                                          .eps2 = l->eps2,
+                                          .time = l->time,
+                                          .acc = l->acc ? l->acc + from : NULL,
+                                          .jerk = l->jerk ? l->jerk + from : NULL,
+                                          .pot = l->pot ? l->pot + from : NULL,
+                                          .nearest = l->nearest ? l->nearest + from : NULL,
+                                          .nearest_r2 = l->nearest_r2 ? l->nearest_r2 + from : NULL};
 }
 
 /* Computes on the fallback the lists that the device has left: lists of empty addresses, and very long lists. */
-static int compute_left(const struct sap_neighbour_context *context, const struct sap_listed *l,
+static int compute_left(const struct sap_neighbour_context *context, const struct sap_neighbour_request *l,
                         const unsigned char *left)
 {
     int status = SAPPORO_OK;
     for (int i = 0, end; i < l->ni && status >= 0; i = end) {
         for (end = i + 1; end < l->ni && left[end] == left[i]; end++) continue;
         if (!left[i]) continue;
-        const struct sap_listed some = some_of(l, i, end);
+        const struct sap_neighbour_request some = some_of(l, i, end);
         const int worse = sap_neighbour_by_fallback(context, &some);
         status = worse != SAPPORO_OK ? worse : status;
     }
@@ -52,13 +52,13 @@ static int compute_left(const struct sap_neighbour_context *context, const struc
 
 /* A failure of the device costs time only: the fallback then computes all lists. */
 static int compute(struct sap_gpu_store *store, const struct sap_neighbour_context *context,
-                   const struct sap_given *given, const struct sap_listed *l, unsigned char *left)
+                   const struct sap_given *given, const struct sap_neighbour_request *l, unsigned char *left)
 {
     const struct sap_fallback *const f = context->fallback;
-    const int status = sap_gpu_listed(store, given, l, left);
+    const int status = sap_gpu_neighbour_slabs(store, given, l, left);
     f->engine->rows_copied(f->devices, status >= 0);
     if (status < 0) {
-        sap_warn_once(context->notes, SAP_WARN_LISTED, "forces from lists are computed on the cpu instead: %s: %s",
+        sap_warn_once(context->notes, SAP_WARN_NEIGHBOUR, "forces from lists are computed on the cpu instead: %s: %s",
                       sapporo_status_text(status), store->words);
         memset(left, 1, (size_t)l->ni);
     }
@@ -66,7 +66,7 @@ static int compute(struct sap_gpu_store *store, const struct sap_neighbour_conte
 }
 
 int sap_gpu_neighbour(struct sap_gpu_store *store, const struct sap_neighbour_context *context,
-                      const struct sap_listed *l)
+                      const struct sap_neighbour_request *l)
 {
     const struct sap_fallback *const f = context->fallback;
     struct sap_given given;

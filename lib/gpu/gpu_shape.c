@@ -20,12 +20,12 @@ enum {
     RECORDS_OF_2 = 80 << 20 /* the same of order 2: a force on 262,144 is 4 % faster, and none takes more memory */
 };
 
-enum { LISTED = 8000 }; /* members: what one thread does while a call goes to the device and back */
+enum { NEIGHBOUR = 8000 }; /* members: what one thread does while a call goes to the device and back */
 
 /* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
-static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, LISTED},
-                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, LISTED},
-                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0, LISTED}};
+static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, NEIGHBOUR},
+                                                 [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, NEIGHBOUR},
+                                                 [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0, NEIGHBOUR}};
 
 /* Of orders 6 and 8: a pair is so much arithmetic that what goes with it counts less. */
 static const struct sap_gpu_tuning high[] = {
@@ -45,7 +45,7 @@ void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
                                               {"many4_cost", &t->many4_cost, 1e-3, 1e6},
                                               {"full_warps", &t->full_warps, 1, 1024},
                                               {"cpu_below_nj", &t->cpu_below_nj, 0, SAP_ADDRESSES},
-                                              {"cpu_below_listed", &t->cpu_below_listed, 0, 1e12}};
+                                              {"cpu_below_neighbour", &t->cpu_below_neighbour, 0, 1e12}};
     const int n = (int)(sizeof numbers / sizeof numbers[0]);
     char device[200], text[200] = "";
     (void)snprintf(device, sizeof device, "%s %s %s", set->driver->name, p->name, p->architecture);

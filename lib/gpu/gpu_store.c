@@ -463,8 +463,8 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
 void sap_gpu_store_free(struct sap_gpu_store *store)
 {
     if (!store) return;
-    sap_gpu_multi_free(store);
-    sap_gpu_listed_free(store);
+    sap_gpu_batch_free(store);
+    sap_gpu_neighbour_free(store);
     sap_gpu_gather_free(store);
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);

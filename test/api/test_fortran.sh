@@ -56,7 +56,7 @@ int main(void)
 {
     printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_variable),
            sizeof(sapporo_options), sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
-           sizeof(sapporo_result), sizeof(sapporo_list), sizeof(sapporo_listed), sizeof(sapporo_tree_options),
+           sizeof(sapporo_result), sizeof(sapporo_small_force), sizeof(sapporo_neighbour_request), sizeof(sapporo_tree_options),
            sizeof(sapporo_tree_particles), sizeof(sapporo_tree_request), sizeof(sapporo_tree_statistics));
     return 0;
 }

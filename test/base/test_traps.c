@@ -258,10 +258,11 @@ static void force_native(sapporo *c, int order, double eps, double own)
 static void other_forces(sapporo *c, int order, double eps, double dtr)
 {
     const int length[NI] = {N, N, N, N, N}, *const members[NI] = {number, number, number, number, number};
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = NI, .address = number, .list = members, .length = length, .eps2 = eps};
-    const sapporo_list one = {.size = sizeof one, .ni = NI, .nj = N, .x = {x, 0}, .address = number, .eps2 = eps};
-    const sapporo_list own = {
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = NI, .address = number, .list = members, .length = length, .eps2 = eps};
+    const sapporo_small_force one = {
+        .size = sizeof one, .ni = NI, .nj = N, .x = {x, 0}, .address = number, .eps2 = eps};
+    const sapporo_small_force own = {
         .size = sizeof own, .ni = NI, .nj = N, .x = {x, 0}, .x_j = {x, 0}, .mass_j = {mass, 0}, .eps2_j = {eps2, 0}};
     const sapporo_result all = {.size = sizeof all, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest};
     const sapporo_result some = {.size = sizeof some, .acc = acc, .pot = pot};
@@ -275,11 +276,11 @@ static void other_forces(sapporo *c, int order, double eps, double dtr)
                                      .dtr = {&dtr, sizeof dtr}};
     const sapporo_result plain = {.size = sizeof plain, .acc = acc, .jerk = jerk, .pot = pot};
     sapporo_job *job;
-    place = "sapporo_force_listed";
-    (void)sapporo_force_listed(c, &listed, &all);
-    place = "sapporo_force_multi";
-    (void)sapporo_force_multi(c, 1, &one, &some);
-    (void)sapporo_force_multi(c, 1, &own, &some);
+    place = "sapporo_neighbour_force";
+    (void)sapporo_neighbour_force(c, &request, &all);
+    place = "sapporo_force_batch";
+    (void)sapporo_force_batch(c, 1, &one, &some);
+    (void)sapporo_force_batch(c, 1, &own, &some);
     place = "a force with SAPPORO_PAIRS_OUTSIDE";
     if (order != 4 || sapporo_force_begin(c, &outside, &job) < 0) return;
     (void)sapporo_force_end(job, 1, &plain);

@@ -70,20 +70,20 @@ static void forces_are_closed(sapporo *c)
 {
     static const int member[1] = {1}, address[NI] = {0, 1, 2, 3}, length[NI] = {1, 1, 1, 1};
     static const int *const list[NI] = {member, member, member, member};
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = NI, .address = address, .list = list, .length = length, .eps2 = 1};
-    const sapporo_list small = {.size = sizeof small, .ni = NI, .nj = NI, .x = {x, 0}, .x_j = {x, 0}, .eps2 = 1};
+    const sapporo_neighbour_request neighbours = {
+        .size = sizeof neighbours, .ni = NI, .address = address, .list = list, .length = length, .eps2 = 1};
+    const sapporo_small_force small = {.size = sizeof small, .ni = NI, .nj = NI, .x = {x, 0}, .x_j = {x, 0}, .eps2 = 1};
     struct outputs out;
     sapporo_job *job;
     poison(&job, sizeof job);
     assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_ERR_CLOSED);
     assert_null(job);
     sapporo_result r = outputs_poisoned(&out, OUTPUT_ALL);
-    assert_int_equal(sapporo_force_listed(c, &listed, &r), SAPPORO_ERR_CLOSED);
-    outputs_failed("sapporo_force_listed, closed", &out, OUTPUT_ALL, NI);
+    assert_int_equal(sapporo_neighbour_force(c, &neighbours, &r), SAPPORO_ERR_CLOSED);
+    outputs_failed("sapporo_neighbour_force, closed", &out, OUTPUT_ALL, NI);
     r = outputs_poisoned(&out, OUTPUT_ALL);
-    assert_int_equal(sapporo_force_multi(c, 1, &small, &r), SAPPORO_ERR_CLOSED);
-    outputs_failed("sapporo_force_multi, closed", &out, OUTPUT_ALL, NI);
+    assert_int_equal(sapporo_force_batch(c, 1, &small, &r), SAPPORO_ERR_CLOSED);
+    outputs_failed("sapporo_force_batch, closed", &out, OUTPUT_ALL, NI);
 }
 
 static void context_is_closed(sapporo *c)

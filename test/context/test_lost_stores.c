@@ -158,11 +158,11 @@ static void force_batch(struct told *t)
 {
     static vec3 acc[NI];
     static double pot[NI];
-    const sapporo_list list = {
+    const sapporo_small_force list = {
         .size = sizeof list, .ni = NI, .nj = N, .x = {target, 0}, .address = known, .eps2 = 0.01};
     const sapporo_result result = {.size = sizeof result, .acc = acc, .pot = pot};
     for (int i = 0; i < NI; i++) pot[i] = acc[i][0] = acc[i][1] = acc[i][2] = 7;
-    const int status = sapporo_force_multi(context, 1, &list, &result);
+    const int status = sapporo_force_batch(context, 1, &list, &result);
     assert_true(status == SAPPORO_OK || status == SAPPORO_ERR_MEMORY);
     if (status) assert_true(isnan(pot[0]) && isnan(acc[NI - 1][2]));
     tell(t, acc[0], 3 * NI);
@@ -170,16 +170,17 @@ static void force_batch(struct told *t)
 }
 
 /* Neighbour forces on particles of each block. */
-static void force_listed(struct told *t)
+static void neighbour_force(struct told *t)
 {
     static vec3 acc[NI], jerk[NI];
     static double pot[NI];
     static int nearest[NI];
     const int on[NI] = {0, 20001, 60002, 5}, length[NI] = {N, N, N, N}, *const list[NI] = {known, known, known, known};
-    const sapporo_listed listed = {.size = sizeof listed, .ni = NI, .address = on, .list = list, .length = length};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = NI, .address = on, .list = list, .length = length};
     const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest};
     for (int i = 0; i < NI; i++) pot[i] = acc[i][0] = jerk[i][2] = nearest[i] = 7;
-    const int status = sapporo_force_listed(context, &listed, &result);
+    const int status = sapporo_neighbour_force(context, &request, &result);
     assert_true(status == SAPPORO_OK || status == SAPPORO_PARTIAL || status == SAPPORO_ERR_MEMORY);
     tell(t, acc[0], 3 * NI);
     tell(t, jerk[0], 3 * NI);
@@ -322,8 +323,8 @@ static struct way {
     {"native of order 8", open_8, store_singly, force_native, close_native, NULL, 0},
     {"batches by address", open_2, store_still, force_batch, close_native, NULL, 0},
     {"batches with softenings", open_2, store_soft, force_batch, close_native, NULL, 2},
-    {"neighbour forces", open_4, store_singly, force_listed, close_native, NULL, 0},
-    {"neighbour forces over old ones", open_4, store_singly, force_listed, close_native, NULL, 2},
+    {"neighbour forces", open_4, store_singly, neighbour_force, close_native, NULL, 0},
+    {"neighbour forces over old ones", open_4, store_singly, neighbour_force, close_native, NULL, 2},
     {"GRAPE-6", open_g6, store_g6, force_g6, close_g6, NULL, 0},
     {"GRAPE-6 over old ones", open_g6, store_g6, force_g6, close_g6, NULL, 1},
     {"GRAPE-5", open_g5, store_g5, force_g5, close_g5, repair_g5, 0},

@@ -26,13 +26,14 @@ static struct answer force(sapporo *c, const int *list, int n, int other, int no
     const int address[2] = {OWN, NEAR}, length[2] = {n, nother}, *const lists[2] = {list, rest};
     double acc[2][3], jerk[2][3], pot[2], r2[2] = {-1, -1};
     int nearest[2];
-    const sapporo_listed listed = {.size = sizeof listed, .ni = 2, .address = address, .list = lists, .length = length};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = 2, .address = address, .list = lists, .length = length};
     const sapporo_result result = {
         .size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest, .nearest_r2 = r2};
     struct answer a = {.pot = 0};
     sapporo_particle own;
     assert_int_equal(sapporo_get_particle(c, OWN, 0, &own), SAPPORO_OK);
-    assert_int_equal(sapporo_force_listed(c, &listed, &result),
+    assert_int_equal(sapporo_neighbour_force(c, &request, &result),
                      isfinite(own.derivative[0][0]) ? SAPPORO_OK : SAPPORO_PARTIAL);
     memcpy(a.acc, acc[0], sizeof a.acc);
     memcpy(a.jerk, jerk[0], sizeof a.jerk);

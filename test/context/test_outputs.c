@@ -235,57 +235,62 @@ static const int members[2] = {1, 2}, addresses[NI] = {0, 1, 2, 0}, lengths[NI] 
 static const int *const lists[NI] = {members, members, NULL, members};
 static const int *const no_lists[NI] = {members, NULL, NULL, members};
 
-static sapporo_listed listed_of(void)
+static sapporo_neighbour_request neighbour_of(void)
 {
-    return (sapporo_listed){
-        .size = sizeof(sapporo_listed), .ni = NI, .address = addresses, .list = lists, .length = lengths, .eps2 = 0.5};
+    return (sapporo_neighbour_request){.size = sizeof(sapporo_neighbour_request),
+                                       .ni = NI,
+                                       .address = addresses,
+                                       .list = lists,
+                                       .length = lengths,
+                                       .eps2 = 0.5};
 }
 
-struct longer_listed {
-    sapporo_listed known;
+struct longer_neighbour {
+    sapporo_neighbour_request known;
     void *unknown;
 };
 
-static void refuse_listed(const char *what, sapporo *c, const sapporo_listed *l, unsigned arrays, int status)
+static void refuse_neighbour(const char *what, sapporo *c, const sapporo_neighbour_request *l, unsigned arrays,
+                             int status)
 {
     struct outputs out;
     const sapporo_result r = outputs_poisoned(&out, arrays);
-    if (sapporo_force_listed(c, l, &r) != status) fail_msg("%s: another status", what);
+    if (sapporo_neighbour_force(c, l, &r) != status) fail_msg("%s: another status", what);
     outputs_failed(what, &out, arrays, l && l->ni > 0 ? l->ni : 0);
 }
 
-static void listed_fails(void **state)
+static void neighbour_fails(void **state)
 {
     sapporo *c = open_with_particles(4), *two = open_with_particles(2), *soft = open_with_particles(4);
     const sapporo_particle p = {.mass = 1, .eps2 = 0.5};
-    sapporo_listed bad[5];
+    sapporo_neighbour_request bad[5];
     struct outputs out;
     (void)state;
     assert_int_equal(sapporo_set_particle(soft, 0, &p), SAPPORO_OK);
-    for (int k = 0; k < 5; k++) bad[k] = listed_of();
+    for (int k = 0; k < 5; k++) bad[k] = neighbour_of();
     bad[0].address = NULL;
     bad[1].list = NULL;
     bad[2].length = NULL;
     bad[3].eps2 = NAN;
     bad[4].list = no_lists;
-    for (int k = 0; k < 5; k++) refuse_listed("lists with a fault", c, &bad[k], OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
-    bad[0] = listed_of();
-    refuse_listed("snap", c, &bad[0], OF_ORDER_4 | OUTPUT_SNAP, SAPPORO_ERR_UNSUPPORTED);
-    refuse_listed("crackle", c, &bad[0], OUTPUT_POT | OUTPUT_CRACKLE, SAPPORO_ERR_UNSUPPORTED);
-    refuse_listed("all", c, &bad[0], OUTPUT_ALL, SAPPORO_ERR_UNSUPPORTED);
-    refuse_listed("a context of order 2", two, &bad[0], OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
-    refuse_listed("a context with softening", soft, &bad[0], OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
-    refuse_listed("context is NULL", NULL, &bad[0], OF_ORDER_4, SAPPORO_ERR_CLOSED);
-    struct longer_listed longer = {.known = listed_of(), .unknown = &out};
+    for (int k = 0; k < 5; k++) refuse_neighbour("lists with a fault", c, &bad[k], OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
+    bad[0] = neighbour_of();
+    refuse_neighbour("snap", c, &bad[0], OF_ORDER_4 | OUTPUT_SNAP, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("crackle", c, &bad[0], OUTPUT_POT | OUTPUT_CRACKLE, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("all", c, &bad[0], OUTPUT_ALL, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("a context of order 2", two, &bad[0], OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("a context with softening", soft, &bad[0], OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("context is NULL", NULL, &bad[0], OF_ORDER_4, SAPPORO_ERR_CLOSED);
+    struct longer_neighbour longer = {.known = neighbour_of(), .unknown = &out};
     longer.known.size = sizeof longer;
-    refuse_listed("a later version's lists", c, &longer.known, OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
+    refuse_neighbour("a later version's lists", c, &longer.known, OF_ORDER_4, SAPPORO_ERR_UNSUPPORTED);
     bad[0].ni = -3;
-    refuse_listed("ni < 0", c, &bad[0], OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
-    refuse_listed("no lists", c, NULL, OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
+    refuse_neighbour("ni < 0", c, &bad[0], OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
+    refuse_neighbour("no lists", c, NULL, OF_ORDER_4, SAPPORO_ERR_ARGUMENT);
     struct longer_result more = {.known = outputs_poisoned(&out, OF_ORDER_4), .unknown = &out};
     more.known.size = sizeof more;
-    bad[0] = listed_of();
-    assert_int_equal(sapporo_force_listed(c, &bad[0], &more.known), SAPPORO_ERR_UNSUPPORTED);
+    bad[0] = neighbour_of();
+    assert_int_equal(sapporo_neighbour_force(c, &bad[0], &more.known), SAPPORO_ERR_UNSUPPORTED);
     outputs_failed("a later version's result", &out, OF_ORDER_4, NI);
     sapporo_close(c);
     sapporo_close(two);
@@ -297,7 +302,7 @@ static void listed_fails(void **state)
 enum { LISTS = 3 };
 
 struct many {
-    sapporo_list list[LISTS];
+    sapporo_small_force list[LISTS];
     sapporo_result result[LISTS];
     struct outputs out[LISTS];
 };
@@ -305,13 +310,13 @@ struct many {
 static void make_many(struct many *m, unsigned arrays)
 {
     for (int k = 0; k < LISTS; k++) {
-        m->list[k] = (sapporo_list){.size = sizeof m->list[k],
-                                    .ni = k + 1,
-                                    .nj = 2,
-                                    .x = {x, 0},
-                                    .x_j = {x[3], 0},
-                                    .mass_j = {mass, 0},
-                                    .eps2 = 0.5};
+        m->list[k] = (sapporo_small_force){.size = sizeof m->list[k],
+                                           .ni = k + 1,
+                                           .nj = 2,
+                                           .x = {x, 0},
+                                           .x_j = {x[3], 0},
+                                           .mass_j = {mass, 0},
+                                           .eps2 = 0.5};
         m->result[k] = outputs_poisoned(&m->out[k], arrays);
     }
 }
@@ -321,7 +326,7 @@ static void many_failed(const char *what, const struct many *m, unsigned arrays)
     for (int k = 0; k < LISTS; k++) outputs_failed(what, &m->out[k], arrays, m->list[k].ni > 0 ? m->list[k].ni : 0);
 }
 
-static void multi_of_too_much(void **state)
+static void batch_of_too_much(void **state)
 {
     static const unsigned more[] = {OUTPUT_JERK, OUTPUT_NEAREST, OUTPUT_R2, OUTPUT_SNAP, OUTPUT_CRACKLE};
     sapporo *c = open_with_particles(2), *four = open_with_particles(4);
@@ -329,29 +334,29 @@ static void multi_of_too_much(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof more / sizeof more[0]; k++) {
         make_many(&m, OUTPUT_ACC | OUTPUT_POT | more[k]);
-        assert_int_equal(sapporo_force_multi(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
+        assert_int_equal(sapporo_force_batch(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
         many_failed("more than acc and pot", &m, OUTPUT_ACC | OUTPUT_POT | more[k]);
     }
     make_many(&m, OUTPUT_ALL);
-    assert_int_equal(sapporo_force_multi(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_force_batch(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
     many_failed("all arrays", &m, OUTPUT_ALL);
     make_many(&m, OUTPUT_ACC | OUTPUT_POT);
     m.result[1].snap = m.out[1].snap; /* of one list alone */
-    assert_int_equal(sapporo_force_multi(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_force_batch(c, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
     outputs_failed("first list", &m.out[0], OUTPUT_ACC | OUTPUT_POT, 1);
     outputs_failed("list with snap", &m.out[1], OUTPUT_ACC | OUTPUT_POT | OUTPUT_SNAP, 2);
     outputs_failed("last list", &m.out[2], OUTPUT_ACC | OUTPUT_POT, 3);
     make_many(&m, OUTPUT_ACC | OUTPUT_POT);
-    assert_int_equal(sapporo_force_multi(four, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_force_batch(four, LISTS, m.list, m.result), SAPPORO_ERR_UNSUPPORTED);
     many_failed("a context of order 4", &m, OUTPUT_ACC | OUTPUT_POT);
     make_many(&m, OUTPUT_ALL);
-    assert_int_equal(sapporo_force_multi(NULL, LISTS, m.list, m.result), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_force_batch(NULL, LISTS, m.list, m.result), SAPPORO_ERR_CLOSED);
     many_failed("context is NULL", &m, OUTPUT_ALL);
     sapporo_close(c);
     sapporo_close(four);
 }
 
-static void multi_with_a_fault(void **state)
+static void batch_with_a_fault(void **state)
 {
     static const double negative[ROWS] = {-1, -1};
     static const int nobody[2] = {0, STORED};
@@ -360,7 +365,7 @@ static void multi_with_a_fault(void **state)
     (void)state;
     for (int way = 0; way < 10; way++) {
         make_many(&m, OUTPUT_ACC | OUTPUT_POT);
-        sapporo_list *const l = &m.list[way % LISTS];
+        sapporo_small_force *const l = &m.list[way % LISTS];
         if (way == 0) l->ni = -1;
         if (way == 1) l->nj = -1;
         if (way == 2) l->x.base = NULL;
@@ -373,11 +378,11 @@ static void multi_with_a_fault(void **state)
         if (way == 9) m.result[0].size = sizeof(size_t) + 2 * sizeof(void *); /* acc and jerk alone */
         if (way == 9)
             for (int k = 1; k < LISTS; k++) m.list[k].ni = 0; /* where else results are is not known */
-        assert_int_equal(sapporo_force_multi(c, LISTS, m.list, m.result), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_force_batch(c, LISTS, m.list, m.result), SAPPORO_ERR_ARGUMENT);
         many_failed("a list with a fault", &m, way == 9 ? OUTPUT_ACC : OUTPUT_ACC | OUTPUT_POT);
     }
     make_many(&m, OUTPUT_ACC);
-    assert_int_equal(sapporo_force_multi(c, -1, m.list, m.result), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_batch(c, -1, m.list, m.result), SAPPORO_ERR_ARGUMENT);
     for (int k = 0; k < LISTS; k++) outputs_failed("nlists < 0", &m.out[k], OUTPUT_ACC, 0);
     sapporo_close(c);
 }
@@ -387,8 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begin_fails),         cmocka_unit_test(end_fails),
         cmocka_unit_test(end_is_late_or_new),  cmocka_unit_test(neighbours_fail),
-        cmocka_unit_test(all_neighbours_fail), cmocka_unit_test(listed_fails),
-        cmocka_unit_test(multi_of_too_much),   cmocka_unit_test(multi_with_a_fault),
+        cmocka_unit_test(all_neighbours_fail), cmocka_unit_test(neighbour_fails),
+        cmocka_unit_test(batch_of_too_much),   cmocka_unit_test(batch_with_a_fault),
     };
     return cmocka_run_group_tests(tests, make_positions, NULL);
 }

@@ -103,8 +103,8 @@ static int force(sapporo *c, int compare)
     if (status != SAPPORO_ERR_GONE)
         wrong += status != SAPPORO_OK || (compare && memcmp(acc, expected_acc, sizeof acc) != 0) ||
                  (compare && memcmp(pot, expected_pot, sizeof pot) != 0);
-    const int listed = sapporo_force_neighbours(job, 3, N, &n, list, NULL);
-    wrong += listed != SAPPORO_OK && listed != SAPPORO_ERR_GONE;
+    const int told = sapporo_force_neighbours(job, 3, N, &n, list, NULL);
+    wrong += told != SAPPORO_OK && told != SAPPORO_ERR_GONE;
     sapporo_force_free(job);
     return wrong;
 }
@@ -114,10 +114,10 @@ static int neighbour_force(sapporo *c)
     static const int members[] = {1, 2, 3, 5, 8, 13, 21, 34};
     const int address[2] = {0, 7}, length[2] = {8, 8}, *const list[2] = {members, members};
     double acc[2][3], pot[2];
-    const sapporo_listed l = {
+    const sapporo_neighbour_request l = {
         .size = sizeof l, .ni = 2, .address = address, .list = list, .length = length, .eps2 = 1e-4};
     const sapporo_result result = {.size = sizeof result, .acc = acc, .pot = pot};
-    return sapporo_force_listed(c, &l, &result) != SAPPORO_OK || !(pot[0] < 0);
+    return sapporo_neighbour_force(c, &l, &result) != SAPPORO_OK || !(pot[0] < 0);
 }
 
 /* Questions that take no lock that a force holds, or that wait for it. */
@@ -239,16 +239,16 @@ static int batch(sapporo *c)
 {
     static const int members[] = {1, 2, 3, 5, 8, 13, 21, 34};
     double acc[2][3], pot[2];
-    sapporo_list list[2];
+    sapporo_small_force list[2];
     sapporo_result result[2];
     for (int k = 0; k < 2; k++) {
-        list[k] = (sapporo_list){.size = sizeof list[k], .ni = 1, .nj = 8, .x = {x[k], 0}, .eps2 = 1e-4};
+        list[k] = (sapporo_small_force){.size = sizeof list[k], .ni = 1, .nj = 8, .x = {x[k], 0}, .eps2 = 1e-4};
         if (k) list[k].x_j.base = x, list[k].mass_j.base = mass;
         if (!k) list[k].address = members;
         result[k] = (sapporo_result){.size = sizeof result[k], .acc = &acc[k], .pot = &pot[k]};
     }
     int wrong = sapporo_keep_addresses(c, members, 8) != SAPPORO_OK;
-    wrong += sapporo_force_multi(c, 2, list, result) != SAPPORO_OK || !(pot[0] < 0) || !(pot[1] < 0);
+    wrong += sapporo_force_batch(c, 2, list, result) != SAPPORO_OK || !(pot[0] < 0) || !(pot[1] < 0);
     return wrong;
 }
 

@@ -113,10 +113,10 @@ static void neighbour_force(sapporo *c, const int *address, int ni, struct resul
     int *const length = zeroed((size_t)ni, sizeof *length);
     const int **const list = zeroed((size_t)ni, sizeof *list);
     for (int i = 0; i < ni; i++) own[i] = address[i % N], list[i] = address, length[i] = N;
-    const sapporo_listed l = {.size = sizeof l, .ni = ni, .address = own, .list = list, .length = length};
+    const sapporo_neighbour_request l = {.size = sizeof l, .ni = ni, .address = own, .list = list, .length = length};
     const sapporo_result result = {
         .size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest, .nearest_r2 = r2};
-    assert_int_equal(sapporo_force_listed(c, &l, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &l, &result), SAPPORO_OK);
     take(r, acc, jerk, pot, r2, nearest);
     void *const all[] = {acc, jerk, pot, r2, nearest, own, length, list};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
@@ -126,9 +126,9 @@ static void neighbour_force(sapporo *c, const int *address, int ni, struct resul
 static void batch(sapporo *c, const int *address, struct results *r)
 {
     static const double x[N][3] = {{0.5}, {1.5}, {2.5}, {3.5}, {4.5}};
-    const sapporo_list l = {.size = sizeof l, .ni = N, .nj = N, .x = {x, 0}, .address = address, .eps2 = 0.01};
+    const sapporo_small_force l = {.size = sizeof l, .ni = N, .nj = N, .x = {x, 0}, .address = address, .eps2 = 0.01};
     const sapporo_result result = {.size = sizeof result, .acc = r->acc, .pot = r->pot};
-    assert_int_equal(sapporo_force_multi(c, 1, &l, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_force_batch(c, 1, &l, &result), SAPPORO_OK);
 }
 
 enum { FORCE, FORCE_ON_MANY, NEIGHBOUR_FORCE, MANY_NEIGHBOUR_FORCES, BATCH, KINDS };
@@ -288,7 +288,7 @@ static void no_address_space(void **state)
     struct rlimit before;
     struct results r;
     const int address[1] = {LAST}, length[1] = {1}, *const list[1] = {sparse};
-    const sapporo_listed l = {.size = sizeof l, .ni = 1, .address = address, .list = list, .length = length};
+    const sapporo_neighbour_request l = {.size = sizeof l, .ni = 1, .address = address, .list = list, .length = length};
     const sapporo_result result = {.size = sizeof result, .acc = r.acc, .pot = r.pot, .nearest = r.nearest};
     (void)state;
     if (SANITIZED || getrlimit(RLIMIT_AS, &before)) skip();
@@ -297,11 +297,11 @@ static void no_address_space(void **state)
     const struct rlimit little = {(rlim_t)1 << 34, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
     memset(&r, 0, sizeof r);
-    const int status = sapporo_force_listed(c, &l, &result);
+    const int status = sapporo_neighbour_force(c, &l, &result);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(status, SAPPORO_ERR_MEMORY);
     assert_true(isnan(r.acc[0][0]) && isnan(r.pot[0]) && r.nearest[0] == -1);
-    assert_int_equal(sapporo_force_listed(c, &l, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &l, &result), SAPPORO_OK);
     assert_true(r.pot[0] < 0 && r.nearest[0] == 10);
     sapporo_close(c);
 }

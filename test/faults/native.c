@@ -171,7 +171,7 @@ static void force_outside(sapporo *c)
 
 /* ---- neighbour forces, batches of small forces ---- */
 
-static void direct_listed(int i, int target, const int *list, int n)
+static void direct_neighbour(int i, int target, const int *list, int n)
 {
     double *const a = acc2[i];
     a[0] = a[1] = a[2] = pot2[i] = 0;
@@ -192,27 +192,27 @@ static void make_lists(void)
     for (int i = 0; i < LISTS; i++) {
         address[i] = i * 31 % N, length[i] = OF_LIST;
         for (int k = 0; k < OF_LIST; k++) entries[i][k] = (i * 17 + k * 43) % N;
-        direct_listed(i, address[i], entries[i], OF_LIST);
+        direct_neighbour(i, address[i], entries[i], OF_LIST);
     }
 }
 
-static void listed(sapporo *c)
+static void request(sapporo *c)
 {
     const int *list[LISTS];
     for (int i = 0; i < LISTS; i++) list[i] = entries[i];
     make_lists();
-    const sapporo_listed l = {
+    const sapporo_neighbour_request l = {
         .size = sizeof l, .ni = LISTS, .address = address, .list = list, .length = length, .eps2 = 0.01};
     const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot};
     clear();
-    const int status = client_told("sapporo_force_listed", sapporo_force_listed(c, &l, &result));
-    client_check("listed acc", status, acc[0], acc2[0], 3 * LISTS, 1e-5);
-    client_check("listed pot", status, pot, pot2, LISTS, 1e-6);
+    const int status = client_told("sapporo_neighbour_force", sapporo_neighbour_force(c, &l, &result));
+    client_check("request acc", status, acc[0], acc2[0], 3 * LISTS, 1e-5);
+    client_check("request pot", status, pot, pot2, LISTS, 1e-6);
 }
 
 static void batch(sapporo *c)
 {
-    sapporo_list list[LISTS];
+    sapporo_small_force list[LISTS];
     sapporo_result result[LISTS];
     double own_x[OF_LIST][3], own_m[OF_LIST];
     make_lists();
@@ -221,7 +221,7 @@ static void batch(sapporo *c)
         own_m[k] = client_m[entries[1][k]];
     }
     for (int i = 0; i < LISTS; i++) {
-        list[i] = (sapporo_list){
+        list[i] = (sapporo_small_force){
             .size = sizeof list[i], .ni = 1, .nj = OF_LIST, .x = {client_x[address[i]], 0}, .eps2 = 0.01};
         list[i].address = i == 1 ? NULL : entries[i];
         if (i == 1) list[i].x_j.base = own_x, list[i].mass_j.base = own_m;
@@ -230,7 +230,7 @@ static void batch(sapporo *c)
             if (entries[i][k] == address[i]) pot2[i] -= client_m[address[i]] / sqrt(0.01);
     }
     clear();
-    const int status = client_told("sapporo_force_multi", sapporo_force_multi(c, LISTS, list, result));
+    const int status = client_told("sapporo_force_batch", sapporo_force_batch(c, LISTS, list, result));
     client_check("batch acc", status, acc[0], acc2[0], 3 * LISTS, 1e-5);
     client_check("batch pot", status, pot, pot2, LISTS, 1e-6);
 }
@@ -265,12 +265,12 @@ static void forces_of_4(sapporo *c)
     client_move(0);
     if (!store_all(c)) return;
     force(c, FEW, 4, 0);
-    listed(c);
+    request(c);
     client_move(1);
     if (!store_each(c) || !force_between(c)) return;
     read_back(c);
     force_outside(c);
-    listed(c);
+    request(c);
     if (store_one(c, FAR, &last)) force(c, N, 4, 0);
 }
 

@@ -13,8 +13,8 @@ program native
     type(sapporo_particles) :: particles
     type(sapporo_request) :: request
     type(sapporo_result) :: results
-    type(sapporo_list) :: lists(1)
-    type(sapporo_listed) :: listed
+    type(sapporo_small_force) :: lists(1)
+    type(sapporo_neighbour_request) :: asked
     type(c_ptr) :: tree
     type(sapporo_tree_options) :: tree_options
     type(sapporo_tree_particles) :: tree_particles
@@ -29,7 +29,7 @@ program native
     integer(c_size_t) :: bytes
 
     print '(a,14(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(variable), c_sizeof(options), c_sizeof(request%x), &
-        c_sizeof(particle), c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(listed), &
+        c_sizeof(particle), c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(asked), &
         c_sizeof(tree_options), c_sizeof(tree_particles), c_sizeof(tree_request), c_sizeof(tree_statistics)
     print '(a)', sapporo_text(sapporo_version())
 
@@ -120,16 +120,16 @@ program native
     neighbours = [1, 2]
     two = 2
     list_at(1) = c_loc(neighbours)
-    listed%size = c_sizeof(listed)
-    listed%ni = 1
-    listed%address = c_loc(one_address)
-    listed%list = c_loc(list_at)
-    listed%length = c_loc(two)
-    if (sapporo_force_listed(context, listed, results) /= SAPPORO_OK) error stop 'sapporo_force_listed'
+    asked%size = c_sizeof(asked)
+    asked%ni = 1
+    asked%address = c_loc(one_address)
+    asked%list = c_loc(list_at)
+    asked%length = c_loc(two)
+    if (sapporo_neighbour_force(context, asked, results) /= SAPPORO_OK) error stop 'sapporo_neighbour_force'
     if (any(abs(acc(:, 1) - [2, 1, 0]) > 1e-12)) error stop 'acc of a list'
 
     lists(1)%size = c_sizeof(lists(1))
-    if (sapporo_force_multi(context, -1, lists, [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_multi'
+    if (sapporo_force_batch(context, -1, lists, [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_batch'
     call sapporo_clear_error(context)
     if (sapporo_text(sapporo_last_error(context)) /= '') error stop 'sapporo_clear_error'
     if (sapporo_clear_particles(context) /= SAPPORO_OK) error stop 'sapporo_clear_particles'

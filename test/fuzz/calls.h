@@ -313,14 +313,14 @@ static inline int native_neighbour_force(int h, int ni, int wanted, double eps2,
 {
     static const int *list[CALL_ROWS];
     for (int i = 0; i < ni && i < CALL_ROWS && members; i++) list[i] = members[i];
-    const sapporo_listed listed = {.size = sizeof listed,
-                                   .ni = ni,
-                                   .address = address,
-                                   .list = members ? list : NULL,
-                                   .length = length,
-                                   .eps2 = eps2};
+    const sapporo_neighbour_request request = {.size = sizeof request,
+                                               .ni = ni,
+                                               .address = address,
+                                               .list = members ? list : NULL,
+                                               .length = length,
+                                               .eps2 = eps2};
     const sapporo_result result = native_result(wanted);
-    return sapporo_force_listed(context[h], &listed, &result);
+    return sapporo_neighbour_force(context[h], &request, &result);
 }
 
 /*
@@ -330,12 +330,12 @@ static inline int native_neighbour_force(int h, int ni, int wanted, double eps2,
 static inline int native_batch_force(int h, int nlists, int b, int bj, int wanted, double eps2, const int *ni,
                                      const int *nj, const int *by_address, int (*members)[CALL_MEMBERS])
 {
-    static sapporo_list list[64];
+    static sapporo_small_force list[64];
     static sapporo_result result[64];
     int i = 0, j = 0;
     for (int k = 0; k < nlists && k < 64; k++) {
-        list[k] =
-            (sapporo_list){.size = sizeof list[k], .ni = ni[k], .nj = nj[k], .x = {batch[b].x + i, 0}, .eps2 = eps2};
+        list[k] = (sapporo_small_force){
+            .size = sizeof list[k], .ni = ni[k], .nj = nj[k], .x = {batch[b].x + i, 0}, .eps2 = eps2};
         list[k].eps2_i = (sapporo_column){batch[b].eps2 + i, 0};
         if (by_address[k]) {
             list[k].address = members[k];
@@ -355,7 +355,7 @@ static inline int native_batch_force(int h, int nlists, int b, int bj, int wante
                                      .crackle = wanted & OUT_CRACKLE ? out.crackle + i : NULL};
         i += ni[k] > 0 ? ni[k] : 0;
     }
-    return sapporo_force_multi(context[h], nlists, list, result);
+    return sapporo_force_batch(context[h], nlists, list, result);
 }
 
 /* ---- several threads on one context ---- */

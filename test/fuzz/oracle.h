@@ -79,7 +79,7 @@ struct answer {
 struct answer *answer_new(const struct store *s, const struct force *f);
 void answer_free(struct answer *a);
 
-/* The force on particles at addresses, each from its own list (sapporo_force_listed); rows that name no particle are
+/* The force on particles at addresses, each from its own list (sapporo_neighbour_force); rows that name no particle are
  * NaN.  list[i] NULL or length[i] < 0: NaN. */
 struct neighbour_force {
     sapporo_precision precision;

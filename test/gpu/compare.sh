@@ -41,7 +41,7 @@ both --n "$(up_to '1024 4096 16384 65536 131072 262144')" --precision ds,dp
 both --n "$(up_to '16384 262144')" --neighbours nearest,lists --list-length 60
 both --ni 1,2,4,8,16,32,64,128,256,1024 --nj "${many:-$most}" --precision ds,dp
 both --api g5 --n "$(up_to '16384 262144')" --precision sp
-both --case multi --precision sp
+both --case batch --precision sp
 both --api native --hermite 6,8 --n "$(up_to '16384 262144')" --precision ds,dp
 both --api native --hermite 6 --ni 64,1024 --nj "${many:-$most}" --precision dp
 both --case step,load --ni 1,16,256 --nj "${many:-$most}"

@@ -80,7 +80,7 @@ static void add_variants(case_list *list, const request *asked, bench_case what)
                 what.shuffled = strcmp(asked->order.word[k], "random") == 0;
                 add_case(list, &what);
             }
-        } else if (what.kind == BENCH_MULTI) {
+        } else if (what.kind == BENCH_BATCH) {
             for (int k = 0; k < asked->sources.n; k++) {
                 what.sources = (int)sources_from_name(asked->sources.word[k]);
                 add_case(list, &what);
@@ -118,7 +118,7 @@ static void add_usual_sizes(case_list *list, const request *asked, bench_case wh
 {
     static const int usual[] = {1024, 4096, 16384};
     what.ni = 1;
-    if (what.kind == BENCH_MULTI) {
+    if (what.kind == BENCH_BATCH) {
         what.ni = 64;
         what.nj = 1000;
         add_engines(list, asked, what);
@@ -217,7 +217,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--n", OPTION_COUNTS, &asked->n, "LIST", 2, "all pairs: ni = nj = N (default 1024,4096,16384)"},
         {"--ni", OPTION_COUNTS, &asked->ni, "LIST", 1, "i-particles a call (default 1 where --nj is given)"},
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
-        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|multi", 0,
+        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|batch", 0,
          "what to measure (default force)"},
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
@@ -236,8 +236,8 @@ static int read_request(request *asked, int argc, char **argv)
          "order of the integrator: 4, 6, 8 (default 4); others than 4 by --api native"},
         {"--order", OPTION_WORDS, &asked->order, "address|random", 0, "of --case setj (default both)"},
         {"--lists", OPTION_COUNT, &asked->nlists, "L", 1,
-         "of --case multi, each of nj sources on ni targets (default 10000)"},
-        {"--sources", OPTION_WORDS, &asked->sources, "address|own|kept", 0, "of --case multi (default all)"},
+         "of --case batch, each of nj sources on ni targets (default 10000)"},
+        {"--sources", OPTION_WORDS, &asked->sources, "address|own|kept", 0, "of --case batch (default all)"},
         {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
         {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
         {"--suite", OPTION_ON, &asked->suite, NULL, 0,

@@ -14,7 +14,7 @@ typedef enum bench_kind {
     BENCH_MEMORY = 3, /* growth of the process by nj stars and a force; bytes a star */
     BENCH_STEP = 4,   /* a block step: ni stars sent, a new time, ni forces; microseconds */
     BENCH_LOAD = 5,   /* sending nj stars to a context without memory, and a first force; nanoseconds a star */
-    BENCH_MULTI = 6,  /* sapporo_force_multi: nlists lists of nj sources on ni targets each; microseconds a call */
+    BENCH_BATCH = 6,  /* sapporo_force_batch: nlists lists of nj sources on ni targets each; microseconds a call */
     BENCH_KINDS = 7
 } bench_kind;
 
@@ -32,8 +32,8 @@ typedef struct bench_case {
     int advance;     /* the time is advanced before each call */
     model_derivatives derivatives;
     int shuffled;    /* BENCH_SETJ: in random order of addresses */
-    int nlists;      /* BENCH_MULTI */
-    int sources;     /* BENCH_MULTI: a bench_sources */
+    int nlists;      /* BENCH_BATCH */
+    int sources;     /* BENCH_BATCH: a bench_sources */
     int repeat;      /* samples at least, unless they take long */
     double min_time; /* seconds of sampling at least */
 } bench_case;
@@ -45,19 +45,19 @@ typedef struct bench_result {
     double median, min, max; /* in the unit of the kind of case */
     double rate;             /* interactions a second by the median; 0 where that has no meaning */
     double acc_error;        /* largest relative error of the forces that were checked */
-    double list_mean;        /* mean length of the multi_case */
+    double list_mean;        /* mean length of the batch_case */
 } bench_result;
 
 /* Squared softening of all forces. */
 extern const double BENCH_EPS2;
 
-/* What BENCH_MULTI works on, with a context of order 2, which stays the caller's.  Statuses are the library's. */
-typedef struct multi_case multi_case;
-multi_case *multi_new(const bench_case *what, sapporo *context);
-void multi_free(multi_case *on);
-int multi_load(const multi_case *on);
-int multi_compute(const multi_case *on);
-double multi_error(const multi_case *on); /* largest relative error of some forces; infinite: not finite */
+/* What BENCH_BATCH works on, with a context of order 2, which stays the caller's.  Statuses are the library's. */
+typedef struct batch_case batch_case;
+batch_case *batch_new(const bench_case *what, sapporo *context);
+void batch_free(batch_case *on);
+int batch_load(const batch_case *on);
+int batch_compute(const batch_case *on);
+double batch_error(const batch_case *on); /* largest relative error of some forces; infinite: not finite */
 
 /* Measures a case.  A result that is wrong is a failure: its speed is not reported. */
 void bench_measure(const bench_case *what, bench_result *result);

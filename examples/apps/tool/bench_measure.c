@@ -27,7 +27,7 @@ typedef struct session {
     int first, computed; /* the i-particles of the last call */
     double time;         /* of the last call */
     double untimed;      /* seconds of the last call that do not count */
-    multi_case *many;    /* BENCH_MULTI */
+    batch_case *many;    /* BENCH_BATCH */
 } session;
 
 static int give_up(session *on)
@@ -305,30 +305,30 @@ static int measure_memory(session *on)
     return check_numbers(on);
 }
 
-static int call_multi(session *on)
+static int call_batch(session *on)
 {
-    const int status = multi_compute(on->many);
+    const int status = batch_compute(on->many);
     if (status != SAPPORO_OK)
-        snprintf(on->result->failure, sizeof on->result->failure, "sapporo_force_multi: %s",
+        snprintf(on->result->failure, sizeof on->result->failure, "sapporo_force_batch: %s",
                  sapporo_status_text(status));
     return status == SAPPORO_OK ? 0 : -1;
 }
 
-static int measure_multi(session *on)
+static int measure_batch(session *on)
 {
     const settings *what = &on->what->what;
     sapporo *context = open_order2(what);
     int status = context == NULL ? -1 : 0;
     if (status != 0) snprintf(on->result->failure, sizeof on->result->failure, "%s", sapporo_last_error(NULL));
-    on->many = multi_new(on->what, context);
-    if (status == 0) status = multi_load(on->many) == SAPPORO_OK ? take_samples(on, call_multi, 1e6) : -1;
+    on->many = batch_new(on->what, context);
+    if (status == 0) status = batch_load(on->many) == SAPPORO_OK ? take_samples(on, call_batch, 1e6) : -1;
     if (status == 0) {
         on->result->rate = (double)on->what->nlists * on->what->ni * on->what->nj / (1e-6 * on->result->median);
-        on->result->acc_error = multi_error(on->many);
+        on->result->acc_error = batch_error(on->many);
         if (!(on->result->acc_error <= error_limit(what->precision)))
             status = complain(on, "acceleration", 0, on->result->acc_error, 0.0);
     }
-    multi_free(on->many);
+    batch_free(on->many);
     sapporo_close(context);
     return status;
 }
@@ -348,8 +348,8 @@ static int run_case(session *on)
         return measure_step(on);
     case BENCH_LOAD:
         return measure_load(on);
-    case BENCH_MULTI:
-        return measure_multi(on);
+    case BENCH_BATCH:
+        return measure_batch(on);
     case BENCH_KINDS:
         break;
     }

@@ -19,7 +19,7 @@ static const double GOOD_ENOUGH = 1e-5; /* of the sum of both forces, against a 
 typedef struct session {
     const nbody6_request *asked;
     int nj, ni;
-    sapporo *context, *listed; /* of regular forces; of irregular ones */
+    sapporo *context, *request; /* of regular forces; of irregular ones */
     model cluster;
     targets stars;
     double (*x)[3], (*v)[3], *mass; /* [nj] */
@@ -53,8 +53,8 @@ static int send_all(session *on)
     const ptrdiff_t stride = sizeof *p;
     sapporo_particles columns = {.size = sizeof columns, .mass = {&p->mass, stride}};
     for (int d = 0; d < 4; d++) columns.derivative[d] = (sapporo_column){p->derivative[d], stride};
-    return sapporo_set_particles(on->listed, 0, on->nj, &columns) ? give_up(on, on->listed, "sapporo_set_particles")
-                                                                  : 0;
+    return sapporo_set_particles(on->request, 0, on->nj, &columns) ? give_up(on, on->request, "sapporo_set_particles")
+                                                                   : 0;
 }
 
 static int read_lists(session *on, sapporo_job *job)
@@ -92,16 +92,17 @@ static int call_sent(session *on) { return send(on) ? -1 : call_regular(on); }
 
 static int call_irregular(session *on)
 {
-    const sapporo_listed listed = {.size = sizeof listed,
-                                   .ni = on->ni,
-                                   .address = on->address,
-                                   .list = (const int *const *)on->list,
-                                   .length = on->length};
+    const sapporo_neighbour_request request = {.size = sizeof request,
+                                               .ni = on->ni,
+                                               .address = on->address,
+                                               .list = (const int *const *)on->list,
+                                               .length = on->length};
     const sapporo_result result = {
         .size = sizeof result, .acc = on->irregular.acc, .jerk = on->irregular.jerk, .nearest = on->irregular.nearest};
-    if (sapporo_set_time(on->listed, (double)(on->calls++ % 64) * 0x1p-30))
-        return give_up(on, on->listed, "sapporo_set_time");
-    return sapporo_force_listed(on->listed, &listed, &result) ? give_up(on, on->listed, "sapporo_force_listed") : 0;
+    if (sapporo_set_time(on->request, (double)(on->calls++ % 64) * 0x1p-30))
+        return give_up(on, on->request, "sapporo_set_time");
+    return sapporo_neighbour_force(on->request, &request, &result) ? give_up(on, on->request, "sapporo_neighbour_force")
+                                                                   : 0;
 }
 
 static int measure(session *on, int (*call)(session *), double *median)
@@ -187,7 +188,7 @@ static void prepare(session *on)
 static void release(session *on)
 {
     sapporo_close(on->context);
-    sapporo_close(on->listed);
+    sapporo_close(on->request);
     model_free(&on->cluster);
     targets_free(&on->stars);
     forces_free(&on->regular);
@@ -243,7 +244,7 @@ static int run_case(const nbody6_request *asked, int nj, int ni)
                                      .ndevices = s->ndevices};
     session on = {.asked = asked, .nj = nj, .ni = ni};
     char kind[128] = "";
-    if (sapporo_open(&options, &on.context) < 0 || sapporo_open(&options, &on.listed) < 0) {
+    if (sapporo_open(&options, &on.context) < 0 || sapporo_open(&options, &on.request) < 0) {
         snprintf(on.failure, sizeof on.failure, "%s", sapporo_last_error(NULL));
     } else {
         prepare(&on);

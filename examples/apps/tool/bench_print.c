@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const BENCH_NAMES[BENCH_KINDS] = {"force", "setj", "open", "memory", "step", "load", "multi"};
+const char *const BENCH_NAMES[BENCH_KINDS] = {"force", "setj", "open", "memory", "step", "load", "batch"};
 const char *const BENCH_UNITS[BENCH_KINDS] = {"us", "ns", "us", "B", "us", "ns", "us"};
 
 const char *bench_want_name(unsigned want)
@@ -40,8 +40,8 @@ static void describe(const bench_case *what, char *text, size_t room)
         static const char *const hermite[] = {"", ", order 6", ", order 8"};
         snprintf(text, room, "%s force%s%s%s%s", api, hermite[what->what.order > 4 ? what->what.order / 2 - 2 : 0],
                  asked[what->want], what->advance ? "" : ", time stays", order[what->derivatives]);
-    } else if (what->kind == BENCH_MULTI) {
-        snprintf(text, room, "multi, %d lists, %s", what->nlists, sources_text[what->sources]);
+    } else if (what->kind == BENCH_BATCH) {
+        snprintf(text, room, "batch, %d lists, %s", what->nlists, sources_text[what->sources]);
     } else {
         snprintf(text, room, "%s %s", api, BENCH_NAMES[what->kind]);
     }
@@ -110,7 +110,7 @@ static void json_case(const bench_case *what)
     json_text("neighbours", bench_want_name(what->want));
     json_truth("advance", what->advance);
     json_text("derivatives", bench_derivatives_name(what->derivatives));
-    if (what->kind == BENCH_MULTI) {
+    if (what->kind == BENCH_BATCH) {
         json_integer("lists", what->nlists);
         json_text("sources", sources_word[what->sources]);
     }

@@ -32,7 +32,7 @@ struct figure {
     bench_kind kind;
     int shuffled;
     int order; /* 2: through the GRAPE-5 calls, 4: GRAPE-6, 6 and 8: sapporo.h */
-    int own;   /* BENCH_MULTI: a bench_sources */
+    int own;   /* BENCH_BATCH: a bench_sources */
 };
 
 static const struct figure CPU_FIGURES[] = {
@@ -103,9 +103,9 @@ static const struct figure GPU_FIGURES[] = {
     {"order 6, few, dp, time advanced", 1024, 131072, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 6, 0},
     {"order 8, all pairs, ds", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
     {"order 8, all pairs, dp", 0, 262144, SAPPORO_DP, 0, 0, NULL, ALL, BENCH_FORCE, 0, 8, 0},
-    {"10,000 lists, by address, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, 0},
-    {"10,000 lists, own sources, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, BENCH_OWN},
-    {"10,000 lists, addresses kept, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_MULTI, 0, 2, BENCH_KEPT},
+    {"10,000 lists, by address, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_BATCH, 0, 2, 0},
+    {"10,000 lists, own sources, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_BATCH, 0, 2, BENCH_OWN},
+    {"10,000 lists, addresses kept, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_BATCH, 0, 2, BENCH_KEPT},
 };
 
 /* Of 1, 2, 4, ... devices, where several are named. */

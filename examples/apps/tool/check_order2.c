@@ -68,17 +68,17 @@ static int two_lists(sapporo *context, const scene *on, const newton out[2])
     const sapporo_particle *p = on->cluster.particle;
     int *address = allocate((size_t)n, sizeof *address);
     for (int k = 0; k < n; k++) address[k] = k;
-    sapporo_list list[2];
+    sapporo_small_force list[2];
     sapporo_result result[2];
     for (int k = 0; k < 2; k++) {
-        list[k] = (sapporo_list){.size = sizeof list[k], .ni = on->stars.n, .nj = n, .eps2 = on->eps2};
+        list[k] = (sapporo_small_force){.size = sizeof list[k], .ni = on->stars.n, .nj = n, .eps2 = on->eps2};
         list[k].x.base = on->stars.x;
         result[k] = (sapporo_result){.size = sizeof result[k], .acc = out[k].acc, .pot = out[k].pot};
     }
     list[0].address = address;
     list[1].x_j = (sapporo_column){p->derivative[0], sizeof *p};
     list[1].mass_j = (sapporo_column){&p->mass, sizeof *p};
-    const int status = sapporo_force_multi(context, 2, list, result);
+    const int status = sapporo_force_batch(context, 2, list, result);
     free(address);
     return status;
 }
@@ -96,9 +96,9 @@ static void check_bits2(report *to, sapporo *context, const scene *on, const new
     int status = force(context, on, NULL, NULL, &whole);
     if (status == SAPPORO_OK) status = two_lists(context, on, out);
     if (status != SAPPORO_OK)
-        report_failure(to, "sapporo_force_multi", sapporo_last_error(context));
+        report_failure(to, "sapporo_force_batch", sapporo_last_error(context));
     else
-        report_wrong(to, "order 2, same bits: sapporo_force_multi",
+        report_wrong(to, "order 2, same bits: sapporo_force_batch",
                      count_different(&whole, &out[0], n) + count_different(&whole, &out[1], n), 2 * n);
     for (int k = 0; k < 2; k++) newton_free(&out[k]);
     newton_free(&whole);

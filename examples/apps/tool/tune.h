@@ -84,10 +84,10 @@ int tune_time_grid(tuner *self, const tuning *numbers, grid *sizes, int again);
 /* The sizes on which shapes are tuned. */
 void tune_sizes(const tuner *self, grid *sizes);
 
-/* ---- tune_listed.c ---- */
+/* ---- tune_neighbour.c ---- */
 
 /* Measures from how many members of lists on the device is faster; 0, or -1 with a message in `error`. */
-int tune_listed(tuner *self, tuning *numbers);
+int tune_neighbour(tuner *self, tuning *numbers);
 
 /* ---- tune_search.c ---- */
 

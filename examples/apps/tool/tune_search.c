@@ -175,5 +175,5 @@ int tune_search(tuner *self, tune_result *result)
     result->now = result->before;
     if (search_shapes(self, result) != 0) return -1;
     if (search_cpu(self, result) != 0) return -1;
-    return tune_listed(self, &result->now);
+    return tune_neighbour(self, &result->now);
 }

@@ -25,7 +25,7 @@ int sap_g5_open_special(int ndev, const int *list)
     static const char caller[] = "g5_open_special";
     struct sap_g5_device *device;
     if (ndev > SAP_DEVICES_MAX || (ndev > 0 && list == NULL))
-        return sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "%s: %d devices, at most %d can be listed", caller, ndev,
+        return sap_context_error(NULL, SAPPORO_ERR_ARGUMENT, "%s: %d devices, at most %d can be request", caller, ndev,
                                  SAP_DEVICES_MAX),
                -1;
     if ((device = sap_g5_hold(0, caller)) == NULL) return -1;

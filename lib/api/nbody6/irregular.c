@@ -214,12 +214,12 @@ static int compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3
 {
     const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .nearest = nearest};
     if (!gather(ni, number)) return SAPPORO_ERR_MEMORY;
-    const sapporo_listed listed = {.size = sizeof listed,
-                                   .ni = ni,
-                                   .address = irregular.targets.address,
-                                   .list = irregular.targets.list,
-                                   .length = irregular.targets.length};
-    return sapporo_force_listed(irregular.context, &listed, &result);
+    const sapporo_neighbour_request request = {.size = sizeof request,
+                                               .ni = ni,
+                                               .address = irregular.targets.address,
+                                               .list = irregular.targets.list,
+                                               .length = irregular.targets.length};
+    return sapporo_neighbour_force(irregular.context, &request, &result);
 }
 
 void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)

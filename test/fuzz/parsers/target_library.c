@@ -78,7 +78,7 @@ static const struct {
 } keys[NUMBERS] = {{"few_cost", 0.01, 100, 1.5},
                    {"full_warps", 1, 1e6, 2000},
                    {"cpu_below_nj", 0, 1e9, 0},
-                   {"cpu_below_listed", 0, 1e15, 0}};
+                   {"cpu_below_neighbour", 0, 1e15, 0}};
 
 /* Parses with values of its own; returns what the parser returns. */
 static int tune(const struct sap_settings *s, const char *text, size_t size, double value[NUMBERS])

@@ -1,6 +1,6 @@
 /*
- * listed.h - forces from lists of addresses, with the bits of the CPU's (cpu_sse/kernel_listed.h), whose packets are
- * meant here: entry e of a list belongs to packet e % 16.  Particles are predicted as often as lists name them.
+ * neighbour.h - forces from lists of addresses, with the bits of the CPU's (cpu_sse/kernel_neighbour.h), whose packets
+ * are meant here: entry e of a list belongs to packet e % 16.  Particles are predicted as often as lists name them.
  *
  * On GPUs 16 threads take a list, each one packet; on CPUs a thread takes all packets, in vectors.  What a list cannot
  * be summed for is left to the CPU: somebody is not there, or nowhere.
@@ -20,25 +20,25 @@ enum {
 enum { NOBODY = -1, MISSING = -2 };
 
 /* What a call has in common. */
-struct listed_work {
+struct neighbour_work {
     const GLOBAL D *rows;
     const GLOBAL unsigned *there;
-    struct sap_gpu_listed f;
+    struct sap_gpu_neighbour_slabs f;
 };
 
 /* A row at the time of the force; index: of the particle. */
-struct listed_particle {
+struct neighbour_particle {
     D x[3], v[3], mass;
     int index;
 };
 
-SAP_INLINE int is_there(const struct listed_work *w, int address)
+SAP_INLINE int is_there(const struct neighbour_work *w, int address)
 {
     if ((unsigned)address >= (unsigned)w->f.upper) return 0;
     return !w->f.gaps || (w->there[address / 32] >> address % 32 & 1);
 }
 
-SAP_INLINE void predict_row(int terms, const GLOBAL wide *row, D time, struct listed_particle *p)
+SAP_INLINE void predict_row(int terms, const GLOBAL wide *row, D time, struct neighbour_particle *p)
 {
     D c[3][5];
     D dt = d_set1(SAP_ZERO);
@@ -56,7 +56,7 @@ SAP_INLINE void predict_row(int terms, const GLOBAL wide *row, D time, struct li
     }
 }
 
-SAP_INLINE void take_row(const struct listed_work *w, int address, struct listed_particle *p)
+SAP_INLINE void take_row(const struct neighbour_work *w, int address, struct neighbour_particle *p)
 {
     const GLOBAL D *row = w->rows + (size_t)address * w->f.words;
     p->index = *(const GLOBAL int *)(row + 11);
@@ -67,12 +67,12 @@ SAP_INLINE void take_row(const struct listed_work *w, int address, struct listed
 }
 
 /* LANES particles, one a lane, as words. */
-struct listed_lanes {
+struct neighbour_lanes {
     W x[3][LANES], v[3][LANES], low[3][LANES], mass[LANES];
     int index[LANES];
 };
 
-SAP_INLINE void set_lane(struct listed_lanes *to, int lane, const struct listed_particle *p)
+SAP_INLINE void set_lane(struct neighbour_lanes *to, int lane, const struct neighbour_particle *p)
 {
 #pragma unroll
     for (int k = 0; k < 3; k++) {
@@ -85,9 +85,9 @@ SAP_INLINE void set_lane(struct listed_lanes *to, int lane, const struct listed_
 }
 
 /* Nobody: massless and far away. */
-SAP_INLINE void clear_lane(struct listed_lanes *to, int lane)
+SAP_INLINE void clear_lane(struct neighbour_lanes *to, int lane)
 {
-    struct listed_particle p;
+    struct neighbour_particle p;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         p.x[k] = d_set1(SAP_EMPTY_X);
@@ -98,7 +98,7 @@ SAP_INLINE void clear_lane(struct listed_lanes *to, int lane)
     set_lane(to, lane, &p);
 }
 
-SAP_INLINE void load_listed(const struct listed_lanes *from, struct j_words *j)
+SAP_INLINE void load_neighbour(const struct neighbour_lanes *from, struct j_words *j)
 {
 #pragma unroll
     for (int k = 0; k < 3; k++) {
@@ -110,13 +110,13 @@ SAP_INLINE void load_listed(const struct listed_lanes *from, struct j_words *j)
     j->index = vi_get(from->index);
 }
 
-SAP_INLINE void load_owner(const struct listed_particle *p, struct i_words *i)
+SAP_INLINE void load_owner(const struct neighbour_particle *p, struct i_words *i)
 {
-    struct listed_lanes own;
+    struct neighbour_lanes own;
     struct j_words j;
 #pragma unroll
     for (int lane = 0; lane < LANES; lane++) set_lane(&own, lane, p);
-    load_listed(&own, &j);
+    load_neighbour(&own, &j);
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         i->x[k] = j.x[k];
@@ -138,7 +138,7 @@ SAP_INLINE V exact_root_kept(VM keep, V r2)
     return v_get(x);
 }
 
-SAP_INLINE void add_listed(V *sum, const struct i_words *i, const struct j_words *j, V eps2)
+SAP_INLINE void add_neighbour(V *sum, const struct i_words *i, const struct j_words *j, V eps2)
 {
     struct separation d;
     separate(i, j, &d);
@@ -149,13 +149,13 @@ SAP_INLINE void add_listed(V *sum, const struct i_words *i, const struct j_words
 }
 
 /* The nearest of a packet: canonical squared distances, ties go to the lower address. */
-struct listed_near {
+struct neighbour_near {
     D r2;
     int address; /* or NOBODY, MISSING: somebody is not there, or at no finite distance */
     int index;
 };
 
-SAP_INLINE void take_nearer(struct listed_near *best, D r2, int address, int index)
+SAP_INLINE void take_nearer(struct neighbour_near *best, D r2, int address, int index)
 {
     if (best->address == MISSING) return;
     if (best->address >= 0 && (d_gt(r2, best->r2) || (d_eq(r2, best->r2) && address > best->address))) return;
@@ -164,8 +164,8 @@ SAP_INLINE void take_nearer(struct listed_near *best, D r2, int address, int ind
     best->index = index;
 }
 
-SAP_INLINE void look_at(struct listed_near *best, const struct listed_particle *own, const struct listed_particle *p,
-                        int address)
+SAP_INLINE void look_at(struct neighbour_near *best, const struct neighbour_particle *own,
+                        const struct neighbour_particle *p, int address)
 {
     D r2 = d_set1(SAP_ZERO);
     if (p->index == own->index) return;
@@ -181,17 +181,17 @@ SAP_INLINE void look_at(struct listed_near *best, const struct listed_particle *
 }
 
 /* Adds the entries of LANES packets from `packet` on. */
-SAP_INLINE void walk_list(const struct listed_work *w, const struct listed_particle *own, const GLOBAL int *list, int n,
-                          int packet, V *sum, struct listed_near *near)
+SAP_INLINE void walk_list(const struct neighbour_work *w, const struct neighbour_particle *own, const GLOBAL int *list,
+                          int n, int packet, V *sum, struct neighbour_near *near)
 {
     const V eps2 = v_set1(w_of_d(w->f.eps2));
     struct i_words i;
     load_owner(own, &i);
     for (int first = packet; first < n; first += LIST_PACKETS) {
-        struct listed_lanes lanes;
+        struct neighbour_lanes lanes;
         struct j_words j;
         for (int lane = 0; lane < LANES; lane++) {
-            struct listed_particle p;
+            struct neighbour_particle p;
             const int address = first + lane < n ? list[first + lane] : NOBODY;
             if (is_there(w, address)) {
                 take_row(w, address, &p);
@@ -202,8 +202,8 @@ SAP_INLINE void walk_list(const struct listed_work *w, const struct listed_parti
                 if (first + lane < n) near->address = MISSING;
             }
         }
-        load_listed(&lanes, &j);
-        add_listed(sum, &i, &j, eps2);
+        load_neighbour(&lanes, &j);
+        add_neighbour(sum, &i, &j, eps2);
     }
 }
 
@@ -213,7 +213,7 @@ typedef const W *packet_sums;
 typedef const LOCAL W *packet_sums;
 #endif
 
-/* Sum q of a list, out of those of its packets, as lib/cpu/cpu_listed.c delivers it. */
+/* Sum q of a list, out of those of its packets, as lib/cpu/cpu_neighbour.c delivers it. */
 SAP_INLINE D total_of(packet_sums packets, int q)
 {
     D total = d_set1(SAP_ZERO);
@@ -222,16 +222,16 @@ SAP_INLINE D total_of(packet_sums packets, int q)
     return q == SAP_POT ? d_neg(total) : total;
 }
 
-SAP_INLINE void store_near_of(GLOBAL D *out, const struct listed_near *best)
+SAP_INLINE void store_near_of(GLOBAL D *out, const struct neighbour_near *best)
 {
-    out[SAP_GPU_LISTED_R2] = best->r2;
-    out[SAP_GPU_LISTED_NEAREST] = d_of_int(best->index);
-    out[SAP_GPU_LISTED_STATE] = d_of_int(best->address == MISSING  ? SAP_GPU_LISTED_LEFT
-                                         : best->address == NOBODY ? SAP_GPU_LISTED_ALONE
-                                                                   : SAP_GPU_LISTED_GOOD);
+    out[SAP_GPU_NEIGHBOUR_R2] = best->r2;
+    out[SAP_GPU_NEIGHBOUR_NEAREST] = d_of_int(best->index);
+    out[SAP_GPU_NEIGHBOUR_STATE] = d_of_int(best->address == MISSING  ? SAP_GPU_NEIGHBOUR_LEFT
+                                            : best->address == NOBODY ? SAP_GPU_NEIGHBOUR_ALONE
+                                                                      : SAP_GPU_NEIGHBOUR_GOOD);
 }
 
-SAP_INLINE void join_near(struct listed_near *best, const struct listed_near *other)
+SAP_INLINE void join_near(struct neighbour_near *best, const struct neighbour_near *other)
 {
     if (other->address >= 0)
         take_nearer(best, other->r2, other->address, other->index);
@@ -241,15 +241,15 @@ SAP_INLINE void join_near(struct listed_near *best, const struct listed_near *ot
 
 #if SAP_VECTORS
 KERNEL(LIST_GROUP)
-NAMED(listed)
+NAMED(neighbour)
 (const GLOBAL D *rows, const GLOBAL unsigned *there, const GLOBAL int *input, GLOBAL D *all_out,
- const struct sap_gpu_listed f)
+ const struct sap_gpu_neighbour_slabs f)
 {
-    const struct listed_work w = {rows, there, f};
-    const struct sap_gpu_listed_row row = ((const GLOBAL struct sap_gpu_listed_row *)input)[group_id(0)];
-    GLOBAL D *out = all_out + (size_t)group_id(0) * SAP_GPU_LISTED_WORDS;
-    struct listed_particle own;
-    struct listed_near near = {d_set1(SAP_ZERO), NOBODY, 0};
+    const struct neighbour_work w = {rows, there, f};
+    const struct sap_gpu_neighbour_row row = ((const GLOBAL struct sap_gpu_neighbour_row *)input)[group_id(0)];
+    GLOBAL D *out = all_out + (size_t)group_id(0) * SAP_GPU_NEIGHBOUR_WORDS;
+    struct neighbour_particle own;
+    struct neighbour_near near = {d_set1(SAP_ZERO), NOBODY, 0};
     W packets[LIST_PACKETS * SUMS];
     take_row(&w, row.own, &own);
     for (int first = 0; first < LIST_PACKETS; first += LANES) {
@@ -267,21 +267,21 @@ NAMED(listed)
 }
 #else
 KERNEL(LIST_GROUP)
-NAMED(listed)
+NAMED(neighbour)
 (const GLOBAL D *rows, const GLOBAL unsigned *there, const GLOBAL int *input, GLOBAL D *all_out,
- const struct sap_gpu_listed f)
+ const struct sap_gpu_neighbour_slabs f)
 {
     SHARED W packets[LIST_GROUP * SUMS];
     SHARED D near_r2[LIST_GROUP];
     SHARED int near_address[LIST_GROUP], near_index[LIST_GROUP];
-    const struct listed_work w = {rows, there, f};
+    const struct neighbour_work w = {rows, there, f};
     const int thread = local_id() % LIST_THREADS, which = group_id(0) * LISTS + local_id() / LIST_THREADS;
     const int mine = local_id() - thread; /* of the threads of a list, the first */
-    GLOBAL D *out = all_out + (size_t)which * SAP_GPU_LISTED_WORDS;
+    GLOBAL D *out = all_out + (size_t)which * SAP_GPU_NEIGHBOUR_WORDS;
     if (which < f.ni) {
-        const struct sap_gpu_listed_row row = ((const GLOBAL struct sap_gpu_listed_row *)input)[which];
-        struct listed_particle own;
-        struct listed_near near = {d_set1(SAP_ZERO), NOBODY, 0};
+        const struct sap_gpu_neighbour_row row = ((const GLOBAL struct sap_gpu_neighbour_row *)input)[which];
+        struct neighbour_particle own;
+        struct neighbour_near near = {d_set1(SAP_ZERO), NOBODY, 0};
         V sum[SUMS];
 #pragma unroll
         for (int q = 0; q < SUMS; q++) sum[q] = v_set1(0.0);
@@ -296,9 +296,9 @@ NAMED(listed)
     group_barrier();
     if (which < f.ni && thread < SUMS) out[thread] = total_of(packets + mine * SUMS, thread);
     if (which < f.ni && thread == SUMS) {
-        struct listed_near best = {d_set1(SAP_ZERO), NOBODY, 0};
+        struct neighbour_near best = {d_set1(SAP_ZERO), NOBODY, 0};
         for (int l = mine; l < mine + LIST_PACKETS; l++) {
-            const struct listed_near other = {near_r2[l], near_address[l], near_index[l]};
+            const struct neighbour_near other = {near_r2[l], near_address[l], near_index[l]};
             join_near(&best, &other);
         }
         store_near_of(out, &best);
@@ -308,7 +308,7 @@ NAMED(listed)
 
 /* Changed rows: `words` each, one after the other in the input, which begins with their addresses. */
 KERNEL(256)
-NAMED(listed_put)
+NAMED(neighbour_put)
 (GLOBAL D *rows, const GLOBAL int *input, int n, int words, int first)
 {
     const GLOBAL D *from = (const GLOBAL D *)(input + first);

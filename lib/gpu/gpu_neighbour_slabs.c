@@ -1,9 +1,9 @@
 /*
- * gpu_listed.c - forces from lists on accelerators: particles lie on each device in the rows of lib/cpu/cpu_listed.h,
- * of which only those that changed travel, and lists go in slabs, one of which is filled while the one before is
- * computed.
+ * gpu_neighbour_slabs.c - forces from lists on accelerators: particles lie on each device in the rows of
+ * lib/cpu/cpu_neighbour.h, of which only those that changed travel, and lists go in slabs, one of which is filled while
+ * the one before is computed.
  *
- * Bits are those of the CPU (lib/device/listed.h), so whoever has fewer lists to wait for may compute a call.
+ * Bits are those of the CPU (lib/device/neighbour.h), so whoever has fewer lists to wait for may compute a call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
     THREAD_ROWS = 512,
     LIST_MOST = SAP_CPU_SUPERPACKET,
     GROUP = 128, /* threads of a group on GPUs */
-    OUT = SAP_GPU_LISTED_WORDS,
+    OUT = SAP_GPU_NEIGHBOUR_WORDS,
     UPDATE_AT = 4 /* addresses of changed rows are padded to a multiple of these */
 };
 
@@ -44,7 +44,7 @@ struct copy {
     uint64_t cleared;       /* the same */
 };
 
-struct sap_gpu_listings {
+struct sap_gpu_neighbour_work {
     struct copy *copy; /* [devices] */
     int places;
     struct place place[];
@@ -54,11 +54,11 @@ struct sap_gpu_listings {
 struct work {
     struct sap_gpu_store *store;
     const struct sap_given *given;
-    const struct sap_listed *l;
+    const struct sap_neighbour_request *l;
     unsigned char *left;
     int next;         /* row that comes next */
     int slab_entries; /* of a slab, about */
-    struct sap_gpu_listed f;
+    struct sap_gpu_neighbour_slabs f;
 };
 
 /* ---------------------------------------------------------------- particles */
@@ -133,7 +133,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
-    return sap_gpu_launch(h, d, h->device->kernels->listed_put, groups, size, 0, a, COUNT(a));
+    return sap_gpu_launch(h, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
 }
 
 /* Makes a device's rows those of the host, in stream order. */
@@ -141,7 +141,7 @@ static int bring_particles(const struct work *w, int k)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_gpu_share *const h = &w->store->share[k];
-    struct copy *const c = &w->store->listings->copy[k];
+    struct copy *const c = &w->store->neighbour_work->copy[k];
     const struct sap_given *g = w->given;
     const size_t bytes = (size_t)g->upper * (size_t)g->words * sizeof(double);
     const int known = c->words == g->words && bytes <= c->rows.bytes && g->nchanged >= 0 && g->nchanged < g->upper / 2;
@@ -211,8 +211,8 @@ static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct slab *const s = argument;
     const struct place *const p = s->place;
-    const struct sap_gpu_listed_row *const head = p->host.host;
-    int *const lists = (int *)(void *)((struct sap_gpu_listed_row *)p->host.host + p->rows);
+    const struct sap_gpu_neighbour_row *const head = p->host.host;
+    int *const lists = (int *)(void *)((struct sap_gpu_neighbour_row *)p->host.host + p->rows);
     for (ptrdiff_t k = from; k < to; k++)
         memcpy(lists + head[k].first, s->work->l->list[p->row[k]], (size_t)head[k].n * sizeof *lists);
 }
@@ -220,10 +220,10 @@ static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 /* Writes what a slab asks into its pinned memory: a head for each list, then the lists. */
 static void fill(const struct work *w, const struct place *p)
 {
-    struct sap_gpu_listed_row *const head = p->host.host;
+    struct sap_gpu_neighbour_row *const head = p->host.host;
     for (int k = 0, first = 0; k < p->rows; k++) {
         const int i = p->row[k];
-        head[k] = (struct sap_gpu_listed_row){.own = w->l->address[i], .first = first, .n = w->l->length[i]};
+        head[k] = (struct sap_gpu_neighbour_row){.own = w->l->address[i], .first = first, .n = w->l->length[i]};
         first += head[k].n;
     }
     sap_team_for(threads_of(p), p->rows, ROWS_AT_ONCE, copy_lists, &(struct slab){w, p});
@@ -231,7 +231,7 @@ static void fill(const struct work *w, const struct place *p)
 
 static size_t input_bytes(const struct place *p)
 {
-    return (size_t)p->rows * sizeof(struct sap_gpu_listed_row) + (size_t)p->entries * sizeof(int);
+    return (size_t)p->rows * sizeof(struct sap_gpu_neighbour_row) + (size_t)p->entries * sizeof(int);
 }
 
 static int reserve(const struct work *w, struct place *p)
@@ -249,16 +249,16 @@ static int send(const struct work *w, struct place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
-    const struct copy *c = &w->store->listings->copy[p->device];
+    const struct copy *c = &w->store->neighbour_work->copy[p->device];
     const int vectors = h->device->kernels->geometry.lanes > 1, of_group = vectors ? 1 : GROUP / SAP_CPU_LANES;
     const unsigned groups[2] = {(unsigned)((p->rows + of_group - 1) / of_group), 1};
-    struct sap_gpu_listed f = w->f;
+    struct sap_gpu_neighbour_slabs f = w->f;
     f.ni = p->rows;
-    f.lists = (int)(sizeof(struct sap_gpu_listed_row) / sizeof(int)) * p->rows;
+    f.lists = (int)(sizeof(struct sap_gpu_neighbour_row) / sizeof(int)) * p->rows;
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->there), MEM(p->input), MEM(p->out), VALUE(f)};
     p->under_way = 1;
     TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(sap_gpu_launch(h, d, h->device->kernels->listed, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(h, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
 }
@@ -271,27 +271,28 @@ static int start(const struct work *w, struct place *p)
     return send(w, p);
 }
 
-/* Whether sums may come from a target particle that is not finite, which the CPU then looks at (lib/cpu/cpu_listed.c).
+/* Whether sums may come from a target particle that is not finite, which the CPU then looks at
+ * (lib/cpu/cpu_neighbour.c).
  */
 static int is_doubtful(const double *out)
 {
     double total = 0;
-    for (int q = 0; q < SAP_GPU_LISTED_R2; q++) total += out[q] - out[q];
+    for (int q = 0; q < SAP_GPU_NEIGHBOUR_R2; q++) total += out[q] - out[q];
     return !(total == 0) || out[0] == 0;
 }
 
 /* One row of the results; 0: it must be computed elsewhere. */
-static int write_row(const struct sap_listed *l, int i, const double *out)
+static int write_row(const struct sap_neighbour_request *l, int i, const double *out)
 {
-    const int alone = out[SAP_GPU_LISTED_STATE] == SAP_GPU_LISTED_ALONE;
-    if (out[SAP_GPU_LISTED_STATE] == SAP_GPU_LISTED_LEFT || is_doubtful(out)) return 0;
+    const int alone = out[SAP_GPU_NEIGHBOUR_STATE] == SAP_GPU_NEIGHBOUR_ALONE;
+    if (out[SAP_GPU_NEIGHBOUR_STATE] == SAP_GPU_NEIGHBOUR_LEFT || is_doubtful(out)) return 0;
     if (l->pot) l->pot[i] = out[0];
     for (int axis = 0; axis < 3; axis++) {
         if (l->acc) l->acc[i][axis] = out[1 + axis];
         if (l->jerk) l->jerk[i][axis] = out[4 + axis];
     }
-    if (l->nearest) l->nearest[i] = alone ? -1 : (int)out[SAP_GPU_LISTED_NEAREST];
-    if (l->nearest_r2) l->nearest_r2[i] = alone ? (double)INFINITY : out[SAP_GPU_LISTED_R2];
+    if (l->nearest) l->nearest[i] = alone ? -1 : (int)out[SAP_GPU_NEIGHBOUR_NEAREST];
+    if (l->nearest_r2) l->nearest_r2[i] = alone ? (double)INFINITY : out[SAP_GPU_NEIGHBOUR_R2];
     return 1;
 }
 
@@ -319,7 +320,7 @@ static int finish(const struct work *w, struct place *p)
 
 static int run(struct work *w)
 {
-    struct sap_gpu_listings *const all = w->store->listings;
+    struct sap_gpu_neighbour_work *const all = w->store->neighbour_work;
     int slab = 0;
     for (int k = 0; k < w->store->set->n; k++) TRY(bring_particles(w, k));
     for (; w->next < w->l->ni; slab++) {
@@ -332,10 +333,10 @@ static int run(struct work *w)
     return SAP_DRIVER_OK;
 }
 
-static struct sap_gpu_listings *new_listings(int devices)
+static struct sap_gpu_neighbour_work *new_neighbour_work(int devices)
 {
     const int n = PLACES * devices;
-    struct sap_gpu_listings *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
+    struct sap_gpu_neighbour_work *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
     if (!all) return NULL;
     all->copy = calloc((size_t)devices, sizeof *all->copy);
     if (!all->copy) {
@@ -350,7 +351,7 @@ static struct sap_gpu_listings *new_listings(int devices)
 /* Waits for what a failure has left under way; the devices' rows are not trusted any more. */
 static void halt(struct sap_gpu_store *store)
 {
-    struct sap_gpu_listings *const all = store->listings;
+    struct sap_gpu_neighbour_work *const all = store->neighbour_work;
     for (int k = 0; k < store->set->n; k++) {
         if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
         all->copy[k].upper = all->copy[k].count = 0;
@@ -358,13 +359,14 @@ static void halt(struct sap_gpu_store *store)
     for (int k = 0; k < all->places; k++) all->place[k].under_way = 0;
 }
 
-int sap_gpu_listed(struct sap_gpu_store *store, const struct sap_given *given, const struct sap_listed *l,
-                   unsigned char *left)
+int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given *given,
+                            const struct sap_neighbour_request *l, unsigned char *left)
 {
     double entries = 0;
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
-    if (!store->listings && !(store->listings = new_listings(store->set->n))) return SAPPORO_ERR_MEMORY;
+    if (!store->neighbour_work && !(store->neighbour_work = new_neighbour_work(store->set->n)))
+        return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < l->ni; i++) entries += l->length[i] > 0 ? l->length[i] : 0;
     const double share = entries / store->set->n + 1;
     struct work w = {.store = store,
@@ -387,10 +389,10 @@ int sap_gpu_listed(struct sap_gpu_store *store, const struct sap_given *given, c
     return judged;
 }
 
-void sap_gpu_listed_free(struct sap_gpu_store *store)
+void sap_gpu_neighbour_free(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_listings *const all = store->listings;
+    struct sap_gpu_neighbour_work *const all = store->neighbour_work;
     if (!all) return;
     for (int k = 0; k < store->set->n; k++) {
         struct copy *const c = &all->copy[k];
@@ -407,5 +409,5 @@ void sap_gpu_listed_free(struct sap_gpu_store *store)
     }
     free(all->copy);
     free(all);
-    store->listings = NULL;
+    store->neighbour_work = NULL;
 }

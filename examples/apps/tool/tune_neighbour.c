@@ -1,5 +1,5 @@
 /*
- * tune_listed.c - from how many members on a device computes forces from lists faster than the CPU.
+ * tune_neighbour.c - from how many members on a device computes forces from lists faster than the CPU.
  */
 #include "tune.h"
 #include "util.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char LISTED[] = "cpu_below_listed";
+static const char NEIGHBOUR[] = "cpu_below_neighbour";
 
 enum { LENGTH = 100, MOST = 4096, TURNS = 9 };
 
@@ -50,12 +50,12 @@ static void lists_free(lists *l)
 static int call(tuner *self, client *on, const lists *l, int n, int turn)
 {
     sapporo *c = client_native_context(on);
-    const sapporo_listed asked = {
+    const sapporo_neighbour_request asked = {
         .size = sizeof asked, .ni = n, .address = l->address, .list = l->list, .length = l->length};
     const sapporo_result result = {.size = sizeof result, .acc = l->acc, .jerk = l->jerk, .nearest = l->nearest};
     for (int i = 0; i < n; i++)
         if (CLIENT_NATIVE.set(on, &self->cluster, i, i) != 0) return -1;
-    return sapporo_set_time(c, (turn + 1) * 0x1p-20) != SAPPORO_OK || sapporo_force_listed(c, &asked, &result) < 0;
+    return sapporo_set_time(c, (turn + 1) * 0x1p-20) != SAPPORO_OK || sapporo_neighbour_force(c, &asked, &result) < 0;
 }
 
 static double seconds_of(tuner *self, client *on, const lists *l, int n)
@@ -98,9 +98,9 @@ static client *open_with(tuner *self, const tuning *numbers, int k, double value
     return tune_open(self, &trial);
 }
 
-int tune_listed(tuner *self, tuning *numbers)
+int tune_neighbour(tuner *self, tuning *numbers)
 {
-    const int k = tune_find(numbers, LISTED);
+    const int k = tune_find(numbers, NEIGHBOUR);
     if (k < 0 || (self->what.order != 4 && self->what.order != 0)) return 0;
     client *device = open_with(self, numbers, k, 0.0), *cpu = device != NULL ? open_with(self, numbers, k, 1e12) : NULL;
     lists *l = lists_new(self->cluster.n);

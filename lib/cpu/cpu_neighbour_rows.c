@@ -1,6 +1,6 @@
-/* cpu_listed_rows.c - particles in rows: see cpu_listed.h. */
+/* cpu_neighbour_rows.c - particles in rows: see cpu_neighbour.h. */
 #define _DEFAULT_SOURCE
-#include "cpu/cpu_listed.h"
+#include "cpu/cpu_neighbour.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * test_listed_devices.c - forces from lists computed on accelerators have the bits of the CPU's: on every precision and
- * driver, with gaps, long lists and particles that are nowhere, while particles change and stores grow.
+ * test_neighbour_devices.c - forces from lists computed on accelerators have the bits of the CPU's: on every precision
+ * and driver, with gaps, long lists and particles that are nowhere, while particles change and stores grow.
  *
  * What is compared are paths with fused operations, see docs/numerics.md.
  */
@@ -78,11 +78,11 @@ static struct results compute(sapporo *c, double eps2, int ni)
 {
     struct results a;
     memset(&a, 0, sizeof a);
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = ni, .address = address, .list = list, .length = length, .eps2 = eps2};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = ni, .address = address, .list = list, .length = length, .eps2 = eps2};
     const sapporo_result result = {
         .size = sizeof result, .acc = a.acc, .jerk = a.jerk, .pot = a.pot, .nearest = a.nearest, .nearest_r2 = a.r2};
-    a.status = sapporo_force_listed(c, &listed, &result);
+    a.status = sapporo_neighbour_force(c, &request, &result);
     return a;
 }
 
@@ -185,11 +185,11 @@ static void check(const struct engine *e, const int *devices, int ndevices)
     struct two t = {e, ndevices ? engine_open_on(e, devices, ndevices) : engine_open(e, 2), engine_open(&cpu, 2)};
     const sapporo *const inside = sap_context_of(t.device);
     struct sap_gpu_set *const set = (void *)inside->devices;
-    set->tuning.cpu_below_listed = 0; /* as a tuning file may say */
+    set->tuning.cpu_below_neighbour = 0; /* as a tuning file may say */
     if (set->has_fp64) {
         all_steps(&t);
-        assert_non_null(((const struct sap_gpu_store *)(const void *)inside->store)->listings);
-        assert_int_equal(inside->notes.warned >> SAP_WARN_LISTED & 1, 0);
+        assert_non_null(((const struct sap_gpu_store *)(const void *)inside->store)->neighbour_work);
+        assert_int_equal(inside->notes.warned >> SAP_WARN_NEIGHBOUR & 1, 0);
     }
     sapporo_close(t.device);
     sapporo_close(t.cpu);
@@ -244,14 +244,14 @@ static void check_bad_rows(const struct engine *e, sapporo *c, int n)
     struct results a;
     memset(&a, 0, sizeof a);
     make_lists(n);
-    const sapporo_listed l = {.size = sizeof l,
-                              .ni = BAD + 1,
-                              .address = address + FIRST_BAD,
-                              .list = list + FIRST_BAD,
-                              .length = length + FIRST_BAD};
+    const sapporo_neighbour_request l = {.size = sizeof l,
+                                         .ni = BAD + 1,
+                                         .address = address + FIRST_BAD,
+                                         .list = list + FIRST_BAD,
+                                         .length = length + FIRST_BAD};
     const sapporo_result r = {
         .size = sizeof r, .acc = a.acc, .jerk = a.jerk, .pot = a.pot, .nearest = a.nearest, .nearest_r2 = a.r2};
-    assert_int_equal(sapporo_force_listed(c, &l, &r), SAPPORO_PARTIAL);
+    assert_int_equal(sapporo_neighbour_force(c, &l, &r), SAPPORO_PARTIAL);
     for (int i = 0; i < BAD; i++) {
         int none = isnan(a.pot[i]) && isnan(a.r2[i]) && a.nearest[i] == -1;
         for (int axis = 0; axis < 3; axis++) none &= isnan(a.acc[i][axis]) && isnan(a.jerk[i][axis]);
@@ -268,7 +268,8 @@ static void bad_targets(void **state)
     for (int k = 0; k < ENGINES; k++) {
         if (!engine_usable(&engines[k])) continue;
         sapporo *const c = engine_open(&engines[k], 2);
-        if (k >= CPU_ENGINES) ((struct sap_gpu_set *)(void *)sap_context_of(c)->devices)->tuning.cpu_below_listed = 0;
+        if (k >= CPU_ENGINES)
+            ((struct sap_gpu_set *)(void *)sap_context_of(c)->devices)->tuning.cpu_below_neighbour = 0;
         for (int whole = 0; whole < 2; whole++) { /* without gaps, and where only some are predicted at once */
             put(c, 0, N, 4);
             for (int b = 0; b < BAD; b++) {

@@ -1,5 +1,5 @@
 /*
- * test_multi_faults.c - many small forces in one call, of which the n-th call of the driver fails, for every n and in
+ * test_batch_faults.c - many small forces in one call, of which the n-th call of the driver fails, for every n and in
  * every way, over the stub: the call says so, all rows are NaN, the next one is right, and nothing leaks.
  *
  * A kernel of the stub writes the number of its launch into the rows of its items, so stale results show, and rows that
@@ -32,17 +32,17 @@ enum { N = 1500, LISTS = 1800, OF_SEVERAL = 450, NI = 2, NJ = 1000, LONG = 7, DE
 
 static double x[N][3], mass[N];
 static int address[N];
-static sapporo_list list[LISTS];
+static sapporo_small_force list[LISTS];
 static sapporo_result result[LISTS];
 static double acc[LISTS][NI][3], pot[LISTS][NI];
 static int lists; /* of a call */
 static atomic_long launched;
 
-/* multi_..(predicted, input, kept, record, out, lists), finish_long(record, input, out, lists) */
+/* batch_..(predicted, input, kept, record, out, lists), finish_long(record, input, out, lists) */
 static void write_items(const char *name, const struct sap_launch *l)
 {
     const int longs = strcmp(name, "finish_long") == 0;
-    struct sap_gpu_multi slab;
+    struct sap_gpu_batch slab;
     memcpy(&slab, l->argument[longs ? 3 : 5].value, sizeof slab);
     const char *const input = stub_memory(l->argument[1].value);
     double *const out = stub_memory(l->argument[longs ? 2 : 4].value);
@@ -58,7 +58,7 @@ static void write_items(const char *name, const struct sap_launch *l)
 
 static void kernel(const char *name, const struct sap_launch *l)
 {
-    if (strncmp(name, "multi_", 6) == 0 || strcmp(name, "finish_long") == 0)
+    if (strncmp(name, "batch_", 6) == 0 || strcmp(name, "finish_long") == 0)
         write_items(name, l);
     else
         stub_kernel(name, l);
@@ -81,7 +81,7 @@ static int call(sapporo *c, int fault, int sure)
     const double before = (double)atomic_load(&launched);
     memset(acc, 0x11, sizeof acc);
     memset(pot, 0x11, sizeof pot);
-    const int failed = failure(c, sapporo_force_multi(c, lists, list, result), fault);
+    const int failed = failure(c, sapporo_force_batch(c, lists, list, result), fault);
     if (failed && sure) fail_msg("the call after %s fails: %s", faulty.failed_call, sapporo_last_error(c));
     for (int k = 0; k < lists; k++)
         for (int i = 0; i < list[k].ni; i++)
@@ -122,7 +122,7 @@ static void walk(int devices, int every)
     stub.on_launch = kernel;
     stub.pending = 1;
     faulty_walk(session, devices, every);
-    assert_true(stub_launches("finish_long") > 0 && stub_launches("multi_plain_order2_sp") > 100);
+    assert_true(stub_launches("finish_long") > 0 && stub_launches("batch_plain_order2_sp") > 100);
 }
 
 static void one_device(void **state)
@@ -151,12 +151,13 @@ int main(int argc, char **argv)
     }
     free(body);
     for (int k = 0; k < LISTS; k++) {
-        list[k] = (sapporo_list){.size = sizeof list[k], .ni = NI, .nj = k == LONG ? N : NJ, .x.base = x, .eps2 = 1e-4};
+        list[k] = (sapporo_small_force){
+            .size = sizeof list[k], .ni = NI, .nj = k == LONG ? N : NJ, .x.base = x, .eps2 = 1e-4};
         if (k % 64)
             list[k].address = address;
         else
             list[k].x_j.base = x, list[k].mass_j.base = mass;
         result[k] = (sapporo_result){.size = sizeof result[k], .acc = acc[k], .pot = pot[k]};
     }
-    return cmocka_run_group_tests_name("multi_faults", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("batch_faults", tests, NULL, NULL);
 }

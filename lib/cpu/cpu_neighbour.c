@@ -1,10 +1,11 @@
 /*
- * cpu_listed.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
+ * cpu_neighbour.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
  *
  * A force has the bits of one on particles stored at addresses 0, 1, ... in the list's order, whoever computes it: the
- * kernel adds in that order.  Particles come out of rows (cpu_listed.h), predicted once for all lists that name them.
+ * kernel adds in that order.  Particles come out of rows (cpu_neighbour.h), predicted once for all lists that name
+ * them.
  */
-#include "cpu/cpu_listed.h"
+#include "cpu/cpu_neighbour.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -35,7 +36,7 @@ struct worker {
 struct work {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
-    const struct sap_listed *listed;
+    const struct sap_neighbour_request *request;
     struct sap_rows *rows;
     struct sap_variant variant;
     int copy;   /* rows are not kept */
@@ -46,7 +47,7 @@ struct work {
 /* Whether a list, and the particle whose it is, can be summed: all are there, and so predicted. */
 static int is_good(const struct work *w, int i)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     const unsigned upper = (unsigned)w->host->upper;
     unsigned most = (unsigned)l->address[i];
     if (l->length[i] < 0) return 0;
@@ -61,7 +62,7 @@ static int is_good(const struct work *w, int i)
 /* Notes whom lists name. */
 static void note_all(struct work *w)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     for (int i = 0; i < l->ni; i++) {
         if (i + AHEAD < l->ni) sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
         const int there = sap_rows_want(w->rows, w->host->upper, &l->address[i], 1);
@@ -80,10 +81,10 @@ static int goes_directly(const struct work *w, double entries, int threads)
            entries < entries_for_keeping * threads * w->host->upper;
 }
 
-/* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_listed_args. */
+/* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_neighbour_args. */
 SAP_ONLY_FETCHES void fetch_first(const struct work *w)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[0] < w->kernel->rows_ahead ? l->length[0] : w->kernel->rows_ahead;
     for (int i = 0; i < AHEAD && i < l->ni; i++) sap_rows_fetch_list(l->list[i], l->length[i]);
     for (int k = 0; k < n && w->direct; k++) sap_rows_fetch_given(w->rows, l->list[0][k]);
@@ -92,7 +93,7 @@ SAP_ONLY_FETCHES void fetch_first(const struct work *w)
 /* Predicts all whom lists name, each once, unless that happens on the way. */
 static void predict(struct work *w, double entries, int threads)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     w->direct = goes_directly(w, entries, threads);
     fetch_first(w);
     if (w->direct) return;
@@ -120,8 +121,8 @@ struct nearest {
 /* Looks at an entry that has another index; ties go to the lower address. */
 static void look_at(const struct work *w, int i, int address, const double *x, struct nearest *best)
 {
-    if (index_of(w, address) == index_of(w, w->listed->address[i])) return;
-    const double r2 = sap_canonical_r2(w->host, address, w->listed->time, x);
+    if (index_of(w, address) == index_of(w, w->request->address[i])) return;
+    const double r2 = sap_canonical_r2(w->host, address, w->request->time, x);
     /* false for a squared distance of NaN, which is never the nearest */
     if (!(r2 < best->r2 || (r2 == best->r2 && (best->address < 0 || address < best->address)))) return;
     best->address = address;
@@ -133,16 +134,16 @@ static void find_nearest(const struct work *w, int i, const int *list, int n, co
                          struct nearest *best)
 {
     double x[3];
-    if (found == 1 && n == w->listed->length[i] && !w->listed->nearest_r2) {
+    if (found == 1 && n == w->request->length[i] && !w->request->nearest_r2) {
         best->address = list[place[0]];
         return;
     }
-    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, NULL);
+    sap_canonical_predict(w->host, w->request->address[i], w->request->time, x, NULL);
     for (int k = 0; k < found; k++) look_at(w, i, list[place[k]], x, best);
     for (int k = 0; k < n && !found; k++) look_at(w, i, list[k], x, best);
 }
 
-static void write_row(const struct sap_listed *l, int i, const double *sum)
+static void write_row(const struct sap_neighbour_request *l, int i, const double *sum)
 {
     for (int axis = 0; axis < 3; axis++) {
         if (l->acc) l->acc[i][axis] = sum[SAP_ACC + axis];
@@ -151,7 +152,7 @@ static void write_row(const struct sap_listed *l, int i, const double *sum)
     if (l->pot) l->pot[i] = sum[SAP_POT];
 }
 
-static void write_bad(const struct sap_listed *l, int i)
+static void write_bad(const struct sap_neighbour_request *l, int i)
 {
     double sum[SAP_SUMS];
     for (int q = 0; q < SAP_SUMS; q++) sum[q] = NAN;
@@ -171,22 +172,22 @@ static void start_long(const struct work *w, struct worker *with)
 /* 0 if an address is none. */
 static int add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[i], more = i + 1 < l->ni;
     const struct sap_rows_args given = {
         .rows = w->rows->given, .terms = w->rows->terms, .time = w->rows->time, .n = w->host->upper};
     if (n > TILE) start_long(w, with);
     for (int first = 0; first < n; first += TILE) {
-        const struct sap_listed_args args = {.predicted = w->rows->predicted,
-                                             .given = w->direct ? &given : NULL,
-                                             .own = l->address[i],
-                                             .list = l->list[i] + first,
-                                             .next = more ? l->list[i + 1] : NULL,
-                                             .n = n - first < TILE ? n - first : TILE,
-                                             .nnext = more ? l->length[i + 1] : 0,
-                                             .eps2 = l->eps2,
-                                             .variant = w->variant};
-        const int found = w->kernel->listed(&args, &with->single, n > TILE ? NULL : sum, with->place);
+        const struct sap_neighbour_args args = {.predicted = w->rows->predicted,
+                                                .given = w->direct ? &given : NULL,
+                                                .own = l->address[i],
+                                                .list = l->list[i] + first,
+                                                .next = more ? l->list[i + 1] : NULL,
+                                                .n = n - first < TILE ? n - first : TILE,
+                                                .nnext = more ? l->length[i + 1] : 0,
+                                                .eps2 = l->eps2,
+                                                .variant = w->variant};
+        const int found = w->kernel->neighbour(&args, &with->single, n > TILE ? NULL : sum, with->place);
         if (found < 0) return 0;
         if (w->variant.near) find_nearest(w, i, args.list, args.n, with->place, found, best);
     }
@@ -197,7 +198,7 @@ static int add_list(const struct work *w, struct worker *with, int i, double *su
 /* Asks the caches for the predicted rows of a list. */
 SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[i] < FETCHED ? l->length[i] : FETCHED;
     for (int k = 0; k < n; k++)
         __builtin_prefetch((const char *)w->rows->predicted + l->list[i][k] * w->rows->row_bytes);
@@ -206,7 +207,7 @@ SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
 /* Asks for what follows list i. */
 SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     if ((w->direct || w->rows->all) && i + AHEAD < l->ni) {
         sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
         if (w->direct) sap_rows_fetch_given(w->rows, l->address[i + AHEAD]);
@@ -217,7 +218,7 @@ SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
 /* Whether list i, or whose it is, is nothing that the kernel can look at. */
 static int is_bad(const struct work *w, int i)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     if (w->direct) return l->length[i] < 0 || (unsigned)l->address[i] >= (unsigned)w->host->upper;
     return w->strict && !is_good(w, i);
 }
@@ -231,14 +232,14 @@ static int target_is_bad(const struct work *w, int i, const double *sum)
     double x[3], v[3], total = 0;
     for (int q = 0; q < SAP_SUMS; q++) total += sum[q] - sum[q];
     if (total == 0 && sum[SAP_POT] != 0) return 0;
-    sap_canonical_predict(w->host, w->listed->address[i], w->listed->time, x, v);
+    sap_canonical_predict(w->host, w->request->address[i], w->request->time, x, v);
     return !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
 }
 
 /* One row; 1 if it is NaN for want of a particle, or of a finite target particle. */
 static int compute_row(const struct work *w, struct worker *with, int i)
 {
-    const struct sap_listed *const l = w->listed;
+    const struct sap_neighbour_request *const l = w->request;
     struct nearest best = {-1, INFINITY};
     double sum[SAP_SUMS] = {0};
     fetch_next(w, i);
@@ -271,28 +272,28 @@ static int run_threads(const struct work *w, int threads)
 {
     enum { ROWS_AT_ONCE = 16 };
     struct rows r = {w, 0};
-    sap_team_for(threads, w->listed->ni, ROWS_AT_ONCE, compute_rows, &r);
+    sap_team_for(threads, w->request->ni, ROWS_AT_ONCE, compute_rows, &r);
     return atomic_load(&r.bad);
 }
 
-int sap_cpu_listed(struct sap_store *store, const struct sap_neighbour_context *context,
-                   const struct sap_listed *listed)
+int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_context *context,
+                      const struct sap_neighbour_request *request)
 {
     struct sap_cpu_set *const devices = (void *)context->devices;
     struct sap_jstore *const host = context->host;
     struct sap_jstore *const changes = context->takes_changes ? host : NULL;
     (void)store; /* rows are made of the host's copy */
     double entries = 0;
-    for (int i = 0; i < listed->ni; i++) entries += listed->length[i] > 0 ? listed->length[i] : 0;
+    for (int i = 0; i < request->ni; i++) entries += request->length[i] > 0 ? request->length[i] : 0;
     const double useful = entries / entries_per_thread;
     const int most = useful < devices->threads ? (int)useful : devices->threads;
     const int threads = entries >= entries_for_threads ? sap_threads_now(most) : 1;
     struct work work = {
         .kernel = devices->kernel,
         .host = host,
-        .listed = listed,
-        .rows = sap_rows_at(devices, host, changes, listed->time),
-        .variant = {.near = listed->nearest || listed->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
+        .request = request,
+        .rows = sap_rows_at(devices, host, changes, request->time),
+        .variant = {.near = request->nearest || request->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
         .copy = !changes};
     if (!work.rows) return SAPPORO_ERR_MEMORY;
     predict(&work, entries, threads);

@@ -1,4 +1,4 @@
-/* test_multi.c - many small forces in one call have the bits of each alone, on every engine; what order 2 refuses. */
+/* test_batch.c - many small forces in one call have the bits of each alone, on every engine; what order 2 refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ enum { N = 5000, LISTS = 24, ROOM = 70 };
 struct many {
     double x[N][3], mass[N], eps2[N];
     int address[N];
-    sapporo_list list[LISTS];
+    sapporo_small_force list[LISTS];
     sapporo_result result[LISTS];
     double acc[LISTS][ROOM][3], pot[LISTS][ROOM];
 };
@@ -38,7 +38,7 @@ static struct many *new_many(void)
     }
     free(body);
     for (int k = 0; k < LISTS; k++) {
-        sapporo_list *const l = &m->list[k];
+        sapporo_small_force *const l = &m->list[k];
         l->size = sizeof *l;
         l->ni = k % ROOM * 3;
         l->nj = sizes[k % 10];
@@ -64,7 +64,7 @@ static void store_all(sapporo *c, const struct many *m)
 /* The same list by itself: its sources at addresses 0 to nj-1 of a context of their own. */
 static void check_alone(const struct engine *e, const struct many *m, int k)
 {
-    const sapporo_list *const l = &m->list[k];
+    const sapporo_small_force *const l = &m->list[k];
     double acc[ROOM][3], pot[ROOM];
     sapporo_job *job;
     sapporo *c = engine_open(e, 1);
@@ -98,7 +98,7 @@ static void as_alone(void **state)
         for (int threads = 1; threads <= 3; threads += 2) {
             sapporo *c = engine_open(e, threads);
             store_all(c, m);
-            assert_int_equal(sapporo_force_multi(c, LISTS, m->list, m->result), SAPPORO_OK);
+            assert_int_equal(sapporo_force_batch(c, LISTS, m->list, m->result), SAPPORO_OK);
             for (int l = 0; l < LISTS; l++) check_alone(e, m, l);
             sapporo_close(c);
         }
@@ -116,9 +116,9 @@ static void bad_lists(void **state)
     sapporo *c = engine_open(&engines2[0], 1), *hermite = engine_open(&engines[0], 1);
     (void)state;
     store_all(c, m);
-    const sapporo_list good = m->list[3];
+    const sapporo_small_force good = m->list[3];
     const sapporo_result well = m->result[3];
-    sapporo_list bad[9];
+    sapporo_small_force bad[9];
     for (int k = 0; k < 9; k++) bad[k] = good;
     bad[0].ni = -1;
     bad[1].nj = -1;
@@ -131,18 +131,18 @@ static void bad_lists(void **state)
     bad[8].address = nobody, bad[8].nj = 1;
     for (int k = 0; k < 9; k++) {
         m->pot[3][0] = 7;
-        assert_int_equal(sapporo_force_multi(c, 1, &bad[k], &well), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_force_batch(c, 1, &bad[k], &well), SAPPORO_ERR_ARGUMENT);
         assert_true(bad[k].ni < 0 ? m->pot[3][0] == 7 : isnan(m->pot[3][0]));
     }
     sapporo_result more = well;
     more.jerk = jerk;
-    assert_int_equal(sapporo_force_multi(c, 1, &good, &more), SAPPORO_ERR_UNSUPPORTED);
-    assert_int_equal(sapporo_force_multi(hermite, 1, &good, &well), SAPPORO_ERR_UNSUPPORTED);
-    assert_int_equal(sapporo_force_multi(c, -1, &good, &well), SAPPORO_ERR_ARGUMENT);
-    assert_int_equal(sapporo_force_multi(c, 1, NULL, &well), SAPPORO_ERR_ARGUMENT);
-    assert_int_equal(sapporo_force_multi(NULL, 1, &good, &well), SAPPORO_ERR_CLOSED);
-    assert_int_equal(sapporo_force_multi(c, 0, NULL, NULL), SAPPORO_OK);
-    assert_int_equal(sapporo_force_multi(c, 1, &good, &well), SAPPORO_OK);
+    assert_int_equal(sapporo_force_batch(c, 1, &good, &more), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_force_batch(hermite, 1, &good, &well), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_force_batch(c, -1, &good, &well), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_batch(c, 1, NULL, &well), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_force_batch(NULL, 1, &good, &well), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_force_batch(c, 0, NULL, NULL), SAPPORO_OK);
+    assert_int_equal(sapporo_force_batch(c, 1, &good, &well), SAPPORO_OK);
     sapporo_close(c);
     sapporo_close(hermite);
     free(m);
@@ -159,22 +159,22 @@ static void kept_addresses(void **state)
         sapporo *c = engine_open(&engines2[k], 1);
         assert_int_equal(sapporo_keep_addresses(c, m->address, N), SAPPORO_OK); /* before there is anybody */
         m->list[6].nj = 3;
-        assert_int_equal(sapporo_force_multi(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
         memset(m->acc, 0, sizeof m->acc); /* NaN by now */
         memset(m->pot, 0, sizeof m->pot);
         for (int turn = 0; turn < 3; turn++) {
             m->mass[turn] = other->mass[turn] = 3 + turn;
             m->list[6].nj = other->list[6].nj = 3 + 1000 * turn;
             store_all(c, m);
-            assert_int_equal(sapporo_force_multi(c, LISTS, m->list, m->result), SAPPORO_OK);
+            assert_int_equal(sapporo_force_batch(c, LISTS, m->list, m->result), SAPPORO_OK);
             assert_int_equal(sapporo_keep_addresses(c, turn ? NULL : none, turn ? 0 : 1), SAPPORO_OK); /* no use */
-            assert_int_equal(sapporo_force_multi(c, LISTS, other->list, other->result), SAPPORO_OK);
+            assert_int_equal(sapporo_force_batch(c, LISTS, other->list, other->result), SAPPORO_OK);
             assert_memory_equal(m->acc, other->acc, sizeof m->acc);
             assert_memory_equal(m->pot, other->pot, sizeof m->pot);
             assert_int_equal(sapporo_keep_addresses(c, m->address + turn, N - (size_t)turn), SAPPORO_OK);
         }
         assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
-        assert_int_equal(sapporo_force_multi(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
         assert_int_equal(sapporo_keep_addresses(c, NULL, 1), SAPPORO_ERR_ARGUMENT);
         sapporo_close(c);
     }
@@ -195,7 +195,7 @@ static void not_finite(void **state)
         if (!engine_usable(&engines2[k])) continue;
         sapporo *c = engine_open(&engines2[k], 1);
         store_all(c, m);
-        assert_int_equal(sapporo_force_multi(c, LISTS, m->list, m->result), SAPPORO_PARTIAL);
+        assert_int_equal(sapporo_force_batch(c, LISTS, m->list, m->result), SAPPORO_PARTIAL);
         assert_true(isnan(m->pot[4][0]) && isnan(m->acc[4][0][1]));
         assert_true(m->pot[4][1] < 0 && isfinite(m->acc[4][1][2]));
         sapporo_close(c);
@@ -208,12 +208,12 @@ static void many_lists(void **state)
 {
     enum { MANY = 4000, NI = 20, NJ = 400 };
     struct many *m = new_many();
-    sapporo_list *const list = zeroed(MANY, sizeof *list);
+    sapporo_small_force *const list = zeroed(MANY, sizeof *list);
     sapporo_result *const result = zeroed(MANY, sizeof *result);
     double *const pot = zeroed((size_t)MANY * NI, sizeof *pot);
     (void)state;
     for (int k = 0; k < MANY; k++) { /* the same sources by address and as they are */
-        list[k] = (sapporo_list){.size = sizeof *list, .ni = NI, .nj = NJ, .x.base = m->x[k % 10], .eps2 = 1e-4};
+        list[k] = (sapporo_small_force){.size = sizeof *list, .ni = NI, .nj = NJ, .x.base = m->x[k % 10], .eps2 = 1e-4};
         if (k % 20 < 10)
             list[k].x_j.base = m->x, list[k].mass_j.base = m->mass;
         else
@@ -226,7 +226,7 @@ static void many_lists(void **state)
         sapporo *c = engine_open(&engines2[e], 2);
         store_all(c, m);
         for (int turn = 0; turn < 2; turn++) {
-            assert_int_equal(sapporo_force_multi(c, MANY, list, result), SAPPORO_OK);
+            assert_int_equal(sapporo_force_batch(c, MANY, list, result), SAPPORO_OK);
             for (int k = 20; k < MANY; k++)
                 if (!same_doubles(pot + (size_t)k * NI, pot + k % 10 * NI, NI))
                     fail_msg("%s: list %d", engines2[e].name, k);
@@ -279,5 +279,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_alone),       cmocka_unit_test(bad_lists),
                                        cmocka_unit_test(kept_addresses), cmocka_unit_test(not_finite),
                                        cmocka_unit_test(many_lists),     cmocka_unit_test(order2_refuses)};
-    return cmocka_run_group_tests_name("multi", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
 }

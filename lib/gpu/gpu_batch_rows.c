@@ -1,5 +1,5 @@
 /*
- * gpu_multi_rows.c - targets and sources of many small forces on their way into pinned memory, and results out of it.
+ * gpu_batch_rows.c - targets and sources of many small forces on their way into pinned memory, and results out of it.
  *
  * The host has some nanoseconds a particle, or the device waits for it: so numbers are converted two at a time, and
  * looked at 64 particles at a time; only where one of these is not finite they are done again one by one.
@@ -9,7 +9,7 @@
 
 #include "base/finite.h"
 #include "base/structs.h"
-#include "gpu/gpu_multi.h"
+#include "gpu/gpu_batch.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
 
@@ -68,14 +68,14 @@ static inline int put_rows_as(size_t word, int low, const struct rows *r, int n,
     return carried(bad);
 }
 
-static int put_rows(const struct sap_multi_work *w, const struct rows *r, int n, char *to, size_t pitch)
+static int put_rows(const struct sap_batch_work *w, const struct rows *r, int n, char *to, size_t pitch)
 {
     if (w->store->set->word == sizeof(double)) return put_rows_as(sizeof(double), 0, r, n, to, pitch);
     return w->low ? put_rows_as(sizeof(float), 1, r, n, to, pitch) : put_rows_as(sizeof(float), 0, r, n, to, pitch);
 }
 
 /* A row alone. */
-static void put_row(const struct sap_multi_work *w, const double *x, double fourth, char *to)
+static void put_row(const struct sap_batch_work *w, const double *x, double fourth, char *to)
 {
     put_words(w->store->set->word, w->low, to, (two){x[0], x[1]}, (two){x[2], fourth});
 }
@@ -83,7 +83,7 @@ static void put_row(const struct sap_multi_work *w, const double *x, double four
 /* ----------------------------------------------------------------- targets */
 
 /* Those that are not finite go where they harm nobody. */
-static void put_aside(const struct sap_multi_work *w, const sapporo_list *l, int from, int n, char *to)
+static void put_aside(const struct sap_batch_work *w, const sapporo_small_force *l, int from, int n, char *to)
 {
     static const double nowhere[3] = {SAP_EMPTY_X / 2, SAP_EMPTY_X / 2, SAP_EMPTY_X / 2};
     for (int k = 0; k < n; k++, to += w->target_bytes) {
@@ -93,16 +93,17 @@ static void put_aside(const struct sap_multi_work *w, const sapporo_list *l, int
     }
 }
 
-static int fill_targets(const struct sap_multi_work *w, const struct sap_multi_spot *s, const sapporo_list *l, char *to)
+static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_spot *s, const sapporo_small_force *l,
+                        char *to)
 {
-    int found = !l->eps2_i.base && l->eps2 < SAP_TINY_R2 ? SAP_MULTI_ZERO : 0;
+    int found = !l->eps2_i.base && l->eps2 < SAP_TINY_R2 ? SAP_BATCH_ZERO : 0;
     for (int k = 0; k < s->n && l->eps2_i.base; k++)
-        if (l->eps2 + sap_column_double(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_MULTI_ZERO;
+        if (l->eps2 + sap_column_double(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_BATCH_ZERO;
     for (int k = 0; k < s->n; k += BLOCK, to += BLOCK * w->target_bytes) {
         const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
         const struct rows r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
         if (!put_rows(w, &r, n, to, w->target_bytes)) continue;
-        found |= SAP_MULTI_BAD;
+        found |= SAP_BATCH_BAD;
         put_aside(w, l, s->from + k, n, to);
     }
     return found;
@@ -111,13 +112,13 @@ static int fill_targets(const struct sap_multi_work *w, const struct sap_multi_s
 /* ----------------------------------------------------------------- sources */
 
 /* Of a place that is not finite NaN is made, as predict_one() of lib/device/working.h does. */
-static void put_source(const struct sap_multi_work *w, const double *x, double mass, char *to)
+static void put_source(const struct sap_batch_work *w, const double *x, double mass, char *to)
 {
     put_row(w, x, ((mass + (x[0] - x[0])) + (x[1] - x[1])) + (x[2] - x[2]), to);
 }
 
 /* What follows where sources have softening: their index, of no use here, and its square. */
-static void put_softening(const struct sap_multi_work *w, double eps2, char *to)
+static void put_softening(const struct sap_batch_work *w, double eps2, char *to)
 {
     const size_t word = w->store->set->word, at = (size_t)SAP_GPU_AT_EPS2(w->low) * word;
     const float narrow = (float)eps2;
@@ -130,7 +131,7 @@ static void put_softening(const struct sap_multi_work *w, double eps2, char *to)
 }
 
 /* By address out of the host's copy. */
-static void fill_stored(const struct sap_multi_work *w, const sapporo_list *l, char *to)
+static void fill_stored(const struct sap_batch_work *w, const sapporo_small_force *l, char *to)
 {
     for (int k = 0; k < l->nj; k++, to += w->source_bytes) {
         const struct sap_segment *s = sap_jstore_segment(w->host, l->address[k]);
@@ -142,7 +143,7 @@ static void fill_stored(const struct sap_multi_work *w, const sapporo_list *l, c
     }
 }
 
-static void fill_own(const struct sap_multi_work *w, const sapporo_list *l, char *to)
+static void fill_own(const struct sap_batch_work *w, const sapporo_small_force *l, char *to)
 {
     for (int from = 0; from < l->nj; from += BLOCK, to += BLOCK * w->source_bytes) {
         const int n = l->nj - from < BLOCK ? l->nj - from : BLOCK;
@@ -158,7 +159,7 @@ static void fill_own(const struct sap_multi_work *w, const sapporo_list *l, char
     }
 }
 
-static void fill_addresses(const struct sap_multi_work *w, const sapporo_list *l, int *to)
+static void fill_addresses(const struct sap_batch_work *w, const sapporo_small_force *l, int *to)
 {
     const int *const slot_of = w->store->share[0].slot_of;
     if (w->in_order) { /* as after a first load: each superpacket has its own place */
@@ -173,10 +174,10 @@ static void fill_addresses(const struct sap_multi_work *w, const sapporo_list *l
 
 /* ------------------------------------------------------------------- spots */
 
-static void fill_items(const struct sap_multi_work *w, const struct sap_multi_spot *s, const sapporo_list *l,
+static void fill_items(const struct sap_batch_work *w, const struct sap_batch_spot *s, const sapporo_small_force *l,
                        struct sap_gpu_item *item, struct sap_gpu_long *longs)
 {
-    const int superpackets = sap_multi_superpackets(l), kept = sap_multi_kept(w, l);
+    const int superpackets = sap_batch_superpackets(l), kept = sap_batch_kept(w, l);
     const int source = kept ? (int)(l->address - w->m->kept.address) : s->source;
     for (int from = 0; from < s->n; from += w->rows) {
         const int n = s->n - from < w->rows ? s->n - from : w->rows, record = s->record + from;
@@ -185,7 +186,7 @@ static void fill_items(const struct sap_multi_work *w, const struct sap_multi_sp
                                             .n = n,
                                             .j = source + sp * SUPER,
                                             .nj = l->nj - sp * SUPER < SUPER ? l->nj - sp * SUPER : SUPER,
-                                            .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_multi_by_address(w, l),
+                                            .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_batch_by_address(w, l),
                                             .lone = superpackets == 1,
                                             .row = superpackets == 1 ? s->row + from : record + sp * SUMS * s->n,
                                             .pitch = s->n};
@@ -195,16 +196,16 @@ static void fill_items(const struct sap_multi_work *w, const struct sap_multi_sp
     }
 }
 
-void sap_multi_fill(const struct sap_multi_work *w, const struct sap_gpu_place *p, struct sap_multi_spot *s)
+void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *p, struct sap_batch_spot *s)
 {
-    const sapporo_list *const l = sap_multi_list(w->m, s->list);
+    const sapporo_small_force *const l = sap_batch_force(w->m, s->list);
     char *const to = p->host.host;
     struct sap_gpu_item *const items = p->host.host;
     struct sap_gpu_long *const longs = (struct sap_gpu_long *)(void *)(to + (size_t)p->layout.longs * 16);
     int *const index = (int *)(void *)(to + (size_t)p->layout.index * 16);
     char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes;
     fill_items(w, s, l, items + s->item, longs + s->longs);
-    if (sap_multi_by_address(w, l) && !sap_multi_kept(w, l))
+    if (sap_batch_by_address(w, l) && !sap_batch_kept(w, l))
         fill_addresses(w, l, index + s->source);
     else if (l->address && !w->resident)
         fill_stored(w, l, own);
@@ -215,7 +216,7 @@ void sap_multi_fill(const struct sap_multi_work *w, const struct sap_gpu_place *
 
 /* ----------------------------------------------------------------- results */
 
-static void write_bad(const sapporo_list *l, const sapporo_result *r, int from, int n)
+static void write_bad(const sapporo_small_force *l, const sapporo_result *r, int from, int n)
 {
     for (int i = from; i < from + n; i++) {
         double x[3];
@@ -226,10 +227,10 @@ static void write_bad(const sapporo_list *l, const sapporo_result *r, int from, 
     }
 }
 
-void sap_multi_write(const struct sap_multi_work *w, const struct sap_gpu_place *p, const struct sap_multi_spot *s)
+void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s)
 {
-    const sapporo_list *const l = sap_multi_list(w->m, s->list);
-    const sapporo_result *const r = sap_multi_result(w->m, s->list);
+    const sapporo_small_force *const l = sap_batch_force(w->m, s->list);
+    const sapporo_result *const r = sap_batch_result(w->m, s->list);
     const double *const pot = (const double *)p->out.host + s->row, *const x = pot + p->rows, *const y = x + p->rows,
                         *const z = y + p->rows;
     if (r->pot) memcpy(r->pot + s->from, pot, (size_t)s->n * sizeof *pot);
@@ -237,5 +238,5 @@ void sap_multi_write(const struct sap_multi_work *w, const struct sap_gpu_place 
         double *const to = r->acc[s->from + k];
         to[0] = x[k], to[1] = y[k], to[2] = z[k];
     }
-    if (s->found & SAP_MULTI_BAD) write_bad(l, r, s->from, s->n);
+    if (s->found & SAP_BATCH_BAD) write_bad(l, r, s->from, s->n);
 }

@@ -1,4 +1,4 @@
-/* multi.c - many small forces in one call: what is asked is checked, what fails becomes NaN. */
+/* batch.c - many small forces in one call: what is asked is checked, what fails becomes NaN. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -11,18 +11,18 @@
 #include "context/job_rows.h"
 
 /* Whether lists and results are there, with sizes that tell where each begins. */
-static int has_rows(const struct sap_multi *m)
+static int has_rows(const struct sap_batch *m)
 {
     return m->lists && m->results && m->lists->size >= sizeof *m->lists && m->results->size >= sizeof m->results->size;
 }
 
 /* All arrays of all results, wanted or not to be had. */
-static void write_failed(const struct sap_multi *m)
+static void write_failed(const struct sap_batch *m)
 {
     for (int k = 0; has_rows(m) && k < m->nlists; k++) {
         sapporo_result r;
-        (void)sap_result_copy(&r, sap_multi_result(m, k));
-        sap_rows_write_failed(sap_multi_list(m, k)->ni, &r);
+        (void)sap_result_copy(&r, sap_batch_result(m, k));
+        sap_rows_write_failed(sap_batch_force(m, k)->ni, &r);
     }
 }
 
@@ -54,7 +54,7 @@ static int all_within(const int *address, int n, int last)
     return (bad[0] | bad[1] | bad[2] | bad[3] | rest) >> 31 == 0;
 }
 
-static int good_addresses(const sapporo *c, const sapporo_list *l)
+static int good_addresses(const sapporo *c, const sapporo_small_force *l)
 {
     if (!l->address || l->nj == 0 || (c->kept_below > 0 && sap_is_kept(&c->kept, l))) return 1;
     if (c->host.upper == 0 || !all_within(l->address, l->nj, c->host.upper - 1)) return 0;
@@ -65,7 +65,7 @@ static int good_addresses(const sapporo *c, const sapporo_list *l)
 }
 
 /* Whether a list that is not as it must be names a particle that was lost. */
-static int names_lost(const sapporo *c, const sapporo_list *l)
+static int names_lost(const sapporo *c, const sapporo_small_force *l)
 {
     int lost = 0;
     for (int k = 0; l->address && k < l->nj && sap_jstore_any_lost(&c->host); k++)
@@ -74,7 +74,7 @@ static int names_lost(const sapporo *c, const sapporo_list *l)
 }
 
 /* What is wrong with a list; NULL: nothing. */
-static const char *fault_of(const sapporo *c, const sapporo_list *l)
+static const char *fault_of(const sapporo *c, const sapporo_small_force *l)
 {
     if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
     if (l->ni > 0 && !l->x.base) return "has no positions of i-particles";
@@ -124,7 +124,7 @@ static int wants_too_much(const sapporo_result *result)
 
 struct list_check {
     const sapporo *c;
-    const struct sap_multi *m;
+    const struct sap_batch *m;
     atomic_int first; /* the first list that is bad; nlists: none */
 };
 
@@ -134,7 +134,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (int k = (int)from; k < to; k++) {
         int first = atomic_load_explicit(&check->first, memory_order_relaxed);
         if (k >= first) return;
-        if (!wants_too_much(sap_multi_result(check->m, k)) && !fault_of(check->c, sap_multi_list(check->m, k)))
+        if (!wants_too_much(sap_batch_result(check->m, k)) && !fault_of(check->c, sap_batch_force(check->m, k)))
             continue;
         while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
         return;
@@ -142,7 +142,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* The first list that is not as it must be, or nlists; threads look at them where that is worth it. */
-static int first_bad(const sapporo *c, const struct sap_multi *m)
+static int first_bad(const sapporo *c, const struct sap_batch *m)
 {
     enum { LISTS_PER_THREAD = 128 };
     const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
@@ -151,45 +151,45 @@ static int first_bad(const sapporo *c, const struct sap_multi *m)
     return atomic_load(&check.first);
 }
 
-static int check(sapporo *c, const struct sap_multi *m)
+static int check(sapporo *c, const struct sap_batch *m)
 {
     const int n = m->nlists;
-    if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: nlists is %d", n);
+    if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: nlists is %d", n);
     if (n > 0 &&
         (!m->lists || !m->results || m->lists->size < sizeof *m->lists || m->results->size < sizeof *m->results))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: no lists or results, or their size is not set");
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: no lists or results, or their size is not set");
     if (c->settings.order != 2)
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi needs a context of order 2, this one has %d",
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch needs a context of order 2, this one has %d",
                         c->settings.order);
     const int k = first_bad(c, m);
     if (k == n) return SAPPORO_OK;
-    const char *const fault = fault_of(c, sap_multi_list(m, k));
-    if (fault && names_lost(c, sap_multi_list(m, k))) {
+    const char *const fault = fault_of(c, sap_batch_force(m, k));
+    if (fault && names_lost(c, sap_batch_force(m, k))) {
         write_failed(m);
-        return sap_fail(c, SAPPORO_ERR_MEMORY, "sapporo_force_multi: list %d names a particle that could not be stored",
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "sapporo_force_batch: list %d names a particle that could not be stored",
                         k);
     }
-    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_multi: list %d %s", k, fault);
-    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi gives acc and pot only (list %d)", k);
+    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: list %d %s", k, fault);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch gives acc and pot only (list %d)", k);
 }
 
 /* On the context's engine; on the fallback if the engine has no batches, and the user did not name the engine. */
-static int run(sapporo *c, const struct sap_multi *m)
+static int run(sapporo *c, const struct sap_batch *m)
 {
     if (c->engine->batch) {
         const int status = c->engine->batch(c->devices, c->store, &c->host, m);
         return status < 0 ? sap_engine_failed(c, status, "%d lists", m->nlists) : status;
     }
     if (c->settings.backend_given)
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_multi is not in this version of the %s engine",
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch is not in this version of the %s engine",
                         c->engine->name);
-    const struct sap_fallback *const f = sap_context_fallback(c, "sapporo_force_multi");
+    const struct sap_fallback *const f = sap_context_fallback(c, "sapporo_force_batch");
     return f ? f->engine->batch(f->devices, NULL, &c->host, m) : SAPPORO_ERR_DEVICE;
 }
 
-int sapporo_force_multi(sapporo *context, int nlists, const sapporo_list *lists, const sapporo_result *results)
+int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists, const sapporo_result *results)
 {
-    struct sap_multi m = {nlists, lists, results, {0}};
+    struct sap_batch m = {nlists, lists, results, {0}};
     sapporo *const c = sap_context_hold(context);
     if (!c) {
         write_failed(&m);

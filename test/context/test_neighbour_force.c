@@ -1,7 +1,7 @@
 /*
- * test_listed.c - forces from lists (sapporo_force_listed) against sums in extended precision, on every path and
- * precision, one by one and all at once; the same bits on all that have the same operations; the nearest of the list;
- * what is refused.
+ * test_neighbour_force.c - forces from lists (sapporo_neighbour_force) against sums in extended precision, on every
+ * path and precision, one by one and all at once; the same bits on all that have the same operations; the nearest of
+ * the list; what is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,11 +72,11 @@ static int nearest[NI];
 
 static int compute(sapporo *c, double eps2, int ni)
 {
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = ni, .address = address, .list = list, .length = length, .eps2 = eps2};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = ni, .address = address, .list = list, .length = length, .eps2 = eps2};
     const sapporo_result result = {
         .size = sizeof result, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest, .nearest_r2 = r2};
-    return sapporo_force_listed(c, &listed, &result);
+    return sapporo_neighbour_force(c, &request, &result);
 }
 
 static double off(const double *got, const real *want, int n)
@@ -205,11 +205,11 @@ static void make_few(int terms)
 /* Forces on lists from .. from+n-1, the nearest without its distance. */
 static void compute_some(sapporo *c, int from, int n)
 {
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = n, .address = address + from, .list = list + from, .length = length + from};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = n, .address = address + from, .list = list + from, .length = length + from};
     const sapporo_result result = {
         .size = sizeof result, .acc = acc + from, .jerk = jerk + from, .pot = pot + from, .nearest = nearest + from};
-    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &request, &result), SAPPORO_OK);
 }
 
 static void same_in_steps(const struct engine *e, sapporo *c, int step)
@@ -323,8 +323,8 @@ static void refusals(void **state)
     assert_int_equal(compute(c, 0, 3), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(compute(c, 0, -1), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(compute(c, 0, 0), SAPPORO_OK);
-    assert_int_equal(sapporo_force_listed(c, NULL, NULL), SAPPORO_ERR_ARGUMENT);
-    assert_int_equal(sapporo_force_listed(NULL, NULL, NULL), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_neighbour_force(c, NULL, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_neighbour_force(NULL, NULL, NULL), SAPPORO_ERR_CLOSED);
     sapporo_close(c);
     entries[5][1] = was;
     assert_int_equal(sapporo_open(&two, &c), SAPPORO_OK);

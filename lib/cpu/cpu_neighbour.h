@@ -1,12 +1,12 @@
 /*
- * cpu_listed.h - particles in rows, for forces from lists.
+ * cpu_neighbour.h - particles in rows, for forces from lists.
  *
  * Columns of the host's copy serve forces of all on some.  Whoever is picked by a list would touch a dozen lines of
  * memory there, so a context whose forces come from lists keeps each particle once more in a row (kernel.h), and its
  * prediction in another, which is made when a list first names it.
  */
-#ifndef SAP_CPU_LISTED_H
-#define SAP_CPU_LISTED_H
+#ifndef SAP_CPU_NEIGHBOUR_H
+#define SAP_CPU_NEIGHBOUR_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /*
- * multi.h - many small forces of order 2 in one launch (struct sap_gpu_item): a group of threads takes some targets of
+ * batch.h - many small forces of order 2 in one launch (struct sap_gpu_item): a group of threads takes some targets of
  * a list, and a superpacket of its sources.  The same sequence of operations as in force.h, so the same bits as if the
  * sources of the list lay at addresses from 0 on.
  *
@@ -60,7 +60,7 @@ SAP_INLINE void fetch_source(int parts, const struct sources *s, int at, part *p
 }
 
 SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *predicted, const GLOBAL char *input,
-                                     const GLOBAL int *kept, const struct sap_gpu_multi *lists,
+                                     const GLOBAL int *kept, const struct sap_gpu_batch *lists,
                                      const struct sap_gpu_item *item)
 {
     const GLOBAL part *own = (const GLOBAL part *)(input + (size_t)lists->j * 16);
@@ -72,7 +72,7 @@ SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *p
     return s;
 }
 
-SAP_INLINE const GLOBAL W *targets_of(const GLOBAL char *input, const struct sap_gpu_multi *lists,
+SAP_INLINE const GLOBAL W *targets_of(const GLOBAL char *input, const struct sap_gpu_batch *lists,
                                       const struct sap_gpu_item *item)
 {
     return (const GLOBAL W *)(input + (size_t)lists->i * 16) + (size_t)item->i * TARGET_WORDS;
@@ -92,12 +92,12 @@ SAP_INLINE void store_sum(const struct sap_gpu_item *item, int row, int q, D tot
 }
 
 #if SAP_VECTORS
-enum { MULTI_THREADS = 1 };
-#define MULTI_ROOM
-#define MULTI_TILE NULL
-#define MULTI_SUMS NULL
-typedef const GLOBAL part *multi_room;
-typedef W *multi_sums;
+enum { BATCH_THREADS = 1 };
+#define BATCH_ROOM
+#define BATCH_TILE NULL
+#define BATCH_SUMS NULL
+typedef const GLOBAL part *batch_room;
+typedef W *batch_sums;
 
 /* A source in all lanes. */
 SAP_INLINE void load_source(int parts, const struct sources *s, int at, struct j_words *j)
@@ -110,8 +110,8 @@ SAP_INLINE void load_source(int parts, const struct sources *s, int at, struct j
     take_words(parts, w, j);
 }
 
-SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
-                      const struct sources *s, int elements, multi_room tile, multi_sums sums, GLOBAL D *record,
+SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
+                      const struct sources *s, int elements, batch_room tile, batch_sums sums, GLOBAL D *record,
                       GLOBAL D *out, int out_rows)
 {
     const int packets = min(s->n, (int)SAP_GPU_PACKETS);
@@ -139,25 +139,25 @@ SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, co
 #else
 enum {
     TARGETS = SAP_GPU_TARGETS,
-    ROUND = SAP_GPU_MULTI_THREADS / 32, /* packets at a time */
-    MULTI_THREADS = SAP_GPU_MULTI_THREADS,
+    ROUND = SAP_GPU_BATCH_THREADS / 32, /* packets at a time */
+    BATCH_THREADS = SAP_GPU_BATCH_THREADS,
     COLUMNS = SUMS * TARGETS * 32, /* sums of an item */
-    MINE = COLUMNS / MULTI_THREADS /* of them a thread adds up */
+    MINE = COLUMNS / BATCH_THREADS /* of them a thread adds up */
 };
-#define MULTI_ROOM                                                                                                     \
-    SHARED part tile[PARTS * MULTI_THREADS];                                                                           \
+#define BATCH_ROOM                                                                                                     \
+    SHARED part tile[PARTS * BATCH_THREADS];                                                                           \
     SHARED W sums[ROUND * COLUMNS];
-#define MULTI_TILE tile
-#define MULTI_SUMS sums
-typedef LOCAL part *multi_room;
-typedef LOCAL W *multi_sums;
+#define BATCH_TILE tile
+#define BATCH_SUMS sums
+typedef LOCAL part *batch_room;
+typedef LOCAL W *batch_sums;
 
 /* The source that a thread brings of packets from `first` on: [element][packet]. */
 SAP_INLINE int my_source(int first) { return local_id() / ROUND * SAP_GPU_PACKETS + first + local_id() % ROUND; }
 
 /* Packet number `mine` of those in memory of the group; its sums follow one another by quantity. */
 SAP_INLINE void walk_packet(struct pair_mode mode, const LOCAL part *tile, int mine, int elements,
-                            const struct i_words *target, multi_sums to)
+                            const struct i_words *target, batch_sums to)
 {
     struct packet_state state[TARGETS];
     VM met = vm_set1(0);
@@ -167,7 +167,7 @@ SAP_INLINE void walk_packet(struct pair_mode mode, const LOCAL part *tile, int m
 #pragma unroll
         for (int e = 0; e < TURN; e++) {
             struct j_words j;
-            load_j(parts_for(mode), tile + mine, MULTI_THREADS, (first + e) * ROUND, &j);
+            load_j(parts_for(mode), tile + mine, BATCH_THREADS, (first + e) * ROUND, &j);
 #pragma unroll
             for (int n = 0; n < TARGETS; n++)
                 add_pair(mode, &state[n], &target[n], &j, target[n].eps2, any_set(0), e, &met);
@@ -179,8 +179,8 @@ SAP_INLINE void walk_packet(struct pair_mode mode, const LOCAL part *tile, int m
         for (int q = 0; q < SUMS; q++) to[(q * TARGETS + n) * 32] = state[n].sum[q];
 }
 
-SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
-                      const struct sources *s, int elements, multi_room tile, multi_sums sums, GLOBAL D *record,
+SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, const GLOBAL W *targets,
+                      const struct sources *s, int elements, batch_room tile, batch_sums sums, GLOBAL D *record,
                       GLOBAL D *out, int out_rows)
 {
     const int lane = local_id() % 32, mine = local_id() / 32, parts = parts_for(mode);
@@ -194,7 +194,7 @@ SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, co
     for (int c = 0; c < MINE; c++) total[c] = w_total_zero();
     for (int first = 0; first < SAP_GPU_PACKETS; first += ROUND) {
 #pragma unroll
-        for (int w = 0; w < parts; w++) tile[w * MULTI_THREADS + local_id()] = next[w];
+        for (int w = 0; w < parts; w++) tile[w * BATCH_THREADS + local_id()] = next[w];
         group_barrier(); /* nor does anybody read sums of the round before */
         fetch_source(parts, s, my_source(first + ROUND), next);
         walk_packet(mode, tile, mine, elements, target, sums + mine * COLUMNS + lane);
@@ -203,31 +203,31 @@ SAP_INLINE void multi(struct pair_mode mode, const struct sap_gpu_item *item, co
         for (int c = 0; c < MINE; c++)
 #pragma unroll
             for (int p = 0; p < ROUND; p++)
-                total[c] = w_total_add(total[c], sums[p * COLUMNS + c * MULTI_THREADS + local_id()]);
+                total[c] = w_total_add(total[c], sums[p * COLUMNS + c * BATCH_THREADS + local_id()]);
     }
 #pragma unroll
     for (int c = 0; c < MINE; c++) {
-        const int column = c * MULTI_THREADS + local_id();
+        const int column = c * BATCH_THREADS + local_id();
         store_sum(item, column % (TARGETS * 32), column / (TARGETS * 32), record_of(total[c]), record, out, out_rows);
     }
 }
 #endif
 
 /* SOFT: some source has softening of its own; ZERO: some target has none, so that pairs at zero distance are skipped */
-#define SAP_MULTI(NAME, ZERO, SOFT)                                                                                    \
-    KERNEL(MULTI_THREADS)                                                                                              \
-    NAMED(multi_##NAME)                                                                                                \
+#define SAP_BATCH(NAME, ZERO, SOFT)                                                                                    \
+    KERNEL(BATCH_THREADS)                                                                                              \
+    NAMED(batch_##NAME)                                                                                                \
     (const GLOBAL part *predicted, const GLOBAL char *input, const GLOBAL int *kept, GLOBAL D *record, GLOBAL D *out,  \
-     const struct sap_gpu_multi lists)                                                                                 \
+     const struct sap_gpu_batch lists)                                                                                 \
     {                                                                                                                  \
         const struct pair_mode mode = {0, ZERO, 0, SOFT};                                                              \
         const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];                     \
         const struct sources s = sources_of(mode, predicted, input, kept, &lists, &item);                              \
         const int step = SAP_GPU_PACKETS * TURN, elements = (item.nj + step - 1) / step * TURN;                        \
-        MULTI_ROOM                                                                                                     \
-        multi(mode, &item, targets_of(input, &lists, &item), &s, elements, MULTI_TILE, MULTI_SUMS, record, out,        \
+        BATCH_ROOM                                                                                                     \
+        batch(mode, &item, targets_of(input, &lists, &item), &s, elements, BATCH_TILE, BATCH_SUMS, record, out,        \
               lists.out_rows);                                                                                         \
     }
-SAP_MULTI(plain, 0, 0)
-SAP_MULTI(zero, 1, 0)
-SAP_MULTI(soft, 1, 1)
+SAP_BATCH(plain, 0, 0)
+SAP_BATCH(zero, 1, 0)
+SAP_BATCH(soft, 1, 1)

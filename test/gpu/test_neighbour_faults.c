@@ -1,6 +1,6 @@
 /*
- * test_listed_faults.c - forces from lists on devices, of which the n-th call of the driver fails, for every n and in
- * every way, over the stub: the CPU computes them instead, the devices' copies of particles are right whatever went
+ * test_neighbour_faults.c - forces from lists on devices, of which the n-th call of the driver fails, for every n and
+ * in every way, over the stub: the CPU computes them instead, the devices' copies of particles are right whatever went
  * before, and nothing leaks.
  *
  * The stub's kernel adds up the masses that its copy has: whole numbers, so that results tell who computed.
@@ -33,7 +33,7 @@ static int address[LISTS], length[LISTS], entries[LISTS][SHORT], of_long[LONGEST
 static const int *list[LISTS];
 static double pot[LISTS];
 
-/* listed_put(rows, input, n, words, first) */
+/* neighbour_put(rows, input, n, words, first) */
 static void put_rows(const struct sap_launch *l)
 {
     int n, words, first;
@@ -50,16 +50,16 @@ static void put_rows(const struct sap_launch *l)
 /* listed(rows, there, input, out, f) */
 static void add_masses(const struct sap_launch *l)
 {
-    struct sap_gpu_listed f;
+    struct sap_gpu_neighbour_slabs f;
     memcpy(&f, l->argument[4].value, sizeof f);
     const double *const rows = stub_memory(l->argument[0].value);
     const unsigned *const there = stub_memory(l->argument[1].value);
     const int *const input = stub_memory(l->argument[2].value);
     double *const out = stub_memory(l->argument[3].value);
-    const struct sap_gpu_listed_row *const head = (const void *)input;
+    const struct sap_gpu_neighbour_row *const head = (const void *)input;
     for (int i = 0; i < f.ni; i++) {
-        double *const to = out + (ptrdiff_t)i * SAP_GPU_LISTED_WORDS;
-        for (int q = 0; q < SAP_GPU_LISTED_WORDS; q++) to[q] = 0;
+        double *const to = out + (ptrdiff_t)i * SAP_GPU_NEIGHBOUR_WORDS;
+        for (int q = 0; q < SAP_GPU_NEIGHBOUR_WORDS; q++) to[q] = 0;
         for (int k = 0; k < head[i].n; k++) {
             const int a = input[f.lists + head[i].first + k];
             assert_true(a < f.upper && f.gaps && (there[a / 32] >> a % 32 & 1));
@@ -70,9 +70,9 @@ static void add_masses(const struct sap_launch *l)
 
 static void kernel(const char *name, const struct sap_launch *l)
 {
-    if (strcmp(name, "listed_put_sp") == 0)
+    if (strcmp(name, "neighbour_put_sp") == 0)
         put_rows(l);
-    else if (strcmp(name, "listed_sp") == 0)
+    else if (strcmp(name, "neighbour_sp") == 0)
         add_masses(l);
     else
         stub_kernel(name, l);
@@ -93,11 +93,11 @@ static void set(sapporo *c, int from, int to, double m, int terms)
 static int call(sapporo *c)
 {
     int by_device = 0, wanted = 0;
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = LISTS, .address = address, .list = list, .length = length, .eps2 = 1};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = LISTS, .address = address, .list = list, .length = length, .eps2 = 1};
     const sapporo_result result = {.size = sizeof result, .pot = pot};
     memset(pot, 0x11, sizeof pot);
-    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &request, &result), SAPPORO_OK);
     for (int i = 0; i < LISTS; i++) {
         double all = 0;
         for (int k = 0; k < length[i]; k++) all += mass[list[i][k]];
@@ -114,10 +114,10 @@ static int call(sapporo *c)
 /* Fewer members than the tuning file says: the CPU computes. */
 static void few(sapporo *c)
 {
-    const sapporo_listed listed = {
-        .size = sizeof listed, .ni = 1, .address = address + 9, .list = list + 9, .length = length + 9, .eps2 = 1};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = 1, .address = address + 9, .list = list + 9, .length = length + 9, .eps2 = 1};
     const sapporo_result result = {.size = sizeof result, .pot = pot};
-    assert_int_equal(sapporo_force_listed(c, &listed, &result), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &request, &result), SAPPORO_OK);
     assert_true(pot[0] < 0);
 }
 
@@ -157,9 +157,9 @@ static void walk(int devices)
 {
     stub_reset(devices);
     stub.on_launch = kernel;
-    tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_listed 1000\n");
+    tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_neighbour 1000\n");
     faulty_walk(session, devices, 1);
-    assert_true(stub_launches("listed_sp") > 100 && stub_launches("listed_put_sp") > 50);
+    assert_true(stub_launches("neighbour_sp") > 100 && stub_launches("neighbour_put_sp") > 50);
 }
 
 static void one_device(void **state)
@@ -187,5 +187,5 @@ int main(int argc, char **argv)
         list[i] = i == LONG ? of_long : entries[i];
         length[i] = i == LONG ? LONGEST : i % (SHORT + 1);
     }
-    return cmocka_run_group_tests_name("listed_faults", tests, tuning_make_folder, tuning_remove_folder);
+    return cmocka_run_group_tests_name("neighbour_faults", tests, tuning_make_folder, tuning_remove_folder);
 }

@@ -1,5 +1,5 @@
 /*
- * cpu_multi.c - many small forces on the CPU: threads take whole lists.
+ * cpu_batch.c - many small forces on the CPU: threads take whole lists.
  *
  * A list goes through the same kernels as a force.  So results have the bits of a
  * force on the same particles, whichever thread computes them.  The memory in which a
@@ -31,7 +31,7 @@ struct columns {
 };
 
 /* Memory in which one thread works. */
-struct sap_multi_worker {
+struct sap_batch_worker {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
     struct columns *columns;
@@ -43,7 +43,7 @@ struct sap_multi_worker {
     struct sap_group group;
 };
 
-static int reserve(struct sap_multi_worker *w, int ni, int tiles)
+static int reserve(struct sap_batch_worker *w, int ni, int tiles)
 {
     if (tiles > w->tiles) {
         free(w->records);
@@ -63,7 +63,7 @@ static int reserve(struct sap_multi_worker *w, int ni, int tiles)
 }
 
 /* Source k of a list into place `in` of the columns. */
-static void load_source(const struct sap_multi_worker *w, const sapporo_list *l, int k, int in)
+static void load_source(const struct sap_batch_worker *w, const sapporo_small_force *l, int k, int in)
 {
     struct columns *const c = w->columns;
     double *const to = c->x + sap_jstore_offset((unsigned)in);
@@ -84,7 +84,7 @@ static void load_source(const struct sap_multi_worker *w, const sapporo_list *l,
 }
 
 /* Tile t of a list as records; returns whether somebody is far away. */
-static int load_tile(struct sap_multi_worker *w, const sapporo_list *l, int t, double *most_eps2)
+static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2)
 {
     struct columns *const c = w->columns;
     const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
@@ -100,7 +100,8 @@ static int load_tile(struct sap_multi_worker *w, const sapporo_list *l, int t, d
 }
 
 /* The i-particles of a list; returns how many are not finite. */
-static int load_targets(struct sap_multi_worker *w, const sapporo_list *l, struct sap_variant *v, double *most_eps2)
+static int load_targets(struct sap_batch_worker *w, const sapporo_small_force *l, struct sap_variant *v,
+                        double *most_eps2)
 {
     int bad = 0;
     for (int i = 0; i < l->ni; i++) {
@@ -117,7 +118,7 @@ static int load_targets(struct sap_multi_worker *w, const sapporo_list *l, struc
     return bad;
 }
 
-static void write_rows(const sapporo_list *l, const sapporo_result *r, int from, int n, double (*sum)[SAP_SUMS2])
+static void write_rows(const sapporo_small_force *l, const sapporo_result *r, int from, int n, double (*sum)[SAP_SUMS2])
 {
     for (int i = from; i < from + n; i++) {
         double x[3];
@@ -128,7 +129,7 @@ static void write_rows(const sapporo_list *l, const sapporo_result *r, int from,
     }
 }
 
-static int compute(struct sap_multi_worker *w, const sapporo_list *l, const sapporo_result *r)
+static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r)
 {
     const int tiles = (l->nj + TILE - 1) / TILE, size = w->kernel->group;
     struct sap_variant v = {0};
@@ -158,9 +159,9 @@ static int compute(struct sap_multi_worker *w, const sapporo_list *l, const sapp
     return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-static struct sap_multi_worker *new_worker(void)
+static struct sap_batch_worker *new_worker(void)
 {
-    struct sap_multi_worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
+    struct sap_batch_worker *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
     if (!w) return NULL;
     memset(w, 0, sizeof *w);
     w->columns = aligned_alloc(64, (sizeof *w->columns + 63) / 64 * 64);
@@ -172,7 +173,7 @@ static struct sap_multi_worker *new_worker(void)
     return NULL;
 }
 
-static void free_worker(struct sap_multi_worker *w)
+static void free_worker(struct sap_batch_worker *w)
 {
     if (!w) return;
     free(w->columns);
@@ -182,7 +183,7 @@ static void free_worker(struct sap_multi_worker *w)
     free(w);
 }
 
-void sap_cpu_multi_free(struct sap_cpu_set *devices)
+void sap_cpu_batch_free(struct sap_cpu_set *devices)
 {
     for (int k = 0; k < devices->workers; k++) free_worker(devices->worker[k]);
     free(devices->worker);
@@ -194,7 +195,7 @@ void sap_cpu_multi_free(struct sap_cpu_set *devices)
 static int reserve_workers(struct sap_cpu_set *devices, int threads)
 {
     if (threads <= devices->workers) return threads;
-    struct sap_multi_worker **const all = realloc(devices->worker, (size_t)threads * sizeof *all);
+    struct sap_batch_worker **const all = realloc(devices->worker, (size_t)threads * sizeof *all);
     if (!all) return devices->workers;
     for (int k = devices->workers; k < threads; k++) all[k] = NULL;
     devices->worker = all;
@@ -202,9 +203,9 @@ static int reserve_workers(struct sap_cpu_set *devices, int threads)
 }
 
 /* The memory of a thread, made when it is first needed; NULL: there is none. */
-static struct sap_multi_worker *worker_of(struct sap_cpu_set *devices, const struct sap_jstore *host, int thread)
+static struct sap_batch_worker *worker_of(struct sap_cpu_set *devices, const struct sap_jstore *host, int thread)
 {
-    struct sap_multi_worker **const w = &devices->worker[thread];
+    struct sap_batch_worker **const w = &devices->worker[thread];
     if (!*w) *w = new_worker();
     if (!*w) return NULL;
     (*w)->kernel = devices->kernel;
@@ -217,7 +218,7 @@ struct batch {
     struct sap_items items;
     struct sap_cpu_set *devices;
     const struct sap_jstore *host;
-    const struct sap_multi *m;
+    const struct sap_batch *m;
     atomic_int failed, partial, done; /* done: lists */
 };
 
@@ -225,12 +226,12 @@ struct batch {
 static void take_lists(void *argument, int thread)
 {
     struct batch *const b = argument;
-    struct sap_multi_worker *const w = worker_of(b->devices, b->host, thread);
+    struct sap_batch_worker *const w = worker_of(b->devices, b->host, thread);
     int failed = 0, partial = 0, done = 0;
     ptrdiff_t from, to;
     while (w && sap_items_take(&b->items, &from, &to))
         for (int k = (int)from; k < to; k++, done++) {
-            const int status = compute(w, sap_multi_list(b->m, k), sap_multi_result(b->m, k));
+            const int status = compute(w, sap_batch_force(b->m, k), sap_batch_result(b->m, k));
             failed |= status < 0;
             partial |= status == SAPPORO_PARTIAL;
         }
@@ -239,8 +240,8 @@ static void take_lists(void *argument, int thread)
     if (done) atomic_fetch_add(&b->done, done);
 }
 
-int sap_cpu_multi(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
-                  const struct sap_multi *m)
+int sap_cpu_batch(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
+                  const struct sap_batch *m)
 {
     struct sap_cpu_set *const devices = (void *)opaque_set;
     struct sap_cpu_store *const store = (void *)opaque_store;
@@ -248,7 +249,7 @@ int sap_cpu_multi(struct sap_device_set *opaque_set, struct sap_store *opaque_st
     struct batch b = {.devices = devices, .host = host, .m = m};
     double pairs = 0;
     (void)store; /* which is the host's copy */
-    for (int k = 0; k < m->nlists; k++) pairs += (double)sap_multi_list(m, k)->ni * sap_multi_list(m, k)->nj;
+    for (int k = 0; k < m->nlists; k++) pairs += (double)sap_batch_force(m, k)->ni * sap_batch_force(m, k)->nj;
     const double useful = pairs / pairs_per_thread + 1;
     const int wanted = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);
     const int threads = reserve_workers(devices, wanted);

@@ -1,5 +1,5 @@
 /*
- * bench_multi.c - sapporo_force_multi as a tree code calls it: many lists of sources, each on some tens of targets.
+ * bench_batch.c - sapporo_force_batch as a tree code calls it: many lists of sources, each on some tens of targets.
  */
 #include "bench.h"
 #include "util.h"
@@ -10,21 +10,21 @@
 
 enum { STARS = 65536, STEP = 3 };
 
-struct multi_case {
+struct batch_case {
     const bench_case *what;
     sapporo *context;
     model cluster;
     targets stars;
     double *mass;
     int *address; /* of all lists, one after the other, as a tree code has them */
-    sapporo_list *list;
+    sapporo_small_force *list;
     sapporo_result *result;
     double (*acc)[3], *pot;
 };
 
-multi_case *multi_new(const bench_case *what, sapporo *context)
+batch_case *batch_new(const bench_case *what, sapporo *context)
 {
-    multi_case *on = allocate(1, sizeof *on);
+    batch_case *on = allocate(1, sizeof *on);
     const size_t n = (size_t)what->nlists, rows = n * (size_t)what->ni;
     on->what = what;
     on->context = context;
@@ -39,8 +39,8 @@ multi_case *multi_new(const bench_case *what, sapporo *context)
     on->pot = allocate(rows, sizeof *on->pot);
     for (int k = 0; k < stars; k++) on->mass[k] = on->cluster.particle[k].mass;
     for (int k = 0; k < what->nlists; k++) {
-        sapporo_list *l = &on->list[k];
-        *l = (sapporo_list){.size = sizeof *l, .ni = what->ni, .nj = what->nj, .eps2 = BENCH_EPS2};
+        sapporo_small_force *l = &on->list[k];
+        *l = (sapporo_small_force){.size = sizeof *l, .ni = what->ni, .nj = what->nj, .eps2 = BENCH_EPS2};
         l->x.base = on->stars.x + (long)k * what->ni % (stars - what->ni + 1);
         if (what->sources == BENCH_OWN) {
             const long first = (long)k * 7919 % (stars - what->nj + 1);
@@ -58,7 +58,7 @@ multi_case *multi_new(const bench_case *what, sapporo *context)
     return on;
 }
 
-void multi_free(multi_case *on)
+void batch_free(batch_case *on)
 {
     model_free(&on->cluster);
     targets_free(&on->stars);
@@ -71,7 +71,7 @@ void multi_free(multi_case *on)
     free(on);
 }
 
-int multi_load(const multi_case *on)
+int batch_load(const batch_case *on)
 {
     const sapporo_particles all = {
         .size = sizeof all, .derivative = {{on->stars.x, 0}}, .mass = {on->mass, 0}, .index = {on->stars.index, 0}};
@@ -80,16 +80,16 @@ int multi_load(const multi_case *on)
     return sapporo_keep_addresses(on->context, on->address, (size_t)on->what->nlists * (size_t)on->what->nj);
 }
 
-int multi_compute(const multi_case *on)
+int batch_compute(const batch_case *on)
 {
-    return sapporo_force_multi(on->context, on->what->nlists, on->list, on->result);
+    return sapporo_force_batch(on->context, on->what->nlists, on->list, on->result);
 }
 
-double multi_error(const multi_case *on)
+double batch_error(const batch_case *on)
 {
     double worst = 0.0;
     for (int k = 0; k < on->what->nlists; k += on->what->nlists / 8 + 1) {
-        const sapporo_list *l = &on->list[k];
+        const sapporo_small_force *l = &on->list[k];
         const double *x = l->x.base;
         double acc[3] = {0}, off = 0.0, size = 0.0;
         for (int j = 0; j < l->nj; j++) {

@@ -1,11 +1,11 @@
 /*
- * kernel_listed.h - forces from lists: particles lie in rows by address.  A part of force_kernel.h, of order 4.
+ * kernel_neighbour.h - forces from lists: particles lie in rows by address.  A part of force_kernel.h, of order 4.
  *
  * A predicted row is a record in a cache line of its own (or half of one, in sp).  The rows of a list are brought to
  * lanes four words at a time, by loads and exchanges, and go through the pairs of few_i.
  */
-#ifndef SAP_KERNEL_LISTED_H
-#define SAP_KERNEL_LISTED_H
+#ifndef SAP_KERNEL_NEIGHBOUR_H
+#define SAP_KERNEL_NEIGHBOUR_H
 
 #include <math.h>
 
@@ -165,7 +165,7 @@ SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *a
 #endif
 
 /* The 16 entries that lie AHEAD behind `from`, in this list or the next; in `room`, if there are not as many. */
-SAP_INLINE const int32_t *entries_ahead(const struct sap_listed_args *a, int from, int32_t *room)
+SAP_INLINE const int32_t *entries_ahead(const struct sap_neighbour_args *a, int from, int32_t *room)
 {
     const int end = (a->n + LANES - 1) / LANES * LANES, here = from + AHEAD < end;
     const int first = here ? from + AHEAD : from + AHEAD - end, n = here ? a->n : a->nnext;
@@ -176,7 +176,8 @@ SAP_INLINE const int32_t *entries_ahead(const struct sap_listed_args *a, int fro
 }
 
 /* Predicts n particles of the list, from place `from` on, in whole vectors; 0 if one of them is none. */
-SAP_INLINE int bring_given(const struct sap_listed_args *a, const int terms, int from, int n, W (*soa)[JWORDS][LANES])
+SAP_INLINE int bring_given(const struct sap_neighbour_args *a, const int terms, int from, int n,
+                           W (*soa)[JWORDS][LANES])
 {
     for (int first = 0; first < n; first += LANES) {
         const int *const list = a->list + from + first;
@@ -260,8 +261,8 @@ SAP_INLINE void load_own(const W *row, struct target_words *i)
  * Adds a list to the packets of s, for the i-particle `own`; low gets the distances, if the nearest is wanted.  Terms:
  * those of given rows, 0: they are predicted already.  0 if an address is none.
  */
-SAP_INLINE int listed_pairs(const struct sap_listed_args *a, const W *own, const int terms, struct sap_single *s,
-                            W (*low)[LANES], const struct sap_variant variant)
+SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own, const int terms, struct sap_single *s,
+                               W (*low)[LANES], const struct sap_variant variant)
 {
     enum { MOST = CHUNK * LANES };
     _Alignas(64) W soa[CHUNK][JWORDS][LANES];
@@ -303,7 +304,7 @@ SAP_INLINE W near_limit(const W *own, W r2)
 }
 
 /* Those within errors of the smallest distance, unless nobody, who fills the last vector up, is as near. */
-SAP_INLINE int near_places(const struct sap_listed_args *a, const W *own, W (*low)[LANES], int32_t *place)
+SAP_INLINE int near_places(const struct sap_neighbour_args *a, const W *own, W (*low)[LANES], int32_t *place)
 {
     const int count = (a->n + LANES - 1) / LANES;
     _Alignas(64) W lane[LANES];
@@ -326,12 +327,12 @@ SAP_INLINE int near_places(const struct sap_listed_args *a, const W *own, W (*lo
     return n;
 }
 
-SAP_INLINE int listed_in(const struct sap_listed_args *a, const W *own, const int terms, struct sap_single *s,
-                         double *sum, int32_t *place, const struct sap_variant variant)
+SAP_INLINE int neighbour_in(const struct sap_neighbour_args *a, const W *own, const int terms, struct sap_single *s,
+                            double *sum, int32_t *place, const struct sap_variant variant)
 {
     _Alignas(64) W low[TILE / LANES][LANES];
     D total[PADDED / D_LANES];
-    if (!listed_pairs(a, own, terms, s, variant.near ? low : NULL, variant)) return -1;
+    if (!neighbour_pairs(a, own, terms, s, variant.near ? low : NULL, variant)) return -1;
     if (sum) {
         _Alignas(64) double out[PADDED];
         add_packets(s, total);
@@ -344,25 +345,25 @@ SAP_INLINE int listed_in(const struct sap_listed_args *a, const W *own, const in
 }
 
 /* Out of given rows. */
-SAP_INLINE int listed_given(const struct sap_listed_args *a, const int terms, struct sap_single *s, double *sum,
-                            int32_t *place)
+SAP_INLINE int neighbour_given(const struct sap_neighbour_args *a, const int terms, struct sap_single *s, double *sum,
+                               int32_t *place)
 {
     W own[ROW];
     predict_own(a->given, terms, a->own, own);
-    if (!a->variant.near) return listed_in(a, own, terms, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
-    return listed_in(a, own, terms, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
+    if (!a->variant.near) return neighbour_in(a, own, terms, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return neighbour_in(a, own, terms, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 /* The instances of force_kernel.h's list that lists need. */
-static int listed(const struct sap_listed_args *a, struct sap_single *s, double *sum, int32_t *place)
+static int neighbour(const struct sap_neighbour_args *a, struct sap_single *s, double *sum, int32_t *place)
 {
     const W *const own = (const W *)a->predicted + (ptrdiff_t)a->own * ROW;
     if (!IN_DOUBLE && a->given)
-        return a->given->terms > 3 ? listed_given(a, 4, s, sum, place) : listed_given(a, 3, s, sum, place);
+        return a->given->terms > 3 ? neighbour_given(a, 4, s, sum, place) : neighbour_given(a, 3, s, sum, place);
     if (IN_DOUBLE && a->variant.wide)
-        return listed_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
-    if (!a->variant.near) return listed_in(a, own, 0, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
-    return listed_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
+        return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
+    if (!a->variant.near) return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 #endif

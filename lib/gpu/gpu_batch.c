@@ -1,5 +1,5 @@
 /*
- * gpu_multi.c - many small forces on accelerators: lists go in slabs, which are copied while others are computed.
+ * gpu_batch.c - many small forces on accelerators: lists go in slabs, which are copied while others are computed.
  *
  * Threads of the host fill pinned memory with targets and sources in the
  * working type; sources by address are named by their place in the device's
@@ -14,8 +14,8 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "gpu/gpu_batch.h"
 #include "gpu/gpu_launch.h"
-#include "gpu/gpu_multi.h"
 
 enum {
     PLACES = 8,             /* slabs of a device, from their planning until their results have been handed out */
@@ -36,10 +36,10 @@ struct sap_gpu_places {
 
 /* ------------------------------------------------------------------- slabs */
 
-static int blocks_of(const struct sap_multi_work *w, int n) { return (n + w->rows - 1) / w->rows; }
+static int blocks_of(const struct sap_batch_work *w, int n) { return (n + w->rows - 1) / w->rows; }
 
 /* Sections of the input, each from a multiple of 16 bytes on; returns where they end. */
-static size_t lay_out(const struct sap_multi_work *w, struct sap_gpu_place *p)
+static size_t lay_out(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const size_t sizes[] = {(size_t)p->items * sizeof(struct sap_gpu_item),
                             (size_t)p->longs * sizeof(struct sap_gpu_long), (size_t)p->rows * w->target_bytes,
@@ -55,44 +55,44 @@ static size_t lay_out(const struct sap_multi_work *w, struct sap_gpu_place *p)
 }
 
 /* Targets of a list that a slab takes at a time: records of a long one need room. */
-static int most_targets(const struct sap_multi_work *w, const sapporo_list *l)
+static int most_targets(const struct sap_batch_work *w, const sapporo_small_force *l)
 {
-    const int fit = RECORDS / (sap_multi_superpackets(l) * SUMS) / w->rows * w->rows;
-    return sap_multi_superpackets(l) == 1 ? SLAB_ROWS : fit > w->rows ? fit : w->rows;
+    const int fit = RECORDS / (sap_batch_superpackets(l) * SUMS) / w->rows * w->rows;
+    return sap_batch_superpackets(l) == 1 ? SLAB_ROWS : fit > w->rows ? fit : w->rows;
 }
 
-static int add_spot(const struct sap_multi_work *w, struct sap_gpu_place *p, const sapporo_list *l)
+static int add_spot(const struct sap_batch_work *w, struct sap_gpu_place *p, const sapporo_small_force *l)
 {
-    const int superpackets = sap_multi_superpackets(l), left = l->ni - w->from, most = most_targets(w, l);
+    const int superpackets = sap_batch_superpackets(l), left = l->ni - w->from, most = most_targets(w, l);
     const int n = left < most ? left : most, blocks = blocks_of(w, n), is_long = superpackets > 1;
     if (p->spots == p->room) {
-        struct sap_multi_spot *more = realloc(p->spot, (size_t)(2 * p->room + 256) * sizeof *more);
+        struct sap_batch_spot *more = realloc(p->spot, (size_t)(2 * p->room + 256) * sizeof *more);
         if (!more) return -1;
         p->spot = more;
         p->room = 2 * p->room + 256;
     }
-    p->spot[p->spots++] = (struct sap_multi_spot){.list = w->list,
+    p->spot[p->spots++] = (struct sap_batch_spot){.list = w->list,
                                                   .from = w->from,
                                                   .n = n,
                                                   .row = p->rows,
                                                   .item = p->items,
                                                   .longs = p->longs,
-                                                  .source = sap_multi_by_address(w, l) ? p->addresses : p->sources,
+                                                  .source = sap_batch_by_address(w, l) ? p->addresses : p->sources,
                                                   .record = p->records};
     p->rows += n;
     p->items += superpackets * blocks;
     p->longs += is_long ? blocks : 0;
     p->records += is_long ? superpackets * SUMS * n : 0;
-    if (!sap_multi_kept(w, l)) *(sap_multi_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
+    if (!sap_batch_kept(w, l)) *(sap_batch_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
     return n;
 }
 
 /* The next lists, as many as a slab takes, at least some targets of one; -1: out of memory. */
-static int plan(struct sap_multi_work *w, struct sap_gpu_place *p)
+static int plan(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     p->spots = p->items = p->longs = p->rows = p->sources = p->addresses = p->records = 0;
     while (w->list < w->m->nlists && p->rows < SLAB_ROWS && p->records < RECORDS && lay_out(w, p) < SLAB_BYTES) {
-        const sapporo_list *const l = sap_multi_list(w->m, w->list);
+        const sapporo_small_force *const l = sap_batch_force(w->m, w->list);
         const int n = w->from < l->ni ? add_spot(w, p, l) : 0;
         if (n < 0) return -1;
         w->from += n;
@@ -109,7 +109,7 @@ static struct sap_gpu_place *stream_owner(const struct sap_gpu_store *store, str
     return store->set->device[p->device].properties.in_turn ? &store->places->place[p->device] : p;
 }
 
-static int reserve_place(const struct sap_multi_work *w, struct sap_gpu_place *p, size_t bytes)
+static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p, size_t bytes)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_dev *dev = w->store->share[p->device].device->dev;
@@ -123,7 +123,7 @@ static int reserve_place(const struct sap_multi_work *w, struct sap_gpu_place *p
     return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
 }
 
-static int launch(const struct sap_multi_work *w, struct sap_gpu_place *p, struct sap_function *f, int groups,
+static int launch(const struct sap_batch_work *w, struct sap_gpu_place *p, struct sap_function *f, int groups,
                   int threads, const struct sap_argument *a, int n)
 {
     const struct sap_launch launch = {{(unsigned)groups, 1, 1}, (unsigned)threads, 0, a, n};
@@ -131,7 +131,7 @@ static int launch(const struct sap_multi_work *w, struct sap_gpu_place *p, struc
 }
 
 /* Sends off a slab that has been filled. */
-static int start(struct sap_multi_work *w, struct sap_gpu_place *p)
+static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
@@ -142,20 +142,20 @@ static int start(struct sap_multi_work *w, struct sap_gpu_place *p)
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
     int found = 0;
     for (int n = 0; n < p->spots; n++) found |= p->spot[n].found;
-    const int mode = w->soft ? 2 : found & SAP_MULTI_ZERO ? 1 : 0;
-    w->partial |= found & SAP_MULTI_BAD;
+    const int mode = w->soft ? 2 : found & SAP_BATCH_ZERO ? 1 : 0;
+    w->partial |= found & SAP_BATCH_BAD;
     w->store->at = p->device;
     p->under_way = 1;
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
     if (w->resident) TRY(d->stream_wait(p->stream, w->store->places->ready));
-    TRY(launch(w, p, k->multi[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_MULTI_THREADS, pairs, COUNT(pairs)));
+    TRY(launch(w, p, k->batch[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs)));
     if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
     return d->event_record(p->done, p->stream);
 }
 
 /* Plans the next slab, which may have no rows, and makes room for it. */
-static int prepare(struct sap_multi_work *w, struct sap_gpu_place *p)
+static int prepare(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     w->store->at = p->device;
     if (plan(w, p)) return sap_gpu_refuse(w->store, SAP_DRIVER_MEMORY, "no memory of the host for lists");
@@ -163,7 +163,7 @@ static int prepare(struct sap_multi_work *w, struct sap_gpu_place *p)
 }
 
 /* Waits for a slab. */
-static int finish(struct sap_multi_work *w, struct sap_gpu_place *p)
+static int finish(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     w->store->at = p->device;
     TRY(w->store->set->driver->event_wait(p->done));
@@ -173,14 +173,14 @@ static int finish(struct sap_multi_work *w, struct sap_gpu_place *p)
 
 /* ------------------------------------------------------------------- steps */
 
-static struct sap_gpu_place *place_of(const struct sap_multi_work *w, int slab)
+static struct sap_gpu_place *place_of(const struct sap_batch_work *w, int slab)
 {
     struct sap_gpu_places *const all = w->store->places;
     return &all->place[slab % all->n];
 }
 
 /* Whether the oldest slab that is under way shall be waited for: it is done, or there is nothing else to do. */
-static int shall_wait(const struct sap_multi_work *w, int idle)
+static int shall_wait(const struct sap_batch_work *w, int idle)
 {
     if (w->started == w->waited) return 0;
     return idle || w->store->set->driver->event_query(place_of(w, w->waited)->done) != SAP_DRIVER_PENDING;
@@ -188,10 +188,10 @@ static int shall_wait(const struct sap_multi_work *w, int idle)
 
 /* The part of the first thread in a step: sends off what the step before has filled, and says what the next one does.
  */
-static int decide(struct sap_multi_work *w, const struct sap_multi_step *now, struct sap_multi_step *next)
+static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, struct sap_batch_step *next)
 {
     const int handed_out = now->write < 0 ? w->waited : now->write, filled = now->fill < 0 ? w->planned : now->fill;
-    *next = (struct sap_multi_step){-1, -1, 0};
+    *next = (struct sap_batch_step){-1, -1, 0};
     if (w->started < filled) TRY(start(w, place_of(w, w->started)));
     w->started = filled;
     if (w->list < w->m->nlists && w->planned - handed_out < w->store->places->n) {
@@ -209,25 +209,25 @@ static int decide(struct sap_multi_work *w, const struct sap_multi_step *now, st
 /* One step. */
 struct step {
     struct sap_items fills, writes; /* of the spots of both slabs */
-    struct sap_multi_work *work;
+    struct sap_batch_work *work;
     const struct sap_gpu_place *in, *out; /* the slabs that are filled and handed out; NULL: none */
-    struct sap_multi_step now, next;
+    struct sap_batch_step now, next;
 };
 
 /* What each thread does in a step. */
 static void work_along(void *argument, int thread)
 {
     struct step *const s = argument;
-    struct sap_multi_work *const w = s->work;
+    struct sap_batch_work *const w = s->work;
     ptrdiff_t from, to;
     if (thread == 0) w->status = decide(w, &s->now, &s->next);
     while (sap_items_take(&s->fills, &from, &to))
-        for (ptrdiff_t k = from; k < to; k++) sap_multi_fill(w, s->in, &s->in->spot[k]);
+        for (ptrdiff_t k = from; k < to; k++) sap_batch_fill(w, s->in, &s->in->spot[k]);
     while (sap_items_take(&s->writes, &from, &to))
-        for (ptrdiff_t k = from; k < to; k++) sap_multi_write(w, s->out, &s->out->spot[k]);
+        for (ptrdiff_t k = from; k < to; k++) sap_batch_write(w, s->out, &s->out->spot[k]);
 }
 
-static int run_slabs(struct sap_multi_work *w)
+static int run_slabs(struct sap_batch_work *w)
 {
     enum { FILLS_AT_ONCE = 2, WRITES_AT_ONCE = 8 };
     const double wanted = w->bytes / THREAD_BYTES + 1;
@@ -257,7 +257,7 @@ static int slots_in_order(const struct sap_gpu_share *h)
 }
 
 /* Addresses that the caller keeps, once; not if they would have to be translated, or are more than an item can tell. */
-static int bring_kept(struct sap_multi_work *w)
+static int bring_kept(struct sap_batch_work *w)
 {
     struct sap_gpu_places *const all = w->store->places;
     const struct sap_gpu_share *h = &w->store->share[0];
@@ -274,7 +274,7 @@ static int bring_kept(struct sap_multi_work *w)
 }
 
 /* Particles of the store as they are now, in their working form. */
-static int bring_particles(struct sap_multi_work *w)
+static int bring_particles(struct sap_batch_work *w)
 {
     struct sap_gpu_store *store = w->store;
     const struct sap_driver *d = store->set->driver;
@@ -295,7 +295,7 @@ static int bring_particles(struct sap_multi_work *w)
     return d->event_record(store->places->ready, h->stream);
 }
 
-static int run(struct sap_multi_work *w)
+static int run(struct sap_batch_work *w)
 {
     if (w->resident) TRY(bring_particles(w));
     return run_slabs(w);
@@ -311,17 +311,17 @@ static struct sap_gpu_places *new_places(int devices)
     return all;
 }
 
-static struct sap_multi_work work_of(struct sap_gpu_store *store, const struct sap_jstore *host,
-                                     const struct sap_multi *m)
+static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct sap_jstore *host,
+                                     const struct sap_batch *m)
 {
     const struct sap_gpu_set *set = store->set;
     const struct sap_gpu_geometry *g = &set->device[0].kernels->geometry;
-    struct sap_multi_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
+    struct sap_batch_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
     int addresses = 0;
     w.target_bytes = (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
     w.rows = g->lanes > 1 ? g->lanes : 32 * SAP_GPU_TARGETS;
     for (int k = 0; k < m->nlists; k++) {
-        const sapporo_list *const l = sap_multi_list(m, k);
+        const sapporo_small_force *const l = sap_batch_force(m, k);
         addresses |= l->address && l->nj > 0;
         w.soft |= l->address ? host->soft > 0 : l->eps2_j.base != NULL;
         w.bytes +=
@@ -343,12 +343,12 @@ static void halt(struct sap_gpu_store *store)
     store->places->kept_number = 0;
 }
 
-int sap_gpu_multi(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_multi *m)
+int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *m)
 {
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
     if (!store->places && !(store->places = new_places(store->set->n))) return SAPPORO_ERR_MEMORY;
-    struct sap_multi_work w = work_of(store, host, m);
+    struct sap_batch_work w = work_of(store, host, m);
     const int status = run(&w);
     if (!status) return w.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);
@@ -356,7 +356,7 @@ int sap_gpu_multi(struct sap_gpu_store *store, const struct sap_jstore *host, co
     return judged;
 }
 
-void sap_gpu_multi_free(struct sap_gpu_store *store)
+void sap_gpu_batch_free(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_places *all = store->places;

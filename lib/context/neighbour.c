@@ -1,0 +1,88 @@
+/*
+ * neighbour.c - neighbour forces: checks the arguments.  The context's engine computes the call, or leaves it to the
+ * fallback engine, which gives the same bits.
+ */
+#include <math.h>
+
+#include "base/fpenv.h"
+#include "base/structs.h"
+#include "context/context_private.h"
+#include "context/job_rows.h"
+
+static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r, int known)
+{
+    if (known)
+        return sap_fail(
+            c, known,
+            "sapporo_neighbour_force: sapporo_neighbour_request or sapporo_result of a newer version of the "
+            "library");
+    if (c->settings.order != 4)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
+                        "sapporo_neighbour_force needs a context of order 4, this one has %d", c->settings.order);
+    if (l->ni < 0 || (l->ni > 0 && (!l->address || !l->list || !l->length)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: ni is %d, or there are no lists", l->ni);
+    if (!(l->eps2 >= 0 && isfinite(l->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: eps2 is %g", l->eps2);
+    if (r->snap || r->crackle)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_neighbour_force: forces of order 4 have no snap");
+    if (c->host.soft > 0)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_neighbour_force has no softening of each particle");
+    for (int i = 0; i < l->ni; i++)
+        if (l->length[i] > 0 && !l->list[i])
+            return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: list %d is not there", i);
+    return SAPPORO_OK;
+}
+
+static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r)
+{
+    const struct sap_neighbour_request request = {.ni = l->ni,
+                                                  .address = l->address,
+                                                  .list = l->list,
+                                                  .length = l->length,
+                                                  .eps2 = l->eps2,
+                                                  .time = c->time,
+                                                  .acc = r->acc,
+                                                  .jerk = r->jerk,
+                                                  .pot = r->pot,
+                                                  .nearest = r->nearest,
+                                                  .nearest_r2 = r->nearest_r2};
+    const int other = c->engine != sap_fallback_engine();
+    if (other && !sap_context_fallback(c, "sapporo_neighbour_force")) return SAPPORO_ERR_DEVICE;
+    const struct sap_neighbour_context where = {.devices = c->devices,
+                                                .host = &c->host,
+                                                .takes_changes = !c->store_used,
+                                                .fallback = other ? &c->fallback : NULL,
+                                                .notes = &c->notes};
+    if (other) c->rows_used = 1;
+    int status = c->engine->neighbour ? c->engine->neighbour(c->store, &where, &request) : (int)SAP_LEFT;
+    if (status == SAP_LEFT) status = sap_neighbour_by_fallback(&where, &request);
+    if (status == SAPPORO_PARTIAL)
+        sap_warn_once(&c->notes, SAP_WARN_BAD_I,
+                      "a force from lists names addresses that hold no particle, or target particles that are not "
+                      "finite: their rows are NaN");
+    return status < 0 ? sap_fail(c, status, "force of %d lists: %s", l->ni, sapporo_status_text(status)) : status;
+}
+
+int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *given, const sapporo_result *result)
+{
+    sapporo_neighbour_request l = {.ni = 0};
+    sapporo_result r;
+    const int known_result = sap_result_copy(&r, result);
+    const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : SAPPORO_ERR_ARGUMENT;
+    if (context && (known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT))
+        return SAPPORO_ERR_ARGUMENT; /* the rows, or the arrays, are not known */
+    sapporo *const c = sap_context_hold(context);
+    if (!c) {
+        sap_rows_write_failed(l.ni, &r);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv caller = sap_fp_enter();
+    if (c->nstaged) sap_context_settle(c);
+    sap_jstore_finish(&c->host);
+    int status = check(c, &l, &r, known ? known : known_result);
+    if (!status && l.ni > 0) status = run(c, &l, &r);
+    if (status < 0) sap_rows_write_failed(l.ni, &r);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
