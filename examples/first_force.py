@@ -27,19 +27,19 @@ class Options(ctypes.Structure):
 
 
 class Particles(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("derivative", Column * 7), ("mass", Column), ("time", Column), ("index", Column),
-                ("eps2", Column), ("seventh", Column)]
+    _fields_ = [("size", c_size_t), ("derivative", Column * 8), ("mass", Column), ("time", Column), ("eps2", Column),
+                ("index", Column)]
 
 
 class Request(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("nj", c_int), ("ni", c_int), ("x", Column), ("v", Column), ("index", Column),
-                ("h2", Column), ("eps2", c_double), ("want", c_uint), ("eps2_i", Column), ("a", Column),
-                ("jerk", Column), ("pairs", c_int), ("h2_by_mass", c_int), ("dtr", Column)]
+    _fields_ = [("size", c_size_t), ("nj", c_int), ("ni", c_int), ("x", Column), ("v", Column), ("a", Column),
+                ("jerk", Column), ("index", Column), ("eps2", c_double), ("eps2_i", Column), ("pairs", c_int),
+                ("want", c_uint), ("h2", Column), ("h2_by_mass", c_int), ("dtr", Column)]
 
 
 class Result(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("acc", c_void_p), ("jerk", c_void_p), ("pot", c_void_p), ("nearest", c_void_p),
-                ("nearest_r2", c_void_p), ("snap", c_void_p), ("crackle", c_void_p)]
+    _fields_ = [("size", c_size_t), ("acc", c_void_p), ("jerk", c_void_p), ("snap", c_void_p), ("crackle", c_void_p),
+                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p)]
 
 
 def load():

@@ -35,17 +35,13 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
     integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
     integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
-    integer(c_int), parameter :: SAPPORO_DERIVATIVES = 7
+    integer(c_int), parameter :: SAPPORO_DERIVATIVES = 8
 
     ! ---- choices of trees (sapporo_tree.h)
 
     integer(c_int), parameter :: SAPPORO_TREE_KIND_DEFAULT = 0, SAPPORO_TREE_OCTREE = 1, SAPPORO_TREE_KDTREE = 2
     integer(c_int), parameter :: SAPPORO_MAC_DEFAULT = 0, SAPPORO_MAC_OPENING = 1, SAPPORO_MAC_MULTIPOLE = 2, &
         SAPPORO_MAC_ACCELERATION = 3
-    integer(c_int), parameter :: SAPPORO_BALL_DEFAULT = 0, SAPPORO_BALL_BOX = 1, SAPPORO_BALL_MASS = 2, &
-        SAPPORO_BALL_SMALLER = 3, SAPPORO_BALL_RITTER = 4
-    integer(c_int), parameter :: SAPPORO_WALK_DEFAULT = 0, SAPPORO_WALK_GROUPS = 1, SAPPORO_WALK_STACKLESS = 2
-    integer(c_int), parameter :: SAPPORO_CURVE_DEFAULT = 0, SAPPORO_CURVE_HILBERT = 1, SAPPORO_CURVE_MORTON = 2
     integer(c_int), parameter :: SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1
     integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
         SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
@@ -81,31 +77,31 @@ module sapporo
     end type sapporo_column
 
     type, bind(c) :: sapporo_particle
-        real(c_double) :: derivative(3, SAPPORO_DERIVATIVES) = 0, mass = 0, time = 0
+        real(c_double) :: derivative(3, SAPPORO_DERIVATIVES) = 0, mass = 0, time = 0, eps2 = 0
         integer(c_int) :: index = 0
-        real(c_double) :: eps2 = 0, seventh(3) = 0
     end type sapporo_particle
 
     type, bind(c) :: sapporo_particles
         integer(c_size_t) :: size = 0
-        type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, index, eps2, seventh
+        type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, eps2, index
     end type sapporo_particles
 
     type, bind(c) :: sapporo_request
         integer(c_size_t) :: size = 0
         integer(c_int) :: nj = 0, ni = 0
-        type(sapporo_column) :: x, v, index, h2
+        type(sapporo_column) :: x, v, a, jerk, index
         real(c_double) :: eps2 = 0
-        integer(c_int) :: want = 0
-        type(sapporo_column) :: eps2_i, a, jerk
-        integer(c_int) :: pairs = 0, h2_by_mass = 0
+        type(sapporo_column) :: eps2_i
+        integer(c_int) :: pairs = 0, want = 0
+        type(sapporo_column) :: h2
+        integer(c_int) :: h2_by_mass = 0
         type(sapporo_column) :: dtr
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
         integer(c_size_t) :: size = 0
-        type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, pot = c_null_ptr, nearest = c_null_ptr, &
-            nearest_r2 = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr
+        type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr, &
+            pot = c_null_ptr, nearest = c_null_ptr, nearest_r2 = c_null_ptr
     end type sapporo_result
 
     type, bind(c) :: sapporo_small_force
@@ -132,12 +128,12 @@ module sapporo
         real(c_double) :: accuracy = 0
         integer(c_int) :: order = 0
         real(c_double) :: eps2 = 0
-        integer(c_int) :: leaf_size = 0, group_size = 0, precision = SAPPORO_PRECISION_DEFAULT, ball = 0, walk = 0, &
-            curve = 0, backend = SAPPORO_BACKEND_AUTO
+        integer(c_int) :: leaf_size = 0, group_size = 0, precision = SAPPORO_PRECISION_DEFAULT, &
+            backend = SAPPORO_BACKEND_AUTO
         type(c_ptr) :: devices = c_null_ptr                 ! as in sapporo_options
         integer(c_int) :: ndevices = 0, preferred_device = 0
         type(c_ptr) :: cpu_isa = c_null_ptr
-        integer(c_int) :: threads = 0
+        integer(c_int) :: threads = 0, experiments = 0
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles
@@ -156,7 +152,7 @@ module sapporo
     type, bind(c) :: sapporo_tree_statistics
         integer(c_size_t) :: size = 0
         integer(c_int) :: n = 0, cells = 0, leaves = 0, groups = 0, largest_leaf = 0, depth = 0, wide_groups = 0, &
-            walk = 0
+            stackless = 0
         integer(c_long_long) :: rows = 0, particle_particle = 0, particle_cell = 0
         real(c_double) :: seconds(SAPPORO_PHASES) = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0

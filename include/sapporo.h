@@ -160,10 +160,17 @@ SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sap
 
 /* ---- variables of the environment -------------------------------------------- */
 
+/* Who sets a variable of the environment. */
+enum sapporo_audience {
+    SAPPORO_FOR_USERS = 0,
+    SAPPORO_FOR_TESTS = 1,
+    SAPPORO_FOR_OTHERS = 2 /* other software, such as OpenMP and MPI launchers; this library reads it too */
+};
+
 /* A variable of the environment that the library reads.  Texts put what a user can type into back quotes. */
 typedef struct sapporo_variable {
     size_t size;      /* set to sizeof(sapporo_variable) by the caller */
-    int audience;     /* 0: for users; 1: for tests; 2: of other software, read by this library too */
+    int audience;     /* sapporo_audience */
     char name[40];    /* such as SAPPORO_PRECISION */
     char type[24];    /* "word", "whole number", "number", "device numbers", "path" or "text" */
     char values[128]; /* what it may be, such as "`sp`, `ds` or `dp`" */
@@ -181,6 +188,9 @@ SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable
 
 typedef struct sapporo sapporo; /* handle of a context: its particles, time and forces under way */
 
+/* In ndevices of options: all devices of the backend. */
+enum { SAPPORO_ALL_DEVICES = -1 };
+
 /* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
 typedef struct sapporo_options {
     size_t size;                 /* sizeof(sapporo_options) */
@@ -188,7 +198,7 @@ typedef struct sapporo_options {
     sapporo_precision precision; /* before SAPPORO_PRECISION */
     sapporo_backend backend;     /* before SAPPORO_BACKEND */
     const int *devices;          /* ndevices device numbers of the backend; copied */
-    int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device; -1: all */
+    int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
     int preferred_device;        /* one device is used: this number modulo the number of devices */
     const char *cpu_isa;         /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
     int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
@@ -240,20 +250,20 @@ typedef struct sapporo_column {
     ptrdiff_t stride; /* bytes from one particle to the next */
 } sapporo_column;
 
-enum { SAPPORO_DERIVATIVES = 7 }; /* x, v, acceleration, jerk, snap, crackle, pop */
+enum { SAPPORO_DERIVATIVES = 8 }; /* x, v, acceleration, jerk, snap, crackle, pop, and the derivative of pop */
 
 /*
- * One j-particle.  Derivatives are full values (not a/2, j/6); order 4 uses x to snap, order 6 to crackle, order 8 all
- * and the one after.  Order 2 uses x, mass, eps2 and
- * index, does not look at the rest and reads it back as 0: nothing is predicted, and the context's time plays no part.
+ * One j-particle.  Derivatives are full values (not a/2, j/6).  Order 4 uses x to snap, order 6 x to crackle, order 8
+ * all of them; sapporo_get_particle writes 0 into the others.  Order 2 uses x, mass, eps2 and index, and
+ * sapporo_get_particle writes 0 into everything else: nothing is predicted, and the context's time plays no part.  This
+ * struct never grows.
  */
 typedef struct sapporo_particle {
     double derivative[SAPPORO_DERIVATIVES][3]; /* x, v, a, jerk, snap, ... at time t */
     double mass;                               /* may be 0 or negative */
     double time;                               /* time of the derivatives */
-    int index;                                 /* the caller's label; any value */
     double eps2;                               /* squared softening as a source, >= 0, added to that of i; 0: none */
-    double seventh[3]; /* order 8 alone: the derivative after pop.  Other orders neither read nor write it. */
+    int index;                                 /* the caller's label; any value */
 } sapporo_particle;
 
 /* Columns of j-particles.  Absent columns are 0, but x must be there; an absent index is the address. */
@@ -262,9 +272,8 @@ typedef struct sapporo_particles {
     sapporo_column derivative[SAPPORO_DERIVATIVES]; /* double[3] each: x, v, a, jerk, snap, ... */
     sapporo_column mass;                            /* double */
     sapporo_column time;                            /* double */
-    sapporo_column index;                           /* int */
     sapporo_column eps2;                            /* double */
-    sapporo_column seventh;                         /* double[3]: the derivative after pop */
+    sapporo_column index;                           /* int */
 } sapporo_particles;
 
 /*
@@ -286,7 +295,7 @@ SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const 
  * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time: x and v, of
  * order 6 the acceleration too, of order 8 the jerk too; what is not predicted is as given.
  * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1; a lost particle the same with SAPPORO_ERR_MEMORY, and
- * a closed context the same with SAPPORO_ERR_CLOSED (`seventh` is then not written, since nothing tells of order 8).
+ * a closed context the same with SAPPORO_ERR_CLOSED.
  */
 SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle);
 
@@ -323,21 +332,25 @@ enum sapporo_pairs {
  * there are no nearest neighbours.
  */
 typedef struct sapporo_request {
-    size_t size;           /* sizeof(sapporo_request) */
-    int nj;                /* addresses 0 .. nj-1 take part; empty ones contribute nothing */
-    int ni;                /* number of i-particles, any number >= 0 */
-    sapporo_column x;      /* double[3] */
-    sapporo_column v;      /* double[3]; absent: 0 */
-    sapporo_column index;  /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
-    sapporo_column h2;     /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
+    size_t size; /* sizeof(sapporo_request) */
+    /* sources */
+    int nj; /* addresses 0 .. nj-1 take part; empty addresses contribute nothing */
+    /* targets */
+    int ni;               /* number of i-particles, any number >= 0 */
+    sapporo_column x;     /* double[3] */
+    sapporo_column v;     /* double[3]; absent: 0 */
+    sapporo_column a;     /* double[3]: acceleration, for orders 6 and 8; absent: 0 */
+    sapporo_column jerk;  /* double[3]: for order 8; absent: 0 */
+    sapporo_column index; /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
+    /* pairs and softening */
     double eps2;           /* square of the Plummer softening length, >= 0 */
-    unsigned want;         /* sapporo_want: what will surely be asked for.  Only a hint: all can be asked for later. */
     sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
-    sapporo_column a;      /* double[3]: its acceleration, for orders 6 and 8; absent: 0 */
-    sapporo_column jerk;   /* double[3]: its jerk, for order 8; absent: 0 */
     int pairs;             /* sapporo_pairs */
-    int h2_by_mass;        /* of SAPPORO_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
-    sapporo_column dtr;    /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
+    /* neighbours */
+    unsigned want;      /* sapporo_want: outputs that will surely be asked for.  A hint: all can be asked for later. */
+    sapporo_column h2;  /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
+    int h2_by_mass;     /* of SAPPORO_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
+    sapporo_column dtr; /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
 } sapporo_request;
 
 /*
@@ -347,12 +360,12 @@ typedef struct sapporo_request {
 typedef struct sapporo_result {
     size_t size; /* sizeof(sapporo_result) */
     double (*acc)[3];
-    double (*jerk)[3]; /* not of order 2: SAPPORO_ERR_UNSUPPORTED */
-    double *pot;
-    int *nearest;         /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
-    double *nearest_r2;   /* its squared distance; none: +infinity */
+    double (*jerk)[3];    /* not of order 2: SAPPORO_ERR_UNSUPPORTED */
     double (*snap)[3];    /* orders 6 and 8; of others SAPPORO_ERR_UNSUPPORTED */
     double (*crackle)[3]; /* order 8; of others SAPPORO_ERR_UNSUPPORTED */
+    double *pot;
+    int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
+    double *nearest_r2; /* its squared distance; none: +infinity */
 } sapporo_result;
 
 /*

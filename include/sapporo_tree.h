@@ -48,28 +48,7 @@ typedef enum sapporo_tree_mac {
     SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (0.01) */
 } sapporo_tree_mac;
 
-/* Bounds of groups: the choice costs or saves interactions, and cannot make forces worse. */
-typedef enum sapporo_tree_ball {
-    SAPPORO_BALL_DEFAULT = 0, /* the best that was measured */
-    SAPPORO_BALL_BOX = 1,     /* about the middle of the box */
-    SAPPORO_BALL_MASS = 2,    /* about the centre of mass */
-    SAPPORO_BALL_SMALLER = 3, /* the smaller of these two */
-    SAPPORO_BALL_RITTER = 4   /* Ritter's */
-} sapporo_tree_ball;
-
-typedef enum sapporo_tree_walk {
-    SAPPORO_WALK_DEFAULT = 0,  /* groups */
-    SAPPORO_WALK_GROUPS = 1,   /* groups of particles share a list of interactions */
-    SAPPORO_WALK_STACKLESS = 2 /* each particle alone, by next and more: simple, slower, to check against */
-} sapporo_tree_walk;
-
-typedef enum sapporo_tree_curve {
-    SAPPORO_CURVE_DEFAULT = 0, /* Peano-Hilbert */
-    SAPPORO_CURVE_HILBERT = 1,
-    SAPPORO_CURVE_MORTON = 2
-} sapporo_tree_curve;
-
-/* How a tree shall be.  Zero everywhere but in size means the default. */
+/* Options of a tree.  Zero everywhere but in size means the default. */
 typedef struct sapporo_tree_options {
     size_t size; /* sizeof(sapporo_tree_options) */
     sapporo_tree_kind kind;
@@ -83,15 +62,13 @@ typedef struct sapporo_tree_options {
     sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
                                     the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
                                     in double */
-    sapporo_tree_ball ball;
-    sapporo_tree_walk walk;
-    sapporo_tree_curve curve;
-    sapporo_backend backend; /* this and what follows as in sapporo_options */
+    sapporo_backend backend;     /* this and what follows as in sapporo_options */
     const int *devices;
     int ndevices;
     int preferred_device;
     const char *cpu_isa;
     int threads;
+    unsigned experiments; /* 0; other values are in sapporo_experiments.h */
 } sapporo_tree_options;
 
 /* Makes room for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
@@ -200,7 +177,7 @@ typedef struct sapporo_tree_statistics {
     int largest_leaf;            /* particles of it */
     int depth;                   /* level of the deepest cell; the root is 0 */
     int wide_groups;             /* groups that take double whatever the precision */
-    sapporo_tree_walk walk;      /* of the last force */
+    int stackless;               /* 1: in the last force each particle walked alone (sapporo_experiments.h) */
     long long rows;              /* of the last force */
     long long particle_particle; /* interactions of them all */
     long long particle_cell;

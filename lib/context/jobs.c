@@ -189,7 +189,7 @@ static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const 
 
 static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
 {
-    const int known = given ? sap_struct_copy(r, sizeof *r, given, offsetof(sapporo_request, eps2_i)) : -1;
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, sizeof *r) : -1;
     if (known == SAPPORO_ERR_UNSUPPORTED)
         return sap_fail(c, known, "sapporo_request of a newer version of the library");
     if (known) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");

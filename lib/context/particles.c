@@ -416,8 +416,7 @@ int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *
     const sap_fpenv caller = sap_fp_enter();
     struct sap_jparticle p = {
         .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
-    for (int k = 0; k < sap_particle_derivatives(c) && k < SAPPORO_DERIVATIVES; k++) from[k] = particle->derivative[k];
-    if (c->settings.order == 8) from[SAPPORO_DERIVATIVES] = particle->seventh;
+    for (int k = 0; k < sap_particle_derivatives(c); k++) from[k] = particle->derivative[k];
     sap_particle_scale(c, scaled, from, &p);
     const int status = sap_particle_put(c, address, &p);
     sap_fp_leave(caller);

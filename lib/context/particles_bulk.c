@@ -27,7 +27,7 @@ static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
     struct sap_jparticle p = {.index = first + k};
     const void *q;
     for (int d = 0; d < SAP_DERIVATIVES_MOST; d++) { /* copied, as strides may leave values unaligned */
-        q = at(d < SAPPORO_DERIVATIVES ? &all->derivative[d] : &all->seventh, k, sizeof copy[d]);
+        q = at(&all->derivative[d], k, sizeof copy[d]);
         from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
     }
     if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);
@@ -62,7 +62,7 @@ enum {
 /* Whether n particles are what a run may have: nothing but position, velocity and mass, and indices. */
 static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
 {
-    int higher = all->seventh.base || all->time.base;
+    int higher = all->time.base != NULL;
     for (int d = 2; d < SAPPORO_DERIVATIVES; d++) higher |= all->derivative[d].base != NULL;
     return c->settings.order == 4 && (!c->sends || n >= MANY) && all->derivative[1].base && !higher;
 }
@@ -215,7 +215,7 @@ static int put_runs(sapporo *c, int first, int n, const sapporo_particles *all)
 
 static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
 {
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, offsetof(sapporo_particles, eps2)) : -1;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : -1;
     if (known == SAPPORO_ERR_UNSUPPORTED)
         return sap_fail(c, known, "sapporo_particles of a newer version of the library");
     if (known || !all->derivative[0].base || n < 0 || first < 0 || first > SAP_ADDRESSES - n)

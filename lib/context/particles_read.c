@@ -14,9 +14,8 @@ static void read_back(const sapporo *c, int address, int predicted, sapporo_part
     sap_jstore_get(&c->host, address, kept, &out->mass, &out->time, &index);
     out->index = index;
     out->eps2 = sap_jstore_eps2(&c->host, address);
-    for (int k = 0; k < n && k < SAPPORO_DERIVATIVES; k++)
+    for (int k = 0; k < n; k++)
         for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * sap_particle_factor(c, k);
-    if (n > SAPPORO_DERIVATIVES) memcpy(out->seventh, kept[SAPPORO_DERIVATIVES], sizeof out->seventh);
     if (!predicted || c->settings.order == 2) return;
     if (c->host.full)
         sap_canonical_predict_full(&c->host, address, c->time, c->settings.order / 2, out->derivative);
@@ -25,12 +24,11 @@ static void read_back(const sapporo *c, int address, int predicted, sapporo_part
     out->time = c->time;
 }
 
-/* What an address without a particle reads as; `seventh` only where the caller's struct is sure to have it. */
-static void read_nothing(int seventh, sapporo_particle *out)
+/* Writes what an address without a particle reads as. */
+static void read_nothing(sapporo_particle *out)
 {
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
         for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = NAN;
-    for (int axis = 0; axis < 3 && seventh; axis++) out->seventh[axis] = NAN;
     out->mass = out->time = out->eps2 = NAN;
     out->index = -1;
 }
@@ -40,11 +38,10 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
     if (context && !particle) return SAPPORO_ERR_ARGUMENT;
     sapporo *const c = sap_context_hold(context);
     if (!c) {
-        if (particle) read_nothing(0, particle);
+        if (particle) read_nothing(particle);
         return SAPPORO_ERR_CLOSED;
     }
-    /* programs that do not know order 8 have shorter ones */
-    memset(particle, 0, c->settings.order == 8 ? sizeof *particle : offsetof(sapporo_particle, seventh));
+    memset(particle, 0, sizeof *particle);
     const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     if (c->nstaged) sap_context_settle(c);
@@ -54,7 +51,7 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
         const int lost = sap_jstore_is_lost(&c->host, address);
         status = sap_fail(c, lost ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_ARGUMENT, "no particle at address %d%s", address,
                           lost ? ": it could not be stored" : "");
-        read_nothing(c->settings.order == 8, particle);
+        read_nothing(particle);
     }
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

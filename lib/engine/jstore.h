@@ -20,10 +20,11 @@
 #include "base/lock.h"
 #include "base/ranges.h"
 #include "physics/arithmetic.h"
+#include "sapporo.h"
 
 enum {
-    SAP_DERIVATIVES = 5,      /* x to snap/18 */
-    SAP_DERIVATIVES_MOST = 8, /* of any order: x to its seventh derivative */
+    SAP_DERIVATIVES = 5,                        /* x to snap/18 */
+    SAP_DERIVATIVES_MOST = SAPPORO_DERIVATIVES, /* of any order */
     SAP_DERIVATIVES_REST = SAP_DERIVATIVES_MOST - SAP_DERIVATIVES,
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "sapporo.h"
-#include "sapporo_tree.h"
+#include "sapporo_experiments.h"
 
 struct sap_device_set; /* engine.h */
 struct sap_tree;

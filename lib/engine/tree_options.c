@@ -28,9 +28,9 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
                  {"leaf_size", o->leaf_size, SAP_LEAF_MOST},
                  {"group_size", o->group_size, SAP_GROUP_MOST},
                  {"precision", o->precision, SAPPORO_DP},
-                 {"ball", o->ball, SAPPORO_BALL_RITTER},
-                 {"walk", o->walk, SAPPORO_WALK_STACKLESS},
-                 {"curve", o->curve, SAPPORO_CURVE_MORTON}};
+                 {"ball in experiments", o->experiments & 15, SAPPORO_BALL_RITTER},
+                 {"walk in experiments", o->experiments >> 4 & 15, SAPPORO_WALK_STACKLESS},
+                 {"curve in experiments", o->experiments >> 8, SAPPORO_CURVE_MORTON}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
         if (field[k].value < 0 || field[k].value > field[k].high)
             return bad(notes, field[k].name, field[k].value, 0, field[k].high);
@@ -51,9 +51,9 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size;
     t->group_size = o->group_size;
-    t->ball = o->ball;
-    t->walk = o->walk ? o->walk : SAPPORO_WALK_GROUPS;
-    t->curve = o->curve ? o->curve : SAPPORO_CURVE_HILBERT;
+    t->ball = (sapporo_tree_ball)(o->experiments & 15);
+    t->walk = (o->experiments >> 4 & 15) == SAPPORO_WALK_STACKLESS ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
+    t->curve = o->experiments >> 8 == SAPPORO_CURVE_MORTON ? SAPPORO_CURVE_MORTON : SAPPORO_CURVE_HILBERT;
 }
 
 int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settings *settings,

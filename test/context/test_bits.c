@@ -120,7 +120,6 @@ static void put_columns(sapporo *c, const struct problem *p)
                                  .time = {&b->time, stride},
                                  .index = {&b->index, stride}};
         for (int d = 0; d < SAPPORO_DERIVATIVES; d++) all.derivative[d] = (sapporo_column){b->derivative[d], stride};
-        all.seventh = (sapporo_column){b->derivative[SAPPORO_DERIVATIVES], stride};
         const int n = p->nbodies - from < 1000 ? p->nbodies - from : 1000;
         assert_int_equal(sapporo_set_particles(c, b->address, n, &all), SAPPORO_OK);
     }

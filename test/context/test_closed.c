@@ -49,7 +49,7 @@ static void stores_are_closed(sapporo *c)
     assert_int_equal(sapporo_keep_addresses(c, address, 1), SAPPORO_ERR_CLOSED);
     poison(&p, sizeof p);
     assert_int_equal(sapporo_get_particle(c, 0, 1, &p), SAPPORO_ERR_CLOSED);
-    outputs_no_particle("a closed context", &p, 0);
+    outputs_no_particle("a closed context", &p);
 }
 
 static void queries_are_closed(sapporo *c)

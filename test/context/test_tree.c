@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sapporo_experiments.h"
 #include "tree_cases.h"
 
 enum { N = 2000, STRIDE = 7 };
@@ -37,7 +38,7 @@ static void structure(void **state)
                 sapporo_tree_options o = tree_on(engine_any());
                 o.precision = SAPPORO_SP;
                 o.leaf_size = leaf;
-                o.curve = curve;
+                o.experiments = SAPPORO_EXPERIMENTS(0, 0, curve);
                 sapporo_tree *t = tree_of(&b, &o);
                 tree_check_structure(t, &b, leaf);
                 sapporo_tree_destroy(t);
@@ -192,7 +193,7 @@ static void stackless(void **state)
         o.precision = SAPPORO_SP;
         o.mac = mac;
         o.eps2 = 1e-4;
-        o.walk = SAPPORO_WALK_STACKLESS;
+        o.experiments = SAPPORO_EXPERIMENTS(0, SAPPORO_WALK_STACKLESS, 0);
         sapporo_tree *t = tree_of(&b, &o);
         struct tree_rows rows = tree_rows_of(t, NULL, N);
         double *error = tree_errors(&rows, &exact, STRIDE);
@@ -318,7 +319,7 @@ static void statistics(void **state)
     struct tree_rows rows = tree_rows_of(t, NULL, N);
     sapporo_tree_statistics s = {.size = sizeof s};
     assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
-    assert_true(s.n == N && s.rows == N && s.particle_cell == 0 && s.walk == SAPPORO_WALK_GROUPS);
+    assert_true(s.n == N && s.rows == N && s.particle_cell == 0 && s.stackless == 0);
     assert_true(s.particle_particle == (long long)N * (N - 1));
     assert_true(s.cells > s.leaves && s.leaves > N / 16 / 2 && s.depth > 2 && s.largest_leaf <= 16);
     assert_true(s.host_bytes <= sapporo_tree_memory_needed(&o, N, NULL));

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sapporo_experiments.h"
 #include "tree_cases.h"
 
 static sapporo_tree_options options(void)
@@ -28,9 +29,8 @@ static void expect_finite(const bodies *b, double eps2)
             sapporo_tree_options o = options();
             o.mac = mac;
             o.eps2 = eps2;
-            o.walk = k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
+            o.experiments = SAPPORO_EXPERIMENTS(k + 1, k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
             o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
-            o.ball = (sapporo_tree_ball)(k + 1);
             sapporo_tree *t = tree_of(b, &o);
             struct tree_rows rows = tree_rows_of(t, NULL, b->n);
             for (int i = 0; i < b->n; i++) assert_true(isfinite(rows.acc[i][0]) && isfinite(rows.pot[i]));
@@ -106,7 +106,7 @@ static void expect_same_as_unsoftened(const bodies *b, double eps2)
             sapporo_tree_options o = options();
             const sapporo_tree_request r = {.size = sizeof r, .ni = 1, .x = {at, 0}};
             o.eps2 = soft * eps2;
-            o.walk = k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
+            o.experiments = SAPPORO_EXPERIMENTS(0, k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
             o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
             sapporo_tree *t = tree_of(b, &o);
             rows[soft] = tree_rows_of(t, NULL, b->n);

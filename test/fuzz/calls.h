@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "sapporo.h"
+#include "sapporo_experiments.h"
 #include "sapporo_g5.h"
 #include "sapporo_g6.h"
 
@@ -148,7 +149,6 @@ static inline int native_set(int h, int address, int index, double mass, double 
 {
     sapporo_particle p = {.mass = mass, .time = time, .index = index, .eps2 = eps2};
     memcpy(p.derivative, derivative, sizeof p.derivative);
-    memcpy(p.seventh, derivative + 3 * SAPPORO_DERIVATIVES, sizeof p.seventh);
     return sapporo_set_particle(context[h], address, &p);
 }
 
@@ -448,7 +448,7 @@ static inline int tree_create(int h, int n, int mac, int order, int leaf, int gr
                                           .leaf_size = leaf,
                                           .group_size = group,
                                           .precision = (sapporo_precision)precision,
-                                          .walk = (sapporo_tree_walk)walk};
+                                          .experiments = SAPPORO_EXPERIMENTS(0, walk, 0)};
     return sapporo_tree_create(&options, n, &tree[h]);
 }
 

@@ -16,6 +16,7 @@
 
 #include "model.h"
 #include "sapporo.h"
+#include "sapporo_experiments.h"
 #include "scarce.h"
 #include "tree_particles.h"
 
@@ -75,7 +76,7 @@ static sapporo_tree_options options_here(void)
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
                                   .eps2 = 1e-4,
                                   .mac = kind->mac,
-                                  .walk = kind->walk,
+                                  .experiments = SAPPORO_EXPERIMENTS(0, kind->walk, 0),
                                   .leaf_size = 1,
                                   .group_size = 32,
                                   .backend = kind->backend,

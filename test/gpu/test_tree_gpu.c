@@ -15,6 +15,7 @@
 #include "context/tree.h"
 #include "gpu/gpu_engine.h"
 #include "sapporo.h"
+#include "sapporo_experiments.h"
 #include "tree_particles.h"
 
 #include <math.h>
@@ -145,7 +146,9 @@ static void structures(void **state)
         structure_of(TREE_CUBE, few[k], (sapporo_tree_options){.leaf_size = 16});
     for (int model = 0; model < TREE_MODELS; model++)
         structure_of((enum tree_model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
-    structure_of(TREE_CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .curve = SAPPORO_CURVE_MORTON});
+    structure_of(
+        TREE_CLUSTER, 5000,
+        (sapporo_tree_options){.leaf_size = 1000, .experiments = SAPPORO_EXPERIMENTS(0, 0, SAPPORO_CURVE_MORTON)});
 }
 
 /* ---- forces -------------------------------------------------------------------------------- */
@@ -242,7 +245,9 @@ static void forces(void **state)
                0.02);
     /* balls that hold a crowd: walkers alone */
     force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
-    force_case(TREE_FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .ball = SAPPORO_BALL_RITTER}, 0.02);
+    force_case(TREE_FAR, 2000,
+               (sapporo_tree_options){.eps2 = eps2, .experiments = SAPPORO_EXPERIMENTS(SAPPORO_BALL_RITTER, 0, 0)},
+               0.02);
     force_case(TREE_PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
     force_case(TREE_CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP},
                1e-12);

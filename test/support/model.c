@@ -164,7 +164,6 @@ sapporo_particle particle_of(const struct body *b)
 {
     sapporo_particle p = {.mass = b->mass, .time = b->time, .index = b->index};
     memcpy(p.derivative, b->derivative, sizeof p.derivative);
-    memcpy(p.seventh, b->derivative[SAPPORO_DERIVATIVES], sizeof p.seventh);
     return p;
 }
 

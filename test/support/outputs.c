@@ -77,11 +77,10 @@ void outputs_failed(const char *what, const struct outputs *out, unsigned arrays
     outputs_ints(what, out->nearest, arrays & OUTPUT_NEAREST ? rows : 0, -1, OUTPUT_ROWS);
 }
 
-void outputs_no_particle(const char *what, const sapporo_particle *p, int seventh)
+void outputs_no_particle(const char *what, const sapporo_particle *p)
 {
     enum { NUMBERS = 3 * SAPPORO_DERIVATIVES };
     check_numbers(what, "derivative", p->derivative[0], NUMBERS, NUMBERS);
-    check_numbers(what, "seventh", p->seventh, seventh ? 3 : 0, 3);
     check_numbers(what, "mass", &p->mass, 1, 1);
     check_numbers(what, "time", &p->time, 1, 1);
     check_numbers(what, "eps2", &p->eps2, 1, 1);

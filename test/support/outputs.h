@@ -48,7 +48,7 @@ void outputs_failed(const char *what, const struct outputs *out, unsigned arrays
 /* Fails the test unless n ints are `value` and the rest of `room` is pattern. */
 void outputs_ints(const char *what, const int *list, int n, int value, int room);
 
-/* Fails the test unless a particle that could not be read says so; seventh: 1 if it must be NaN, 0 if pattern. */
-void outputs_no_particle(const char *what, const sapporo_particle *p, int seventh);
+/* Fails the test unless a particle that could not be read says so. */
+void outputs_no_particle(const char *what, const sapporo_particle *p);
 
 #endif

@@ -118,7 +118,6 @@ static int send_star(hermite *h, int k)
     const star *p = &h->body[k];
     sapporo_particle q = {.mass = p->mass, .time = time_of(h, p->tick), .index = k};
     memcpy(q.derivative, p->d, sizeof q.derivative);
-    memcpy(q.seventh, p->d[KEPT - 1], sizeof q.seventh);
     return sapporo_set_particle(h->library, k, &q) != SAPPORO_OK;
 }
 

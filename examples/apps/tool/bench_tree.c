@@ -4,6 +4,7 @@
 #include "bench_tree.h"
 #include "bodies.h"
 #include "cluster.h"
+#include "sapporo_experiments.h"
 #include "util.h"
 #include <math.h>
 #include <stdio.h>
@@ -167,9 +168,7 @@ static int open_tree(session *on)
                                     .leaf_size = c->leaf,
                                     .group_size = c->group,
                                     .precision = s->precision,
-                                    .ball = (sapporo_tree_ball)c->ball,
-                                    .walk = (sapporo_tree_walk)c->walk,
-                                    .curve = (sapporo_tree_curve)c->curve,
+                                    .experiments = SAPPORO_EXPERIMENTS(c->ball, c->walk, c->curve),
                                     .backend = s->backend,
                                     .devices = s->ndevices > 0 ? s->device : NULL,
                                     .ndevices = s->ndevices,

@@ -220,7 +220,7 @@ int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request 
     free_pass(&p);
     sap_fp_leave(callers);
     if (status < 0) return status;
-    t->done.walk = t->settings.walk;
+    t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->done.rows = request->ni;
     t->done.particle_particle = run.particle;
     t->done.particle_cell = run.cell;
