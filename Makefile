@@ -129,7 +129,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 # Interfaces that are libraries of their own, on libsapporo.
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
 LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
-                $(filter-out $(ISA_MISSING),$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
+                $(filter-out %_instance.c,$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 # Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both
 # lie in examples/, without the suffix.
 TOOL         := $(sort $(wildcard examples/apps/tool/*.c))
@@ -141,7 +141,8 @@ FORTRAN      := $(if $(ALL_FORTRAN),$(if $(call found,$(FC)),$(ALL_FORTRAN)))
 built         = $(patsubst %.c,examples/%,$(patsubst %.f90,examples/%_f90,$(notdir $1)))
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
-LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
+include cpu_sse/instances.mk
+LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(INSTANCE_OBJECTS) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
 DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu
 LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo)
@@ -273,10 +274,19 @@ readme: examples/sapporo lib/$(call SO_NAME,sapporo)
 DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))
+# Of the kernels one instance of each order on the widest path, and one on each path.
+DATABASE_INSTANCES = $(foreach n,force_ds force2_fast force6_dp force8_ds tree_sp,$n:avx512) force_ds:avx2 force_ds:sse2 \
+                     force_ds:scalar tree_sp:scalar
+instance_name = $(firstword $(subst :, ,$1))
+instance_path = $(lastword $(subst :, ,$1))
+instance_entry = {"directory": "$(CURDIR)", "file": "$(call instance_source,$(instance_name))", "command": "$(subst ",\",$(CC) \
+    $(call flags,cpu_sse/$(instance_name)_$(instance_path).c) $(call instance_flags,$(instance_name),$(instance_path)) \
+    -DSAP_NPIPES=16384 -c $(call instance_source,$(instance_name)))"}$(comma)
 # One command for each source: all of them in one are longer than systems allow.
 compile_commands.json:
 	@mkdir -p build
 	@echo '[' >build/$@
+	$(foreach s,$(DATABASE_INSTANCES),@echo '$(call instance_entry,$s)' >>build/$@$(newline))
 	$(foreach s,$(DATABASE_SOURCES),@echo '$(call database_entry,$s)' >>build/$@$(newline))
 	@echo ']' >>build/$@
 define newline

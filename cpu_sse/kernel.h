@@ -201,7 +201,7 @@ struct sap_kernel {
 
     /* ---- forces from lists; of order 4 only: of others all this is 0 ---- */
     size_t row_bytes; /* of a predicted row */
-    int rows_ahead;   /* entries before its own for which `neighbour` asks for a given row; 0: it needs predicted rows */
+    int rows_ahead; /* entries before its own for which `neighbour` asks for a given row; 0: it needs predicted rows */
 
     /*
      * Predicts rows; tells whether any particle lies beyond SAP_FAR (dp only).  With n = 0 it writes the row of nobody,

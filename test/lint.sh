@@ -68,11 +68,10 @@ if [ -n "$tidy" ]; then
     # The flags of each source, as make has them; gcc's own flags are unknown to clang.  The analyzer may look at a
     # quarter of the states that it would: of some sources it walked loops of loops for half a minute.  Of kernels one
     # precision of each order tells of the others, which are instances of the same texts.
-    others='^cpu_sse/(force(_sp|_dp|2_sp|2_ds|2_dp|6_ds|8_dp)|tree_dp)_'
     shallow='-Xclang -analyzer-config -Xclang max-nodes=50000'
     "$make" --no-print-directory compile_commands.json >"$work/log" 2>&1 &&
         sed "s/ -fno-tree-slp-vectorize//; s/ -DSAP_NPIPES/ $shallow&/" build/compile_commands.json >"$work/compile_commands.json" &&
-        sed -n 's/.*"file": "\([^"]*\)".*/\1/p' "$work/compile_commands.json" | grep -Ev "$others" |
+        sed -n 's/.*"file": "\([^"]*\)".*/\1/p' "$work/compile_commands.json" | awk '!seen[$0]++' |
         xargs -P "$cores" -n 1 "$tidy" --quiet -p "$work" >"$work/log" 2>&1
     status=$?
     if grep -E '(error|warning): ' "$work/log" >"$work/shown"; then sort -u "$work/shown" >"$work/log"; fi

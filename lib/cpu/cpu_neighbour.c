@@ -281,7 +281,6 @@ int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_contex
 {
     struct sap_cpu_set *const devices = (void *)context->devices;
     struct sap_jstore *const host = context->host;
-    struct sap_jstore *const changes = context->takes_changes ? host : NULL;
     (void)store; /* rows are made of the host's copy */
     double entries = 0;
     for (int i = 0; i < request->ni; i++) entries += request->length[i] > 0 ? request->length[i] : 0;
@@ -292,9 +291,9 @@ int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_contex
         .kernel = devices->kernel,
         .host = host,
         .request = request,
-        .rows = sap_rows_at(devices, host, changes, request->time),
+        .rows = sap_rows_at(devices, host, context->takes_changes ? host : NULL, request->time),
         .variant = {.near = request->nearest || request->nearest_r2 ? SAP_NEAREST : 0, .zero = 1, .skip_own = 1},
-        .copy = !changes};
+        .copy = !context->takes_changes};
     if (!work.rows) return SAPPORO_ERR_MEMORY;
     predict(&work, entries, threads);
     return run_threads(&work, threads) ? SAPPORO_PARTIAL : SAPPORO_OK;

@@ -20,11 +20,16 @@ compiled() {
     "$cc" -std=c11 $arithmetic $paths -Iinclude -Ilib -Icpu_sse "$@"
 }
 
+# instance PATH: flags of the kernel in ds for that path
+instance() { flags_of "\$(call instance_flags,force_ds,$1)"; }
+
 # check LEVEL: compiles and runs; the result goes to LEVEL.status
 check() {
-    # shellcheck disable=SC2086 # a file, or none
+    # shellcheck disable=SC2046 # a list of flags
     {
-        compiled "-$1" -DSPLIT_ALONE -o "$work/$1" test/gpu/test_split.c "$work/scalar.o" $sse2 -lm && "$work/$1"
+        { [ -z "$sse2" ] || compiled "-$1" -c $(instance sse2) -o "$work/$1.o" "$sse2"; } &&
+            compiled "-$1" -DSPLIT_ALONE -o "$work/$1" test/gpu/test_split.c "$work/scalar.o" ${sse2:+"$work/$1.o"} -lm &&
+            "$work/$1"
     } >"$work/$1.log" 2>&1
     echo $? >"$work/$1.status"
 }
@@ -35,7 +40,7 @@ for cc in gcc clang; do
     arithmetic=$(flags_of '$(ARITHMETIC)')
     # shellcheck disable=SC2016 # for make
     paths=$(flags_of '$(PATHS_DEFINED)')
-    case $paths in *SSE2*) sse2=cpu_sse/force_ds_sse2.c ;; *) sse2= ;; esac
+    case $paths in *SSE2*) sse2=cpu_sse/force_instance.c ;; *) sse2= ;; esac
     case $arithmetic in
     *-ffp-contract=off*) ;;
     *) echo "not ok - $cc: the Makefile tells no flags"; failures=1; continue ;;
@@ -43,7 +48,8 @@ for cc in gcc clang; do
     # The Makefile's level for these kernels is the last word, whatever the caller asks for.
     # shellcheck disable=SC2016 # for make
     level=$(flags_of '$(SCALAR_FLAGS)')
-    compiled "${level:--O2}" -c -o "$work/scalar.o" cpu_sse/force_ds_scalar.c
+    # shellcheck disable=SC2046 # a list of flags
+    compiled "${level:--O2}" -c $(instance scalar) -o "$work/scalar.o" cpu_sse/force_instance.c
     for level in O2 O1; do
         check $level &
     done

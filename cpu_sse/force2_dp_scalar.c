@@ -1,8 +1,0 @@
-/* The CPU kernels of order 2 in `dp` for the path `scalar`. */
-#define SAP_ORDER     2
-#define SAP_KERNEL_DP 1
-#include "physics/ops_scalar.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel2_dp_scalar, 48);

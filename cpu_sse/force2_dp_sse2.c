@@ -1,8 +1,0 @@
-/* The CPU kernels of order 2 in `dp` for the path `sse2`. */
-#define SAP_ORDER     2
-#define SAP_KERNEL_DP 1
-#include "ops_sse2.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel2_dp_sse2, 48);

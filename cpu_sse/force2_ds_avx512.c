@@ -1,9 +1,0 @@
-/* The CPU kernels of order 2 in `ds` for the path `avx512`. */
-#define SAP_ORDER        2
-#define SAP_KERNEL_DS    1
-#define SAP_MANY_VECTORS 2
-#include "ops_avx512.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel2_ds_avx512, 48);

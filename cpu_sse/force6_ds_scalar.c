@@ -1,8 +1,0 @@
-/* The CPU kernels of order 6 in `ds` for the path `scalar`. */
-#define SAP_ORDER     6
-#define SAP_KERNEL_DS 1
-#include "physics/ops_scalar.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel6_ds_scalar, 48);

@@ -1,8 +1,0 @@
-/* The CPU kernels of order 8 in `ds` for the path `sse2`. */
-#define SAP_ORDER     8
-#define SAP_KERNEL_DS 1
-#include "ops_sse2.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel8_ds_sse2, 48);

@@ -1,8 +1,0 @@
-/* The CPU kernels in `ds` for the path `avx512`. */
-#define SAP_KERNEL_DS    1
-#define SAP_MANY_VECTORS 2
-#include "ops_avx512.h"
-
-#include "force_kernel.h"
-
-SAP_DEFINE_KERNEL(sap_kernel_ds_avx512, 48);
