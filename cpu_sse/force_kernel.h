@@ -1,9 +1,9 @@
 /*
- * force_kernel.h - the CPU kernels, one text for every order, path and precision.
+ * force_kernel.h - the CPU kernels: one kernel source for every order, path and precision.
  *
- * Included by force_PRECISION_PATH.c (order 4) and force2_, force6_, force8_PRECISION_PATH.c (SAP_ORDER defined as 2, 6
- * or 8) after the operations of the path and with SAP_KERNEL_SP, _DS or _DP defined.  Nothing here may depend
- * on how many i-particles there are or who shares the work: see lib/physics/arithmetic.h.
+ * force_PRECISION_PATH.c (order 4) and force2_, force6_, force8_PRECISION_PATH.c (SAP_ORDER defined as 2, 6 or 8)
+ * include it after the operations of the path, with SAP_KERNEL_SP, _DS or _DP defined. No operation may depend on the
+ * number of i-particles or on the distribution of the work: see lib/physics/arithmetic.h.
  */
 #include <math.h>
 #include <string.h>
@@ -32,9 +32,9 @@ enum { LOW = 0 };
 #endif
 
 /*
- * Words of a predicted j: x, then HIGHER derivatives from v on.  The first KEPT words make a record of RECORD words;
- * what few forces need lies beside the
- * packets, by address.  Words of an i-particle are the same without mass and index.
+ * Words of a predicted j-particle: x, then HIGHER derivatives from v on. The first KEPT words form a record of RECORD
+ * words. Words that few forces need are stored beside the packets, by address. An i-particle has the same words without
+ * mass and index.
  */
 #if SAP_ORDER == 2
 enum { SUMS = SAP_SUMS2, HIGHER = 0 };
@@ -51,10 +51,10 @@ enum { IT = IE + 1, IWORDS }; /* the time ahead */
 enum { IT = IE, IWORDS };
 #endif
 
-/* Sums in whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
+/* Sums rounded up to whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
 enum { PADDED = (SUMS + D_LANES - 1) / D_LANES * D_LANES, FULL_TERMS = SAP_ORDER == 6 ? 5 : 7 };
 
-/* Packets lie one line further apart than they are long, so that they do not share cache sets. */
+/* Packets are one cache line further apart than they are long, so that they do not share cache sets. */
 enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 
 /* Behind the packets: indices if they are in no record, squared softening. */
@@ -84,9 +84,9 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
 
-/* The instance that serves a variant: rare ones share those that can do everything. */
+/* Returns the instance that serves a variant: rare variants share the instances that can do everything. */
 #if SAP_ORDER > 4
-/* Clients of these orders skip their own index, and ask for the nearest or for nothing. */
+/* Clients of these orders skip their own index, and ask for the nearest or for no neighbours. */
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS)
@@ -108,7 +108,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 
 #define VARIANT_KEY(v) ((((v).near * 2 + (v).zero) * 2 + (v).skip_own) * 2 + (v).wide) * 3 + (v).soft
 
-/* Runs F(A, B, variant) with a variant that the compiler sees as a constant. */
+/* Runs F(A, B, variant) with a variant that is a constant for the compiler. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
         F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0}));                                            \
@@ -144,7 +144,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #else
 #define WIDE 0
 #endif
-/* The one variant that leaves out members of lists. */
+/* The one variant that excludes members of lists. */
 #if SAP_ORDER == 4
 #define OUTSIDE_CASE(F, A, B, v)                                                                                       \
     if ((v).outside) {                                                                                                 \
@@ -266,7 +266,7 @@ static struct sap_near near_single(const struct sap_single *s)
 }
 
 #if defined(SAP_KERNEL_FAST) && SAP_SEED_BITS < 24
-/* Seeds of x in [1, 4), weighted by 1/x; x are spread over all phases of the steps in which seeds are made. */
+/* Averages over seeds of x in [1, 4), weighted by 1/x; x are spread over all phases of the steps in the seeds. */
 static void seed_bias(double *first, double *third)
 {
     enum { SAMPLES = 1 << 14, STEP = 0x1000000 / SAMPLES };
@@ -293,7 +293,7 @@ static void seed_bias(double *first, double *third)
 #define SAP_SEED_BIAS NULL
 #endif
 
-/* Roundings of a distance, with a margin of two: of the operations, and of the positions they start from. */
+/* Rounding errors of a distance, times two: of the operations, and of the positions. */
 #if defined(SAP_KERNEL_DP)
 #define SAP_R2_ERROR 0x1p-49
 #define SAP_X_ERROR  0x1p-44 /* predictors may differ where large terms cancel */

@@ -1,4 +1,4 @@
-/* isa.c - which instruction paths can be used: what was compiled, what cpuid says, what XGETBV says. */
+/* isa.c - which instruction paths are usable, according to the build, cpuid and XGETBV. */
 #include "isa.h"
 
 #include <string.h>
@@ -29,10 +29,10 @@
     static const struct sap_tree_kernel *const trees_##isa[] = {                                                       \
         [SAPPORO_SP] = &sap_tree_kernel_sp_##isa, [SAPPORO_DP] = &sap_tree_kernel_dp_##isa};
 
-/* Kernels of order 2 come behind those of order 4, the first of them that with fast roots; 6 and 8 have no sp. */
+/* Kernels of order 2 follow those of order 4; the first of them has fast roots. Orders 6 and 8 have no sp. */
 enum { ORDER2 = SAPPORO_DP + 1, ORDER6 = 2 * ORDER2, ORDER8 = 3 * ORDER2 };
 
-/* One table a path that was compiled. */
+/* One table per compiled path. */
 TABLE(scalar)
 #if defined(SAP_HAVE_SSE2)
 TABLE(sse2)
@@ -66,7 +66,7 @@ static const struct {
 
 #if defined(SAP_X86)
 
-/* The register state that the operating system saves (XCR0); 0 where it saves none beyond SSE. */
+/* Returns the register state that the operating system saves (XCR0); 0 if it saves none beyond SSE. */
 static unsigned long long saved_state(void)
 {
     unsigned a, b, c, d;
@@ -105,7 +105,7 @@ int sap_isa_find(const char *name)
     return -1;
 }
 
-/* Copies n bytes of text, cut to what fits. */
+/* Copies n bytes of text, truncated to the buffer. */
 static void copy_text(char *text, size_t room, const char *from, size_t n)
 {
     if (room == 0) return;
@@ -118,7 +118,7 @@ static void read_vendor(char *text, size_t room)
 {
 #if defined(SAP_X86)
     unsigned a, w[3];
-    if (__get_cpuid(0, &a, &w[0], &w[2], &w[1])) { /* the name lies in ebx, edx, ecx */
+    if (__get_cpuid(0, &a, &w[0], &w[2], &w[1])) { /* the name is in ebx, edx, ecx */
         copy_text(text, room, (const char *)w, sizeof w);
         return;
     }
@@ -130,7 +130,7 @@ struct sap_machine sap_machine;
 
 SAP_GUARD_AT_FORK(machine, SAP_LOCK_MACHINE, &sap_machine.lock)
 
-/* What cpuid says is asked once: under a hypervisor each question costs microseconds. */
+/* Returns the processor's properties. cpuid runs only once: under a hypervisor each call costs microseconds. */
 static const struct sap_machine *machine(void)
 {
     struct sap_machine *m = &sap_machine;

@@ -1,10 +1,10 @@
-/* kernel_few.h - few i-particles: a lane is a packet of j-particles.  A part of force_kernel.h. */
+/* kernel_few.h - few i-particles: a lane is a packet of j-particles. A part of force_kernel.h. */
 #ifndef SAP_KERNEL_FEW_H
 #define SAP_KERNEL_FEW_H
 
-enum { CHUNK = SAP_BLOCK }; /* vectors of 16 addresses predicted at a time: one block of every packet */
+enum { CHUNK = SAP_BLOCK }; /* vectors of 16 addresses predicted at a time: one block of each packet */
 
-/* Lanes at and beyond n hold particles that do not take part: they are made empty slots. */
+/* Turns lanes from n on into empty slots: their particles do not take part. */
 static void blank(W (*soa)[LANES], int n)
 {
     for (int l = n; l < LANES; l++) {
@@ -14,7 +14,10 @@ static void blank(W (*soa)[LANES], int n)
     }
 }
 
-/* mask[e] has a bit for each of 16 consecutive addresses.  Records are not kept, so all candidates are doubtful. */
+/*
+ * Notes the candidates of mask: mask[e] has a bit for each of 16 consecutive addresses. Records are not kept, so all
+ * candidates are doubtful.
+ */
 static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int count, uint32_t first, int n)
 {
     if (!sap_hits_reserve(&s->hits, CHUNK * LANES + 1)) return;
@@ -29,8 +32,8 @@ static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int cou
 }
 
 /*
- * Packet sums are added in order in double, as many_packet does: a lane is a sum, total[PADDED / D_LANES].  Packets
- * without particles add +0.
+ * Adds packet sums in order, in double, as many_packet does: a lane is a sum, total[PADDED / D_LANES]. Packets without
+ * particles add +0.
  */
 SAP_INLINE void add_packets(const struct sap_single *s, D *total)
 {
@@ -49,7 +52,7 @@ SAP_INLINE void add_packets(const struct sap_single *s, D *total)
         }
 }
 
-/* And deposited. */
+/* Adds the packet sums and deposits the total. */
 static void close_superpacket(struct sap_single *s)
 {
     D total[PADDED / D_LANES];
@@ -76,7 +79,7 @@ SAP_INLINE int predict_chunk_terms(const int terms, const struct sap_few_args *a
     return far;
 }
 
-/* Tells whether any particle lies beyond SAP_FAR (dp only). */
+/* Predicts a chunk; returns whether any particle lies beyond SAP_FAR (dp only). */
 static int predict_chunk(const struct sap_few_args *a, int from, int count, W (*soa)[JWORDS][LANES])
 {
     WITH_TERMS(a->terms, predict_chunk_terms, a, from, count, soa)
@@ -85,7 +88,7 @@ static int predict_chunk(const struct sap_few_args *a, int from, int count, W (*
 /* A chunk of predicted vectors. */
 struct few_work {
     const W (*soa)[JWORDS][LANES];
-    int count, n, block; /* vectors; addresses that take part, from the first of them on; number of the block */
+    int count, n, block; /* vectors; addresses that take part, counted from the first; number of the block */
     uint32_t first;
     double eps2;
 };
@@ -99,7 +102,7 @@ SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct source
     if (variant.skip_own) j->index = vi_load((const WI *)(const void *)&a->soa[e][JID][f * V_LANES]);
 }
 
-/* One i-particle against the packets of vector f of a chunk; low, unless NULL, gets the distance of every pair. */
+/* Adds the packets of vector f of a chunk to one i-particle; low, unless NULL, gets the distance of each pair. */
 SAP_INLINE void few_packets(const struct few_work *a, const struct target_words *i, V reach, V weight, int f,
                             struct pair_state *p, uint32_t *mask, W (*low)[LANES], const struct sap_variant variant)
 {
@@ -125,7 +128,7 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct target_words 
     }
 }
 
-/* Block numbers are those of packet 0: near_single adds what the lane tells. */
+/* Notes the nearest of a block. Block numbers are those of packet 0: near_single adds the lane's offset. */
 SAP_INLINE void note_single(struct sap_single *s, V low, int block, int f)
 {
     V best = v_load((const W *)s->near.best + f * V_LANES);
@@ -137,7 +140,7 @@ SAP_INLINE void note_single(struct sap_single *s, V low, int block, int f)
     vb_store((void *)((W *)s->near.block + f * V_LANES), at);
 }
 
-/* One i-particle against a chunk. */
+/* Adds a chunk to one i-particle. */
 SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const struct sap_variant variant)
 {
     struct target_words i;

@@ -1,8 +1,8 @@
 /*
- * kernel_lists.h - candidates for neighbour lists of many_i, out of a bit a pair.  A part of force_kernel.h.
+ * kernel_lists.h - candidates for neighbour lists of many_i, from one bit per pair. A part of force_kernel.h.
  *
- * A pair costs a comparison and a bit.  When a tile is done, its bits are exchanged so that each lane has a bit an
- * address, in order: candidates come sorted, and branches are taken only for them.
+ * A pair costs a comparison and a bit. After a tile, its bits are transposed so that each lane has one bit per address,
+ * in order. So candidates are sorted, and only candidates cost branches.
  */
 #ifndef SAP_KERNEL_LISTS_H
 #define SAP_KERNEL_LISTS_H
@@ -10,8 +10,8 @@
 enum { ROW_WORDS = TILE / 32, SUMMARY_WORDS = ROW_WORDS / 32 };
 
 /*
- * A bit a pair.  Of row r, with k = r % 32, the lanes lie in row k % GROUP, word r / 32, from bit k / GROUP * GROUP
- * on.  A row is an address, or, in the summary, 32 of them.
+ * One bit per pair. With k = r % 32, the lanes of row r are in row k % GROUP, word r / 32, from bit k / GROUP * GROUP
+ * on. A row is an address or, in the summary, 32 addresses.
  */
 struct hit_bits {
     _Alignas(64) uint32_t row[GROUP][ROW_WORDS];
@@ -28,7 +28,7 @@ SAP_INLINE void note_hits(uint32_t *bits, const int words, int r, uint32_t lanes
         *to |= lanes << (k / GROUP * GROUP);
 }
 
-/* Exchanges lanes and rows, halves of halves: then bit r % 32 of word r / 32 of row `lane` is the pair's. */
+/* Transposes lanes and rows, recursively by halves: bit r % 32 of word r / 32 of row `lane` is then the pair's. */
 SAP_INLINE void transpose(uint32_t *bits, const int words)
 {
     for (int j = GROUP / 2; j > 0; j /= 2) {
@@ -45,7 +45,7 @@ SAP_INLINE void transpose(uint32_t *bits, const int words)
     }
 }
 
-/* Which words of the rows have bits at all. */
+/* Notes which words of the rows have bits. */
 static void summarise(struct hit_bits *h)
 {
     uint32_t any[ROW_WORDS] = {0};
@@ -57,7 +57,7 @@ static void summarise(struct hit_bits *h)
     }
 }
 
-/* The addresses (in the tile) whose bits are set. */
+/* Lists the addresses (in the tile) whose bits are set. */
 static int list_bits(const uint32_t *row, const uint32_t *summary, uint16_t *a)
 {
     int n = 0;
@@ -68,7 +68,9 @@ static int list_bits(const uint32_t *row, const uint32_t *summary, uint16_t *a)
     return n;
 }
 
-/* The squared distance of a candidate in the working type; if `ahead`, the smaller of now and of the time ahead. */
+/*
+ * Returns the squared distance of a candidate in the working type; if `ahead`, the smaller of now and the time ahead.
+ */
 SAP_INLINE double distance2_of(const W *r, const W *x, const int ahead)
 {
     W now = 0, later = 0;
@@ -83,7 +85,7 @@ SAP_INLINE double distance2_of(const W *r, const W *x, const int ahead)
     return (double)(ahead && later < now ? later : now);
 }
 
-/* Adds the candidates of a lane under a heading, told apart into members and doubtful ones. */
+/* Adds the candidates of a lane under a header, and marks the doubtful ones. */
 static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t first, const struct hit_bits *h,
                      int outside)
 {
@@ -104,7 +106,7 @@ static void add_hits(struct sap_group *g, int lane, const W *records, uint32_t f
     }
 }
 
-/* The candidates of a tile, lane by lane. */
+/* Collects the candidates of a tile, lane by lane. */
 static void collect_hits(struct sap_group *g, struct hit_bits *h, const W *records, uint32_t first, int outside)
 {
     summarise(h);
@@ -114,8 +116,8 @@ static void collect_hits(struct sap_group *g, struct hit_bits *h, const W *recor
 }
 
 /*
- * Each entry goes where the number of smaller ones says: no branches, and lists of some tens are a few vectors.
- * Equal entries would share a place; then all stays as it was.
+ * Sorts: the number of smaller entries is the index of an entry. There are no branches, and lists of some tens of
+ * entries are a few vectors. Equal entries would get the same index; then the entries stay unchanged.
  */
 static int sort(int32_t *entries, int n)
 {

@@ -1,4 +1,4 @@
-/* kernel_many.h - many i-particles: a lane is an i-particle.  A part of force_kernel.h. */
+/* kernel_many.h - many i-particles: a lane is an i-particle. A part of force_kernel.h. */
 #ifndef SAP_KERNEL_MANY_H
 #define SAP_KERNEL_MANY_H
 
@@ -9,7 +9,7 @@ struct many_state {
     VB block[NV];
 };
 
-/* Element e of packet l in all lanes. */
+/* Loads element e of packet l into all lanes. */
 SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j, const struct sap_variant variant)
 {
     const W *const r = tile + (ptrdiff_t)l * PACKET_WORDS + (ptrdiff_t)e * RECORD;
@@ -24,8 +24,8 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
 }
 
 /*
- * Whether roots in double and sums walk in one loop: where nobody looks at the distances, and 32 registers hold both
- * (with 16, two loops are faster).
+ * Returns whether roots in double and sums share one loop: if no result needs the distances, and 32 registers hold both
+ * (with 16 registers, two loops are faster).
  */
 SAP_INLINE int walks_in_step(const struct sap_variant variant)
 {
@@ -63,8 +63,9 @@ SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state 
 }
 
 /*
- * walk for these: the seeds of an element are made beside the sums of the one before, since a division and a root take
- * long, but leave most units free.  The operations on a pair are those of pair_root and pair_sums.
+ * Implements walk for such variants: the seeds of an element are computed while the element before is summed, since a
+ * division and a root take long but leave most units free. The operations on a pair are those of pair_root and
+ * pair_sums.
  */
 SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                              const struct sap_variant variant)
@@ -80,7 +81,7 @@ SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct 
 }
 #endif
 
-/* Elements e0 .. e1-1 of packet l, at most SAP_BLOCK of them if TWO_LOOPS, unless both walk in step. */
+/* Adds elements e0 .. e1-1 of packet l: at most SAP_BLOCK elements if TWO_LOOPS, unless both walk in step. */
 SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                      struct hit_bits *h, const struct sap_variant variant)
 {
@@ -115,7 +116,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
     }
 }
 
-/* One packet: float sums, flushed to the running double sums of the superpacket. */
+/* Adds one packet: float sums, flushed to the running double sums of the superpacket. */
 SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
 {
@@ -167,7 +168,7 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2
     }
 }
 
-/* Running sums of a tile go to the accumulators, or are the totals. */
+/* Adds the running sums of a tile to the accumulators, or stores them as totals. */
 SAP_INLINE void keep_sums(struct sap_group *g, D (*run)[G_HALVES])
 {
     for (int q = 0; q < SUMS; q++)
@@ -195,7 +196,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
     load_many(&m, g, a->eps2);
     for (int q = 0; q < SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) run[q][h] = d_set1(0.0);
-    const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks a tile, 8 a packet */
+    const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks per tile, 8 per packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
         const int count = (a->n - l + LANES - 1) / LANES;
         many_packet(a->records, l, count, block + l * SAP_BLOCKS, &m, run, g, &hits, variant);

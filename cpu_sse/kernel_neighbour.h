@@ -1,8 +1,8 @@
 /*
- * kernel_neighbour.h - forces from lists: particles lie in rows by address.  A part of force_kernel.h, of order 4.
+ * kernel_neighbour.h - neighbour forces: particles are stored in rows by address. A part of force_kernel.h, of order 4.
  *
- * A predicted row is a record in a cache line of its own (or half of one, in sp).  The rows of a list are brought to
- * lanes four words at a time, by loads and exchanges, and go through the pairs of few_i.
+ * A predicted row is a record in a cache line of its own (or half of one, in sp). Loads and exchanges bring the rows of
+ * a list into lanes, four words at a time, for the pair functions of few_i.
  */
 #ifndef SAP_KERNEL_NEIGHBOUR_H
 #define SAP_KERNEL_NEIGHBOUR_H
@@ -11,7 +11,7 @@
 
 enum { ROW = RECORD <= 8 ? 8 : 16 };
 
-/* Entries that given rows are asked for ahead; in double they are predicted beforehand. */
+/* Entries by which given rows are prefetched; in double, rows are predicted beforehand. */
 enum { AHEAD = IN_DOUBLE ? 0 : 64 };
 
 /* Rows of 16 particles as columns. */
@@ -33,7 +33,7 @@ SAP_INLINE void split_rows(const double *rows, const int32_t *at, const int term
     }
 }
 
-/* 16 rows, which may be the same, by word and lane. */
+/* Predicts 16 rows, which may repeat, by word and lane. */
 SAP_INLINE int predict_16_rows(const struct sap_rows_args *a, const int32_t *at, const int terms, W (*soa)[LANES])
 {
     struct row_columns from;
@@ -54,7 +54,7 @@ static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, W (*s
     }
 }
 
-/* Asks the caches for rows k to k + 15 of those that will be predicted, if they are in no order. */
+/* Prefetches rows k to k + 15 of those to be predicted, if they are in no order. */
 SAP_INLINE void fetch_rows(const struct sap_rows_args *a, const int terms, int from)
 {
     for (int k = from; a->address && k < a->n && k < from + LANES; k++) {
@@ -76,7 +76,7 @@ SAP_INLINE int predict_rows_terms(const struct sap_rows_args *a, const int terms
         int32_t at[LANES];
         fetch_rows(a, terms, from + 2 * LANES);
         for (int l = 0; l < LANES; l++) {
-            const int k = from + l < a->n ? from + l : a->n - 1; /* the last again */
+            const int k = from + l < a->n ? from + l : a->n - 1; /* repeats the last */
             at[l] = a->address ? a->address[k] : a->first + k;
         }
         far |= predict_16_rows(a, at, terms, soa);
@@ -95,7 +95,7 @@ static int predict_rows(const struct sap_rows_args *a)
     return a->terms > 3 ? predict_rows_terms(a, 4) : predict_rows_terms(a, 3);
 }
 
-/* Asks the caches for given rows. */
+/* Prefetches given rows. */
 SAP_INLINE void fetch_given(const struct sap_rows_args *a, const int terms, const int32_t *at, const int n)
 {
     UNROLL
@@ -108,7 +108,7 @@ SAP_INLINE void fetch_given(const struct sap_rows_args *a, const int terms, cons
 
 #if defined(SAP_ROWS_IN_LANES) && !defined(SAP_KERNEL_DP)
 
-/* Vector f of them, predicted with the words of a row side by side: fewer exchanges than in columns. */
+/* Predicts vector f of the rows with the words of a row side by side: fewer exchanges than in columns. */
 SAP_INLINE void predict_row_vector(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
                                    const int terms, W (*soa)[LANES])
 {
@@ -123,7 +123,7 @@ SAP_INLINE void predict_row_vector(const struct sap_rows_args *a, const int32_t 
             UNROLL
             for (int t = 0; t <= terms; t++) c[t] = d_row_words(a->rows + 4 * t, at + k, 4 * (terms + 1), h);
             const D dt = d_sub(d_set1(a->time), d_last_word(c[0])), mass = c[1];
-            c[2] = d_three_words(c[2]); /* as a number, an index is slow */
+            c[2] = d_three_words(c[2]); /* as a number, an index would be slow */
             sap_predict(terms, c, dt, &p[h][0], &p[h][1]);
             p[h][1] = d_with_last(p[h][1], mass);
         }
@@ -164,7 +164,7 @@ SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *a
 
 #endif
 
-/* The 16 entries that lie AHEAD behind `from`, in this list or the next; in `room`, if there are not as many. */
+/* Returns the 16 entries at AHEAD behind `from`, in this list or the next; copied to `room` if there are fewer. */
 SAP_INLINE const int32_t *entries_ahead(const struct sap_neighbour_args *a, int from, int32_t *room)
 {
     const int end = (a->n + LANES - 1) / LANES * LANES, here = from + AHEAD < end;
@@ -175,7 +175,7 @@ SAP_INLINE const int32_t *entries_ahead(const struct sap_neighbour_args *a, int 
     return room;
 }
 
-/* Predicts n particles of the list, from place `from` on, in whole vectors; 0 if one of them is none. */
+/* Predicts n particles of the list, from entry `from` on, in whole vectors; 0 if an address is invalid. */
 SAP_INLINE int bring_given(const struct sap_neighbour_args *a, const int terms, int from, int n,
                            W (*soa)[JWORDS][LANES])
 {
@@ -196,7 +196,7 @@ SAP_INLINE int bring_given(const struct sap_neighbour_args *a, const int terms, 
     return 1;
 }
 
-/* The i-particle out of its given row. */
+/* Predicts the i-particle from its given row. */
 SAP_INLINE void predict_own(const struct sap_rows_args *a, const int terms, int address, W *row)
 {
     const double *const from = a->rows + (ptrdiff_t)address * 4 * (terms + 1);
@@ -215,7 +215,7 @@ SAP_INLINE void predict_own(const struct sap_rows_args *a, const int terms, int 
     memcpy(&row[JID], from + SAP_ROW_INDEX, sizeof row[JID]);
 }
 
-/* The rows of `count` vectors of 16 addresses. */
+/* Loads the rows of `count` vectors of 16 addresses. */
 SAP_INLINE void bring(const W *rows, const int32_t *at, int count, W (*soa)[JWORDS][LANES])
 {
     _Static_assert(RECORD <= JWORDS, "whole records");
@@ -232,7 +232,7 @@ SAP_INLINE void bring(const W *rows, const int32_t *at, int count, W (*soa)[JWOR
     }
 }
 
-/* The same for n addresses, with rows of nobody at the end. */
+/* Loads the rows of n addresses, and fills the end with rows of no particle. */
 SAP_INLINE void bring_list(const W *rows, const int *list, int n, W (*soa)[JWORDS][LANES])
 {
     const int whole = n / LANES;
@@ -243,7 +243,7 @@ SAP_INLINE void bring_list(const W *rows, const int *list, int n, W (*soa)[JWORD
     bring(rows, rest, 1, soa + whole);
 }
 
-/* The i-particle out of its row. */
+/* Loads the i-particle from its row. */
 SAP_INLINE void load_own(const W *row, struct target_words *i)
 {
     int32_t index;
@@ -258,8 +258,8 @@ SAP_INLINE void load_own(const W *row, struct target_words *i)
 }
 
 /*
- * Adds a list to the packets of s, for the i-particle `own`; low gets the distances, if the nearest is wanted.  Terms:
- * those of given rows, 0: they are predicted already.  0 if an address is none.
+ * Adds a list to the packets of s, for the i-particle `own`; low gets the distances if the nearest is requested. terms:
+ * of given rows; 0: rows are predicted already. Returns 0 if an address is invalid.
  */
 SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own, const int terms, struct sap_single *s,
                                W (*low)[LANES], const struct sap_variant variant)
@@ -291,7 +291,7 @@ SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own,
     return 1;
 }
 
-/* Squared distance up to which others may be as near as one at the squared distance r2 is. */
+/* Returns the squared distance up to which particles may be as near as one that has the squared distance r2. */
 SAP_INLINE W near_limit(const W *own, W r2)
 {
     double size = 0;
@@ -303,7 +303,7 @@ SAP_INLINE W near_limit(const W *own, W r2)
     return (W)(reach * reach);
 }
 
-/* Those within errors of the smallest distance, unless nobody, who fills the last vector up, is as near. */
+/* Lists the entries within errors of the smallest distance, unless the filler of the last vector is as near. */
 SAP_INLINE int near_places(const struct sap_neighbour_args *a, const W *own, W (*low)[LANES], int32_t *place)
 {
     const int count = (a->n + LANES - 1) / LANES;
@@ -312,7 +312,7 @@ SAP_INLINE int near_places(const struct sap_neighbour_args *a, const W *own, W (
     int n = 0;
     for (int f = 0; f < LANES; f += V_LANES) {
         V best = v_set1((double)W_HUGE);
-        for (int e = 0; e < count; e++) best = v_min(v_load(&low[e][f]), best); /* not what is NaN */
+        for (int e = 0; e < count; e++) best = v_min(v_load(&low[e][f]), best); /* skips NaN */
         v_store(lane + f, best);
     }
     for (int l = 0; l < LANES; l++) least = lane[l] < least ? lane[l] : least;
@@ -344,7 +344,7 @@ SAP_INLINE int neighbour_in(const struct sap_neighbour_args *a, const W *own, co
     return variant.near ? near_places(a, own, low, place) : 0;
 }
 
-/* Out of given rows. */
+/* Computes a force from given rows. */
 SAP_INLINE int neighbour_given(const struct sap_neighbour_args *a, const int terms, struct sap_single *s, double *sum,
                                int32_t *place)
 {
@@ -354,7 +354,7 @@ SAP_INLINE int neighbour_given(const struct sap_neighbour_args *a, const int ter
     return neighbour_in(a, own, terms, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
-/* The instances of force_kernel.h's list that lists need. */
+/* Selects the instances of force_kernel.h's variants that lists need. */
 static int neighbour(const struct sap_neighbour_args *a, struct sap_single *s, double *sum, int32_t *place)
 {
     const W *const own = (const W *)a->predicted + (ptrdiff_t)a->own * ROW;

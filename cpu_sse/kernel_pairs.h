@@ -1,4 +1,4 @@
-/* kernel_pairs.h - one pair of particles, one a lane.  A part of force_kernel.h. */
+/* kernel_pairs.h - one pair of particles per lane. A part of force_kernel.h. */
 #ifndef SAP_KERNEL_PAIRS_H
 #define SAP_KERNEL_PAIRS_H
 
@@ -7,13 +7,13 @@ struct target_words {
     VI index;
 };
 
-/* What a loop over j carries along. */
+/* State that a loop over j carries. */
 struct pair_state {
     V sum[SUMS];
     V low; /* smallest squared distance in this block */
 };
 
-/* The reciprocal root of any r2 > 0. */
+/* Returns the reciprocal root of any r2 > 0. */
 SAP_INLINE V root_anywhere(V r2)
 {
 #if defined(SAP_KERNEL_DP)
@@ -23,7 +23,7 @@ SAP_INLINE V root_anywhere(V r2)
 #endif
 }
 
-/* The reciprocal root of the softened distance, +0 for lanes to be left out. */
+/* Returns the reciprocal root of the softened distance, +0 for excluded lanes. */
 SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
 {
 #if defined(SAP_KERNEL_DP)
@@ -40,7 +40,7 @@ SAP_INLINE V root_of(V r2, VM keep, const struct sap_variant variant)
 #define SAP_COINCIDENT SAP_TINY_R2
 #endif
 
-/* Whether pairs at zero distance are told: where the own index is not skipped, particles may well meet themselves. */
+/* Returns whether to report pairs at zero distance: if the own index is not skipped, particles may meet themselves. */
 SAP_INLINE int tells_zero(const struct sap_variant variant)
 {
     return SAP_ORDER != 2 && variant.zero && !variant.outside;
@@ -61,7 +61,7 @@ SAP_INLINE void separation(const struct source_words *j, const struct target_wor
     }
 }
 
-/* Squared distance with softening, out of the distance. */
+/* Adds softening to a squared distance. */
 SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_words *i, V eps2,
                     const struct sap_variant variant)
 {
@@ -69,7 +69,7 @@ SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_word
     return variant.soft == 2 ? v_add(r2, j->word[JE]) : r2;
 }
 
-/* The same out of the words. */
+/* Returns the softened squared distance, from the words. */
 SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i, V eps2,
                      const struct sap_variant variant)
 {
@@ -79,8 +79,8 @@ SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i,
 }
 
 /*
- * Lanes of candidates that leave the force: the squared distance, now or at the time ahead, is below reach + m weight,
- * or as good as zero.  What is not finite stays.
+ * Returns the lanes of candidates, which are excluded from the force: the squared distance, now or at the time ahead,
+ * is below reach + m weight, or practically zero. Pairs that are not finite stay.
  */
 SAP_INLINE VM pair_inside(const struct source_words *j, const struct target_words *i, const V *d, V d2, V reach,
                           V weight)
@@ -93,8 +93,8 @@ SAP_INLINE VM pair_inside(const struct source_words *j, const struct target_word
 }
 
 /*
- * First half of a pair: s/R, +0 where the pair does not count.  Notes the smallest distance; *hits gets the
- * lanes within reach.
+ * First half of a pair: returns s/R, +0 if the pair does not count. Notes the smallest distance; *hits gets the lanes
+ * within reach.
  */
 SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *i, V eps2, V reach, V weight, V *low,
                        unsigned *hits, const struct sap_variant variant)
@@ -115,7 +115,7 @@ SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *
     return root_of(r2, keep, variant);
 }
 
-/* Second half: adds its terms. */
+/* Second half of a pair: adds its terms. */
 SAP_INLINE void pair_sums(const struct source_words *j, const struct target_words *i, V u, V *sum)
 {
     V d[3];
@@ -137,8 +137,8 @@ SAP_INLINE void pair_sums(const struct source_words *j, const struct target_word
 }
 
 /*
- * Roots in double have long chains of operations.  There the two halves run in loops of their own, a block of
- * pairs at a time, so that the processor finds independent work; the separation is computed twice.
+ * Roots in double have long chains of operations. So in double the two halves run in separate loops over a block of
+ * pairs, and the processor finds independent work. The separation is computed twice.
  */
 #if defined(SAP_KERNEL_DP)
 enum { TWO_LOOPS = 1 };
@@ -146,7 +146,7 @@ enum { TWO_LOOPS = 1 };
 enum { TWO_LOOPS = 0 };
 #endif
 
-/* Takes over the smallest distance of a block. */
+/* Merges the smallest distance of a block. */
 SAP_INLINE void note_near(V low, VB block, V *best, V *second, VB *at)
 {
     const VM closer = v_lt(low, *best);

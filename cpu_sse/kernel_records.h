@@ -1,8 +1,11 @@
-/* kernel_records.h - prediction of j-particles and the working form of both sides.  A part of force_kernel.h. */
+/*
+ * kernel_records.h - prediction of j-particles, and both kinds of particles in the working type. A part of
+ * force_kernel.h.
+ */
 #ifndef SAP_KERNEL_RECORDS_H
 #define SAP_KERNEL_RECORDS_H
 
-/* The indices of 16 consecutive addresses, as bits. */
+/* Copies the indices of 16 consecutive addresses, as bits. */
 SAP_INLINE void copy_index(const struct sap_columns *c, int block, W *to)
 {
 #if defined(SAP_KERNEL_DP)
@@ -16,7 +19,7 @@ SAP_INLINE void copy_index(const struct sap_columns *c, int block, W *to)
 #endif
 }
 
-/* 16 doubles in the working type. */
+/* Converts 16 doubles to the working type. */
 SAP_INLINE void narrow(const double *from, W *to)
 {
     for (int f = 0; f < VECTORS; f++) {
@@ -30,7 +33,7 @@ SAP_INLINE void narrow(const double *from, W *to)
     }
 }
 
-/* Their squared softening. */
+/* Converts the squared softening of 16 addresses. */
 SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
 {
     if (c->eps2)
@@ -40,8 +43,8 @@ SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
 }
 
 /*
- * Lanes d D_LANES ... of 16 consecutive addresses, along one axis, at `time`: to[0] is x, and so on up to to[HIGHER].
- * Order 2 predicts nothing.
+ * Predicts lanes d D_LANES ... of 16 consecutive addresses, along one axis, to `time`: to[0] is x, and so on up to
+ * to[HIGHER]. Order 2 predicts nothing.
  */
 SAP_INLINE void predict_lanes(const struct sap_columns *c, const int terms, double time, ptrdiff_t block, int axis,
                               int d, D *to)
@@ -65,7 +68,7 @@ SAP_INLINE void predict_lanes(const struct sap_columns *c, const int terms, doub
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Derivative k, in halves, as one vector. */
+/* Returns derivative k, given in halves, as one vector. */
 SAP_INLINE F narrow_halves(D (*p)[HIGHER + 1], int k)
 {
     D word[V_HALVES];
@@ -76,13 +79,13 @@ SAP_INLINE F narrow_halves(D (*p)[HIGHER + 1], int k)
 #endif
 
 /*
- * The root of an infinite distance is +0, so in `sp` a position that is infinite would leave most sums finite: there
- * the mass becomes NaN.  In `ds` the second word of such a position is NaN, and `dp` has a root for large distances.
+ * The root of an infinite distance is +0. So in `sp` an infinite position would leave most sums finite: there the mass
+ * becomes NaN. In `ds` the low word of such a position is NaN, and `dp` has a root for large distances.
  */
 #if !defined(SAP_KERNEL_DP) && !defined(SAP_KERNEL_DS)
 #define SAP_MASS_TELLS 1
 
-/* 16 masses, each with `lost` added, in the working type. */
+/* Converts 16 masses, each with `lost` added, to the working type. */
 SAP_INLINE void narrow_masses(const double *mass, const D *lost, W *to)
 {
     UNROLL
@@ -99,10 +102,10 @@ SAP_INLINE void narrow_masses(const double *mass, const D *lost, W *to)
 #define SAP_MASS_TELLS 0
 #endif
 
-/* Predicts 16 consecutive addresses: out[word][lane], all words but index and softening. */
+/* Predicts 16 consecutive addresses: out[word][lane], all words except index and softening. */
 SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
 {
-    D far = d_set1(0.0); /* largest square of a coordinate, where it matters */
+    D far = d_set1(0.0); /* largest square of a coordinate, if the variant needs it */
 #if SAP_MASS_TELLS
     D lost[VECTORS * V_HALVES]; /* NaN where a coordinate is not finite, else 0 */
     for (int h = 0; h < VECTORS * V_HALVES; h++) lost[h] = d_set1(0.0);
@@ -120,7 +123,8 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
                 lost[f * V_HALVES + h] = d_add(lost[f * V_HALVES + h], d_sub(p[h][0], p[h][0]));
 #endif
 #if defined(SAP_KERNEL_DP)
-            far = d_max(d_mul(p[0][0], p[0][0]), far); /* in this order, a square that is NaN hides no larger one */
+            /* in this operand order, a square that is NaN hides no larger one */
+            far = d_max(d_mul(p[0][0], p[0][0]), far);
             UNROLL
             for (int k = 0; k <= HIGHER; k++) d_store(&out[JX + 3 * k + axis][f * V_LANES], p[0][k]);
 #else
@@ -144,7 +148,7 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
     return dm_any(d_ge(far, d_set1(SAP_FAR * SAP_FAR)));
 }
 
-/* Returns F(terms, A, B, C, D) with a number of terms that the compiler sees as a constant. */
+/* Returns F(terms, A, B, C, D) with a number of terms that is a constant for the compiler. */
 #if SAP_ORDER == 2
 #define WITH_TERMS(terms, F, A, B, C, D) return F(0 * (terms), A, B, C, D);
 #elif SAP_ORDER > 4
@@ -163,7 +167,7 @@ SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double t
     }
 #endif
 
-/* Writes what lies by word and lane to the records of lanes l to l + 3. */
+/* Writes data by word and lane to the records of lanes l to l + 3. */
 #if defined(SAP_KERNEL_DP)
 SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 {
@@ -182,7 +186,7 @@ typedef int32_t four_places __attribute__((vector_size(16)));
 #define FOUR_OF(a, b, p, q, r, s) __builtin_shuffle((a), (b), (four_places){p, q, r, s})
 #endif
 
-/* Four words of them at a time. */
+/* Writes them four words at a time. */
 SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 {
     _Static_assert(RECORD % 4 == 0 && LANES % 4 == 0, "records of four words");
@@ -201,7 +205,7 @@ SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 }
 #endif
 
-/* A record a lane: to + l PACKET_WORDS. */
+/* Writes one record per lane: to + l PACKET_WORDS. */
 SAP_INLINE void write_records(W (*soa)[LANES], W *to)
 {
     for (int l = 0; l < LANES; l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
@@ -248,7 +252,7 @@ static double rough_r2(const void *records, int a, const double *x)
 
 /* ------------------------------------------------------------ i-particles */
 
-/* Words of one i-particle in the working type. */
+/* Converts one i-particle to the working type. */
 static void split_i(const struct sap_i *i, int k, W *words)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -280,7 +284,7 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
 {
     W words[SAP_IWORDS] = {0};
     for (int lane = 0; lane < GROUP; lane++) {
-        const int k = from + (lane < n ? lane : 0); /* idle lanes repeat the first: nothing can go wrong in them */
+        const int k = from + (lane < n ? lane : 0); /* idle lanes repeat the first, which is harmless */
         const int32_t index = i->index ? i->index[k] : 0;
         split_i(i, k, words);
         for (int w = 0; w < IWORDS; w++) ((W *)g->words[w])[lane] = words[w];

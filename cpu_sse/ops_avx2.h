@@ -92,7 +92,7 @@ SAP_INLINE D d_rsqrt_seed(D x)
 }
 SAP_INLINE D d_grid(D x) { return _mm256_and_pd(x, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7E00000000000000))); }
 
-/* ---- rows: four words of rows l and l + 4 side by side, then all is within 128 bits ---- */
+/* ---- rows: four words of rows l and l + 4 side by side; then all exchanges are within 128 bits ---- */
 SAP_INLINE F f_row_pair(const float *rows, const int32_t *at, int stride)
 {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows + (intptr_t)at[0] * stride)),
@@ -130,8 +130,9 @@ SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int wo
 }
 
 /*
- * ---- rows as they lie: four words of rows at[0], at[4], ... side by side, as many as F holds; half h of them.  Then
- * the last word of each in all its places; +0 in place of the last; the last from elsewhere ----
+ * ---- rows in memory order: four words of rows at[0], at[4], ... side by side, as many as F holds; half h of them.
+ * Then: the last word of each group in all its lanes; +0 instead of the last word; the last word from another vector
+ * ----
  */
 #define SAP_ROWS_IN_LANES 1
 SAP_INLINE D d_row_words(const double *rows, const int32_t *at, int stride, int h)
@@ -142,7 +143,7 @@ SAP_INLINE D d_last_word(D x) { return _mm256_permute4x64_pd(x, 0xFF); }
 SAP_INLINE D d_three_words(D x) { return _mm256_blend_pd(x, _mm256_setzero_pd(), 8); }
 SAP_INLINE D d_with_last(D x, D last) { return _mm256_blend_pd(x, last, 8); }
 
-/* ---- between the two ---- */
+/* ---- float and double ---- */
 SAP_INLINE D d_from_f(F x, int h)
 {
     return _mm256_cvtps_pd(h ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));

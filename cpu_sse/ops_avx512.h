@@ -79,7 +79,7 @@ SAP_INLINE D d_rsqrt_seed(D x)
 }
 SAP_INLINE D d_grid(D x) { return _mm512_and_pd(x, _mm512_castsi512_pd(_mm512_set1_epi64(0x7E00000000000000))); }
 
-/* ---- rows: four words of rows l, l + 4, l + 8, l + 12 side by side, then all is within 128 bits ---- */
+/* ---- rows: four words of rows l, l + 4, l + 8, l + 12 side by side; then all exchanges are within 128 bits ---- */
 SAP_INLINE F f_four_rows(const float *rows, const int32_t *at, int stride)
 {
     F x = _mm512_castps128_ps512(_mm_loadu_ps(rows + (intptr_t)at[0] * stride));
@@ -122,7 +122,7 @@ SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int wo
     }
 }
 
-/* ---- rows as they lie, see ops_avx2.h ---- */
+/* ---- rows in memory order, see ops_avx2.h ---- */
 #define SAP_ROWS_IN_LANES 1
 SAP_INLINE D d_row_words(const double *rows, const int32_t *at, int stride, int h)
 {
@@ -133,7 +133,7 @@ SAP_INLINE D d_last_word(D x) { return _mm512_permutex_pd(x, 0xFF); }
 SAP_INLINE D d_three_words(D x) { return _mm512_maskz_mov_pd(0x77, x); }
 SAP_INLINE D d_with_last(D x, D last) { return _mm512_mask_mov_pd(x, 0x88, last); }
 
-/* ---- between the two ---- */
+/* ---- float and double ---- */
 SAP_INLINE D d_from_f(F x, int h)
 {
     return _mm512_cvtps_pd(h ? _mm512_extractf32x8_ps(x, 1) : _mm512_castps512_ps256(x));

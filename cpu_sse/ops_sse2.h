@@ -109,7 +109,7 @@ SAP_INLINE void d_rows(const double *rows, const int32_t *at, int stride, int wo
     }
 }
 
-/* ---- between the two ---- */
+/* ---- float and double ---- */
 SAP_INLINE D d_from_f(F x, int h) { return _mm_cvtps_pd(h ? _mm_movehl_ps(x, x) : x); }
 SAP_INLINE F f_from_d(const D *x) { return _mm_movelh_ps(_mm_cvtpd_ps(x[0]), _mm_cvtpd_ps(x[1])); }
 

@@ -1,8 +1,8 @@
 /*
- * tree_kernel.h - the kernels of the tree: one text for every path and both precisions.
+ * tree_kernel.h - the kernels of the tree: one kernel source for every path and both precisions.
  *
  * Included after ops_PATH.h, with SAP_KERNEL_SP or SAP_KERNEL_DP and SAP_TREE_VECTORS, the vectors of particles that a
- * loop over sources holds.  A lane is a particle of the group; sources are broadcast in the order of the list, so a sum
+ * loop over sources holds. A lane is a particle of the group. Sources are broadcast in the order of the list, so a sum
  * depends on the list alone.
  */
 #ifndef SAP_TREE_KERNEL_H
@@ -14,8 +14,8 @@
 #include "tree_kernels.h"
 
 /*
- * Squares up to SAP_TREE_ZERO are of pairs at one place.  `plain`: none is below SAP_TREE_TINY, or beyond the range of
- * float, in which the roots of double have their seeds.
+ * Pairs with squared distances up to SAP_TREE_ZERO are at the same position. `plain`: no squared distance is below
+ * SAP_TREE_TINY or beyond the range of float, which limits the seeds of the roots in double.
  */
 #define SAP_TREE_TINY 0x1p-120
 #if defined(SAP_KERNEL_DP)
@@ -32,7 +32,7 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #include "physics/tree_accept.h"
 #include "physics/tree_pair.h"
 
-/* ---- the walk, in float whatever the precision: dp uses the kernel of sp ---- */
+/* ---- the walk, in float for both precisions: dp uses the kernel of sp ---- */
 
 #if defined(SAP_KERNEL_DP)
 #define tree_open NULL
@@ -92,7 +92,7 @@ static void tree_start(const struct sap_tree_frame *f, const double (*x)[4], con
     W *to[3] = {(W *)lanes->x, (W *)lanes->y, (W *)lanes->z}, *numbers = (W *)lanes->number;
     const int end = (n + SAP_TREE_VECTORS * V_LANES - 1) / (SAP_TREE_VECTORS * V_LANES) * (SAP_TREE_VECTORS * V_LANES);
     for (int k = 0; k < end; k++) {
-        const int at = k < n ? k : 0; /* idle lanes do what the first does */
+        const int at = k < n ? k : 0; /* idle lanes repeat the first */
         for (int c = 0; c < 3; c++) to[c][k] = (W)((x[which[at]][c] - f->centre[c]) * f->unit);
         numbers[k] = (W)number[at];
         for (int q = 0; q < 4; q++) lanes->sum[q][k] = 0;
@@ -126,7 +126,7 @@ SAP_INLINE void tree_lanes_zero(struct tree_lanes *l)
         for (int q = 0; q < SAP_SUMS2; q++) l->sum[v][q] = v_set1(0.0);
 }
 
-/* Sums of a packet go to double. */
+/* Adds the sums of a packet to the sums in double. */
 SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lanes *lanes, int from)
 {
     for (int v = 0; v < SAP_TREE_VECTORS; v++)
@@ -137,7 +137,7 @@ SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lan
             }
 }
 
-/* own: a lane's own number is left out; so are pairs at one place, unless all is plain. */
+/* own: a lane's own number is excluded, as are pairs at the same position unless `plain` is set. */
 SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int plain)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
@@ -172,7 +172,7 @@ SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *word
     }
 }
 
-/* Softening keeps every R2 above what counts as zero, and nobody is far out. */
+/* Returns whether softening keeps each R2 above the limit of zero, and no particle is far. */
 SAP_INLINE int tree_plain(const struct sap_tree_frame *f) { return f->eps2 > 2 * SAP_TREE_TINY && !f->far; }
 
 static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int own,

@@ -43,7 +43,7 @@ enum { V_LANES = D_LANES, V_HALVES = 1 };
 #define v_to_d(x, h) (x)
 #define v_rows       d_rows
 
-/* 1/sqrt(r2) from y, good to single precision: one third-order step, error of order (y's error)^3. */
+/* Returns 1/sqrt(r2) from y, accurate to single precision: one third-order step, error of order (y's error)^3. */
 SAP_INLINE V v_root_from(V r2, V y)
 {
     const V e = d_fnma(d_mul(r2, y), y, d_set1(1.0));
@@ -52,10 +52,10 @@ SAP_INLINE V v_root_from(V r2, V y)
 
 SAP_INLINE V v_root(V r2) { return v_root_from(r2, d_rsqrt_seed(r2)); }
 
-/* It is made of correctly rounded operations. */
+/* A root made of correctly rounded operations. */
 #define v_root_exact v_root
 
-/* The same for any r2 > 0: outside the range of single precision the seed is made in double. */
+/* Returns the root of any r2 > 0: outside the range of single precision the seed is computed in double. */
 SAP_INLINE V v_root_wide(V r2)
 {
     const DM inside = dm_and(d_ge(r2, d_set1(SAP_TINY_R2)), d_lt(r2, d_set1(0x1p126)));

@@ -55,9 +55,9 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define v_rows       f_rows
 
 /*
- * SAP_ROOT_SCALE / sqrt(r2).  From a seed of 12 bits, which is all that some CPUs give, a Newton step leaves a bias of
- * 1e-7: a third-order step removes it.  From one of 14 bits, 2/sqrt(r2) = y (3 - r2 y^2) is enough.  A seed that is
- * correctly rounded already is only doubled: the step's own roundings would add a bias of 1e-8.
+ * Returns SAP_ROOT_SCALE / sqrt(r2). From a seed of 12 bits, the most that some CPUs have, a Newton step leaves a bias
+ * of 1e-7: a third-order step removes it. From a seed of 14 bits, 2/sqrt(r2) = y (3 - r2 y^2) is enough. A correctly
+ * rounded seed is only doubled: the step's own roundings would add a bias of 1e-8.
  */
 SAP_INLINE V v_root(V r2)
 {
@@ -69,7 +69,7 @@ SAP_INLINE V v_root(V r2)
     return f_fma(f_mul(y, e), f_fma(e, f_set1(0.375), f_set1(0.5)), y);
 }
 
-/* The same out of correctly rounded operations alone: one root for all machines. */
+/* Returns the root by correctly rounded operations alone: the same on all machines. */
 SAP_INLINE V v_root_exact(V r2) { return f_div(f_set1(SAP_ROOT_SCALE), f_sqrt(r2)); }
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * cpu_batch.c - many small forces on the CPU: threads take whole lists.
+ * cpu_batch.c - batches of small forces on the CPU: each thread computes whole lists.
  *
- * A list goes through the same kernels as a force.  So results have the bits of a
- * force on the same particles, whichever thread computes them.  The memory in which a
- * thread works is kept with the device for the next call: mapping it anew for each
- * call costs more than small lists do, the more so the more threads map at once.
+ * A list uses the same kernels as a force. So its results have the bits of a force on the same particles, on any
+ * thread. The work memory of each thread is kept with the device for the next call. Mapping it for each call costs more
+ * than small lists do, and more so if several threads map at once.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -20,17 +19,17 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 
-/* Pairs for which another thread is worth waking. */
+/* Pairs that make another thread worth waking. */
 static const double pairs_per_thread = 131072;
 
-/* Columns of a tile on their way into records. */
+/* Columns of a tile before their conversion to records. */
 struct columns {
     _Alignas(64) double x[3 * TILE];
     _Alignas(64) double mass[TILE], eps2[TILE];
     int32_t index[TILE];
 };
 
-/* Memory in which one thread works. */
+/* Work memory of one thread. */
 struct sap_batch_worker {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
@@ -62,7 +61,7 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
     return SAPPORO_OK;
 }
 
-/* Source k of a list into place `in` of the columns. */
+/* Copies source k of a list to element `in` of the columns. */
 static void load_source(const struct sap_batch_worker *w, const sapporo_small_force *l, int k, int in)
 {
     struct columns *const c = w->columns;
@@ -83,7 +82,7 @@ static void load_source(const struct sap_batch_worker *w, const sapporo_small_fo
     c->eps2[in] = sap_column_double(&l->eps2_j, k);
 }
 
-/* Tile t of a list as records; returns whether somebody is far away. */
+/* Converts tile t of a list to records; returns whether a particle is far away. */
 static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2)
 {
     struct columns *const c = w->columns;
@@ -99,7 +98,7 @@ static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, i
     return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
 }
 
-/* The i-particles of a list; returns how many are not finite. */
+/* Loads the i-particles of a list; returns how many are not finite. */
 static int load_targets(struct sap_batch_worker *w, const sapporo_small_force *l, struct sap_variant *v,
                         double *most_eps2)
 {
@@ -191,7 +190,7 @@ void sap_cpu_batch_free(struct sap_cpu_set *devices)
     devices->workers = 0;
 }
 
-/* Places for the memory of so many threads; what there is stays.  Returns how many there are. */
+/* Reserves entries for the memory of `threads` threads, and keeps existing ones. Returns the number of entries. */
 static int reserve_workers(struct sap_cpu_set *devices, int threads)
 {
     if (threads <= devices->workers) return threads;
@@ -202,7 +201,7 @@ static int reserve_workers(struct sap_cpu_set *devices, int threads)
     return devices->workers = threads;
 }
 
-/* The memory of a thread, made when it is first needed; NULL: there is none. */
+/* Returns the memory of a thread, allocated at first use; NULL: none. */
 static struct sap_batch_worker *worker_of(struct sap_cpu_set *devices, const struct sap_jstore *host, int thread)
 {
     struct sap_batch_worker **const w = &devices->worker[thread];
@@ -222,7 +221,7 @@ struct batch {
     atomic_int failed, partial, done; /* done: lists */
 };
 
-/* A thread without memory leaves all lists to the others. */
+/* Computes lists in one thread. A thread without memory computes none. */
 static void take_lists(void *argument, int thread)
 {
     struct batch *const b = argument;
@@ -248,7 +247,7 @@ int sap_cpu_batch(struct sap_device_set *opaque_set, struct sap_store *opaque_st
     enum { LISTS_AT_ONCE = 4 };
     struct batch b = {.devices = devices, .host = host, .m = m};
     double pairs = 0;
-    (void)store; /* which is the host's copy */
+    (void)store; /* sources come from the host's copy */
     for (int k = 0; k < m->nlists; k++) pairs += (double)sap_batch_force(m, k)->ni * sap_batch_force(m, k)->nj;
     const double useful = pairs / pairs_per_thread + 1;
     const int wanted = sap_threads_now(useful < devices->threads ? (int)useful : devices->threads);

@@ -35,7 +35,7 @@ static int describe(int number, sapporo_device *device)
     return SAPPORO_OK;
 }
 
-/* Roots that are left at their seeds are too large or too small on average, by as much as this processor's are. */
+/* Removes the mean error of roots that are left at their seeds. It depends on the processor. */
 static void take_bias_out(struct sap_cpu_set *d)
 {
     double first, third;
@@ -84,7 +84,10 @@ static void engine_close(struct sap_device_set *opaque_set)
     free(devices);
 }
 
-/* Seeds of reciprocal roots differ between vendors, except where they come from correctly rounded operations. */
+/*
+ * Names the kind. Seeds of reciprocal roots differ between vendors, unless they are made of correctly rounded
+ * operations.
+ */
 static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
 {
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
@@ -152,7 +155,7 @@ static void drop(struct sap_force *opaque_force)
     free(f);
 }
 
-/* Arrays for ni rows; those of neighbours only when they are to be filled. */
+/* Reserves arrays for ni rows; arrays of neighbours only if needed. */
 static int reserve(struct sap_cpu_force *f, int ni)
 {
     if (ni <= f->room) return SAPPORO_OK;
@@ -195,7 +198,7 @@ static int extra(struct sap_store *opaque_store, struct sap_force *opaque_force,
     const unsigned had = f->have;
     if (!(wanted & ~had)) return SAPPORO_OK;
     const int status = sap_cpu_compute(store, f, wanted);
-    f->failed = status ? sap_cpu_compute(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
+    f->failed = status ? sap_cpu_compute(store, f, had) : SAPPORO_OK; /* with all results that the force had */
     return status;
 }
 
@@ -214,11 +217,11 @@ static int done(struct sap_force *f)
 static int end(struct sap_force *opaque_force, int from, struct sap_force_output *out)
 {
     struct sap_cpu_force *const f = (void *)opaque_force;
-    (void)from; /* all rows are there */
+    (void)from; /* all rows are complete */
     if (f->failed) return f->failed;
     out->rows = f->request.ni;
     const int near = (f->have & SAP_EXTRA_NEAREST) != 0;
-    out->sum = f->sum; /* NULL without rows */
+    out->sum = f->sum; /* NULL: no rows */
     out->sum_row = out->accum_row = f->sums;
     out->sum_column = 1;
     out->accum = f->have & SAP_EXTRA_ACCUM ? f->accum : NULL;

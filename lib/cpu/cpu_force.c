@@ -1,10 +1,9 @@
 /*
- * cpu_force.c - a force on the CPU: what runs where, and how the pieces meet.
+ * cpu_force.c - a force on the CPU: division into items, threads, and sums.
  *
- * Work is cut into items: a group of i-particles (many_i) or all of them
- * (few_i), against a range of tiles.  Each item has its own state; where a
- * group's tiles are shared by several items, their states meet in order-free
- * accumulators.  So neither the cuts nor the threads show in the results.
+ * Work is divided into items: a group of i-particles (many_i) or all of them (few_i), against a range of tiles. Each
+ * item has its own state. If several items share a group's tiles, their states are added in reproducible accumulators.
+ * So the results depend neither on the division nor on the threads.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -18,17 +17,19 @@
 enum { TILE = SAP_CPU_SUPERPACKET };
 
 /*
- * Pair interactions for which another thread is worth waking (some 70 us of work).  Waking costs microseconds on an
- * idle machine, but on a busy one the threads of a short force wait for each other's time slices.
+ * Pair interactions that make another thread worth waking (some 70 us of work). Waking costs microseconds on an idle
+ * machine. On a busy one, the threads of a short force wait for each other's time slices.
  */
 static const double pairs_per_thread = 131072;
 
-/* What a prediction costs, in pair interactions. */
+/* Cost of a prediction, in pair interactions. */
 static const double pairs_per_prediction = 4;
 
 /* -------------------------------------------------------------------- plan */
 
-/* What softening asks of the kernels.  Roots may need seeds in double: the tiles tell about their own particles. */
+/*
+ * Chooses the variant for the softening. Roots may need seeds in double: each tile knows whether its own particles do.
+ */
 static void plan_softening(struct sap_variant *v, const struct sap_cpu_store *store, const struct sap_force_request *r)
 {
     double least = r->eps2, most = store->host->soft;
@@ -55,9 +56,10 @@ static void make_plan(struct sap_plan *p, struct sap_cpu_store *store, struct sa
     plan_softening(&p->variant, store, r);
     p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;
-    p->variant.outside = r->rule == SAP_PAIRS_OUTSIDE && extra & SAP_EXTRA_LISTS; /* else nobody has a sphere */
+    /* without lists, no i-particle has a sphere */
+    p->variant.outside = r->rule == SAP_PAIRS_OUTSIDE && extra & SAP_EXTRA_LISTS;
     p->tiles = (f->nj + TILE - 1) / TILE;
-    /* where predictions can be used again, many_i pays earlier */
+    /* with predictions already valid, many_i pays for fewer i-particles */
     p->few = r->ni < (sap_cpu_all_valid(store, p->tiles, r->time, f->nj) ? p->kernel->few / 2 : p->kernel->few);
     p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
     const double pairs = f->nj * (r->ni + pairs_per_prediction);
@@ -106,7 +108,7 @@ static void run_few(const struct sap_plan *p, struct sap_single *singles, int fr
     }
 }
 
-/* Squared radius in which i-particle i looks for list members. */
+/* Returns the squared radius in which i-particle i looks for list members. */
 static double list_reach(const struct sap_plan *p, int i)
 {
     const double *h2 = p->force->request.h2;
@@ -120,7 +122,7 @@ void sap_plan_set_reach(struct sap_group *g, int lane, double reach, double sure
     g->reach_f[lane] = (float)(reach < FLT_MAX ? reach * (1 + 0x1p-22) : (double)FLT_MAX);
 }
 
-/* No rounding up here: few_i must have the same numbers, and the margin is wide. */
+/* Does not round up: few_i must have the same numbers, and the margin is wide. */
 static void set_reach_outside(struct sap_group *g, int lane, struct sap_sphere r)
 {
     g->sure[lane] = r.sure;
@@ -149,7 +151,7 @@ void sap_plan_start_group(const struct sap_plan *p, struct sap_group *g, int gro
 
 /* ------------------------------------------------------------------ running */
 
-/* One whole group; 1 if memory ran out. */
+/* Computes one group; 1 if memory ran out. */
 static int run_group(const struct sap_plan *p, struct sap_group *g, int group)
 {
     struct sap_group *const states[1] = {g};
@@ -158,7 +160,7 @@ static int run_group(const struct sap_plan *p, struct sap_group *g, int group)
     return !sap_rows_finish_many(p, group, states);
 }
 
-/* All groups, one after the other. */
+/* Computes all groups in one thread. */
 static void run_groups_alone(struct sap_plan *p)
 {
     struct sap_group g;
@@ -169,13 +171,13 @@ static void run_groups_alone(struct sap_plan *p)
     if (failed) atomic_store(&p->failed, 1);
 }
 
-/* A plan whose items threads share out. */
+/* A plan whose items are distributed over threads. */
 struct shared {
     struct sap_items items;
     struct sap_plan *plan;
     struct sap_group *states; /* of the items of run_shared_groups */
-    struct sap_group **of;    /* the same, for sap_rows_finish_many */
-    atomic_int *left;         /* ranges of each group that have not been summed */
+    struct sap_group **of;    /* pointers to them, for sap_rows_finish_many */
+    atomic_int *left;         /* ranges of each group that are not yet summed */
 };
 
 static void take_groups(void *argument, int thread)
@@ -191,7 +193,7 @@ static void take_groups(void *argument, int thread)
     if (failed) atomic_store(&s->plan->failed, 1);
 }
 
-/* Each thread takes one group after the other. */
+/* Distributes groups over threads. */
 static void run_groups(struct sap_plan *p)
 {
     struct shared s = {.plan = p};
@@ -199,7 +201,7 @@ static void run_groups(struct sap_plan *p)
     sap_team_run(p->threads, take_groups, &s);
 }
 
-/* Sums ranges of groups.  The thread that sums a group's last range joins all of them. */
+/* Sums ranges of groups. The thread that sums the last range of a group joins all ranges. */
 static void take_group_ranges(void *argument, int thread)
 {
     struct shared *const s = argument;
@@ -215,7 +217,7 @@ static void take_group_ranges(void *argument, int thread)
     }
 }
 
-/* Groups whose tiles are shared out: the i-particles are too few for the threads. */
+/* Distributes the ranges of groups, if there are too few i-particles for the threads. */
 static void run_shared_groups(struct sap_plan *p)
 {
     const int items = p->groups * p->ranges;
@@ -253,7 +255,7 @@ static void set_single_reach(const struct sap_plan *p, struct sap_single *s, int
     }
 }
 
-/* A few i-particles and a range of tiles; their states are of[i * ranges + range]. */
+/* Sums a range of tiles for a few i-particles; their states are of[i * ranges + range]. */
 static void run_range(const struct sap_plan *p, struct sap_single *states, struct sap_single **of, int range)
 {
     const int ni = p->force->request.ni;
@@ -287,7 +289,7 @@ static void finish_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
     if (failed) atomic_store(&s->plan->failed, 1);
 }
 
-/* Ranges of tiles are shared out, then rows. */
+/* Distributes ranges of tiles over threads, then rows. */
 static void run_singles(struct sap_plan *p)
 {
     const int ni = p->force->request.ni;
@@ -306,7 +308,7 @@ static void run_singles(struct sap_plan *p)
     free(s.of);
 }
 
-/* Arrays of outputs beyond the sums, as large as the sums' own. */
+/* Allocates arrays for outputs other than the sums, for as many rows as the sums have. */
 static int reserve_extra(struct sap_cpu_force *f, unsigned extra)
 {
     const size_t n = (size_t)f->room;
@@ -321,7 +323,7 @@ static int reserve_extra(struct sap_cpu_force *f, unsigned extra)
     return SAPPORO_OK;
 }
 
-/* Forgets the lists of an earlier pass. */
+/* Discards the lists of an earlier pass. */
 static void forget_lists(struct sap_cpu_force *f, unsigned extra)
 {
     for (int k = 0; k < f->chunks; k++) free(f->chunk[k]);
@@ -333,7 +335,7 @@ static void forget_lists(struct sap_cpu_force *f, unsigned extra)
 int sap_cpu_compute(struct sap_cpu_store *store, struct sap_cpu_force *f, unsigned extra)
 {
     struct sap_plan p;
-    extra |= f->have; /* nothing that was there gets lost */
+    extra |= f->have; /* results that exist are kept */
     if (f->request.ni == 0) {
         f->have = extra;
         return SAPPORO_OK;

@@ -1,9 +1,8 @@
 /*
- * cpu_near.c - who is near: decided exactly, out of candidates that kernels found.
+ * cpu_near.c - decides exactly, among candidates that kernels found, which particles are neighbours.
  *
- * Kernels compare squared distances in the working type.  Whoever is within
- * their error of a boundary (the smallest distance, or the radius of a list) is
- * decided by canonical.h, so that all paths and precisions give the same answer.
+ * Kernels compare squared distances in the working type. Particles within the error of a boundary (the smallest
+ * distance, or the radius of a list) are decided by canonical.h, so all paths and precisions give the same answer.
  */
 #include <float.h>
 #include <math.h>
@@ -16,15 +15,15 @@
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 
 /*
- * Squares below SMALLEST lose digits in single precision, down to all of them.  Particles that are so near are never
- * told apart by what a kernel says: they are all candidates, and none is sure.
+ * Squares below SMALLEST lose digits in single precision, up to all of them. Kernels cannot distinguish particles at
+ * such small distances: all are candidates, and none is certain.
  */
 #define SMALLEST   0x1p-110
-#define NO_FARTHER 0x1p-120 /* a candidate is no farther, whatever the radius */
+#define NO_FARTHER 0x1p-120 /* the smallest radius^2 of candidates, for any list */
 
 static double largest(const double *x) { return fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2]))); }
 
-/* The largest squared distance that a kernel may report for a true one of r2, and the other way round. */
+/* Returns the largest squared distance that a kernel may report for a true one of r2, and vice versa. */
 static double outer(const struct sap_judge *j, int i, double r2)
 {
     const struct sap_kernel *k = j->store->devices->kernel;
@@ -33,7 +32,7 @@ static double outer(const struct sap_judge *j, int i, double r2)
     return fmax(far * far, NO_FARTHER);
 }
 
-/* The smallest. */
+/* Returns the smallest such distance. */
 static double inner(const struct sap_judge *j, int i, double r2)
 {
     const struct sap_kernel *k = j->store->devices->kernel;
@@ -47,9 +46,9 @@ double sap_near_reach(const struct sap_judge *j, int i, double h2) { return h2 >
 double sap_near_sure(const struct sap_judge *j, int i, double h2) { return inner(j, i, h2); }
 
 /*
- * Errors of a separation that grow with it are far below the margin of 2^-10 in its square.  Others, `off`, come from
- * positions, and, where the rule looks ahead, from a way of dtr times the velocities; a margin in (r + off)^2 of
- * r^2 2^-11 + off^2 2^12 covers them.
+ * Returns the sphere of candidates of a regular force. Errors of a separation that grow with it are far below the
+ * margin of 2^-10 in its square. Other errors, `off`, come from positions and, where the rule looks ahead, from a
+ * distance of dtr times the velocities. A margin in (r + off)^2 of r^2 2^-11 + off^2 2^12 covers them.
  */
 struct sap_sphere sap_near_reach_outside(const struct sap_judge *j, int i)
 {
@@ -57,7 +56,7 @@ struct sap_sphere sap_near_reach_outside(const struct sap_judge *j, int i)
     const struct sap_force_request *r = &j->force->request;
     const double h2 = r->h2 ? r->h2[i] : 0,
                  way = r->dtr && r->dtr[i] != 0 ? fabs(r->dtr[i]) * (largest(r->v[i]) + j->fastest) : 0;
-    if (!(h2 > 0)) return (struct sap_sphere){0}; /* kernels then find nobody but who is at zero distance */
+    if (!(h2 > 0)) return (struct sap_sphere){0}; /* kernels then find only particles at zero distance */
     const double off = 4 * k->x_error * (largest(r->x[i]) + way) + 8 * k->r2_error * way;
     const double margin = off * off * 0x1p12, least = h2 > SMALLEST ? h2 * (1 - 0x1p-10) : 0,
                  most = fmax(h2 * (1 + 0x1p-10), NO_FARTHER);
@@ -65,7 +64,7 @@ struct sap_sphere sap_near_reach_outside(const struct sap_judge *j, int i)
     return (struct sap_sphere){most + margin, 0, least - margin, 0};
 }
 
-/* Whether a particle can be a neighbour of i at all. */
+/* Returns whether a particle can be a neighbour of i at all. */
 static int eligible(const struct sap_judge *j, int i, int address)
 {
     const struct sap_force_request *r = &j->force->request;
@@ -73,7 +72,7 @@ static int eligible(const struct sap_judge *j, int i, int address)
     return r->rule != SAP_PAIRS_SKIP_OWN || sap_jstore_index(j->store->host, address) != r->index[i];
 }
 
-/* Squared distance to the working type's accuracy, or better. */
+/* Returns the squared distance to the accuracy of the working type, or better. */
 static double rough_r2(const struct sap_judge *j, int i, int address)
 {
     const double *x = j->force->request.x[i];
@@ -82,7 +81,7 @@ static double rough_r2(const struct sap_judge *j, int i, int address)
     return j->store->devices->kernel->rough_r2(p->records, address % TILE, x);
 }
 
-/* The best so far of a search; ties go to the lower address. */
+/* The best result of a search so far; ties go to the lower address. */
 struct search {
     int address;
     double r2;
@@ -100,7 +99,7 @@ static int found(const struct search *s, double *r2)
     return s->address;
 }
 
-/* The nearest of one block, compared roughly first; -1 if nobody in it can be. */
+/* Returns the nearest particle of one block, compared roughly first; -1 if it has no eligible particle. */
 static int nearest_of_block(const struct sap_judge *j, int i, int64_t block, double *r2)
 {
     struct search s = {-1, INFINITY};
@@ -124,7 +123,7 @@ int sap_near_of(const struct sap_judge *j, int i, const struct sap_near *near, d
     *r2 = INFINITY;
     *reach = 0;
     const int address = near->block < 0 ? -1 : nearest_of_block(j, i, near->block, r2);
-    if (address < 0) return -2; /* nobody within the range of the working type, or nothing but empty slots */
+    if (address < 0) return -2;             /* no particle within the range of the working type, or only empty slots */
     *reach = outer(j, i, outer(j, i, *r2)); /* of the particle found: an empty slot may seem to be nearer */
     return near->second <= *reach ? -2 : address;
 }
@@ -138,7 +137,7 @@ int sap_near_in_all(const struct sap_judge *j, int i, double *r2)
     return found(&s, r2);
 }
 
-/* Address of a candidate. */
+/* Returns the address of a candidate. */
 static int address_of(const struct sap_hit *hit) { return (int)(hit->address & ~SAP_DOUBTFUL); }
 
 int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const struct sap_hits *hits, double *r2)
@@ -150,7 +149,7 @@ int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const stru
     return found(&s, r2);
 }
 
-/* Whether a doubtful candidate belongs into the list of i. */
+/* Returns whether a doubtful candidate is a member of the list of i. */
 static int is_member(const struct sap_judge *j, int i, int address)
 {
     const struct sap_force_request *r = &j->force->request;
@@ -164,7 +163,7 @@ int sap_near_members(const struct sap_judge *j, int i, const struct sap_hit *hit
                      int *nout)
 {
     int kept = 0;
-    for (int k = 0; k < n; k++) { /* kernels have left out the own index and what lies beyond nj */
+    for (int k = 0; k < n; k++) { /* kernels have left out the particle itself and addresses from nj on */
         const int address = address_of(&hit[k]);
         entries[kept] = hit[k].index;
         if (j->holes && !sap_jstore_has(j->store->host, address)) continue;
@@ -195,7 +194,7 @@ static int ascending(const int32_t *entries, int n)
 
 int sap_sort_indices(const struct sap_kernel *kernel, int32_t *entries, int n)
 {
-    if (ascending(entries, n)) return n; /* indices that rise with addresses, as most do */
+    if (ascending(entries, n)) return n; /* mostly, indices rise with addresses */
     if (n <= SAP_SORT_MAX && kernel->sort(entries, n)) return n;
     qsort(entries, (size_t)n, sizeof *entries, compare);
     int kept = 0;

@@ -1,9 +1,9 @@
 /*
- * cpu_neighbour.c - forces on particles of a context, each from a list of others: the irregular force of neighbours.
+ * cpu_neighbour.c - neighbour forces: the force on each target particle from its own list of particles of the context.
  *
- * A force has the bits of one on particles stored at addresses 0, 1, ... in the list's order, whoever computes it: the
- * kernel adds in that order.  Particles come out of rows (cpu_neighbour.h), predicted once for all lists that name
- * them.
+ * A neighbour force has the bits of a force from particles stored at addresses 0, 1, ... in the list's order, on any
+ * thread: the kernel adds in that order. Particles are read from rows (cpu_neighbour.h), predicted once for all lists
+ * that name them.
  */
 #include "cpu/cpu_neighbour.h"
 
@@ -19,12 +19,12 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 
-/* Entries of lists from which on threads are worth waking, and for which one more is: about 10 us of work. */
+/* Entries of lists that make several threads worth waking, and entries per thread: about 10 us of work. */
 static const double entries_for_threads = 4096, entries_per_thread = 1024;
 
 /*
- * Entries for each particle from which on those that are named are predicted once (for each thread, since one alone
- * notes who they are), and from which on all are, without looking who is named.
+ * Entries per particle from which on it pays to predict each named particle once, and from which on to predict all
+ * particles without noting the named ones. The former is per thread, since one thread notes the names.
  */
 static const double entries_for_keeping = 1.5, entries_for_all = 8;
 
@@ -39,12 +39,12 @@ struct work {
     const struct sap_neighbour_request *request;
     struct sap_rows *rows;
     struct sap_variant variant;
-    int copy;   /* rows are not kept */
-    int direct; /* nobody is predicted yet */
-    int strict; /* lists may name nobody */
+    int copy;   /* rows are not kept between calls */
+    int direct; /* particles are predicted while lists are summed */
+    int strict; /* lists may name empty addresses */
 };
 
-/* Whether a list, and the particle whose it is, can be summed: all are there, and so predicted. */
+/* Returns whether list i can be summed: its target and all entries exist, and so are predicted. */
 static int is_good(const struct work *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -59,7 +59,7 @@ static int is_good(const struct work *w, int i)
     return good;
 }
 
-/* Notes whom lists name. */
+/* Notes the particles that lists name. */
 static void note_all(struct work *w)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -72,8 +72,9 @@ static void note_all(struct work *w)
 }
 
 /*
- * Few lists name most particles once only, and keeping predictions is of no use.  In dp it must be known beforehand
- * whether anybody is far, and where somebody may be missing, who is there.
+ * Returns whether to predict particles while lists are summed: a few lists name most particles only once, so kept
+ * predictions save nothing. This is excluded in dp, where the kernel must know beforehand whether a particle is far,
+ * and where addresses may be empty.
  */
 static int goes_directly(const struct work *w, double entries, int threads)
 {
@@ -81,7 +82,7 @@ static int goes_directly(const struct work *w, double entries, int threads)
            entries < entries_for_keeping * threads * w->host->upper;
 }
 
-/* Asks the caches for the first lists, and for the rows with which the first list begins: see sap_neighbour_args. */
+/* Prefetches the first lists, and the rows that the first list starts with: see sap_neighbour_args. */
 SAP_ONLY_FETCHES void fetch_first(const struct work *w)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -90,7 +91,7 @@ SAP_ONLY_FETCHES void fetch_first(const struct work *w)
     for (int k = 0; k < n && w->direct; k++) sap_rows_fetch_given(w->rows, l->list[0][k]);
 }
 
-/* Predicts all whom lists name, each once, unless that happens on the way. */
+/* Predicts each particle that lists name, once, unless predictions are computed while lists are summed. */
 static void predict(struct work *w, double entries, int threads)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -112,24 +113,24 @@ static int32_t index_of(const struct work *w, int address)
     return index;
 }
 
-/* The nearest that was found so far. */
+/* The nearest particle found so far. */
 struct nearest {
     int address; /* -1: none */
     double r2;
 };
 
-/* Looks at an entry that has another index; ties go to the lower address. */
+/* Compares an entry with a different index; ties go to the lower address. */
 static void look_at(const struct work *w, int i, int address, const double *x, struct nearest *best)
 {
     if (index_of(w, address) == index_of(w, w->request->address[i])) return;
     const double r2 = sap_canonical_r2(w->host, address, w->request->time, x);
-    /* false for a squared distance of NaN, which is never the nearest */
+    /* false if r2 is NaN: such a particle is never the nearest */
     if (!(r2 < best->r2 || (r2 == best->r2 && (best->address < 0 || address < best->address)))) return;
     best->address = address;
     best->r2 = r2;
 }
 
-/* Out of n entries, of which `found` may be it; 0: any of them. */
+/* Finds the nearest of n entries; `found` of them are candidates, 0: all entries are. */
 static void find_nearest(const struct work *w, int i, const int *list, int n, const int32_t *place, int found,
                          struct nearest *best)
 {
@@ -161,7 +162,7 @@ static void write_bad(const struct sap_neighbour_request *l, int i)
     if (l->nearest_r2) l->nearest_r2[i] = NAN;
 }
 
-/* Parts of a list that is longer than a superpacket meet in accumulators. */
+/* Starts a list that is longer than a superpacket: its parts are added in accumulators. */
 static void start_long(const struct work *w, struct worker *with)
 {
     static const double zero[1][3];
@@ -169,7 +170,7 @@ static void start_long(const struct work *w, struct worker *with)
     w->kernel->start_single(&with->single, &nobody, 0);
 }
 
-/* 0 if an address is none. */
+/* Sums a list; 0 if an address is empty. */
 static int add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -195,7 +196,7 @@ static int add_list(const struct work *w, struct worker *with, int i, double *su
     return 1;
 }
 
-/* Asks the caches for the predicted rows of a list. */
+/* Prefetches the predicted rows of a list. */
 SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -204,7 +205,7 @@ SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
         __builtin_prefetch((const char *)w->rows->predicted + l->list[i][k] * w->rows->row_bytes);
 }
 
-/* Asks for what follows list i. */
+/* Prefetches the data of the lists after list i. */
 SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -215,7 +216,7 @@ SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
     if (i + 1 < l->ni && !w->direct) fetch_rows(w, i + 1);
 }
 
-/* Whether list i, or whose it is, is nothing that the kernel can look at. */
+/* Returns whether list i or its target has an address that the kernel cannot read. */
 static int is_bad(const struct work *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -224,8 +225,8 @@ static int is_bad(const struct work *w, int i)
 }
 
 /*
- * Whether the target particle of row i is not finite at the time of the force.  Such a target gives a sum that is not
- * finite, or, without a pair, a potential of 0: all other rows need no look at the target.
+ * Returns whether the target particle of row i is not finite at the time of the force. Such a target gives a sum that
+ * is not finite or, without a pair, a potential of 0. So only such rows are checked.
  */
 static int target_is_bad(const struct work *w, int i, const double *sum)
 {
@@ -236,7 +237,7 @@ static int target_is_bad(const struct work *w, int i, const double *sum)
     return !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
 }
 
-/* One row; 1 if it is NaN for want of a particle, or of a finite target particle. */
+/* Computes one row; 1 if it is NaN, because a particle is missing or the target particle is not finite. */
 static int compute_row(const struct work *w, struct worker *with, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
@@ -253,7 +254,7 @@ static int compute_row(const struct work *w, struct worker *with, int i)
     return 0;
 }
 
-/* Rows that threads share out. */
+/* Rows that are distributed over threads. */
 struct rows {
     const struct work *work;
     atomic_int bad;
@@ -281,7 +282,7 @@ int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_contex
 {
     struct sap_cpu_set *const devices = (void *)context->devices;
     struct sap_jstore *const host = context->host;
-    (void)store; /* rows are made of the host's copy */
+    (void)store; /* rows are made from the host's copy */
     double entries = 0;
     for (int i = 0; i < request->ni; i++) entries += request->length[i] > 0 ? request->length[i] : 0;
     const double useful = entries / entries_per_thread;
@@ -302,7 +303,7 @@ int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_contex
 int sap_cpu_rows(struct sap_device_set *opaque_set, struct sap_jstore *host, double time, struct sap_given *given)
 {
     struct sap_cpu_set *const devices = (void *)opaque_set;
-    /* engines have fused operations, and copy the rows of all addresses */
+    /* other engines use fused operations, and copy the rows of all addresses */
     if (devices->isa < SAP_ISA_AVX2 || sap_rows_sparse(host)) return SAP_LEFT;
     const struct sap_rows *const rows = sap_rows_at(devices, host, host, time);
     if (!rows) return SAPPORO_ERR_MEMORY;

@@ -14,7 +14,7 @@
 
 enum { LANES = SAP_CPU_LANES, LINE = 64, AT_ONCE = 256, ROWS_FOR_THREADS = 128 };
 
-/* Memory of zeros.  Most members of a list lie on different pages, so large arrays lie in huge pages. */
+/* Allocates zeroed memory. Most members of a list lie on different pages, so large arrays use huge pages. */
 static void fill_dense(struct sap_rows_area *area, size_t bytes)
 {
     const size_t huge = (size_t)1 << 21, unit = bytes >= huge / 2 ? huge : LINE;
@@ -27,8 +27,8 @@ static void fill_dense(struct sap_rows_area *area, size_t bytes)
 }
 
 /*
- * Memory of zeros that takes pages only where it is written to, for stores whose addresses are mostly empty.  Huge
- * pages would take 2 MB per particle there.
+ * Maps zeroed memory that takes pages only where it is written, for stores with mostly empty addresses. Huge pages
+ * would take 2 MB per particle.
  */
 static void map_sparse(struct sap_rows_area *area, size_t bytes)
 {
@@ -46,7 +46,7 @@ static void map_sparse(struct sap_rows_area *area, size_t bytes)
 #endif
 }
 
-/* Memory of zeros for array k of the rows; NULL if there is none. */
+/* Allocates zeroed memory for array k of the rows; NULL: out of memory. */
 static void *make_memory(struct sap_rows *rows, int k, size_t bytes)
 {
     struct sap_rows_area *const area = &rows->area[k];
@@ -105,7 +105,7 @@ static void copy_all(const struct sap_rows *rows, const struct sap_jstore *host)
     for (int a = sap_jstore_next(host, 0); a < host->upper; a = sap_jstore_next(host, a + 1)) copy_row(rows, host, a);
 }
 
-/* Memory for all arrays; 0: there is not enough. */
+/* Allocates all arrays; 0: out of memory. */
 static int make_arrays(struct sap_rows *rows)
 {
     const size_t room = (size_t)rows->room;
@@ -119,7 +119,7 @@ static int make_arrays(struct sap_rows *rows)
     return 1;
 }
 
-/* Rows for `room` particles, all to be copied. */
+/* Creates rows for `room` particles, all marked as not yet copied. */
 static struct sap_rows *make(const struct sap_kernel *kernel, int room, int terms, int sparse)
 {
     struct sap_rows *const rows = calloc(1, sizeof *rows);
@@ -137,7 +137,7 @@ static struct sap_rows *make(const struct sap_kernel *kernel, int room, int term
     return rows;
 }
 
-/* For who has a copy of the rows. */
+/* Notes changed rows for the engine that copies the rows. */
 static void note_changes(struct sap_rows *rows, const int32_t *address, int n)
 {
     if (rows->nchanged < 0 || n > rows->room - rows->nchanged) {
@@ -182,7 +182,9 @@ static void take_changes(struct sap_rows *rows, struct sap_jstore *host, int thr
     rows->seen = host->version;
 }
 
-/* Sets all stamps to zero.  Pages of a mapping are given back, since writing zeros would take memory for all of it. */
+/*
+ * Sets all stamps to zero. Pages of a mapping are returned to the system, since writing zeros would allocate all of it.
+ */
 static void clear_stamps(const struct sap_rows *rows)
 {
 #if defined(__linux__)
@@ -221,7 +223,7 @@ struct sap_rows *sap_rows_at(struct sap_cpu_set *devices, const struct sap_jstor
     return rows;
 }
 
-/* Without branches, since nobody foretells who comes anew. */
+/* Has no branches, since new addresses come in unpredictable order. */
 int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
 {
     unsigned char *const stamp = rows->stamp;
@@ -239,7 +241,10 @@ int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
     return inside;
 }
 
-/* AT_ONCE particles at most, from place `from` on, copied from `host` if it is given; tells whether one is far. */
+/*
+ * Predicts at most AT_ONCE particles, from entry `from` on, first copied from `host` if given; returns whether one is
+ * far.
+ */
 static int predict_part(const struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
                         const int32_t *address, int from, int n)
 {
@@ -272,7 +277,7 @@ static void predict_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
     if (far) atomic_store(&p->far, 1);
 }
 
-/* Those of address, or, if that is NULL, the first n. */
+/* Predicts the n particles of `address`, or the first n if it is NULL. */
 void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
                             const int32_t *address, int n, int threads)
 {

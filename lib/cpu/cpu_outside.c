@@ -1,9 +1,9 @@
 /*
- * cpu_outside.c - pairs that a kernel left out of a force as candidates for a list, and that are no members.
+ * cpu_outside.c - pairs that a kernel excluded as candidates of a list, but that are no members.
  *
- * Each is computed in double from canonical positions, by the one text of the interaction, and enters the force's
- * accumulators on its own.  Which pairs these are follows from the kernel's arithmetic, in which many_i and few_i
- * agree, so the bits of a force depend on its kind alone.
+ * Each pair is computed in double from canonical positions, by the one source of the interaction, and added to the
+ * force's accumulators on its own. The kernel's arithmetic determines these pairs. many_i and few_i agree in it, so the
+ * bits of a force depend on its kind alone.
  */
 #include "cpu/cpu_engine.h"
 #include "engine/canonical.h"
@@ -14,7 +14,7 @@
 
 #include "physics/interaction.h"
 
-/* Where the kernels of a precision take a pair to be at zero distance. */
+/* Returns the squared distance up to which the kernels of a precision treat a pair as at zero distance. */
 static double coincident(const struct sap_judge *j)
 {
     return j->store->devices->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;

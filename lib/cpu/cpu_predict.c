@@ -1,4 +1,4 @@
-/* cpu_predict.c - predicted j-particles in packet order, kept by tile for as long as they are good. */
+/* cpu_predict.c - predicted j-particles in packet order, kept per tile while they are valid. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ int sap_cpu_predict(struct sap_cpu_store *store, double time, int nj, int thread
     return SAPPORO_OK;
 }
 
-/* The largest coordinates of predicted velocities of 16 addresses, or bounds of them, go to most[lane]. */
+/* Writes to most[lane] the largest coordinates of the predicted velocities of 16 addresses, or bounds of them. */
 static void note_speeds(const struct sap_columns *c, int terms, double time, ptrdiff_t block, double *most)
 {
     enum { LANES = SAP_CPU_LANES };

@@ -1,6 +1,6 @@
 /*
- * cpu_rows.c - results of a force: the states of an i-particle's tiles meet, and become
- * sums, nearest neighbours and lists.
+ * cpu_rows.c - results of a force: adds the states of an i-particle's tiles and converts them to sums, nearest
+ * neighbours and lists.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void merge_near(struct sap_near *into, const struct sap_near *from)
     if (from->best < into->best) into->best = from->best, into->block = from->block;
 }
 
-/* What is known of one i-particle when all its tiles have been summed. */
+/* Results of one i-particle after all its tiles have been summed. */
 struct row {
     struct sap_accum sum[SAP_SUMS];
     struct sap_near near;
@@ -59,7 +59,7 @@ static void store_row(const struct sap_plan *p, int i, const struct row *row)
     if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum + at, row->sum, (size_t)f->sums * sizeof *row->sum);
 }
 
-/* Rows of a group out of the states of all its ranges. */
+/* Joins the states of all ranges of a group to rows. */
 static void merge_group(const struct sap_plan *p, struct sap_group *const *g, int lane, struct row *row)
 {
     row->near = p->kernel->near_group(g[0], lane);
@@ -80,7 +80,7 @@ static void store_nearest(const struct sap_plan *p, int i, int address, double r
     p->force->nearest_r2[i] = address < 0 ? INFINITY : r2;
 }
 
-/* Keeps memory of lists with the force, for items that finish in any order. */
+/* Adds memory of lists to the force; items finish in any order. */
 static int keep_chunk(struct sap_cpu_force *f, int32_t *chunk)
 {
     sap_lock(&f->lock);
@@ -95,7 +95,7 @@ static int keep_chunk(struct sap_cpu_force *f, int32_t *chunk)
     return ok;
 }
 
-/* Memory for the lists of a group: as many entries as there are candidates. */
+/* Allocates memory for the lists of a group: as many entries as there are candidates. */
 static int32_t *new_chunk(struct sap_cpu_force *f, int entries)
 {
     int32_t *chunk = malloc((size_t)(entries + 1) * sizeof *chunk);
@@ -104,13 +104,13 @@ static int32_t *new_chunk(struct sap_cpu_force *f, int entries)
     return NULL;
 }
 
-/* Where sums go that come after the kernel's: one of both. */
+/* Destination of sums that are added after the kernel: a group or a single. */
 struct late_sums {
     struct sap_group *group;
     struct sap_single *single;
 };
 
-/* Adds the pairs of i-particle i (of a lane) with n particles that the kernel left out and that are no members. */
+/* Adds the pairs of i-particle i (of a lane) with n particles that the kernel excluded and that are no members. */
 static void add_outside(const struct sap_plan *p, const struct late_sums *to, int i, int lane, const int32_t *address,
                         int n)
 {
@@ -119,7 +119,7 @@ static void add_outside(const struct sap_plan *p, const struct late_sums *to, in
         if (!sap_outside_pair(&p->judge, i, address[k], term)) continue;
         for (int q = 0; q < p->kernel->sums; q++) {
             struct sap_accum a = to->group ? lane_accum(&to->group->sum[q], lane) : single_accum(to->single, q);
-            sap_accum_add(&a, term[q] / p->kernel->scale[q]); /* powers of two, of this order */
+            sap_accum_add(&a, term[q] / p->kernel->scale[q]); /* scales are powers of two for this order */
             if (to->group)
                 put_lane(&to->group->sum[q], lane, &a);
             else
@@ -128,7 +128,7 @@ static void add_outside(const struct sap_plan *p, const struct late_sums *to, in
     }
 }
 
-/* Lists of n i-particles from `from` on, out of candidates by lane. */
+/* Makes the lists of n i-particles from `from` on, from candidates by lane. */
 static int build_lists(const struct sap_plan *p, int from, int n, const struct sap_hits *hits,
                        const struct late_sums *late)
 {
@@ -143,7 +143,8 @@ static int build_lists(const struct sap_plan *p, int from, int n, const struct s
     for (const struct sap_hit *h = hits->hit; h < last; h += 1 + h->index) {
         const int lane = (int)h->address;
         int *const at = &end[lane], left = 0;
-        int32_t *const out = chunk + start[lane + 1]; /* the room is for all candidates: before its end there is some */
+        /* the chunk has space for all candidates: enough before its end */
+        int32_t *const out = chunk + start[lane + 1];
         *at += sap_near_members(&p->judge, from + lane, h + 1, h->index, chunk + *at, p->variant.outside ? out : NULL,
                                 &left);
         if (left > 0) add_outside(p, late, from + lane, lane, out - left, left);
@@ -157,8 +158,8 @@ static int build_lists(const struct sap_plan *p, int from, int n, const struct s
 }
 
 /*
- * The nearest of those lanes that a block does not settle: one more pass that lists everybody in reach.  Seldom, so its
- * group shall not lie on the stack of who calls it else.
+ * Finds the nearest particle of lanes that one block does not determine, in another pass that lists all particles
+ * within reach. This is rare; not inlined, so that its group does not enlarge the caller's stack.
  */
 __attribute__((noinline)) static int settle_doubts(const struct sap_plan *p, int group, const double *reach,
                                                    unsigned doubtful)
@@ -204,13 +205,13 @@ static int find_nearest(const struct sap_plan *p, int group, const struct sap_ne
 static void note_coincident(const struct sap_plan *p, int i)
 {
     if (!p->variant.zero || p->force->request.rule == SAP_PAIRS_OUTSIDE)
-        return; /* softened: a kernel that serves both cases may report it all the same */
+        return; /* softened: a kernel that serves both cases may report such pairs */
     sap_lock(&p->force->lock);
     if (p->force->coincident < 0 || i < p->force->coincident) p->force->coincident = i;
     sap_unlock(&p->force->lock);
 }
 
-/* Moves the candidates of later ranges behind those of the first. */
+/* Appends the candidates of later ranges to those of the first. */
 static void gather_hits(struct sap_hits *into, struct sap_hits *from)
 {
     if (from->n > 0 && sap_hits_reserve(into, from->n)) {

@@ -1,4 +1,4 @@
-/* driver.c - which table speaks for a vendor's interface. */
+/* driver.c - selects the driver table of each vendor's interface. */
 #include "driver/driver.h"
 
 #ifdef SAP_FAULTS
@@ -7,7 +7,9 @@
 
 struct sap_driver_replaced sap_driver_replaced;
 
-/* The driver as it is, or, of a library built with FAULTS=1, with the fault that SAPPORO_FAULT asks for. */
+/*
+ * Returns the driver itself or, in a library built with FAULTS=1, the driver with the fault that SAPPORO_FAULT names.
+ */
 static const struct sap_driver *for_clients(const struct sap_driver *driver)
 {
 #ifdef SAP_FAULTS

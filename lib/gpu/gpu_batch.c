@@ -1,13 +1,13 @@
 /*
- * gpu_batch.c - many small forces on accelerators: lists go in slabs, which are copied while others are computed.
+ * gpu_batch.c - batches of small forces on accelerators: a call is cut into slabs, which are copied while other slabs
+ * are computed.
  *
- * Threads of the host fill pinned memory with targets and sources in the
- * working type; sources by address are named by their place in the device's
- * store.  Slabs have streams of their own.  The threads work in steps, each of
- * which is a region of its own (team.h): the next slab is filled and the results
- * of an old one are handed out, while the caller's thread, which alone calls the
- * driver, sends off the slab that was filled before, plans the one to come, and
- * waits for another.
+ * Threads of the host fill pinned memory with targets and sources in the working type. Sources by address are given by
+ * their slot in the device's store. Each slab has a stream of its own.
+ *
+ * The threads work in steps. Each step is a region of its own (team.h). In a step, all threads fill the next slab and
+ * write the results of an older one. Meanwhile the caller's thread sends the slab that the previous step filled, plans
+ * the slab to come, and waits for another one. Only the caller's thread calls the driver.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -18,18 +18,18 @@
 #include "gpu/gpu_launch.h"
 
 enum {
-    PLACES = 8,             /* slabs of a device, from their planning until their results have been handed out */
-    SLAB_BYTES = 3 << 20,   /* of a slab's input, about */
-    SLAB_ROWS = 1 << 16,    /* targets of a slab at most */
-    RECORDS = 4 << 20,      /* doubles of records of a slab, about */
-    THREAD_BYTES = 1 << 16, /* of input for which another thread is worth waking */
+    PLACES = 8,             /* slabs of a device, from their planning until their results have been written */
+    SLAB_BYTES = 3 << 20,   /* of a slab's input, approximately */
+    SLAB_ROWS = 1 << 16,    /* most targets of a slab */
+    RECORDS = 4 << 20,      /* doubles of records of a slab, approximately */
+    THREAD_BYTES = 1 << 16, /* bytes of input that make another thread worth waking */
     SUMS = SAP_GPU_LONG_SUMS
 };
 
 struct sap_gpu_places {
-    struct sap_event *ready;    /* particles of the store are as they shall be */
+    struct sap_event *ready;    /* recorded when the store's particles are up to date */
     struct sap_gpu_buffer kept; /* addresses that the caller keeps */
-    uint64_t kept_number;       /* which of them; 0: none */
+    uint64_t kept_number;       /* identifies them; 0: none */
     int n;
     struct sap_gpu_place place[];
 };
@@ -38,7 +38,7 @@ struct sap_gpu_places {
 
 static int blocks_of(const struct sap_batch_work *w, int n) { return (n + w->rows - 1) / w->rows; }
 
-/* Sections of the input, each from a multiple of 16 bytes on; returns where they end. */
+/* Places each section of the input at a multiple of 16 bytes; returns the end of the last section. */
 static size_t lay_out(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const size_t sizes[] = {(size_t)p->items * sizeof(struct sap_gpu_item),
@@ -54,7 +54,7 @@ static size_t lay_out(const struct sap_batch_work *w, struct sap_gpu_place *p)
     return at;
 }
 
-/* Targets of a list that a slab takes at a time: records of a long one need room. */
+/* Returns how many targets of a list a slab takes at a time: records of a long list need memory. */
 static int most_targets(const struct sap_batch_work *w, const sapporo_small_force *l)
 {
     const int fit = RECORDS / (sap_batch_superpackets(l) * SUMS) / w->rows * w->rows;
@@ -87,7 +87,7 @@ static int add_spot(const struct sap_batch_work *w, struct sap_gpu_place *p, con
     return n;
 }
 
-/* The next lists, as many as a slab takes, at least some targets of one; -1: out of memory. */
+/* Plans a slab: takes the next lists, as many as fit, at least some targets of one; -1: out of memory. */
 static int plan(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     p->spots = p->items = p->longs = p->rows = p->sources = p->addresses = p->records = 0;
@@ -103,7 +103,7 @@ static int plan(struct sap_batch_work *w, struct sap_gpu_place *p)
 
 /* ---------------------------------------------------------------- launching */
 
-/* Whose stream a place has. */
+/* Returns the slab whose stream this slab uses. */
 static struct sap_gpu_place *stream_owner(const struct sap_gpu_store *store, struct sap_gpu_place *p)
 {
     return store->set->device[p->device].properties.in_turn ? &store->places->place[p->device] : p;
@@ -130,7 +130,7 @@ static int launch(const struct sap_batch_work *w, struct sap_gpu_place *p, struc
     return w->store->set->driver->launch(p->stream, f, &launch);
 }
 
-/* Sends off a slab that has been filled. */
+/* Sends a filled slab to the device. */
 static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
@@ -154,7 +154,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     return d->event_record(p->done, p->stream);
 }
 
-/* Plans the next slab, which may have no rows, and makes room for it. */
+/* Plans the next slab, which may have no rows, and reserves memory for it. */
 static int prepare(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     w->store->at = p->device;
@@ -179,15 +179,14 @@ static struct sap_gpu_place *place_of(const struct sap_batch_work *w, int slab)
     return &all->place[slab % all->n];
 }
 
-/* Whether the oldest slab that is under way shall be waited for: it is done, or there is nothing else to do. */
+/* Returns whether to wait for the oldest slab in flight: if it is complete, or if there is no other work. */
 static int shall_wait(const struct sap_batch_work *w, int idle)
 {
     if (w->started == w->waited) return 0;
     return idle || w->store->set->driver->event_query(place_of(w, w->waited)->done) != SAP_DRIVER_PENDING;
 }
 
-/* The part of the first thread in a step: sends off what the step before has filled, and says what the next one does.
- */
+/* The caller's thread in a step: sends the slab that the previous step filled, and determines the next step. */
 static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, struct sap_batch_step *next)
 {
     const int handed_out = now->write < 0 ? w->waited : now->write, filled = now->fill < 0 ? w->planned : now->fill;
@@ -208,13 +207,13 @@ static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, st
 
 /* One step. */
 struct step {
-    struct sap_items fills, writes; /* of the spots of both slabs */
+    struct sap_items fills, writes; /* over the spots of both slabs */
     struct sap_batch_work *work;
-    const struct sap_gpu_place *in, *out; /* the slabs that are filled and handed out; NULL: none */
+    const struct sap_gpu_place *in, *out; /* the slabs to fill and to write out; NULL: none */
     struct sap_batch_step now, next;
 };
 
-/* What each thread does in a step. */
+/* The work of each thread in a step. */
 static void work_along(void *argument, int thread)
 {
     struct step *const s = argument;
@@ -256,7 +255,10 @@ static int slots_in_order(const struct sap_gpu_share *h)
     return 1;
 }
 
-/* Addresses that the caller keeps, once; not if they would have to be translated, or are more than an item can tell. */
+/*
+ * Uploads the addresses that the caller keeps, once. Leaves them out if they need translation, or if an item cannot
+ * hold their number.
+ */
 static int bring_kept(struct sap_batch_work *w)
 {
     struct sap_gpu_places *const all = w->store->places;
@@ -273,7 +275,7 @@ static int bring_kept(struct sap_batch_work *w)
     return SAP_DRIVER_OK;
 }
 
-/* Particles of the store as they are now, in their working form. */
+/* Updates the store's particles on the device, in their working form. */
 static int bring_particles(struct sap_batch_work *w)
 {
     struct sap_gpu_store *store = w->store;
@@ -327,12 +329,12 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
         w.bytes +=
             (double)l->nj * (l->address ? 1 : 4) * (double)sizeof(float) + (double)l->ni * (double)w.target_bytes;
     }
-    w.resident = addresses && set->n == 1; /* of several devices none has all of them */
+    w.resident = addresses && set->n == 1; /* of several devices, none has all particles */
     w.source_bytes = w.soft ? set->working : (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
     return w;
 }
 
-/* Waits for what a failure has left under way. */
+/* Waits for the work that a failed call has in flight. */
 static void halt(struct sap_gpu_store *store)
 {
     for (int k = 0; k < store->places->n; k++) {
@@ -365,7 +367,7 @@ void sap_gpu_batch_free(struct sap_gpu_store *store)
         struct sap_gpu_place *p = &all->place[k];
         struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
         const int owns = stream_owner(store, p) == p;
-        if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner comes first */
+        if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner of the stream comes first */
         for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
         if (p->done) d->event_destroy(p->done);
         free(p->spot);

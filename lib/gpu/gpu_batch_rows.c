@@ -1,8 +1,9 @@
 /*
- * gpu_batch_rows.c - targets and sources of many small forces on their way into pinned memory, and results out of it.
+ * gpu_batch_rows.c - converts targets and sources of batches of small forces into pinned memory, and results out of it.
  *
- * The host has some nanoseconds a particle, or the device waits for it: so numbers are converted two at a time, and
- * looked at 64 particles at a time; only where one of these is not finite they are done again one by one.
+ * The device waits for the host if a particle takes more than some nanoseconds. So numbers are converted two at a time,
+ * and checked for finiteness 64 particles at a time. Only a block with a particle that is not finite is converted
+ * again, particle by particle.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
 
 typedef float half __attribute__((vector_size(8)));
 
-/* Position, a fourth word, and what is left of the position; as pack() of lib/device/working.h makes them. */
+/* Writes a position, a fourth word, and the low words of the position, as pack() of lib/device/working.h does. */
 static inline void put_words(size_t word, int low, char *to, two xy, two zw)
 {
     if (word == sizeof(double)) {
@@ -35,7 +36,7 @@ static inline void put_words(size_t word, int low, char *to, two xy, two zw)
     memcpy(to + 3 * sizeof a, &rest_b, sizeof rest_b);
 }
 
-/* Where words come from: columns of the caller, double[3], and double or absent, to which `add` is added. */
+/* Source of the words: the caller's columns, double[3], and double or absent. `add` is added to the latter. */
 struct rows {
     const char *x, *fourth;
     ptrdiff_t step, fourth_step;
@@ -52,7 +53,7 @@ static struct rows rows_of(const sapporo_column *x, const sapporo_column *fourth
     return r;
 }
 
-/* n rows, `pitch` bytes apart; whether some position is not finite.  word, low: constants. */
+/* Writes n rows, `pitch` bytes apart; returns whether some position is not finite. word and low must be constants. */
 static inline int put_rows_as(size_t word, int low, const struct rows *r, int n, char *to, size_t pitch)
 {
     const char *x = r->x, *fourth = r->fourth;
@@ -74,7 +75,7 @@ static int put_rows(const struct sap_batch_work *w, const struct rows *r, int n,
     return w->low ? put_rows_as(sizeof(float), 1, r, n, to, pitch) : put_rows_as(sizeof(float), 0, r, n, to, pitch);
 }
 
-/* A row alone. */
+/* Writes one row. */
 static void put_row(const struct sap_batch_work *w, const double *x, double fourth, char *to)
 {
     put_words(w->store->set->word, w->low, to, (two){x[0], x[1]}, (two){x[2], fourth});
@@ -82,7 +83,7 @@ static void put_row(const struct sap_batch_work *w, const double *x, double four
 
 /* ----------------------------------------------------------------- targets */
 
-/* Those that are not finite go where they harm nobody. */
+/* Replaces targets that are not finite by harmless positions. */
 static void put_aside(const struct sap_batch_work *w, const sapporo_small_force *l, int from, int n, char *to)
 {
     static const double nowhere[3] = {SAP_EMPTY_X / 2, SAP_EMPTY_X / 2, SAP_EMPTY_X / 2};
@@ -111,13 +112,15 @@ static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_s
 
 /* ----------------------------------------------------------------- sources */
 
-/* Of a place that is not finite NaN is made, as predict_one() of lib/device/working.h does. */
+/* Writes a source. A position that is not finite becomes NaN, as in predict_one() of lib/device/working.h. */
 static void put_source(const struct sap_batch_work *w, const double *x, double mass, char *to)
 {
     put_row(w, x, ((mass + (x[0] - x[0])) + (x[1] - x[1])) + (x[2] - x[2]), to);
 }
 
-/* What follows where sources have softening: their index, of no use here, and its square. */
+/*
+ * Writes the words that follow a source with softening: its index, which batches do not use, and the softening squared.
+ */
 static void put_softening(const struct sap_batch_work *w, double eps2, char *to)
 {
     const size_t word = w->store->set->word, at = (size_t)SAP_GPU_AT_EPS2(w->low) * word;
@@ -130,7 +133,7 @@ static void put_softening(const struct sap_batch_work *w, double eps2, char *to)
         memcpy(to + at, &narrow, sizeof narrow);
 }
 
-/* By address out of the host's copy. */
+/* Fills sources by address from the host's copy. */
 static void fill_stored(const struct sap_batch_work *w, const sapporo_small_force *l, char *to)
 {
     for (int k = 0; k < l->nj; k++, to += w->source_bytes) {
@@ -162,7 +165,7 @@ static void fill_own(const struct sap_batch_work *w, const sapporo_small_force *
 static void fill_addresses(const struct sap_batch_work *w, const sapporo_small_force *l, int *to)
 {
     const int *const slot_of = w->store->share[0].slot_of;
-    if (w->in_order) { /* as after a first load: each superpacket has its own place */
+    if (w->in_order) { /* as after a first load: each superpacket lies in the slot of its own number */
         memcpy(to, l->address, (size_t)l->nj * sizeof *to);
         return;
     }

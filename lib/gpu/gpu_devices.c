@@ -29,14 +29,12 @@ int sap_gpu_status(int status)
     }
 }
 
-/* ---------------------------------------------------------------- kernels */
-
 /*
- * The kernels of a device are loaded once and kept: loading takes milliseconds, and clients open and close often.
- * They hold the device open, and pinned memory, which takes a millisecond too.  So where it was lost, those of all
- * precisions are unloaded once its last context is closed: only then does opening make a new one.
+ * The kernels of a device are loaded once and kept, since loading takes milliseconds and clients open and close often.
+ * Kept kernels hold the device open, and pinned memory, which takes a millisecond too. If the device is lost, its
+ * kernels of all precisions are unloaded once its last context is closed. Only then can the device be opened anew.
  */
-enum { KEPT = 2 }; /* pinned buffers of a device and precision */
+enum { KEPT = 2 }; /* pinned buffers per device and precision */
 
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
@@ -45,7 +43,7 @@ struct sap_gpu_loaded {
     struct sap_dev *dev;
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
-    struct sap_gpu_buffer pinned[KEPT]; /* that no context has borrowed; of dev, which outlives them */
+    struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
     void *kept;                         /* by sap_gpu_keep */
     void (*drop)(const struct sap_driver *driver, void *kept);
 };
@@ -138,7 +136,7 @@ static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const s
     return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
 }
 
-/* On failure `why` tells, or else the driver does. */
+/* Opens a device and loads its kernels. On failure `why` has the message, or, if it is empty, the driver. */
 static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_gpu_set *set,
                 const struct sap_device_properties *p, char *why, size_t room)
 {
@@ -178,7 +176,7 @@ static struct sap_gpu_loaded *registry;
 
 SAP_GUARD_AT_FORK(kernels, SAP_LOCK_KERNELS, &registry_lock)
 
-/* Finds or makes the entry of a device, precision and order; the registry is locked. */
+/* Finds or creates the entry of a device, precision and order. The caller holds the registry lock. */
 static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
 {
     struct sap_gpu_loaded *l = registry;
@@ -197,7 +195,7 @@ static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
     return l;
 }
 
-/* Unloads what a lost device had, unless somebody still has it open: then SAP_DRIVER_LOST.  The registry is locked. */
+/* Unloads a lost device's kernels; SAP_DRIVER_LOST if a context uses one. The caller holds the registry lock. */
 static int renew(const struct sap_driver *driver, int number)
 {
     int users = 0, lost = 0;
@@ -210,7 +208,7 @@ static int renew(const struct sap_driver *driver, int number)
     return SAP_DRIVER_OK;
 }
 
-/* On failure `why` tells. */
+/* Finds or loads the kernels of a device. On failure `why` has the message. */
 static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
                         char *why, size_t room)
 {
@@ -222,7 +220,7 @@ static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded
     if (!status)
         l->users++;
     else if (!why[0])
-        (void)snprintf(why, room, "%s", set->driver->error_text()); /* before what follows fails too */
+        (void)snprintf(why, room, "%s", set->driver->error_text()); /* before a later call replaces the message */
     if (status && l) unload(l);
     sap_unlock(&registry_lock);
     d->kernels = status ? NULL : &l->kernels;
@@ -244,7 +242,7 @@ int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *d
 {
     const struct sap_gpu_buffer none = {0};
     sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, device->number); /* it is there: the device is open */
+    struct sap_gpu_loaded *l = entry(set, device->number); /* exists: the device is open */
     *b = none;
     for (int k = 0; k < KEPT && !b->mem; k++)
         if (l->pinned[k].bytes >= bytes) {
@@ -308,14 +306,12 @@ void sap_gpu_unload_idle(const struct sap_driver *driver)
     sap_unlock(&registry_lock);
 }
 
-/* ----------------------------------------------------------------- choosing */
-
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels)
 {
     return kernels->count > 0 ? driver->count() : 0;
 }
 
-/* Whether a word of SAPPORO_DEVICES means this device: a number, a uuid or its beginning, or a part of the name. */
+/* Returns whether a word of SAPPORO_DEVICES names this device: number, uuid or its beginning, or part of the name. */
 static int is_named(const char *word, size_t length, int number, const struct sap_device_properties *p)
 {
     char *end;
@@ -352,7 +348,7 @@ static int choose_by_names(const struct sap_driver *driver, const char *names, i
     return n;
 }
 
-/* Numbers of the devices that the settings ask for; those that do not exist are left out. */
+/* Lists the devices that the settings ask for, without those that do not exist. */
 static int choose(const struct sap_driver *driver, const struct sap_settings *s, int count, int *list)
 {
     int n = 0;
@@ -369,9 +365,7 @@ static int choose(const struct sap_driver *driver, const struct sap_settings *s,
     return n;
 }
 
-/* ------------------------------------------------------------------ opening */
-
-/* Errors of squared distances in the working type, relative and relative to coordinates: roundings of r2, with room. */
+/* Sets the error bounds of squared distances in the working type: roundings of r2 and of coordinates, enlarged. */
 static void set_kind(struct sap_gpu_set *set, int precision, int order)
 {
     static const struct {
@@ -391,7 +385,7 @@ static void set_kind(struct sap_gpu_set *set, int precision, int order)
     set->x_error = of[precision].x_error;
 }
 
-/* On failure `why` tells. */
+/* Opens a device and takes its kernels. On failure `why` has the message. */
 static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, int number, char *why, size_t room)
 {
     const struct sap_driver *driver = set->driver;
@@ -417,7 +411,7 @@ static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, in
         status = take_kernels(set, e, d, why, room);
     if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
     if (!status) {
-        set->has_fp64 &= d->properties.has_fp64; /* not of one that may be tried again */
+        set->has_fp64 &= d->properties.has_fp64; /* not of a device whose opening may be tried again */
         set->n++;
         return status;
     }
@@ -433,7 +427,7 @@ static int is_in(int number, const int *list, int n)
     return 0;
 }
 
-/* Unloads the kernels that are kept of these devices, if nobody uses any. */
+/* Unloads the kept kernels of these devices if no context uses any of them. */
 static void unload_unused(const struct sap_driver *driver, const int *list, int n)
 {
     int users = 0;
@@ -445,7 +439,7 @@ static void unload_unused(const struct sap_driver *driver, const int *list, int 
     sap_unlock(&registry_lock);
 }
 
-/* Tells of devices that will work together before the first is opened; kernels may be kept from when one was alone. */
+/* Announces devices that will work together, before the first is opened; unloads kept kernels that prevent this. */
 static void announce(const struct sap_driver *driver, const int *list, int n)
 {
     if (n < 2 || !driver->unite) return;
@@ -483,7 +477,7 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     for (int k = 0; k < n; k++) {
         char words[256];
         int status = open_device(set, kernels, list[k], words, sizeof words);
-        if (status == SAP_DRIVER_LOST) /* long ago perhaps, and only our kernels held it */
+        if (status == SAP_DRIVER_LOST) /* the device may have been lost long ago, held open by kept kernels only */
             status = open_device(set, kernels, list[k], words, sizeof words);
         if (!status) continue;
         (void)snprintf(why, room, "device %d: %s", list[k], words);

@@ -1,9 +1,8 @@
 /*
- * gpu_engine.c - the engine tables for accelerators: one flow, a thin table for each driver.
+ * gpu_engine.c - the engine tables for accelerators: one flow, and a short table for each driver.
  *
- * Drivers leave flags and modes of theirs in the registers of whoever calls
- * them, and the caller's may trap.  So each entry that may reach a driver
- * computes in the standard environment and gives back the caller's.
+ * Drivers may change the floating-point environment of their caller, and the caller's own may trap. So each entry that
+ * may call the driver runs in the standard environment and restores the caller's.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include "driver/driver.h"
 #include "gpu/gpu_engine.h"
 
-/* The body of an entry: gives what the call gives. */
+/* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
 #define GUARDED(type, call)                                                                                            \
     const sap_fpguard caller = sap_fp_guard();                                                                         \
     const type result = call;                                                                                          \
@@ -55,7 +54,7 @@ static void close_set(struct sap_device_set *opaque_set)
     sap_fp_release(caller);
 }
 
-/* Units of all devices. */
+/* Returns the units of all devices. */
 static int threads(const struct sap_device_set *opaque_set)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
@@ -163,7 +162,7 @@ static int list(struct sap_force *opaque_force, int i, const int32_t **entries, 
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
     const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
-    if (there) return sap_gpu_list(force, i, entries, n); /* which calls no driver then, and no thread */
+    if (there) return sap_gpu_list(force, i, entries, n); /* calls neither a driver nor a thread */
     GUARDED(int, sap_gpu_list(force, i, entries, n));
 }
 
@@ -250,7 +249,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
 
 static int opencl_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
 
-/* The CPU's own engine is better than OpenCL on CPUs. */
+/* The library's CPU engine is faster than OpenCL on CPUs. */
 static int opencl_automatic(void)
 {
     GUARDED(int, sap_driver_replaced.opencl ? opencl_count() : sap_opencl_automatic());
@@ -266,14 +265,14 @@ static int opencl_describe(int number, sapporo_device *device)
     GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
 }
 
-/* How many devices may be meant, 0: all.  CPUs beside GPUs only where they are named. */
+/* Returns how many devices the settings may choose from, 0: all. CPUs beside GPUs take part only if they are named. */
 static int opencl_meant(const struct sap_settings *settings)
 {
     const int named = (settings->ndevices > 0 && !settings->devices_any) || settings->device_names[0];
     return settings->backend_given && named ? 0 : opencl_automatic();
 }
 
-/* The bits of a force are those of one kind of device. */
+/* Fails unless all devices are of one kind: the bits of a force depend on the kind. */
 static int one_kind(const struct sap_gpu_set *set, char *why, size_t room)
 {
     const struct sap_device_properties *first = &set->device[0].properties;

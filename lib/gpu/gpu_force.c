@@ -1,4 +1,4 @@
-/* gpu_force.c - a force on accelerators: what is launched, and what comes back. */
+/* gpu_force.c - a force on accelerators: launches, and copies of the results. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
 
 static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
 
-/* Columns of doubles that results have. */
+/* Returns the columns of doubles in the results. */
 static int columns_of(const struct sap_gpu_set *set, int accumulate) { return accumulate ? 6 * set->sums : set->sums; }
 
 /* ------------------------------------------------------------------ launch */
@@ -39,8 +39,10 @@ static int launch_force(struct sap_gpu_slab *s)
                           sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
 }
 
-/* Lanes that share a row when its records are added up: to merge two accumulators takes as long as three deposits, so
- * no more than keep a unit busy. */
+/*
+ * Returns the lanes that share a row when its records are added up. Merging two accumulators takes as long as three
+ * deposits, so no more lanes are used than keep a unit busy.
+ */
 static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
 {
     const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 512);
@@ -95,7 +97,7 @@ static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
     return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
 }
 
-/* Columns of doubles that kernels have written for a slab. */
+/* Copies columns of doubles that kernels have written for a slab. */
 static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_buffer *b, int columns)
 {
     const struct sap_driver *d = s->store->set->driver;
@@ -130,13 +132,13 @@ static int reserve_records(struct sap_gpu_slab *s, int rows)
 
 static const struct sap_gpu_counters no_counts = {.coincident = SAP_GPU_NOBODY};
 
-/* Notes that rows are complete up to here, at intervals. */
+/* Records, at intervals, that the rows up to `rows` are complete. */
 static int mark_ready(struct sap_gpu_slab *s, int rows, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_part *p = s->part;
     if (rows < ni && (long long)rows * SAP_GPU_PARTS < (long long)ni * (p->parts + 1)) return SAP_DRIVER_OK;
-    if (rows == ni || p->parts == SAP_GPU_PARTS - 1) return SAP_DRIVER_OK; /* `done` is for the last */
+    if (rows == ni || p->parts == SAP_GPU_PARTS - 1) return SAP_DRIVER_OK; /* `done` stands for the last part */
     struct sap_event **e = &p->ready[p->parts];
     if (!*e) TRY(d->event_create(s->share->device->dev, e));
     TRY(d->event_record(*e, s->share->stream));
@@ -150,7 +152,7 @@ static void stop_work(struct sap_gpu_store *store)
     store->entered = 0;
 }
 
-/* Makes a device's context current, and no other's, until the next call. */
+/* Makes the context of device k current, and leaves any other one, until the next call. */
 static int work_on(struct sap_gpu_store *store, int k)
 {
     store->at = k;
@@ -161,7 +163,7 @@ static int work_on(struct sap_gpu_store *store, int k)
     return status;
 }
 
-/* The i-particles of s->f against the j-particles of one device. */
+/* Launches the i-particles of s->f against the j-particles of one device. */
 static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
@@ -175,16 +177,16 @@ static int launch_pairs(struct sap_gpu_slab *s)
     return launch_force(s);
 }
 
-/* What becomes of them. */
+/* Launches the kernels that turn the records of pairs into results. */
 static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
 {
-    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s, ni)); /* sums need those who are no members */
+    if (s->outside && lists(s)) TRY(sap_gpu_lists_fill(s, ni)); /* regular forces need the members before the sums */
     if (!s->again) {
         TRY(launch_finish(s, extra));
         TRY(results_to_host(s, extra));
         TRY(mark_ready(s, s->f.first_i + s->f.ni, ni));
     }
-    if (!lists(s) || s->outside) return SAP_DRIVER_OK; /* what makes the sums sorted them */
+    if (!lists(s) || s->outside) return SAP_DRIVER_OK; /* the kernels of the sums have sorted the lists */
     TRY(sap_gpu_lists_fill(s, ni));
     return sap_gpu_lists_sort(s);
 }
@@ -217,7 +219,7 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
 
 /* -------------------------------------------------------------- one device */
 
-/* Highest derivative that predictions use. */
+/* Returns the highest derivative that predictions use. */
 static int terms_of(const struct sap_gpu_store *store)
 {
     const int order = store->set->order;
@@ -244,7 +246,7 @@ static struct sap_gpu_force kernel_force(const struct sap_gpu_store *store, cons
                                   .sums = store->set->sums};
 }
 
-/* What is wanted of a slab, and which kernels serve it. */
+/* Notes what a slab must compute, and chooses its kernels. */
 static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_request *r, int near)
 {
     s->near = near;
@@ -254,7 +256,7 @@ static void choose_kernels(struct sap_gpu_slab *s, const struct sap_force_reques
     s->tells = s->store->set->order != 2 && r->eps2 < SAP_TINY_R2 && !s->outside;
 }
 
-/* Room for i-particles and results of a device. */
+/* Reserves memory for the i-particles and results of a device. */
 static int reserve_part(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k)
 {
     const struct sap_driver *d = store->set->driver;
@@ -272,7 +274,7 @@ static int reserve_part(struct sap_gpu_store *store, struct sap_gpu_host_force *
     return SAP_DRIVER_OK;
 }
 
-/* The device predicts while the host still copies i-particles. */
+/* Starts the prediction while the host still copies i-particles. */
 static int predict_early(struct sap_gpu_slab *s, int ni)
 {
     const int rows = sap_gpu_slab_rows(s, ni);
@@ -282,7 +284,7 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
     return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
 }
 
-/* What can be done before i-particles are there. */
+/* Prepares a device before the i-particles are uploaded. */
 static int prepare(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
@@ -323,8 +325,8 @@ int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k)
 }
 
 /*
- * All i-particles, slab by slab, on all devices, of which the first comes last, since it merges.  A slab is copied
- * while the one before it is computed.
+ * Launches all i-particles, slab by slab, on all devices. The first device comes last, since it merges. A slab is
+ * copied while the slab before it is computed.
  */
 static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
@@ -342,7 +344,7 @@ static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *
     for (int first = 0; first < ni; first += rows) {
         const int end = ni - first < rows ? ni : first + rows;
         sap_gpu_fill_i(force, extra, first, end);
-        for (int k = 0; k < n; k++) { /* all compute before any is told what to do with it */
+        for (int k = 0; k < n; k++) { /* start the pairs on all devices before any device gets its later launches */
             struct sap_gpu_slab *s = &store->share[k].slab;
             TRY(work_on(store, k));
             TRY(sap_gpu_bring_i(force, k, first, end - first));
@@ -377,7 +379,7 @@ int sap_gpu_launch_all_again(struct sap_gpu_host_force *force)
     return status;
 }
 
-/* On all devices; a driver status. */
+/* Starts the force on all devices; a driver status. */
 static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
     const struct sap_driver *d = store->set->driver;
@@ -434,7 +436,7 @@ static int reserve(struct sap_gpu_host_force *f, int ni)
     return f->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-/* Nobody collected the force that used this memory before: it may still be under way. */
+/* Waits for a force that used this memory and was never collected: it may still be running. */
 static void wait_dropped(const struct sap_gpu_host_force *f)
 {
     for (int k = 0; k < f->set->n && (!f->complete || f->listing); k++)
@@ -471,7 +473,7 @@ int sap_gpu_begin(struct sap_gpu_store *store, const struct sap_force_request *r
     return status;
 }
 
-/* Waits until no launch of a force reads its i-particles, which may lie in memory of the host; a driver status. */
+/* Waits until no launch of a force reads its i-particles, which may lie in host memory; a driver status. */
 static int wait_launched(const struct sap_gpu_store *store, const struct sap_gpu_host_force *f)
 {
     for (int k = 0; k < f->set->n; k++)
@@ -486,6 +488,6 @@ int sap_gpu_extra(struct sap_gpu_store *store, struct sap_gpu_host_force *f, uns
     store->words[0] = '\0';
     const int ended = f->request.ni > 0 ? wait_launched(store, f) : (int)SAP_DRIVER_OK;
     const int status = ended ? sap_gpu_judge(store, ended) : start(store, f, wanted | had);
-    f->failed = status ? start(store, f, had) : SAPPORO_OK; /* what was there before shall be there again */
+    f->failed = status ? start(store, f, had) : SAPPORO_OK; /* with all results that the force had */
     return status;
 }

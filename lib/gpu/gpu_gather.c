@@ -1,13 +1,12 @@
 /*
- * gpu_gather.c - sums of several devices: accumulators meet on the first device, which merges and rounds them.
+ * gpu_gather.c - sums of several devices: the first device receives all accumulators, merges and rounds them.
  *
- * Where devices reach each other's memory, kernels write their accumulators
- * there; else they are copied.  Drivers whose devices cannot wait for each
- * other leave the merging to the host (gpu_result.c).
+ * Where devices can access each other's memory, kernels write their accumulators into the first device's memory; else
+ * they are copied. If the driver's devices cannot wait for each other, the host merges (gpu_result.c).
  */
 #include "gpu/gpu_launch.h"
 
-/* Of doubles: unit, limbs, special of each sum. */
+/* Returns the columns of doubles: unit, limbs and special of each sum. */
 static int columns_of(const struct sap_gpu_store *store) { return 6 * store->set->sums; }
 
 int sap_gpu_gathers(struct sap_gpu_store *store)
@@ -25,7 +24,7 @@ int sap_gpu_gathers(struct sap_gpu_store *store)
 
 /* ------------------------------------------------------------------ memory */
 
-/* Nobody works on what is given back. */
+/* Frees the buffers. No device may use them. */
 static void free_places(struct sap_gpu_store *store)
 {
     const struct sap_driver *d = store->set->driver;
@@ -96,7 +95,7 @@ int sap_gpu_gather_reserve(struct sap_gpu_store *store, int rows)
 
 /* ------------------------------------------------------------------ slabs */
 
-/* Sums of device k, into its block. */
+/* Sends the sums of device k into its block. */
 static int send(const struct sap_gpu_slab *s, int k, int place)
 {
     const struct sap_driver *d = s->store->set->driver;
@@ -115,7 +114,7 @@ static int send(const struct sap_gpu_slab *s, int k, int place)
     return k > 0 ? d->event_record(s->share->sent[place], s->share->stream) : (int)SAP_DRIVER_OK;
 }
 
-/* All blocks of a place become results, on the first device. */
+/* Merges all blocks of a buffer into results, on the first device. */
 static int merge(const struct sap_gpu_slab *s, int place)
 {
     struct sap_gpu_store *store = s->store;

@@ -1,4 +1,4 @@
-/* gpu_input.c - the i-particles of a force on accelerators: into pinned memory, and on to each device. */
+/* gpu_input.c - the i-particles of a force on accelerators: into pinned memory, and from there to each device. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -7,28 +7,30 @@
 #include "base/threads.h"
 #include "gpu/gpu_launch.h"
 
-enum { DIRECT = 1 /* superpackets: so few read i-particles from the host's memory as they need them */ };
+enum { DIRECT = 1 /* superpackets: for so few, kernels read i-particles from host memory directly */ };
 
-/* What fmax gives of numbers, without a call. */
+/* Returns fmax of two numbers, without a function call. */
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
 static inline double largest(const double *x) { return larger(fabs(x[0]), larger(fabs(x[1]), fabs(x[2]))); }
 
 /*
- * Softened squared radius, in single precision and rounded up, that holds each particle that may belong into a list.
- * In dp it is infinite beyond single precision's range, since distances are not: then each particle is a candidate.
+ * Returns a softened squared radius, in single precision and rounded up, that holds each possible member of a list. In
+ * dp it is infinite beyond the range of single precision, since distances in dp exceed that range: then each particle
+ * is a candidate.
  */
 static float reach_of(const struct sap_gpu_set *set, const struct sap_force_request *r, int i)
 {
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
     const double size = largest(r->x[i]);
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
-    const double softened = set->order == 4 ? r->eps2 : 0; /* distances that kernels compare are, or are not */
+    /* whether kernels compare softened distances depends on the order */
+    const double softened = set->order == 4 ? r->eps2 : 0;
     const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
     return reach < FLT_MAX ? (float)reach : set->precision == SAPPORO_DP ? INFINITY : FLT_MAX;
 }
 
-/* As kernels without double precision want it. */
+/* Splits a row into words for kernels without double precision. */
 static void split_row(const double *x, const double *v, struct sap_gpu_i *to)
 {
     struct sap_gpu_split s;
@@ -45,7 +47,7 @@ int sap_gpu_units(const struct sap_gpu_set *set, const struct sap_force_request 
     return sap_gpu_outside(r, r->extra) ? (int)SAP_GPU_UNITS_OUTSIDE : set->units;
 }
 
-/* A bound of the working type that is no smaller; kernels multiply it by masses, which may be 0. */
+/* Returns an upper bound of x in the working type. Kernels multiply it by masses, which may be 0. */
 static inline double bound_of(const struct sap_gpu_set *set, double x)
 {
     if (set->precision == SAPPORO_DP) return x < DBL_MAX ? x : DBL_MAX;
@@ -53,10 +55,10 @@ static inline double bound_of(const struct sap_gpu_set *set, double x)
 }
 
 /*
- * The second unit of a force without the members of lists.  Errors of a separation that are in proportion to it are
- * far below the margin of 2^-10 in its square.  Others, `off`, come from where i is and from the way that it goes until
- * the time ahead, or grow with the distance now, which kernels know (load_sphere of device/working.h): a margin in
- * (r + off)^2 of r^2 2^-11 + off^2 2^12 covers each half of them.
+ * Fills the second unit of a regular force. Errors proportional to a separation are far below the margin of 2^-10 in
+ * its square. Other errors, `off`, come from the coordinates of i and from its motion until the time ahead. Errors that
+ * grow with the present distance are known to kernels (load_sphere of device/working.h). A margin in (r + off)^2 of r^2
+ * 2^-11 + off^2 2^12 covers half of each.
  */
 static void fill_outside(const struct sap_gpu_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
@@ -64,15 +66,16 @@ static void fill_outside(const struct sap_gpu_set *set, const struct sap_force_r
     const double way = fabs(ahead) * largest(v);
     const double off = 4 * set->x_error * largest(x) + 8 * set->r2_error * way, widen = 1 + 2 * set->r2_error;
     const double margin = (off * off * 0x1p13 + r->eps2) * widen, most = h2 * (1 + 0x1p-10) * widen;
-    const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2; /* who is at the same place leaves */
+    /* particles at the same position leave the sums */
+    const double tiny = set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;
     double reach = tiny, weight = 0;
     if (h2 > 0) {
         weight = r->h2_by_mass ? bound_of(set, most) : 0;
-        /* what exceeds the range is not told apart: then everybody is a candidate */
+        /* beyond the range, each particle is a candidate */
         reach = larger(bound_of(set, r->h2_by_mass && most < (double)FLT_MAX ? margin : margin + most), tiny);
     }
     for (int k = 0; k < 3; k++) to->x[k] = v[k];
-    if (set->has_fp64) { /* one by one: words that are put together in memory and read as one are waited for */
+    if (set->has_fp64) { /* one by one: a wide read of words that were just written separately stalls */
         to->v[SAP_GPU_I_REACH] = reach;
         to->v[SAP_GPU_I_WEIGHT] = weight;
         to->v[SAP_GPU_I_AHEAD] = ahead;
@@ -85,7 +88,7 @@ static void fill_outside(const struct sap_gpu_set *set, const struct sap_force_r
     to->reach = 0;
 }
 
-/* The second unit: acceleration, jerk, softening. */
+/* Fills the second unit: acceleration, jerk, softening. */
 static void fill_more(const struct sap_gpu_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
     static const double none[3];
@@ -99,7 +102,7 @@ static void fill_more(const struct sap_gpu_set *set, const struct sap_force_requ
     to->h2 = r->eps2_i ? r->eps2_i[i] : r->eps2;
 }
 
-/* lists: whether there are some; 2: whose members leave the sums. */
+/* lists: 1: there are neighbour lists; 2: their members leave the sums. */
 static inline void fill_row(const struct sap_gpu_set *set, const struct sap_force_request *r, int lists, int i,
                             struct sap_gpu_i *to)
 {
@@ -117,7 +120,7 @@ static inline void fill_row(const struct sap_gpu_set *set, const struct sap_forc
     if (lists > 1) fill_outside(set, r, i, to + 1);
 }
 
-/* Rows from `first` on. */
+/* Fills rows from `first` on. */
 struct filling {
     struct sap_gpu_host_force *force;
     int first, lists, units;
@@ -148,7 +151,7 @@ const struct sap_gpu_buffer *sap_gpu_pinned_i(const struct sap_gpu_host_force *f
     return &force->part[force->set->driver->pinned_for_all ? 0 : k].i_host;
 }
 
-/* Copies first .. first + n - 1 where device k cannot read the memory of the first. */
+/* Copies i-particles first .. first + n - 1 for device k if it cannot read the first device's pinned memory. */
 static void share_i(struct sap_gpu_host_force *force, int k, int first, int n)
 {
     const struct sap_gpu_buffer *own = sap_gpu_pinned_i(force, k), *common = &force->part[0].i_host;
@@ -157,7 +160,7 @@ static void share_i(struct sap_gpu_host_force *force, int k, int first, int n)
     if (own != common) memcpy((char *)own->host + at, (const char *)common->host + at, (size_t)n * each);
 }
 
-/* Brings the i-particles of the first slab to a device. */
+/* Uploads the i-particles of the first slab to a device. */
 static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, int n, int ni)
 {
     const struct sap_driver *d = s->store->set->driver;
@@ -166,7 +169,7 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
     const size_t each = (size_t)units * sizeof(struct sap_gpu_i);
     s->i = i->mem;
     if (ni * units <= SAP_GPU_INLINE && h->updates == 0 && s->near < SAP_EXTRA_LISTS && !sap_gpu_shape_of(s, ni).many) {
-        s->f.inlined = 1; /* i-particles travel with the launches of few-kernels */
+        s->f.inlined = 1; /* the launches of few-target kernels carry the i-particles */
         memcpy(s->f.inline_i, i->host, (size_t)ni * each);
         return SAP_DRIVER_OK;
     }

@@ -1,6 +1,6 @@
 /*
- * gpu_joined.c - neighbour lists to which several devices contribute: joined for all i-particles of a force when the
- * first of them is asked for, by a few threads.
+ * gpu_joined.c - neighbour lists of several devices. When the first list is asked for, several threads join the lists
+ * of all i-particles of the force.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "gpu/gpu_launch.h"
 
-/* What one device contributes to one list. */
+/* The part of one list that one device found. */
 struct run {
     const int32_t *at, *end;
 };
@@ -20,7 +20,7 @@ struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i)
     return (struct sap_gpu_run){all + (size_t)row.first * SAP_GPU_LIST_UNIT, row.count};
 }
 
-/* The devices' sorted parts of the list of i, and how many there are. */
+/* Collects the devices' sorted parts of the list of i; returns the number of parts. */
 static int runs_of(const struct sap_gpu_host_force *f, int i, struct run *run)
 {
     int n = 0;
@@ -46,7 +46,7 @@ static int merge_runs(struct run *run, int n, int32_t *to)
     return kept;
 }
 
-/* Where each list begins, with room for all that the devices found; 0: no memory. */
+/* Sets the start of each list, with space for all entries that the devices found; 0: no memory. */
 static int make_room(struct sap_gpu_host_force *f)
 {
     struct sap_gpu_joined *const j = &f->joined;

@@ -1,10 +1,10 @@
-/* gpu_launch.h - shorthands of the files of the host flow that launch kernels and pass driver statuses on. */
+/* gpu_launch.h - shorthands for files that launch kernels and pass on driver statuses. */
 #ifndef SAP_GPU_LAUNCH_H
 #define SAP_GPU_LAUNCH_H
 
 #include "gpu/gpu_engine.h"
 
-/* Returns the status of a call that failed. */
+/* Returns from the function with the status of a call that failed. */
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
         const int try_status = (call);                                                                                 \
@@ -22,7 +22,7 @@
     }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-/* Groups that sort the lists of so many rows. */
+/* Returns the number of groups that sort the lists of `rows` rows. */
 static inline unsigned sap_gpu_sort_groups(int rows)
 {
     return ((unsigned)rows + SAP_GPU_SORT_ROWS - 1) / SAP_GPU_SORT_ROWS;

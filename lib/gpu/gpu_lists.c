@@ -1,11 +1,10 @@
 /*
- * gpu_lists.c - neighbour lists on accelerators: room for them, launches, and what comes back.
+ * gpu_lists.c - neighbour lists on accelerators: buffers, launches, and copies of the results.
  *
- * How long they are is known only when they are there, and nobody waits for
- * that when a force begins: room is what its like needed before, and somewhat
- * more.  Kernels count all and write what finds room.  Where that was not all,
- * the host sees it once it has the counters, and launches the force again with
- * room enough, for these lists alone.
+ * The lengths of the lists are known only when the lists are complete, and a force does not wait for them when it
+ * begins. So a buffer is as long as similar forces needed, and somewhat longer. Kernels count all entries and write
+ * the entries that fit. If a list overflows, the host sees this from the counters. It then launches the force again
+ * with longer buffers, for the lists alone.
  */
 #include <float.h>
 #include <limits.h>
@@ -13,15 +12,15 @@
 #include "gpu/gpu_launch.h"
 
 enum {
-    HITS_A_ROW = 96, /* of candidates, and of units, for a row of a force whose like was not seen yet */
+    HITS_A_ROW = 96, /* candidates, and units, per row of a force without similar predecessor */
     UNITS_A_ROW = 12,
     HITS_LEAST = 1 << 16,
     UNITS_LEAST = 1 << 11,
     UNIT = SAP_GPU_LIST_UNIT * (int)sizeof(int32_t), /* bytes */
     SORT_THREADS = 128,
     FILL_THREADS = 128,
-    FILL_GROUPS = 16, /* a unit */
-    AHEAD = 12        /* lists that are fetched in advance: reading one takes 20 ns, memory ten times that */
+    FILL_GROUPS = 16, /* per unit */
+    AHEAD = 12        /* lists that are prefetched: reading one takes 20 ns, a cache miss ten times that */
 };
 
 /* -------------------------------------------------------------------- room */
@@ -33,13 +32,13 @@ static struct sap_gpu_need *need_of(struct sap_gpu_share *h, int ni)
     return &h->need[size];
 }
 
-/* Room for `rows` rows, after `last_rows` rows have needed `last`; for `a_row` each if there were none. */
+/* Returns the buffer length for `rows` rows, if `last_rows` rows needed `last`; `a_row` per row if last_rows is 0. */
 static size_t room_for(int rows, size_t a_row, size_t least, double last, int last_rows)
 {
     return (last_rows > 0 ? (size_t)(last / last_rows * rows * 1.125) : (size_t)rows * a_row) + least;
 }
 
-/* Nobody may still be at work in memory that is given back. */
+/* Grows a buffer. No device may use it. */
 static int grow(const struct sap_gpu_slab *s, struct sap_gpu_buffer *b, size_t bytes, int pinned)
 {
     const struct sap_driver *d = s->store->set->driver;
@@ -77,7 +76,7 @@ int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
     p->hit_room = s->f.hit_room = room_of(&h->hit, sizeof(struct sap_gpu_hit), INT_MAX);
     p->entry_room = room_of(&h->entry, UNIT, SAP_GPU_LIST_UNITS);
     p->list_room = room_of(&p->list_entries, UNIT, SAP_GPU_LIST_UNITS);
-    /* where all of it would be copied, what is more than needed is not free */
+    /* every unit of the buffer is copied to the host, so a longer one costs time */
     if (d->pinned_to_host && units < (size_t)p->list_room) p->list_room = (int)units;
     return h->counted ? (int)SAP_DRIVER_OK : d->fill(h->stream, h->hit_count.mem, 0, 0, h->hit_count.bytes);
 }
@@ -133,7 +132,7 @@ int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
     return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
 }
 
-/* -------------------------------------------------------- what was launched */
+/* ---------------------------------------------------------- after a launch */
 
 void sap_gpu_lists_forget(struct sap_gpu_host_force *f)
 {
@@ -154,7 +153,9 @@ void sap_gpu_lists_expect(struct sap_gpu_host_force *f)
     f->store->listing = f;
 }
 
-/* Whether all lists of a device's part found room, which is noted for the next force; a driver status where none can.
+/*
+ * Sets *fits to whether all lists of a device fit, and notes the lengths for the next force; a driver status if no
+ * buffer can be long enough.
  */
 static int judge_room(struct sap_gpu_host_force *f, int k, int *fits)
 {
@@ -181,7 +182,8 @@ void sap_gpu_lists_review(struct sap_gpu_host_force *f)
         if (!status && !fits && !outside) status = sap_gpu_launch_again(f, k);
         all_fit &= fits;
     }
-    if (!status && !all_fit && outside) status = sap_gpu_launch_all_again(f); /* its sums lack candidates */
+    /* regular force: the sums lack candidates */
+    if (!status && !all_fit && outside) status = sap_gpu_launch_all_again(f);
     if (status) {
         f->no_lists = sap_gpu_judge(f->store, status);
         if (outside) f->failed = f->no_lists;
@@ -214,7 +216,7 @@ void sap_gpu_lists_settle_all(struct sap_gpu_store *store)
 
 /* ---------------------------------------------------------------- delivery */
 
-/* Lists are read one after the other, out of memory that the device has written. */
+/* Prefetches lists: the caller reads them one after the other, and the device has written their memory. */
 static void fetch_later(const struct sap_gpu_part *p, int later)
 {
     const struct sap_gpu_list_row *const row = (const struct sap_gpu_list_row *)p->list_rows.host + later;
@@ -222,7 +224,7 @@ static void fetch_later(const struct sap_gpu_part *p, int later)
     for (int line = 0; line < 4; line++) __builtin_prefetch(at + line * 64);
 }
 
-/* The list of i where all devices' lists are there. */
+/* Returns the list of i once the lists of all devices are complete. */
 static int deliver(struct sap_gpu_host_force *f, int i, struct sap_gpu_run *list)
 {
     const struct sap_gpu_part *p = &f->part[0];

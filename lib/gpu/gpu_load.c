@@ -1,6 +1,6 @@
 /*
- * gpu_load.c - superpackets that are new as a whole, as after a first load: copied column by column into pinned
- * memory, by a few threads, and on to the device as they lie there.
+ * gpu_load.c - upload of whole superpackets, as after a first load: several threads copy them column by column into
+ * pinned memory, and the device copies the layout unchanged.
  */
 #include <string.h>
 
@@ -11,11 +11,11 @@
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     LANES = SAP_CPU_LANES, /* addresses whose values lie side by side in the host's copy */
-    AT_ONCE = 8,           /* superpackets that are copied at a time: pinned memory costs more than their copying */
+    AT_ONCE = 8,           /* superpackets per copy: allocating pinned memory costs more than copying them */
     THREADS_AT_MOST = 8
 };
 
-/* A superpacket in the layout of the device. */
+/* Writes a superpacket in the layout of the device. */
 static void copy_superpacket(const struct sap_jstore *host, int order, int first, double *to)
 {
     const struct sap_segment *s = sap_jstore_segment(host, first);
@@ -42,7 +42,7 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
     for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
 }
 
-/* Superpackets in these slots. */
+/* Superpackets of these slots. */
 struct images {
     const struct sap_gpu_store *store;
     const struct sap_gpu_share *share;
@@ -78,7 +78,7 @@ static int send_images(struct sap_gpu_store *store, struct sap_gpu_share *share,
     TRY(reserve_images(store, share, s));
     struct images images = {store, share, slot, s->buffer.host, bytes};
     sap_team_for(sap_threads_up_to(n < THREADS_AT_MOST ? n : (int)THREADS_AT_MOST), n, 1, copy_images, &images);
-    for (int k = 0, run; k < n; k += run) { /* neighbouring slots in one go */
+    for (int k = 0, run; k < n; k += run) { /* neighbouring slots in one copy */
         for (run = 1; k + run < n && slot[k + run] == slot[k] + run;) run++;
         TRY(d->copy_in(share->stream, share->j.mem, (size_t)slot[k] * bytes, (char *)s->buffer.host + (size_t)k * bytes,
                        (size_t)run * bytes));
@@ -93,7 +93,7 @@ static int send_images(struct sap_gpu_store *store, struct sap_gpu_share *share,
 int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share)
 {
     int slot[AT_ONCE], found = 0;
-    if (share->updates > 0) return SAP_DRIVER_OK; /* they lie where images would */
+    if (share->updates > 0) return SAP_DRIVER_OK; /* staged updates use the same pinned memory */
     for (int k = 0; k < share->slots; k++) {
         if (!sap_jstore_take_whole(store->host, store->seen, share->number[k] * SUPER, SUPER)) continue;
         slot[found++] = k;

@@ -1,4 +1,4 @@
-/* gpu_memory.c - memory of accelerators that grows and is used again. */
+/* gpu_memory.c - memory of accelerators that grows and is reused. */
 #include <string.h>
 
 #include "gpu/gpu_engine.h"

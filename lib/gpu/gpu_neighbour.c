@@ -1,15 +1,16 @@
 /*
- * gpu_neighbour.c - neighbour forces on a device: which calls the device computes, and what it leaves to the fallback.
+ * gpu_neighbour.c - neighbour forces on a device: decides which calls the device computes, and which the fallback
+ * computes.
  *
- * The fallback engine keeps the particles in rows, which the device copies.  Both engines give the same bits, so a call
- * may be computed by either, or by both.
+ * The fallback engine keeps the particles in rows, which the device copies. Both engines give the same bits, so either
+ * or both may compute a call.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu/gpu_engine.h"
 
-/* Whether the device computes this call faster than the fallback. */
+/* Returns whether the device computes this call faster than the fallback. */
 static int suits_device(const struct sap_gpu_store *store, const struct sap_neighbour_request *l)
 {
     const struct sap_gpu_set *const set = store->set;
@@ -19,7 +20,7 @@ static int suits_device(const struct sap_gpu_store *store, const struct sap_neig
     return members >= set->tuning.cpu_below_neighbour;
 }
 
-/* Lists from .. to-1 of a call. */
+/* Returns lists from .. to-1 of a call as a call of its own. */
 static struct sap_neighbour_request some_of(const struct sap_neighbour_request *l, int from, int to)
 {
     return (struct sap_neighbour_request){.ni = to - from,
@@ -35,7 +36,7 @@ static struct sap_neighbour_request some_of(const struct sap_neighbour_request *
                                           .nearest_r2 = l->nearest_r2 ? l->nearest_r2 + from : NULL};
 }
 
-/* Computes on the fallback the lists that the device has left: lists of empty addresses, and very long lists. */
+/* Computes on the fallback the lists that the device cannot compute: lists of empty addresses, and very long lists. */
 static int compute_left(const struct sap_neighbour_context *context, const struct sap_neighbour_request *l,
                         const unsigned char *left)
 {
@@ -50,7 +51,7 @@ static int compute_left(const struct sap_neighbour_context *context, const struc
     return status;
 }
 
-/* A failure of the device costs time only: the fallback then computes all lists. */
+/* Computes on the device. A failure costs time only: the fallback then computes all lists. */
 static int compute(struct sap_gpu_store *store, const struct sap_neighbour_context *context,
                    const struct sap_given *given, const struct sap_neighbour_request *l, unsigned char *left)
 {

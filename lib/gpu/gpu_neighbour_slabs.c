@@ -1,9 +1,9 @@
 /*
- * gpu_neighbour_slabs.c - forces from lists on accelerators: particles lie on each device in the rows of
- * lib/cpu/cpu_neighbour.h, of which only those that changed travel, and lists go in slabs, one of which is filled while
- * the one before is computed.
+ * gpu_neighbour_slabs.c - neighbour forces on accelerators. Each device holds the particles in the rows of
+ * lib/cpu/cpu_neighbour.h; only changed rows are uploaded. Lists are computed in slabs: the host fills a slab while the
+ * device computes the slab before it.
  *
- * Bits are those of the CPU (lib/device/neighbour.h), so whoever has fewer lists to wait for may compute a call.
+ * Results have the bits of the CPU (lib/device/neighbour.h), so the engine that is faster may compute a call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,34 +14,34 @@
 #include "gpu/gpu_launch.h"
 
 enum {
-    PLACES = 2,               /* slabs of a device that are under way or being filled */
-    SLAB_ENTRIES = 1 << 20,   /* of a slab's lists, about */
-    LEAST_ENTRIES = 1 << 14,  /* of a slab for which another device is worth its while */
-    THREAD_ENTRIES = 1 << 14, /* for which another thread of the host is worth waking */
+    PLACES = 2,               /* slabs of a device that are in flight or being filled */
+    SLAB_ENTRIES = 1 << 20,   /* of a slab's lists, approximately */
+    LEAST_ENTRIES = 1 << 14,  /* entries of a slab that make another device worthwhile */
+    THREAD_ENTRIES = 1 << 14, /* entries that make another host thread worth waking */
     THREAD_ROWS = 512,
     LIST_MOST = SAP_CPU_SUPERPACKET,
-    GROUP = 128, /* threads of a group on GPUs */
+    GROUP = 128, /* threads per group on GPUs */
     OUT = SAP_GPU_NEIGHBOUR_WORDS,
-    UPDATE_AT = 4 /* addresses of changed rows are padded to a multiple of these */
+    UPDATE_AT = 4 /* addresses of changed rows are padded to a multiple of this number */
 };
 
-/* A slab, and memory that the next ones use again. */
+/* A slab, and the memory that later slabs reuse. */
 struct place {
     int device;
     struct sap_event *done;
     struct sap_gpu_buffer host, input, out;
-    int *row; /* [rows] place in the call */
+    int *row; /* [rows] index in the call */
     int room, rows, entries;
     int under_way;
 };
 
-/* What a device has of the particles. */
+/* The particles on a device. */
 struct copy {
     struct sap_gpu_buffer rows, update_host, update, there;
-    int upper, words;       /* of the rows; 0: there are none */
-    int count, there_upper; /* of those that `there` tells of */
-    uint64_t losses;        /* of the store, then */
-    uint64_t cleared;       /* the same */
+    int upper, words;       /* of the rows; 0: no rows */
+    int count, there_upper; /* of the particles in `there` */
+    uint64_t losses;        /* of the store, when the rows were copied */
+    uint64_t cleared;       /* likewise */
 };
 
 struct sap_gpu_neighbour_work {
@@ -56,8 +56,8 @@ struct work {
     const struct sap_given *given;
     const struct sap_neighbour_request *l;
     unsigned char *left;
-    int next;         /* row that comes next */
-    int slab_entries; /* of a slab, about */
+    int next;         /* the next row */
+    int slab_entries; /* of a slab, approximately */
     struct sap_gpu_neighbour_slabs f;
 };
 
@@ -65,7 +65,7 @@ struct work {
 
 static int gaps(const struct sap_gpu_store *store) { return store->host->count < store->host->upper; }
 
-/* Which addresses hold a particle, 32 to a word. */
+/* Returns a bit map of the addresses that hold a particle, 32 per word. */
 static unsigned *there_of(const struct sap_jstore *host, size_t words)
 {
     unsigned *const bits = calloc(words, sizeof *bits);
@@ -115,7 +115,7 @@ static void copy_changes(void *argument, ptrdiff_t from, ptrdiff_t to)
         memcpy(c->to + (size_t)k * c->row, g->row + (size_t)g->changed[k] * (size_t)g->words, c->row);
 }
 
-/* Rows that have changed, each behind its address. */
+/* Uploads the rows that have changed, each after its address. */
 static int bring_changes(const struct work *w, const struct sap_gpu_share *h, struct copy *c)
 {
     const struct sap_driver *d = w->store->set->driver;
@@ -136,7 +136,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     return sap_gpu_launch(h, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
 }
 
-/* Makes a device's rows those of the host, in stream order. */
+/* Updates the rows of a device, in stream order. */
 static int bring_particles(const struct work *w, int k)
 {
     const struct sap_driver *d = w->store->set->driver;
@@ -162,7 +162,7 @@ static int bring_particles(const struct work *w, int k)
 
 /* -------------------------------------------------------------------- slabs */
 
-/* Whether the device can compute a list, as far as the host sees. */
+/* Returns whether the device can compute a list, as far as the host can tell. */
 static int is_fit(const struct work *w, int i)
 {
     return w->l->length[i] > 0 && w->l->length[i] <= LIST_MOST && sap_jstore_has(w->store->host, w->l->address[i]);
@@ -178,7 +178,7 @@ static int grow(struct place *p)
     return SAP_DRIVER_OK;
 }
 
-/* The next lists, as many as a slab takes. */
+/* Plans a slab: takes the next lists, as many as fit. */
 static int plan(struct work *w, struct place *p)
 {
     p->rows = p->entries = 0;
@@ -198,13 +198,13 @@ static int threads_of(const struct place *p)
     return sap_threads_few(entries > rows ? entries : rows);
 }
 
-/* A slab whose rows threads share out. */
+/* A slab whose rows are distributed over threads. */
 struct slab {
     const struct work *work;
     const struct place *place;
 };
 
-/* Rows at a time. */
+/* Rows that a thread takes at a time. */
 enum { ROWS_AT_ONCE = 16 };
 
 static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -217,7 +217,7 @@ static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
         memcpy(lists + head[k].first, s->work->l->list[p->row[k]], (size_t)head[k].n * sizeof *lists);
 }
 
-/* Writes what a slab asks into its pinned memory: a head for each list, then the lists. */
+/* Writes the input of a slab into its pinned memory: a head for each list, then the lists. */
 static void fill(const struct work *w, const struct place *p)
 {
     struct sap_gpu_neighbour_row *const head = p->host.host;
@@ -244,7 +244,7 @@ static int reserve(const struct work *w, struct place *p)
     return sap_gpu_reserve(d, dev, &p->input, input_bytes(p));
 }
 
-/* Sends off a slab that has been filled. */
+/* Sends a filled slab to the device. */
 static int send(const struct work *w, struct place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
@@ -271,7 +271,8 @@ static int start(const struct work *w, struct place *p)
     return send(w, p);
 }
 
-/* Whether sums may come from a target particle that is not finite, which the CPU then looks at
+/*
+ * Returns whether the sums may come from a target particle that is not finite. The CPU computes such rows again
  * (lib/cpu/cpu_neighbour.c).
  */
 static int is_doubtful(const double *out)
@@ -281,7 +282,7 @@ static int is_doubtful(const double *out)
     return !(total == 0) || out[0] == 0;
 }
 
-/* One row of the results; 0: it must be computed elsewhere. */
+/* Writes one row of the results; 0: the CPU must compute it. */
 static int write_row(const struct sap_neighbour_request *l, int i, const double *out)
 {
     const int alone = out[SAP_GPU_NEIGHBOUR_STATE] == SAP_GPU_NEIGHBOUR_ALONE;
@@ -305,7 +306,7 @@ static void write_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
         s->work->left[p->row[k]] = !write_row(s->work->l, p->row[k], out + (size_t)k * OUT);
 }
 
-/* Waits for a slab and hands out its results. */
+/* Waits for a slab and writes its results. */
 static int finish(const struct work *w, struct place *p)
 {
     if (!p->under_way) return SAP_DRIVER_OK;
@@ -348,7 +349,7 @@ static struct sap_gpu_neighbour_work *new_neighbour_work(int devices)
     return all;
 }
 
-/* Waits for what a failure has left under way; the devices' rows are not trusted any more. */
+/* Waits for the work that a failed call has in flight, and marks the devices' rows as invalid. */
 static void halt(struct sap_gpu_store *store)
 {
     struct sap_gpu_neighbour_work *const all = store->neighbour_work;

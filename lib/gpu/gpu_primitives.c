@@ -72,7 +72,7 @@ static int launch(const struct sap_primitives *p, struct sap_stream *s, struct s
     return p->driver->launch(s, f, &l);
 }
 
-/* A memory as an argument of a kernel. */
+/* Passes memory as an argument of a kernel. */
 #define ARRAY(memory)                                                                                                  \
     {                                                                                                                  \
         memory, 0                                                                                                      \
@@ -111,7 +111,7 @@ int sap_primitives_bounds(const struct sap_primitives *p, struct sap_stream *s, 
     return launch(p, s, p->bounds_join, columns, 1, join, COUNT(join));
 }
 
-/* Long tiles where there are enough to keep each multiprocessor busy. */
+/* Returns the tile size: long tiles if there are enough to keep each multiprocessor busy. */
 static int tile_of(const struct sap_primitives *p, int n)
 {
     return n / p->tile >= p->units ? p->tile : (int)SAP_SORT_SHORT;

@@ -1,4 +1,4 @@
-/* gpu_result.c - what a force on accelerators delivers, as soon as it is there. */
+/* gpu_result.c - results of a force on accelerators, delivered as soon as they are complete. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
     return a;
 }
 
-/* One row of accumulators, of all devices that deliver some. */
+/* Joins one row of accumulators, of all devices that return some. */
 static void join_sums(struct sap_gpu_host_force *f, int i)
 {
     const size_t ni = (size_t)f->request.ni, row = (size_t)i * (size_t)f->set->sums;
@@ -33,7 +33,7 @@ static void join_sums(struct sap_gpu_host_force *f, int i)
     }
 }
 
-/* Ties go to the lower address. */
+/* Joins one row of nearest neighbours. Ties go to the lower address. */
 static void join_nearest(struct sap_gpu_host_force *f, int i)
 {
     const int ni = f->request.ni, n = f->set->n;
@@ -52,14 +52,14 @@ static void join_nearest(struct sap_gpu_host_force *f, int i)
     }
 }
 
-/* Merging and rounding a row takes a microsecond of one thread. */
+/* Returns the threads to use. Merging and rounding a row takes a thread a microsecond. */
 static int join_threads(int rows)
 {
     enum { ROWS_PER_THREAD = 64 };
     return sap_threads_few(rows / ROWS_PER_THREAD);
 }
 
-/* Rows from `first` on. */
+/* Joins rows from `first` on. */
 struct joining {
     struct sap_gpu_host_force *force;
     int first;
@@ -75,7 +75,7 @@ static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Rows of what must be joined; by a few threads where there are many. */
+/* Joins rows, with several threads if there are many. */
 static void join_rows(struct sap_gpu_host_force *f, int from, int to)
 {
     const int threads = f->accumulate ? join_threads(to - from) : sap_threads_for_rows(to - from);
@@ -90,7 +90,7 @@ static int wait_for(struct sap_gpu_host_force *f, int k, struct sap_event *e)
     return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
 }
 
-/* The part of a device's rows that has more than `from` of them; p->parts: all. */
+/* Returns the part of a device's results that completes more than `from` rows; p->parts: all rows. */
 static int part_beyond(const struct sap_gpu_part *p, int from)
 {
     int k = 0;
@@ -98,7 +98,7 @@ static int part_beyond(const struct sap_gpu_part *p, int from)
     return k;
 }
 
-/* Rows that are complete on all devices once more than `from` are; waits for them. */
+/* Waits until more than `from` rows are complete on all devices; sets *rows to the number of complete rows. */
 static int wait_rows(struct sap_gpu_host_force *f, int from, int *rows)
 {
     *rows = f->request.ni;
@@ -132,7 +132,7 @@ int sap_gpu_done(struct sap_gpu_host_force *f)
     if ((f->complete && !f->listing) || f->failed) return 1;
     int status = SAP_DRIVER_OK;
     for (int k = 0; k < f->set->n && !status; k++) status = f->set->driver->event_query(f->part[k].done);
-    if (status) return status != SAP_DRIVER_PENDING; /* `end` tells what is wrong */
+    if (status) return status != SAP_DRIVER_PENDING; /* `end` reports the error */
     if (f->listing) sap_gpu_lists_review(f);
     return !f->listing;
 }
@@ -176,7 +176,7 @@ void sap_gpu_drop(struct sap_gpu_host_force *f)
     for (int k = 0; k < f->set->n; k++) {
         struct sap_gpu_part *p = &f->part[k];
         if (p->done) {
-            (void)d->event_wait(p->done); /* the device may still write into what is freed now */
+            (void)d->event_wait(p->done); /* the device may still write into this memory */
             d->event_destroy(p->done);
         }
         for (int e = 0; e < SAP_GPU_PARTS; e++)

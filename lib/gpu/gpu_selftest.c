@@ -1,8 +1,8 @@
 /*
- * gpu_selftest.c - a small force on a device that is seen for the first time, against the same in double precision.
+ * gpu_selftest.c - compares a small force on a new device with the same force in double precision.
  *
- * Compilers of OpenCL come with the user's driver: one that contracts or
- * reassociates what it must not would give forces that are wrong in silence.
+ * OpenCL compilers come with the user's driver. A compiler that contracts or reassociates against the rules would give
+ * wrong forces without any error.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { NJ = 1100, NI = 40, FEW = 3, SUMS = 10 /* up to the snap */ };
 
-/* Particles of two superpackets in a small cube: whoever loses low words shows it. */
+/* Particles of two superpackets in a small cube: lost low words show in the forces. */
 struct bodies {
     double x[NJ][3], v[NJ][3], a[NJ][3], jerk[NJ][3];
     int32_t index[NJ];
@@ -43,7 +43,7 @@ static int make(struct bodies *b, struct sap_jstore *store)
     return SAPPORO_OK;
 }
 
-/* The same sums in plain double, without their own particle; `size` are sums of absolute values. */
+/* Computes the same sums in plain double, without the particle itself; `size` receives sums of absolute values. */
 static void reference(const struct bodies *b, double eps2, int i, double *sum, double *size)
 {
     memset(sum, 0, SUMS * sizeof *sum);
@@ -75,7 +75,7 @@ static void reference(const struct bodies *b, double eps2, int i, double *sum, d
     }
 }
 
-/* Largest error of the sums of the first ni particles. */
+/* Returns the largest error of the sums of the first ni particles. */
 static double worst(const struct sap_force_output *out, const struct bodies *b, double eps2, int ni, int sums)
 {
     double most = 0;
@@ -90,7 +90,7 @@ static double worst(const struct sap_force_output *out, const struct bodies *b, 
     return most;
 }
 
-/* Forces on a few and on many particles: kernels of both shapes. */
+/* Computes forces on few and on many particles, so kernels of both shapes are tested. */
 static int run(struct sap_store *store, const struct sap_force_ops *ops, const struct bodies *b, int sums,
                double *error)
 {
@@ -132,7 +132,7 @@ static int test_set(struct sap_gpu_set *set, const struct sap_store_ops *store_o
     return status;
 }
 
-/* A device alone, in a set that borrows it. */
+/* Tests one device, in a temporary set. */
 static int test_device(const struct sap_gpu_set *set, int k, const struct sap_store_ops *store,
                        const struct sap_force_ops *force, double *error)
 {
@@ -149,7 +149,7 @@ static int test_device(const struct sap_gpu_set *set, int k, const struct sap_st
 int sap_gpu_selftest(struct sap_gpu_set *set, const struct sap_store_ops *store, const struct sap_force_ops *force,
                      char *why, size_t room)
 {
-    /* of the sums of absolute values; sp rounds positions to 24 bits, and distances are 2^-10 of them */
+    /* relative to the sums of absolute values; sp rounds positions to 24 bits, and distances are 2^-10 of positions */
     static const double allowed[] = {[SAPPORO_SP] = 0x1p-8, [SAPPORO_DS] = 0x1p-20, [SAPPORO_DP] = 0x1p-46};
     for (int k = 0; k < set->n; k++) {
         double error = INFINITY;

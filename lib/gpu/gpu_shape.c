@@ -1,11 +1,10 @@
 /*
- * gpu_shape.c - launch shapes: how a force is cut into blocks.  Nothing here can change a bit of a result.
+ * gpu_shape.c - launch parameters: how a force is cut into blocks. They cannot change a bit of a result.
  *
- * Many i-particles: a thread holds some and walks all j-particles of a
- * superpacket.  Few: a warp holds some and its lanes share the superpacket.
- * On CPUs (OpenCL) a thread holds a vector of either.
- * The time of each shape is estimated from what one unit (multiprocessor) has
- * to do, in pair interactions, and the best is taken.
+ * In a many-target kernel, a thread holds some i-particles and loops over all j-particles of a superpacket. In a
+ * few-target kernel, a warp holds some i-particles and its lanes share the superpacket. On CPUs (OpenCL) a thread holds
+ * a vector of either. The time of each shape is estimated as the work of one unit (multiprocessor), in pair
+ * interactions, and the shape with the shortest time is taken.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -15,23 +14,24 @@
 #include "gpu/gpu_engine.h"
 
 enum {
-    ROWS = 256,             /* of a slab: a multiple of these */
-    RECORDS = 64 << 20,     /* bytes of records of a slab; more and shorter slabs leave units idle more often */
-    RECORDS_OF_2 = 80 << 20 /* the same of order 2: a force on 262,144 is 4 % faster, and none takes more memory */
+    ROWS = 256,         /* the rows of a slab are a multiple of this */
+    RECORDS = 64 << 20, /* bytes of records of a slab; more and shorter slabs leave units idle more often */
+    /* the same for order 2: a force on 262,144 particles is 4 % faster, and none takes more memory */
+    RECORDS_OF_2 = 80 << 20
 };
 
-enum { NEIGHBOUR = 8000 }; /* members: what one thread does while a call goes to the device and back */
+enum { NEIGHBOUR = 8000 }; /* members of lists that one thread computes while a call goes to the device and back */
 
-/* Measured on an H200 (docs/performance.md), where no tuning file says otherwise. */
+/* Measured on an H200 (docs/performance.md); used if no tuning file has other numbers. */
 static const struct sap_gpu_tuning measured[] = {[SAPPORO_SP] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, NEIGHBOUR},
                                                  [SAPPORO_DS] = {1.25, 1.6, 24, 1.04, 0.97, 16, 0, NEIGHBOUR},
                                                  [SAPPORO_DP] = {1.45, 1.7, 16, 0.96, 1, 16, 0, NEIGHBOUR}};
 
-/* Of orders 6 and 8: a pair is so much arithmetic that what goes with it counts less. */
+/* For orders 6 and 8: the arithmetic of a pair dominates, so the overheads count less. */
 static const struct sap_gpu_tuning high[] = {
     [SAPPORO_DS] = {1.15, 1.3, 16, 1, 1, 16, 0, 0}, [SAPPORO_DP] = {0.88, 1.02, 8, 1, 1, 10, 0, 0}};
 
-/* A thread of a CPU that computes with vectors. */
+/* For a CPU thread that computes with vectors. */
 static const struct sap_gpu_tuning cpu = {1, 1.15, 0, 1, 1, 1, 0, 1e12};
 
 void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
@@ -63,9 +63,9 @@ void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
 /* ------------------------------------------------------------------- modes */
 
 /*
- * Order 4: by what is asked for and whether pairs at zero distance must be skipped, and two for forces without the
- * members of lists, the second with radii by mass.  Other orders: force.h tells, of 6
- * and 8 a few kernels, where all but the first serve softening of each i-particle.
+ * Order 4: the mode depends on the requested results and on whether pairs at zero distance must be skipped. Two further
+ * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
+ * kernels, of which all but the first serve softening per i-particle.
  */
 enum { PLAIN, ZERO, OWN, SOFT, NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
 
@@ -99,7 +99,10 @@ int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode)
 
 static int blocks(int n, int of) { return (n + of - 1) / of; }
 
-/* A unit's time for the blocks it gets, `most` at a time, one of which takes `pairs`, by `warps` warps. */
+/*
+ * Returns the time of a unit for its share of blocks. It runs `most` blocks at a time; a block computes `pairs` with
+ * `warps` warps.
+ */
 static double unit_time(const struct sap_gpu_tuning *t, double all_blocks, int units, int most, double pairs, int warps)
 {
     const double mine = (double)(long long)((all_blocks + units - 1) / units);
@@ -129,8 +132,8 @@ static struct candidate try_many(const struct sap_gpu_tuning *t, const struct sa
 }
 
 /*
- * turns: how often a block takes as many rows as it can at a time.  Numbers of orders up to 4 were measured as if a
- * unit had room for all its blocks.
+ * turns: how often a block loads as many rows as it can hold. The numbers of orders up to 4 were measured under the
+ * assumption that a unit has room for all its blocks.
  */
 static struct candidate try_few(const struct sap_gpu_set *set, const struct sap_gpu_kernels *k, int units, int which,
                                 int ni, int superpackets, int turns)
@@ -146,7 +149,7 @@ static struct candidate try_few(const struct sap_gpu_set *set, const struct sap_
     return c;
 }
 
-/* Few blocks of many turns, and many blocks of few. */
+/* Tries few blocks of many turns, and many blocks of few turns. */
 static void try_all_few(struct candidate *best, const struct sap_gpu_set *set, const struct sap_gpu_kernels *kernels,
                         int units, int which, int ni, int superpackets)
 {
@@ -200,7 +203,7 @@ struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
     return c->shape;
 }
 
-/* How many times all units fill up with the blocks of a slab. */
+/* Returns how many times the blocks of a slab fill all units. */
 static int waves_of(const struct sap_gpu_slab *s, int rows)
 {
     const struct sap_gpu_device *d = s->share->device;

@@ -1,4 +1,4 @@
-/* gpu_store.c - the j side on accelerators: what changed on the host is staged and scattered, then predicted. */
+/* gpu_store.c - j-particles on accelerators: changes on the host are staged and scattered, then predicted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
-    CHUNK = 16384, /* updates that are sent at a time */
-    TAKE = 256     /* addresses asked for at a time */
+    CHUNK = 16384, /* updates per upload */
+    TAKE = 256     /* addresses that are taken from the list of changes at a time */
 };
 
 int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
@@ -49,7 +49,7 @@ static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_
     return SAP_DRIVER_OK;
 }
 
-/* Room for so many superpackets; those that are there stay. */
+/* Makes room for `superpackets` superpackets; existing ones are kept. */
 static int grow(const struct sap_gpu_store *store, struct sap_gpu_share *share, int superpackets)
 {
     const struct sap_driver *d = store->set->driver;
@@ -57,7 +57,7 @@ static int grow(const struct sap_gpu_store *store, struct sap_gpu_share *share, 
         int room = superpackets + superpackets / 4;
         struct sap_gpu_buffer more = {0};
         const size_t each = sap_gpu_superpacket_bytes(store);
-        if (share->cleared == 0) { /* nothing is kept: make room first, once nobody reads it any more */
+        if (share->cleared == 0) { /* nothing to keep: free the old memory first, once no kernel reads it */
             TRY(d->stream_finish(share->stream));
             sap_gpu_free(d, &share->j);
             share->room = 0;
@@ -95,7 +95,7 @@ static int extend(int **array, int *have, int n, int value)
     return SAP_DRIVER_OK;
 }
 
-/* A slot for a superpacket, if it has none. */
+/* Gives a superpacket a slot, if it has none. */
 static int make_slot(struct sap_gpu_store *store, int superpacket)
 {
     struct sap_gpu_share *h = &store->share[superpacket % store->set->n];
@@ -108,7 +108,7 @@ static int make_slot(struct sap_gpu_store *store, int superpacket)
     return SAP_DRIVER_OK;
 }
 
-/* Slots for all superpackets where particles can be. */
+/* Gives slots to all superpackets that can hold particles. */
 static int make_slots(struct sap_gpu_store *store)
 {
     enum { IN_TILE = SAP_CPU_SUPERPACKET / SUPER };
@@ -126,7 +126,7 @@ static void forget_slots(struct sap_gpu_share *h)
 {
     for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
     h->slots = h->cleared = h->valid = 0;
-    h->updates = 0; /* some wait if no force followed */
+    h->updates = 0; /* updates remain staged if no force followed them */
 }
 
 int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
@@ -158,7 +158,7 @@ void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gp
     s->borrowed = 0;
 }
 
-/* Room for `more` updates beyond those staged; what is staged stays. */
+/* Makes room for `more` updates beyond those staged, which are kept. */
 static int reserve_updates(const struct sap_gpu_store *store, struct sap_gpu_share *share, int more)
 {
     struct sap_gpu_staging *s = &share->update[share->next_update];
@@ -176,7 +176,7 @@ static int reserve_updates(const struct sap_gpu_store *store, struct sap_gpu_sha
     return SAP_DRIVER_OK;
 }
 
-/* Starts the kernel that scatters what is staged and copies i-particles. */
+/* Launches the kernel that scatters the staged updates and copies i-particles. */
 static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i, int units)
 {
     const struct sap_driver *d = store->set->driver;
@@ -202,7 +202,7 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     return SAP_DRIVER_OK;
 }
 
-/* Stamps for so many local addresses. */
+/* Reserves stamps for `addresses` local addresses. */
 static int reserve_stamps(struct sap_gpu_share *share, int addresses)
 {
     if (addresses <= share->stamps) return SAP_DRIVER_OK;
@@ -215,22 +215,22 @@ static int reserve_stamps(struct sap_gpu_share *share, int addresses)
     return SAP_DRIVER_OK;
 }
 
-/* The device that has an address; *at: place of its superpacket among those that the device owns. */
+/* Returns the device that owns an address; *at: index of its superpacket among those of the device. */
 static inline int owner_of(const struct sap_gpu_store *store, int address, int *at)
 {
     const unsigned superpacket = (unsigned)address / SUPER, n = (unsigned)store->set->n;
-    *at = (int)(n == 1 ? superpacket : superpacket / n); /* divisions take a third of the time otherwise */
+    *at = (int)(n == 1 ? superpacket : superpacket / n); /* integer divisions would take a third of the time */
     return n == 1 ? 0 : (int)(superpacket % n);
 }
 
-/* Local address of an address, or -1: its superpacket has no slot. */
+/* Returns the local address of an address, or -1 if its superpacket has no slot. */
 static inline int local_of(const struct sap_gpu_share *share, int at, int address)
 {
     const int slot = at < share->owned ? share->slot_of[at] : -1;
     return slot < 0 ? -1 : slot * SUPER + (int)((unsigned)address % SUPER);
 }
 
-/* Room for an update that is the first, or for which there is none, or no stamp. */
+/* Makes room for the first update of an upload, or if room or a stamp is lacking. */
 __attribute__((noinline)) static int make_room(struct sap_gpu_store *store, struct sap_gpu_share *share, int local)
 {
     const size_t end = (size_t)(share->updates + 1) * store->set->update;
@@ -243,7 +243,7 @@ __attribute__((noinline)) static int make_room(struct sap_gpu_store *store, stru
     return SAP_DRIVER_OK;
 }
 
-/* Where the update of an address belongs: each address once among those that are sent at a time. */
+/* Returns in *u the record of an update. An upload has each address at most once. */
 static inline int place_update(struct sap_gpu_store *store, int address, struct sap_gpu_update **u)
 {
     int at;
@@ -266,7 +266,7 @@ static inline int place_update(struct sap_gpu_store *store, int address, struct 
     return SAP_DRIVER_OK;
 }
 
-/* The derivatives of orders 6 and 8 that lie behind an update. */
+/* Writes the derivatives of orders 6 and 8 behind an update. */
 static void put_rest(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*rest)[3])
 {
     memcpy(u + 1, rest, store->set->update - sizeof *u);
@@ -286,7 +286,9 @@ static int stage_one(struct sap_gpu_store *store, int address)
     return SAP_DRIVER_OK;
 }
 
-/* Derivatives, mass and time lie side by side in both; a call of memcpy takes longer than this. */
+/*
+ * Copies derivatives, mass and time, which are contiguous in both structures; a call of memcpy takes longer than this.
+ */
 static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_staged *p)
 {
     enum { NUMBERS = 3 * SAP_DERIVATIVES + 2 };
@@ -301,7 +303,7 @@ static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_stage
 static int put(struct sap_gpu_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
                int n)
 {
-    enum { AHEAD = 16 }; /* updates whose stamps are fetched in advance */
+    enum { AHEAD = 16 }; /* updates whose stamps are prefetched */
     for (int k = 0; k < n; k++) {
         struct sap_gpu_update *u;
         if (k + AHEAD < n) {
@@ -323,11 +325,11 @@ int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *p,
                       const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
 {
     if (n > 0) sap_gpu_lists_settle_all(store);
-    /* only where the devices' copies are as the host's: else what is sent now might be overtaken by what is older */
+    /* only if the devices' copies match the host's: else an older change could overwrite this one */
     if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
         return SAPPORO_ERR_GONE;
     const int status = put(store, p, rest, n);
-    if (status) store->lost = 1; /* some may be staged: all is sent again */
+    if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
     return sap_gpu_status(status);
 }
 
@@ -348,7 +350,7 @@ static int stage_changes(struct sap_gpu_store *store)
     return SAP_DRIVER_OK;
 }
 
-/* Nothing of the devices' copies can be used. */
+/* Forgets the devices' copies. */
 static void forget(struct sap_gpu_store *store)
 {
     sap_jstore_change_all(store->host);
@@ -357,7 +359,7 @@ static void forget(struct sap_gpu_store *store)
     store->seen = 0;
 }
 
-/* Whether what devices hold will change. */
+/* Returns whether an upload of changes is pending. */
 static int changes_wait(const struct sap_gpu_store *store)
 {
     int updates = 0;
@@ -373,7 +375,7 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
         store->cleared = store->host->cleared;
     }
     if (store->lost) forget(store);
-    store->lost = 1; /* until everything is on its way */
+    store->lost = 1; /* until all changes are sent */
     store->terms = 1;
     for (int k = 0; k < store->host->segments; k++)
         if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)

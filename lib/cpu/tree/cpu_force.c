@@ -1,4 +1,6 @@
-/* cpu_force.c - a force on particles of the tree or on places: who walks, in which order, and by which accelerations.
+/*
+ * cpu_force.c - forces on particles of the tree or on positions: target particles, their order, and known
+ * accelerations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,23 +11,23 @@
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
 
-/* Places of the caller, sorted as the tree's particles are. */
+/* Positions from the caller, sorted like the tree's particles. */
 struct places {
     double (*given)[3];
     double (*x)[4];
-    unsigned char *bad; /* not finite; such a place is where the cube begins */
+    unsigned char *bad; /* not finite; such a position is replaced by the corner of the cube */
     int nbad;
     struct sap_tree_order order;
     struct sap_tree_group *group;
     struct sap_tree_walkers walkers;
 };
 
-/* Everything that a force takes for its time. */
+/* Temporary data of a force. */
 struct pass {
     struct places places;
     struct sap_tree_slots slots;
-    double (*acc)[3]; /* where accelerations are needed and nobody wants them */
-    double *a;        /* of places */
+    double (*acc)[3]; /* accelerations that the method needs and the caller does not */
+    double *a;        /* of positions */
 };
 
 static void free_pass(struct pass *p)
@@ -42,7 +44,7 @@ static void free_pass(struct pass *p)
     free(p->a);
 }
 
-/* ---- who walks -------------------------------------------------------------------- */
+/* ---- target particles ------------------------------------------------------------- */
 
 static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
 {
@@ -63,7 +65,7 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
     sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])p->given, n, &p->order, threads);
     for (int k = 0; k < n; k++) {
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
-        p->x[k][3] = 1; /* for the centre of mass of a group */
+        p->x[k][3] = 1; /* mass, for the centre of mass of a group */
     }
     sap_tree_groups(t, (const double(*)[4])p->x, n, p->group, threads);
     const int size = t->settings.group_size;
@@ -80,7 +82,7 @@ static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
     return s->row && s->walker && s->first ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-/* All walkers in their order; row_of: the row of each. */
+/* Makes all walkers targets, in their order; row_of: the row of each. */
 static int all_slots(const struct sap_cpu_tree *t, const struct sap_tree_walkers *w, const int *row_of,
                      struct sap_tree_slots *s)
 {
@@ -94,7 +96,7 @@ static int all_slots(const struct sap_cpu_tree *t, const struct sap_tree_walkers
     return SAPPORO_OK;
 }
 
-/* Active particles by group, those of a group in the order of their rows. */
+/* Sorts active particles by group; within a group they keep the order of their rows. */
 static int active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
 {
     const int groups = t->self.groups, size = t->settings.group_size;
@@ -120,7 +122,7 @@ static int walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int thre
 
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 
-/* Accelerations of all particles that have none yet, by opening angle 1. */
+/* Computes accelerations of all particles with an opening angle of 1, if they are unknown. */
 static int start_particles(struct sap_cpu_tree *t, int threads)
 {
     struct sap_tree_slots slots = {0};
@@ -149,7 +151,7 @@ static int start_places(const struct sap_cpu_tree *t, struct pass *p, struct sap
     return status;
 }
 
-/* By ACCELERATION: what the criterion needs first, and room for accelerations. */
+/* For ACCELERATION: computes the accelerations that the criterion needs, and allocates memory for new ones. */
 static int start(struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
 {
     int status = SAPPORO_OK;
@@ -199,7 +201,7 @@ static void remember(struct sap_cpu_tree *t, const sapporo_tree_request *request
 int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    enum { A_THREAD = 128 }; /* rows that are worth waking one */
+    enum { A_THREAD = 128 }; /* rows that make another thread worth waking */
     if (request->memory != SAPPORO_MEMORY_HOST)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;

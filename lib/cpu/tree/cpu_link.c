@@ -1,4 +1,4 @@
-/* cpu_link.c - nodes of a tree out of sorted keys, level by level. */
+/* cpu_link.c - makes the nodes of a tree from sorted keys, level by level. */
 #include <stdlib.h>
 
 #include "base/team.h"
@@ -6,7 +6,7 @@
 
 enum { EIGHT = 8 };
 
-/* The end of the run of key[from]'s digit at a level; the run is within from ... end - 1. */
+/* Returns the end of the run of keys with key[from]'s digit at a level; it is within from ... end - 1. */
 static int run_end(const sap_key *key, int from, int end, int level)
 {
     const int shift = 3 * (SAP_KEY_LEVELS - 1 - level);
@@ -21,7 +21,7 @@ static int run_end(const sap_key *key, int from, int end, int level)
     return end;
 }
 
-/* Ends of the children of a node; returns how many there are, 0: it is a leaf. */
+/* Finds the ends of the children of a node; returns their number, 0: it is a leaf. */
 static int split(const struct sap_tree_draft *t, const struct sap_tree_node *node, int *ends)
 {
     const int end = node->first + node->count;
@@ -44,7 +44,7 @@ static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
     }
 }
 
-/* Room for nodes beside those there are; what they hold is kept. */
+/* Makes room for more nodes; existing nodes are kept. */
 static int reserve(struct sap_tree_draft *t, int more)
 {
     if (more <= t->room - t->nodes) return SAPPORO_OK;
@@ -56,7 +56,7 @@ static int reserve(struct sap_tree_draft *t, int more)
     return SAPPORO_OK;
 }
 
-/* Nodes of a level: numbers from `first` on. */
+/* The nodes of a level, from index `first` on. */
 struct level {
     struct sap_tree_draft *tree;
     int first;
@@ -78,7 +78,7 @@ static void fill_children(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t k = from; k < to; k++) make_children(l->tree, l->first + (int)k, l->ends[k]);
 }
 
-/* The children of a level's nodes, `ends` of each in eight; 0: there are none; < 0: a status. */
+/* Makes the children of a level's nodes; ends[k]: ends of the children of node k. 0: no children; < 0: a status. */
 static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIGHT], int threads)
 {
     enum { AT_ONCE = 128 };

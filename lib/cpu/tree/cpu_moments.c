@@ -7,7 +7,7 @@
 
 /* ---- cells -------------------------------------------------------------------- */
 
-/* Particles lie with their masses in units; cells have true masses. */
+/* Computes the cell of some particles. Particles have masses in units; cells have true masses. */
 static void cell_of_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node, struct sap_cell *cell)
 {
     const double(*const x)[4] = (const double(*)[4])t->x + node->first;
@@ -29,10 +29,10 @@ static void cell_of_children(const struct sap_cpu_tree *t, const struct sap_tree
     for (int k = 0; k < node->children; k++) sap_cell_shape_child(cell, child[k].mass, child[k].centre, child[k].q);
 }
 
-/* Nodes at a time. */
+/* Nodes that a thread takes at a time. */
 enum { NODES_AT_ONCE = 128 };
 
-/* Nodes of a level, which begins at `first`. */
+/* The nodes of a level, which begins at `first`. */
 struct level {
     struct sap_cpu_tree *tree;
     int first;
@@ -88,7 +88,7 @@ static void source_of_node(struct sap_cpu_tree *t, int k)
     s->t = 0.5 * (s->s[SAP_XX] + s->s[SAP_YY] + s->s[SAP_ZZ]);
 }
 
-/* Words behind the last node are looked at and not used. */
+/* Fills the words behind the last node, which kernels read but do not use. */
 static void pad_words(struct sap_cpu_tree *t)
 {
     for (int k = t->nodes; k < t->nodes + 16; k++)
@@ -143,7 +143,7 @@ static void ball_of_ritter(const double (*x)[4], int n, struct sap_tree_group *g
     g->radius = 0.5 * farthest(x, n, x[a], &b);
     for (int c = 0; c < 3; c++) g->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
     for (int k = 0; k < n; k++) sap_ball_widen(g->centre, &g->radius, x[k]);
-    g->radius = farthest(x, n, g->centre, &a); /* what rounding left outside */
+    g->radius = farthest(x, n, g->centre, &a); /* includes particles that rounding placed outside */
 }
 
 static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group *g)
@@ -159,7 +159,7 @@ static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group
     if (ball == SAP_BALL_MASS || other.radius < g->radius) *g = other;
 }
 
-/* Smallest |r|^2 + eps2 of particles that follow each other. */
+/* Returns the smallest |r|^2 + eps2 of consecutive particles. */
 static double nearest_of(const double (*x)[4], int n, double eps2)
 {
     double least = SAP_LARGEST;
@@ -204,9 +204,9 @@ void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int n, 
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
 }
 
-/* ---- all of it ------------------------------------------------------------------------ */
+/* ---- the whole tree ------------------------------------------------------------------- */
 
-/* Whether some particle is so far out, in units, that float would not do. */
+/* Returns whether some particle is beyond the range of float, in units. */
 static int reaches_far(const struct sap_cpu_tree *t)
 {
     double size = 0;

@@ -1,4 +1,4 @@
-/* cpu_search.c - who is within a radius of a place: exact, in double. */
+/* cpu_search.c - finds the particles within a radius of a position: exact, in double. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cpu/tree/cpu_tree.h"
 #include "engine/tree_limits.h"
 
-/* Squared distance of a place from a box, less than what rounding makes of it. */
+/* Returns a lower bound of the squared distance of a position from a box, despite rounding. */
 static double box_distance2(const struct sap_cell *cell, const double *x)
 {
     double r2 = 0;
@@ -20,7 +20,7 @@ static double box_distance2(const struct sap_cell *cell, const double *x)
     return r2 * (1 - 0x1p-48);
 }
 
-/* Addresses within a radius of a place, as many as there is room for, in no order; returns how many there are. */
+/* Writes the addresses within a radius of a position, as many as fit, unsorted; returns how many there are. */
 static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
 {
     const double h2 = h * h;
@@ -63,7 +63,7 @@ static struct place place_of(const sapporo_column *x, const sapporo_column *h, i
     return p;
 }
 
-/* Fills in one list; where it does not fit whole it is made aside, so that its beginning is that of the whole. */
+/* Writes one list. A list that does not fit is made in temporary memory, so that its sorted beginning is written. */
 static int fill(const struct sap_cpu_tree *t, const struct place *p, long long n, long long room, int *list)
 {
     if (n <= room) {
@@ -81,7 +81,7 @@ static int fill(const struct sap_cpu_tree *t, const struct place *p, long long n
     return 1;
 }
 
-/* A search that threads share out. */
+/* A search that is distributed over threads. */
 struct searching {
     const struct sap_cpu_tree *tree;
     const sapporo_column *x, *h;

@@ -1,4 +1,4 @@
-/* cpu_sort.c - keys of positions and the order by them: a radix sort whose result does not depend on threads. */
+/* cpu_sort.c - keys of positions and their order: a radix sort whose result does not depend on the threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +32,13 @@ void sap_tree_free_order(struct sap_tree_order *o)
     free(o->count);
 }
 
-/* Particles at a time. */
+/* Particles that a thread takes at a time. */
 enum { AT_ONCE = 4096 };
 
 /* The smallest and largest coordinates of n positions. */
 struct bounds {
     const double (*x)[3];
-    struct sap_lock lock; /* guards what follows */
+    struct sap_lock lock; /* guards the members below */
     double low[3], high[3];
 };
 
@@ -88,19 +88,19 @@ static sap_key key_of(const struct sap_cube *cube, int curve, const double *x)
     return curve == SAPPORO_CURVE_MORTON ? sap_key_morton(c[0], c[1], c[2]) : sap_key_hilbert(c[0], c[1], c[2]);
 }
 
-/* The part of n elements that is number p of PARTS. */
+/* Returns the first element of part p when n elements are divided into PARTS parts. */
 static int part_begin(int n, int p) { return (int)((long long)n * p / PARTS); }
 
 static unsigned digit_of(sap_key key, int pass) { return (unsigned)(key >> (pass * DIGIT_BITS)) & (DIGITS - 1); }
 
-/* How many of each digit a part has. */
+/* Counts the elements of each digit in a part. */
 static void count_part(const sap_key *key, int n, int p, int pass, int *count)
 {
     memset(count, 0, DIGITS * sizeof *count);
     for (int i = part_begin(n, p); i < part_begin(n, p + 1); i++) count[digit_of(key[i], pass)]++;
 }
 
-/* Counts become the places where each part's elements of a digit begin; 0: all elements have the same digit. */
+/* Converts counts to the positions where each part's elements of a digit begin; 0: all elements have the same digit. */
 static int places_of_counts(int (*count)[DIGITS], int n)
 {
     int at = 0, most = 0;
@@ -135,7 +135,7 @@ static void exchange(struct sap_tree_order *o)
     o->spare_address = address;
 }
 
-/* A sort that threads share out. */
+/* A sort that is distributed over threads. */
 struct sorting {
     const struct sap_cube *cube;
     int curve, n, pass;

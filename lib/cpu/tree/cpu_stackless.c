@@ -1,6 +1,6 @@
 /*
- * cpu_stackless.c - forces by walking each particle alone: from a node to its first child (more) or past its last
- * descendant (next).  Nakasato 2012, J. Comp. Sci. 3, 132.  All in double; a check on the walk by groups.
+ * cpu_stackless.c - forces by a walk for each particle alone: from a node to its first child (more) or past its last
+ * descendant (next). Nakasato 2012, J. Comp. Sci. 3, 132. All in double; it serves to check the walk by groups.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 
 struct one {
     double x[3], eps2;
-    int self; /* sorted particle, -1: a place */
+    int self; /* index of the sorted particle, -1: a position */
     struct sap_tree_ball ball;
     double sum[SAP_SUMS2];
     long long particle, cell;
@@ -82,7 +82,7 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
                                      (float)sap_tree_strictness(t, run, walker, 1)};
 }
 
-/* A walk that threads share out. */
+/* A walk that is distributed over threads. */
 struct walking {
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;

@@ -13,7 +13,7 @@
 #include "cpu/tree/cpu_tree.h"
 #include "engine/tree_structure.h"
 
-/* Of a leaf and of a group where nobody says: the best of Hernquist's and Plummer's models on AVX-512 and AVX2. */
+/* Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2. */
 enum { LEAF = 16, GROUP = 64, SPARE_NODES = 64 };
 
 double sap_tree_clock(void)
@@ -25,7 +25,7 @@ double sap_tree_clock(void)
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-/* Nodes that a tree of n particles has room for from the start; it seldom has more. */
+/* Returns the nodes that a tree of n particles reserves from the start; it rarely needs more. */
 static int usual_nodes(int n) { return n / 2 + SPARE_NODES; }
 
 static size_t bytes_of_particles(size_t n)
@@ -76,7 +76,7 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t);
 }
 
-/* Room for the cells of so many nodes; on failure the arrays that there are stay. */
+/* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept. */
 static int reserve_cells(struct sap_cpu_tree *t, int nodes)
 {
     const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
@@ -197,7 +197,7 @@ static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Sorted particles from those that were given. */
+/* Copies the given particles in sorted order. */
 static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
 {
     enum { AT_ONCE = 1024 };
@@ -205,7 +205,7 @@ static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
     sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
 }
 
-/* Moments and groups; the tree is complete then. */
+/* Computes moments and groups; this completes the tree. */
 static void finish(struct sap_cpu_tree *t, double mass_unit, int threads)
 {
     const double start = sap_tree_clock();
@@ -217,7 +217,7 @@ static void finish(struct sap_cpu_tree *t, double mass_unit, int threads)
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_tree_clock() - start;
 }
 
-/* Threads that are worth waking for so many particles. */
+/* Returns the threads that are worth waking for n particles. */
 static int threads_for(const struct sap_cpu_tree *t, int n)
 {
     enum { A_THREAD = 16384 };
@@ -225,7 +225,7 @@ static int threads_for(const struct sap_cpu_tree *t, int n)
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
-/* The box of the particles given and the unit of their masses; fails if double cannot hold their moments. */
+/* Computes the box of the given particles and the unit of masses; fails if their moments exceed the range of double. */
 static int look_at_given(struct sap_cpu_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
 {
     double sum = 0;
@@ -236,13 +236,13 @@ static int look_at_given(struct sap_cpu_tree *t, struct sap_tree_box *box, doubl
     return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
 }
 
-/* The order of the tree that there is: a build that fails has sorted its own into the same array. */
+/* Restores the order of the present tree, since a failed build has sorted its own keys into the same array. */
 static void restore_order(struct sap_cpu_tree *t)
 {
     for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
 }
 
-/* Nodes of the sorted keys in the spare array, and memory for their cells. */
+/* Makes nodes of the sorted keys in the spare array, and allocates memory for their cells. */
 static int make_nodes(struct sap_cpu_tree *t, struct sap_tree_draft *d, int threads)
 {
     *d = (struct sap_tree_draft){.n = t->given,
@@ -257,7 +257,7 @@ static int make_nodes(struct sap_cpu_tree *t, struct sap_tree_draft *d, int thre
     return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
 }
 
-/* The tree gets the nodes that a build has made. */
+/* Gives the tree the nodes of a build. */
 static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
 {
     t->n = d->n;
@@ -274,7 +274,7 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
     memcpy(t->level_first, d->level_first, sizeof t->level_first);
 }
 
-/* Whatever can fail comes before anything of the tree that there is changes. */
+/* Builds a tree. All steps that can fail come before the first change of the present tree. */
 static int build(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
@@ -324,7 +324,7 @@ static int count(const struct sap_tree *opaque_tree, int cells)
     return t->built ? t->n : (int)SAP_TREE_NONE;
 }
 
-/* ---- what it is ---------------------------------------------------------------------------- */
+/* ---- properties and copies of the tree ----------------------------------------------------- */
 
 static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
 {

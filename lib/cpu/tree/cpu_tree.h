@@ -1,9 +1,9 @@
 /*
- * cpu_tree.h - the tree of the CPU engine: what its files share.
+ * cpu_tree.h - the tree of the CPU engine: shared declarations.
  *
- * Particles lie sorted, four doubles each: x, y, z and the mass times mass_unit.  Nodes lie as physics/tree_cell.h
- * says. The walk looks at words of float in units of the cube (cpu_sse/tree_kernel.h); pair terms are in the same
- * units, so models of any size keep within the range of float.
+ * Sorted particles have four doubles each: x, y, z and the mass times mass_unit. Nodes have the layout of
+ * physics/tree_cell.h. The walk reads words of float in units of the cube (cpu_sse/tree_kernel.h). Pair terms use the
+ * same units, so models of any size keep within the range of float.
  */
 #ifndef SAP_CPU_TREE_H
 #define SAP_CPU_TREE_H
@@ -17,26 +17,26 @@
 #include "tree_kernels.h"
 
 struct sap_tree_node {
-    int first, count, child, children, level, next; /* next: node after this one's last descendant, -1: none */
+    int first, count, child, children, level, next; /* next: node after the last descendant of this one, -1: none */
 };
 
 enum { SAP_WIDE_FAR = 2 };
 
-/* A group of particles that walk together. */
+/* A group of particles that share a walk. */
 struct sap_tree_group {
     double centre[3], radius;
-    int wide; /* its pair terms need double precision; SAP_WIDE_FAR: and roots of all sizes */
+    int wide; /* its pair terms need double precision; SAP_WIDE_FAR: and roots of any size */
 };
 
-/* Who walks: sorted particles of the tree, or places of the caller's sorted alike. */
+/* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_tree_walkers {
     int n, groups;
     const double (*x)[4];
     const struct sap_tree_group *group;
-    int own; /* they are the tree's particles */
+    int own; /* 1: the tree's own particles */
 };
 
-/* Sorted addresses and keys of n positions; `spare` are arrays of as many. */
+/* Sorted addresses and keys of n positions; the `spare` arrays have the same length. */
 struct sap_tree_order {
     sap_key *key, *spare_key;
     int *address, *spare_address;
@@ -50,28 +50,28 @@ struct sap_cpu_tree {
     int threads, room;
     char words[160];
 
-    /* what set took, by address */
+    /* particles of the last set, by address */
     int given; /* particles */
     double (*given_x)[3];
     double *given_mass;
     double *a; /* size of the acceleration; < 0: unknown */
 
-    /* the tree; valid if built */
+    /* the tree; valid if `built` is set */
     int built, n;
     struct sap_cube cube;
     double eps2;                 /* softening of forces: settings.eps2, or 0 where that is too small */
     double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
     double middle[3];            /* of the cube */
-    int far;                     /* some lie so far out that float would not do */
-    struct sap_tree_order order; /* address: of sorted particles */
-    int *place;                  /* the sorted particle of an address */
+    int far;                     /* some particles are beyond the range of float */
+    struct sap_tree_order order; /* address: of the sorted particles */
+    int *place;                  /* index of the sorted particle, by address */
     double (*x)[4];
     int nodes, node_room, levels, level_first[SAP_KEY_LEVELS + 2];
-    struct sap_tree_node *node, *spare_node; /* spare: where the next build puts its nodes */
+    struct sap_tree_node *node, *spare_node; /* spare: the nodes of the next build */
     int spare_room;
     struct sap_cell *cell;
     int cell_room;                  /* like node_room, of the arrays below */
-    struct sap_tree_words words_of; /* of the nodes, for the walk: in `word` */
+    struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
     float *word;
     struct sap_tree_source *source;
     double turn_unit;
@@ -82,7 +82,7 @@ struct sap_cpu_tree {
     sapporo_tree_statistics done;
 };
 
-/* Nodes in the making, beside those of the tree, which stays as it is until they are complete. */
+/* Nodes under construction. The nodes of the present tree are kept until these are complete. */
 struct sap_tree_draft {
     int n, leaf_size;
     const sap_key *key; /* [n], sorted */
@@ -90,11 +90,11 @@ struct sap_tree_draft {
     struct sap_tree_node *node; /* [room] */
 };
 
-/* Arrays for n; 0 or SAPPORO_ERR_MEMORY, and then free them all the same. */
+/* Allocates arrays for n positions; 0 or SAPPORO_ERR_MEMORY. The caller frees them also after a failure. */
 int sap_tree_new_order(int n, struct sap_tree_order *order);
 void sap_tree_free_order(struct sap_tree_order *order);
 
-/* Keys and their order, ties by address (cpu_sort.c). */
+/* Computes the keys and sorts them, ties by address (cpu_sort.c). */
 void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *order,
                    int threads);
 
@@ -104,55 +104,54 @@ struct sap_tree_box {
 };
 struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
 
-/* The cube of n positions within a box; `sample` is overwritten (cpu_sort.c). */
+/* Returns the cube of n positions within a box; overwrites `sample` (cpu_sort.c). */
 struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
                                  double (*sample)[SAP_CUBE_SAMPLE]);
 
-/* Makes nodes out of sorted keys; 0 or SAPPORO_ERR_MEMORY.  draft->node belongs to the caller either way (cpu_link.c).
- */
+/* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. draft->node belongs to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
-/* Moments, boxes, and what the walk needs of nodes and groups (cpu_moments.c). */
+/* Computes moments and boxes, and the data of nodes and groups for the walk (cpu_moments.c). */
 void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
-/* Groups of sorted positions. */
+/* Computes the groups of sorted positions. */
 void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int n, struct sap_tree_group *group,
                      int threads);
 
-/* Rows of a force by group: slot k is row[k] of the request, walker[k]; those of group g begin at first[g]. */
+/* Rows of a force by group: slot k is row[k] of the request and particle walker[k]; group g begins at slot first[g]. */
 struct sap_tree_slots {
     int n;
     int *row, *walker, *first;
 };
 
-/* Forces on slots, by groups (cpu_walk.c).  Without `a` the criterion ACCELERATION is that of opening angle 1. */
+/* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 struct sap_tree_run {
     const struct sap_tree_walkers *walkers;
     const struct sap_tree_slots *slots;
-    const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: others */
-    const int *a_of; /* element of a of each walker; NULL: its own number */
+    const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: another criterion */
+    const int *a_of; /* index into `a` of each walker; NULL: the walker's own index */
     double (*acc)[3], *pot;
-    long long particle, cell; /* interactions */
+    long long particle, cell; /* numbers of interactions */
 };
 int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
 
-/* The same, each walker alone (cpu_stackless.c). */
+/* Computes the same, with a walk for each particle alone (cpu_stackless.c). */
 void sap_tree_walk_alone(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
 
-/* Strictness of walkers first ... first + n - 1 together, as the kernels take it; 0: not of this criterion. */
+/* Returns the strictness that walkers first ... first + n - 1 need together, for the kernels; 0: another criterion. */
 double sap_tree_strictness(const struct sap_cpu_tree *tree, const struct sap_tree_run *run, int first, int n);
 
-/* The table's force (cpu_force.c). */
+/* Implements `force` of the table (cpu_force.c). */
 int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
-/* Seconds since some time. */
+/* Returns seconds since an arbitrary time. */
 double sap_tree_clock(void);
 
-/* Neighbours within a radius, as sapporo_tree_neighbours says (cpu_search.c). */
+/* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
 int sap_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                     long long room, int *list, int threads);
 
-/* Keeps why; returns status. */
+/* Stores the message of a failure; returns status. */
 int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why);
 
 #endif

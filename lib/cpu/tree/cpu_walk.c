@@ -1,8 +1,8 @@
 /*
- * cpu_walk.c - forces by groups: each group makes its list of cells and particles, which the kernels sum.
+ * cpu_walk.c - forces by groups: each group makes a list of cells and particles, which the kernels sum.
  *
- * A group is one thread's from start to end, so its sums do not depend on who computes it, nor on which other groups or
- * how many of its own particles take part.
+ * One thread computes a whole group. So the sums do not depend on the threads, nor on which other groups or how many
+ * particles of the group take part.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"
 
-/* Consecutive nodes, or particles: from ... to - 1. */
+/* Consecutive nodes or particles: from ... to - 1. */
 struct span {
     int from, to;
 };
@@ -22,10 +22,10 @@ struct spans {
     int n, room;
 };
 
-/* What a thread needs; its memory is kept from group to group. */
+/* Work memory of a thread, reused from group to group. */
 struct work {
-    struct spans runs;      /* nodes to look at, in order: a queue, of which `head` are done */
-    struct spans particles; /* on the list, but for the group's own */
+    struct spans runs;      /* nodes to examine, in order: a queue, of which `head` are done */
+    struct spans particles; /* particles on the list, without the group's own */
     int *cells, ncells, cell_room;
     int *accepted, *opened, open_room;
     char *words;
@@ -59,7 +59,7 @@ static struct work *new_work(void)
 
 /* ---- lists ---------------------------------------------------------------------- */
 
-/* Adds a span, to the last one if it follows that; `first` spans are not added to. */
+/* Adds a span, or extends the last one if they are adjacent; the first `first` spans are not extended. */
 static int add_span(struct spans *s, int first, int from, int to)
 {
     if (from >= to) return 1;
@@ -91,7 +91,7 @@ static int add_cell(struct work *w, int node)
     return 1;
 }
 
-/* Particles of a leaf but those of the group itself. */
+/* Adds the particles of a leaf, without those of the group itself. */
 static int add_leaf(struct work *w, const struct sap_tree_node *leaf, struct span own)
 {
     const int from = leaf->first, to = leaf->first + leaf->count;
@@ -110,13 +110,13 @@ static int room_to_open(struct work *w, int n)
     return w->open_room > 0;
 }
 
-/* Two particles cost less than the second moments of one cell. */
+/* Returns whether to sum particles instead of a cell: two particles cost less than the second moments of one cell. */
 static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node)
 {
     return node->children == 0 && node->count <= t->settings.order;
 }
 
-/* Looks at a run of nodes; those opened queue their children behind `done` runs. */
+/* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
 static int open_run(const struct sap_cpu_tree *t, struct work *w, struct span run, const struct sap_tree_ball *ball,
                     struct span own, int done)
 {
@@ -202,7 +202,7 @@ static int is_finite(const struct sap_tree_lanes *lanes, int k)
     return finite;
 }
 
-/* The sums of lane k become a row of the results. */
+/* Writes the sums of lane k to a row of the results. */
 static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
                     const struct sap_tree_lanes *lanes, int k, int row)
 {
@@ -213,8 +213,8 @@ static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run
 }
 
 /*
- * Delivers the lanes whose sums are finite, or all of them in double; returns the number of lanes that are left, which
- * are then the first.  Lanes are judged one by one: bits of a row do not depend on the other rows.
+ * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
+ * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
 static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
 {
@@ -231,7 +231,7 @@ static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run 
     return left;
 }
 
-/* Slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list has been made. */
+/* Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. */
 static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int g, int first,
                      int n)
 {
@@ -246,10 +246,10 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
         w->row[k] = run->slots->row[first + k];
     }
-    /* sums beyond the range of float are made again in double */
+    /* sums beyond the range of float are computed again in double */
     for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
-        /* in double coordinates stay as they are: their differences are better than those of differences */
+        /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
@@ -272,7 +272,7 @@ double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_r
     return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
 }
 
-/* The ball as the walk sees it, padded by what rounding to float may take away. */
+/* Returns the ball as the walk uses it, enlarged by the rounding errors of float. */
 static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
@@ -302,7 +302,7 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     return ok;
 }
 
-/* A walk whose groups threads share out. */
+/* A walk whose groups are distributed over threads. */
 struct walking {
     struct sap_items items;
     const struct sap_cpu_tree *tree;
@@ -311,7 +311,7 @@ struct walking {
     atomic_int done, failed; /* done: groups */
 };
 
-/* A thread without memory leaves all groups to the others. */
+/* Walks groups in one thread. A thread without memory takes none. */
 static void walk_groups(void *argument, int thread)
 {
     struct walking *const s = argument;

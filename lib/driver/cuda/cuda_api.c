@@ -1,5 +1,5 @@
 /*
- * cuda_api.c - finds libcuda and its calls once in a process, and says in our words what its results mean.
+ * cuda_api.c - resolves libcuda and its calls once per process, and translates its results to driver statuses.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_api.h"
@@ -27,7 +27,7 @@ int sap_cuda_refuse(int status, const char *format, ...)
     return status;
 }
 
-/* Numbers of CUresult by what a caller can do about them. */
+/* Groups CUresult numbers by the action that a caller can take. */
 static int status_of(int result)
 {
     switch (result) {
@@ -43,7 +43,7 @@ static int status_of(int result)
     case 912:
         return SAP_DRIVER_LAUNCH; /* INVALID_CLUSTER_SIZE */
     case 4:                       /* DEINITIALIZED */
-    case 201:                     /* INVALID_CONTEXT: somebody has reset the device */
+    case 201:                     /* INVALID_CONTEXT: the device was reset */
     case 214:                     /* ECC_UNCORRECTABLE */
     case 220:                     /* NVLINK_UNCORRECTABLE */
     case 226:                     /* CONTAINED */
@@ -64,7 +64,7 @@ static int status_of(int result)
         return SAP_DRIVER_LOST; /* UNKNOWN: seen when a device falls off its bus */
     case 3:                     /* NOT_INITIALIZED: also in a child after fork */
     case 34:                    /* STUB_LIBRARY */
-    case 46:                    /* DEVICE_UNAVAILABLE: another process has it for itself */
+    case 46:                    /* DEVICE_UNAVAILABLE: another process has exclusive use */
     case 100:                   /* NO_DEVICE */
     case 101:                   /* INVALID_DEVICE */
     case 200:                   /* INVALID_IMAGE */
@@ -97,7 +97,7 @@ int sap_cuda_check(int result, const char *call)
 
 /* ---------------------------------------------------------------- loading */
 
-/* Puts the address of a call into `room`, a pointer to a function, or NULL. */
+/* Stores the address of a call, or NULL, in `room`, a pointer to a function. */
 static int find(void *library, void *room, const char *symbol, const char *older)
 {
     void *address = dlsym(library, symbol);
@@ -106,7 +106,7 @@ static int find(void *library, void *room, const char *symbol, const char *older
     return address != NULL;
 }
 
-/* Finds all calls; returns the name of one that is needed and missing, or NULL. */
+/* Resolves all calls; returns the name of a missing call that is needed, or NULL. */
 static const char *find_calls(void *library, struct sap_cuda_api *api)
 {
     const char *missing = NULL;
@@ -117,7 +117,7 @@ static const char *find_calls(void *library, struct sap_cuda_api *api)
     return missing;
 }
 
-/* The version of the kernel's driver, such as 580.82.07, which libcuda does not tell; "" where it is not known. */
+/* Reads the version of the kernel's driver, such as 580.82.07, which libcuda does not report; "" if unknown. */
 static void kernel_driver(char *version, size_t room)
 {
     char line[256] = "";
@@ -135,7 +135,7 @@ static void kernel_driver(char *version, size_t room)
     (void)fclose(file);
 }
 
-/* Begins with CUDA; a text for the user if that fails. */
+/* Initialises CUDA; returns a message for the user if that fails. */
 static const char *begin(struct sap_cuda *cuda)
 {
     char driver[32];

@@ -1,9 +1,8 @@
 /*
- * cuda_api.h - the calls of NVIDIA's libcuda.so.1 that the CUDA driver uses, found when they are first needed.
+ * cuda_api.h - the calls of NVIDIA's libcuda.so.1 that the CUDA driver uses, resolved at first use.
  *
- * Types and numbers are those of the binary interface, declared here so that
- * neither building nor starting needs anything of CUDA.  Names are the ones to
- * which current headers map: cuMemAlloc is cuMemAlloc_v2.
+ * Types and numbers are those of the binary interface, declared here so that the library builds and starts without
+ * CUDA. Symbol names are those to which current headers map: cuMemAlloc is cuMemAlloc_v2.
  */
 #ifndef SAP_DRIVER_CUDA_API_H
 #define SAP_DRIVER_CUDA_API_H
@@ -12,26 +11,26 @@
 #include <stddef.h>
 
 typedef int sap_cu_device;
-typedef unsigned long long sap_cu_address; /* in the device's memory */
+typedef unsigned long long sap_cu_address; /* in device memory */
 typedef struct CUctx_st *sap_cu_context;
 typedef struct CUstream_st *sap_cu_stream;
 typedef struct CUevent_st *sap_cu_event;
 typedef struct CUmod_st *sap_cu_module;
 typedef struct CUfunc_st *sap_cu_function;
 
-/* A place of memory: a device. */
+/* CUmemLocation: a device. */
 struct sap_cu_location {
     int type; /* 1: a device */
     int device;
 };
 
-/* Who may use mapped memory: CUmemAccessDesc. */
+/* CUmemAccessDesc: the access of a device to mapped memory. */
 struct sap_cu_access {
     struct sap_cu_location location;
     int flags; /* 3: read and write */
 };
 
-/* What is to be allocated: CUmemAllocationProp. */
+/* CUmemAllocationProp: the kind of memory to allocate. */
 struct sap_cu_allocation {
     int type;    /* 1: pinned, on the device */
     int handles; /* 0: for this process alone */
@@ -41,8 +40,8 @@ struct sap_cu_allocation {
 };
 
 /*
- * one(name here, name in libcuda, older name or NULL, is it needed, arguments).  All return a result, 0 for success.
- * What has no bits of 1 in `needed` may be NULL.
+ * one(name here, name in libcuda, older name or NULL, needed, arguments). All calls return a result, 0 for success. If
+ * `needed` lacks the bit 1, the call may be NULL.
  */
 #define SAP_CUDA_CALLS(one)                                                                                            \
     one(init, "cuInit", NULL, 1, (unsigned flags));                                                                    \
@@ -122,24 +121,24 @@ struct sap_cuda_api {
 };
 #undef SAP_CUDA_MEMBER
 
-/* What this process knows of CUDA: found out once and never changed. */
+/* The state of CUDA in this process: determined once and then constant. */
 struct sap_cuda {
     pthread_once_t once;
-    int usable;       /* libcuda is there and has begun */
-    int devices;      /* how many it counts */
+    int usable;       /* libcuda is present and initialised */
+    int devices;      /* number of devices */
     int version;      /* 13000: CUDA 13.0 */
-    char reason[256]; /* why there are none; or what speaks */
+    char reason[256]; /* why there are no devices, or the name of the driver */
     struct sap_cuda_api api;
 };
 extern struct sap_cuda sap_cuda;
 
-/* What the last call of the CUDA driver in this thread that failed said. */
+/* Message of the last failed call of the CUDA driver in this thread. */
 extern _Thread_local char sap_cuda_error[256];
 
-/* Loads libcuda if nobody has yet.  SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
+/* Loads libcuda at the first call. SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
 int sap_cuda_ready(void);
 
-/* Status of a call of libcuda; sets this thread's error if it is one. */
+/* Translates a result of libcuda to a status; sets this thread's error if the call failed. */
 int sap_cuda_check(int result, const char *call);
 
 /* Sets this thread's error; returns status. */

@@ -1,5 +1,5 @@
 /*
- * cuda_device.c - CUDA's devices: which there are, what they can do, opening and closing, the current context.
+ * cuda_device.c - CUDA devices: enumeration, properties, opening and closing, the current context.
  */
 #include "driver/cuda/cuda_driver.h"
 
@@ -45,7 +45,7 @@ static int find_device(int number, sap_cu_device *device)
     return sap_cuda_check(sap_cuda.api.device_get(device, number), "cuDeviceGet");
 }
 
-/* 0 if the driver does not know the attribute. */
+/* Returns 0 if the driver does not know the attribute. */
 static int attribute(sap_cu_device device, int which)
 {
     int value = 0;
@@ -60,7 +60,7 @@ static void write_architecture(sap_cu_device device, char *text, size_t room)
                    attribute(device, COMPUTE_CAPABILITY_MINOR));
 }
 
-/* As nvidia-smi writes it; "" where the driver has none. */
+/* Writes the uuid as nvidia-smi does; "" if the driver has none. */
 static void write_uuid(sap_cu_device device, char *text, size_t room)
 {
     unsigned char u[16];
@@ -125,9 +125,8 @@ int sap_cuda_open(int number, struct sap_dev **dev)
 }
 
 /*
- * Who releases the primary context last destroys it, also one that an error
- * has broken, so that opening makes a new one.  It is never reset: the caller's
- * own CUDA code may hold it too.
+ * Closes a device. The last release of the primary context destroys it, also after an error has broken it, so that the
+ * next opening creates a new one. It is never reset, since the caller's own CUDA code may use it too.
  */
 void sap_cuda_close(struct sap_dev *dev)
 {

@@ -1,7 +1,7 @@
 /*
  * cuda_driver.c - the CUDA driver over libcuda: copies, streams, events, modules, launches, and the table.
  *
- * cuda_api.c loads libcuda, cuda_device.c has the devices, cuda_memory.c memory.
+ * cuda_api.c loads libcuda, cuda_device.c has the devices, cuda_memory.c the memory.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_driver.h"
@@ -30,14 +30,14 @@ struct sap_module {
 
 struct sap_function {
     struct sap_module *module;
-    struct sap_function *next; /* of the module */
+    struct sap_function *next; /* of the same module */
     sap_cu_function function;
 };
 
 /* Flags and numbers of libcuda. */
 enum {
     STREAM_NON_BLOCKING = 1, /* does not wait for the caller's default stream */
-    EVENT_BLOCKING_SYNC = 1, /* who waits long sleeps */
+    EVENT_BLOCKING_SYNC = 1, /* a thread that waits long sleeps */
     EVENT_DISABLE_TIMING = 2,
     MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 /* CUfunction_attribute */
 };
@@ -92,9 +92,9 @@ static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_
 }
 
 /*
- * libcuda goes through the host unless peer access is enabled.  That would
- * change the primary contexts, and fail the caller's own attempt to enable it:
- * what must be fast is written into shared memory by kernels.
+ * Copies between devices. libcuda copies through the host unless peer access is enabled. Peer access would change the
+ * primary contexts and make the caller's own attempt to enable it fail. Fast transfers therefore use kernels that write
+ * into shared memory.
  */
 static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
                      size_t bytes)
@@ -220,7 +220,7 @@ static long long nanoseconds(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Small forces take some tens of microseconds: less than a thread that sleeps needs to wake up. */
+/* Waits for an event. Small forces take some tens of microseconds: less than a sleeping thread needs to wake up. */
 static int spin_then_sleep(sap_cu_event event)
 {
     const long long end = nanoseconds() + SPIN_NANOSECONDS;
@@ -250,7 +250,7 @@ static int event_milliseconds(struct sap_event *from, struct sap_event *to, floa
 
 /* ---------------------------------------------------------------- modules and kernels */
 
-/* What a user whose driver and GPU do not fit the library needs to know. */
+/* Completes the error for a user whose driver or GPU does not fit the library. */
 static int explain(const struct sap_dev *dev, int status)
 {
     char words[160];
@@ -265,7 +265,7 @@ static int explain(const struct sap_dev *dev, int status)
 
 static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
 {
-    (void)bytes; /* a fat binary knows its size */
+    (void)bytes; /* a fat binary contains its size */
     *m = NULL;
     struct sap_module *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
@@ -314,7 +314,7 @@ static int function(struct sap_module *m, const char *name, struct sap_function 
     return SAP_DRIVER_OK;
 }
 
-/* Never less than before, so that one kernel can be asked about several sizes. */
+/* Raises the limit of shared memory. It never lowers it, so one kernel can be queried for several sizes. */
 static int allow_shared(sap_cu_function f, size_t shared)
 {
     int allowed = 0;
@@ -325,7 +325,7 @@ static int allow_shared(sap_cu_function f, size_t shared)
     return sap_cuda_check(api()->function_set(f, MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared), "cuFuncSetAttribute");
 }
 
-/* What libcuda calls an invalid value is here a launch that the device cannot make. */
+/* Translates libcuda's invalid value: here it means a launch that the device cannot make. */
 static int of_launch(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_LAUNCH : status; }
 
 static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
@@ -340,7 +340,7 @@ static int occupancy(struct sap_function *f, unsigned threads, size_t shared, in
     return sap_cuda_end(dev, of_launch(status));
 }
 
-/* Where libcuda reads the value of an argument; no memory is a null pointer. */
+/* Returns the address where libcuda reads the value of an argument; missing memory is a null pointer. */
 static const void *place(const struct sap_argument *argument)
 {
     static const sap_cu_address null = 0;

@@ -1,5 +1,5 @@
 /*
- * cuda_driver.h - what the files of the CUDA driver share: an open device, and its context made current.
+ * cuda_driver.h - shared declarations of the CUDA driver: an open device, and making its context current.
  */
 #ifndef SAP_DRIVER_CUDA_H
 #define SAP_DRIVER_CUDA_H
@@ -8,8 +8,8 @@
 #include "driver/driver.h"
 
 /*
- * An open device.  Its context is the primary one, which the caller's own CUDA
- * code shares; libcuda counts who holds it.
+ * An open device. Its context is the primary context, which the caller's own CUDA code shares; libcuda counts its
+ * users.
  */
 struct sap_dev {
     sap_cu_device device;
@@ -23,10 +23,10 @@ struct sap_mem {
     struct sap_dev *dev;
     sap_cu_address address;
     size_t bytes;
-    void *host;                /* of pinned memory; NULL: memory of the device */
-    size_t mapped;             /* bytes of memory that other devices see too; 0: it is the device's own */
-    unsigned long long handle; /* of that memory */
-    int theirs;                /* the caller's own */
+    void *host;                /* address of pinned memory; NULL: device memory */
+    size_t mapped;             /* bytes of memory that other devices access too; 0: memory of this device only */
+    unsigned long long handle; /* of the mapped memory */
+    int theirs;                /* the memory belongs to the caller */
 };
 
 int sap_cuda_count(void);
@@ -38,17 +38,17 @@ int sap_cuda_enter(struct sap_dev *dev);
 void sap_cuda_leave(struct sap_dev *dev);
 
 /*
- * Around each call that needs the context: begin makes it current unless it is,
- * end gives the caller's back and returns `status`, or why that failed.  Call
- * libcuda only if begin gave OK, and end in any case.
+ * Enclose each call that needs the context. _begin makes the context current unless it is. _end restores the caller's
+ * context and returns `status`, or the error of the restoration. Call libcuda only if _begin returned OK, and _end in
+ * any case.
  */
 int sap_cuda_begin(struct sap_dev *dev);
 int sap_cuda_end(struct sap_dev *dev, int status);
 
-/* Memory of ours, zero; on failure the error of this thread is set. */
+/* Returns zeroed host memory; on failure this thread's error is set. */
 void *sap_cuda_room(size_t bytes);
 
-/* Entries of the table that are in cuda_memory.c. */
+/* Entries of the table that cuda_memory.c implements. */
 int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes);
 int sap_cuda_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
 int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);

@@ -1,6 +1,6 @@
 /*
- * cuda_memory.c - memory of the CUDA driver: of a GPU, pinned memory of the host, and memory of one GPU at an
- * address that others see too, by libcuda's management of addresses.
+ * cuda_memory.c - memory of the CUDA driver: device memory, pinned memory of the host, and device memory that other
+ * GPUs access at the same address, by libcuda's virtual memory management.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { HOST_PORTABLE = 1 /* cuMemHostAlloc: pinned for all contexts */, HOST_DEV
 
 static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
 
-/* Memory of ours, zero; on failure the error of this thread is set. */
+/* Returns zeroed host memory; on failure this thread's error is set. */
 void *sap_cuda_room(size_t bytes)
 {
     void *p = calloc(1, bytes);
@@ -23,7 +23,7 @@ void *sap_cuda_room(size_t bytes)
 
 /* ---------------------------------------------------------------- for several devices */
 
-/* Whether libcuda has all calls, and all other devices reach this one. */
+/* Returns whether libcuda has all calls, and all other devices can access this one. */
 static int reachable(const struct sap_dev *dev, struct sap_dev *const *others, int n)
 {
     const struct sap_cuda_api *cu = api();
@@ -48,7 +48,7 @@ static int set_access(const struct sap_mem *mem, struct sap_dev *const *others, 
     return sap_cuda_check(api()->set_access(mem->address, mem->mapped, access, (size_t)n + 1), "cuMemSetAccess");
 }
 
-/* The address is there; puts memory behind it. */
+/* Allocates memory and maps it to the reserved address. */
 static int put_behind(struct sap_mem *mem, const struct sap_cu_allocation *what, struct sap_dev *const *others, int n)
 {
     int status = sap_cuda_check(api()->create(&mem->handle, mem->mapped, what, 0), "cuMemCreate");
@@ -64,8 +64,9 @@ static int put_behind(struct sap_mem *mem, const struct sap_cu_allocation *what,
 }
 
 /*
- * Gives mem->bytes of mem->dev an address at which that device and n others can read and write; peer access of whole
- * contexts stays as the caller has it.  UNSUPPORTED where devices do not reach each other, or before CUDA 10.2.
+ * Gives mem->bytes of mem->dev an address at which that device and n others can read and write. Peer access of whole
+ * contexts stays as the caller set it. UNSUPPORTED if the devices cannot access each other's memory, or before CUDA
+ * 10.2.
  */
 static int map_for_all(struct sap_mem *mem, struct sap_dev *const *others, int n)
 {
@@ -104,10 +105,10 @@ int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes)
     return sap_cuda_end(dev, status);
 }
 
-/* Of a size alone libcuda may say that it is no valid value. */
+/* Translates libcuda's invalid value: here only the size can be invalid. */
 static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
 
-/* Whose memory: the host's, pinned; or the device's, which n others may see too. */
+/* Kind of memory: pinned host memory, or device memory, which n other devices may access too. */
 struct place {
     int pinned, n;
     struct sap_dev *const *others;
@@ -188,7 +189,7 @@ int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struc
     return SAP_DRIVER_OK;
 }
 
-/* Of a broken context nothing can be given back: its memory goes with it. */
+/* Frees memory. Memory of a broken context cannot be freed: it disappears with the context. */
 void sap_cuda_release(struct sap_mem *mem)
 {
     if (!mem) return;

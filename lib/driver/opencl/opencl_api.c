@@ -1,5 +1,5 @@
 /*
- * opencl_api.c - finds OpenCL, its calls and devices once in a process, and says what its results mean.
+ * opencl_api.c - resolves OpenCL, its calls and devices once per process, and translates its results.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/opencl/opencl_api.h"
@@ -29,7 +29,7 @@ int sap_opencl_refuse(int status, const char *format, ...)
     return status;
 }
 
-/* Numbers of OpenCL's errors by what a caller can do about them, and their names. */
+/* OpenCL's errors: numbers, the action that a caller can take, and names. */
 static const struct meaning {
     int result, status;
     const char *name;
@@ -38,7 +38,7 @@ static const struct meaning {
     {-2, SAP_DRIVER_UNSUPPORTED, "device not available"},
     {-3, SAP_DRIVER_UNSUPPORTED, "compiler not available"},
     {-4, SAP_DRIVER_MEMORY, "mem object allocation failure"},
-    {-5, SAP_DRIVER_LOST, "out of resources"}, /* so NVIDIA tells of a kernel that crashed */
+    {-5, SAP_DRIVER_LOST, "out of resources"}, /* NVIDIA reports a crashed kernel this way */
     {-6, SAP_DRIVER_MEMORY, "out of host memory"},
     {-11, SAP_DRIVER_UNSUPPORTED, "build program failure"},
     {-14, SAP_DRIVER_LOST, "exec status error for events in wait list"},
@@ -52,7 +52,7 @@ static const struct meaning {
     {-61, SAP_DRIVER_MEMORY, "invalid buffer size"},
     {-63, SAP_DRIVER_LAUNCH, "invalid global work size"},
     {-1001, SAP_DRIVER_UNSUPPORTED, "platform not found"},
-    {-9999, SAP_DRIVER_LOST, "an illegal access"}, /* NVIDIA's */
+    {-9999, SAP_DRIVER_LOST, "an illegal access"}, /* NVIDIA only */
 };
 
 int sap_opencl_check(int result, const char *call)
@@ -66,7 +66,9 @@ int sap_opencl_check(int result, const char *call)
 
 /* ---------------------------------------------------------------- devices */
 
-/* Whether the environment does not say 0; a value with no meaning is refused when a context is opened (options.c). */
+/*
+ * Returns whether the environment variable is not 0; invalid values are refused when a context is opened (options.c).
+ */
 static int wanted(enum sap_variable which)
 {
     char wrong[SAP_WRONG_ROOM];
@@ -75,7 +77,7 @@ static int wanted(enum sap_variable which)
     return value;
 }
 
-/* SAPPORO_OPENCL_FP64: with 0 no device has double precision. */
+/* Returns whether to use double precision; with SAPPORO_OPENCL_FP64=0 no device has it. */
 static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
 {
     enum { DOUBLE_FP_CONFIG = 0x1032 };
@@ -84,7 +86,7 @@ static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
            what != 0;
 }
 
-/* In order of preference: GPUs and accelerators, those without double precision, CPUs. */
+/* Kinds of devices in order of preference: GPUs and accelerators, the same without double precision, CPUs. */
 enum kind { GOOD, SINGLE, CPU, KINDS };
 
 static int of_kind(const struct sap_opencl_api *cl, sap_cl_device device, enum kind kind)
@@ -106,11 +108,11 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->device = device;
     seen->is_cpu = kind == CPU;
     seen->has_fp64 = has_fp64(&o->api, device);
-    seen->vectors = seen->is_cpu && wanted(SAP_VAR_OPENCL_VECTORS); /* 0 gives CPUs the kernels of GPUs */
+    seen->vectors = seen->is_cpu && wanted(SAP_VAR_OPENCL_VECTORS); /* 0: the CPU uses the kernels of GPUs */
     if (kind != CPU) o->automatic = o->devices;
 }
 
-/* SAPPORO_OPENCL_SPLIT: parts into which each CPU is divided, each a device of its own. */
+/* Adds the parts of a CPU as devices. SAPPORO_OPENCL_SPLIT: number of parts per CPU. */
 static void add_split(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device device)
 {
     enum { EQUALLY = 0x1086, MOST = 16 };
@@ -146,7 +148,7 @@ static void find_devices(struct sap_opencl *o, sap_cl_platform platform, enum ki
 
 /* ---------------------------------------------------------------- loading */
 
-/* Finds all calls; returns the name of one that is missing, or NULL. */
+/* Resolves all calls; returns the name of a missing one, or NULL. */
 static const char *find_calls(void *library, struct sap_opencl_api *api)
 {
     const char *missing = NULL;
@@ -160,7 +162,7 @@ static const char *find_calls(void *library, struct sap_opencl_api *api)
     return missing;
 }
 
-/* Begins with OpenCL; a text for the user if that fails. */
+/* Initialises OpenCL; returns a message for the user if that fails. */
 static const char *begin(struct sap_opencl *o)
 {
     enum { PLATFORMS = 16 };
@@ -193,7 +195,7 @@ static const char *begin(struct sap_opencl *o)
     return NULL;
 }
 
-/* Drivers of vendors do not survive a fork. */
+/* OpenCL drivers do not survive a fork. */
 static void in_child(void) { sap_forked = 1; }
 
 static void load(void)

@@ -1,8 +1,8 @@
 /*
- * opencl_api.h - the calls of OpenCL 1.2 that the OpenCL driver uses, found in libOpenCL.so.1 when first needed.
+ * opencl_api.h - the calls of OpenCL 1.2 that the OpenCL driver uses, resolved in libOpenCL.so.1 at first use.
  *
- * Types and numbers are those of the binary interface, declared here so that
- * neither building nor starting needs anything of OpenCL.
+ * Types and numbers are those of the binary interface, declared here so that the library builds and starts without
+ * OpenCL.
  */
 #ifndef SAP_DRIVER_OPENCL_API_H
 #define SAP_DRIVER_OPENCL_API_H
@@ -23,7 +23,7 @@ typedef struct _cl_program *sap_cl_program;
 typedef struct _cl_kernel *sap_cl_kernel;
 typedef struct _cl_event *sap_cl_event;
 
-/* Of devices, contexts, buffers ... */
+/* Constants of devices, contexts, buffers ... */
 enum {
     SAP_CL_DEVICE_CPU = 2, /* types: bits */
     SAP_CL_DEVICE_GPU = 4,
@@ -35,8 +35,10 @@ enum {
     SAP_CL_MAP_WRITE = 2
 };
 
-/* one(name here, name in the library, result, arguments).  A cl_int is 0 for success; calls that make something give
- * that, and NULL with *error set if they fail. */
+/*
+ * one(name here, name in the library, result, arguments). A cl_int is 0 for success; calls that create an object return
+ * it, or NULL with *error set if they fail.
+ */
 #define SAP_OPENCL_CALLS(one)                                                                                          \
     one(platforms, "clGetPlatformIDs", int, (unsigned room, sap_cl_platform *platforms, unsigned *n));                 \
     one(platform_info, "clGetPlatformInfo", int,                                                                       \
@@ -116,43 +118,43 @@ struct sap_opencl_api {
 
 enum { SAP_CL_DEVICES = 64 };
 
-/* A context of one device or of several that were opened to work together; made when the first is opened. */
+/* A context of one device, or of several devices that work together; created when the first is opened. */
 struct sap_cl_group {
     sap_cl_context context;
-    int opens; /* of its devices */
+    int opens; /* number of times that its devices are open */
 };
 
-/* A device of this process; all who open it share its context. */
+/* A device of this process. All handles of the device share its context. */
 struct sap_cl_seen {
     sap_cl_platform platform;
     sap_cl_device device;
     int is_cpu;
-    int has_fp64;               /* unless the user wants the kernels of devices that have none */
-    int vectors;                /* kernels that compute with vectors: CPUs, unless the user wants those of GPUs */
-    struct sap_cl_group *group; /* NULL: it is not open, and nobody has announced it */
+    int has_fp64;               /* 0 also if the user selects the kernels of devices without double precision */
+    int vectors;                /* kernels compute with vectors: CPUs, unless the user selects the kernels of GPUs */
+    struct sap_cl_group *group; /* NULL: the device is neither open nor announced */
     int opens;
     atomic_size_t taken; /* bytes of buffers */
 };
 
-/* What this process knows of OpenCL: found out once and, but for contexts, never changed. */
+/* The state of OpenCL in this process: determined once and then constant, except for contexts. */
 struct sap_opencl {
     pthread_once_t once;
     int usable;
-    int devices, automatic; /* how many there are; the first of them are GPUs and accelerators */
-    char reason[256];       /* why there are none; or what speaks */
+    int devices, automatic; /* number of devices; number of GPUs and accelerators, which come first */
+    char reason[256];       /* why there are no devices, or the name of the driver */
     struct sap_lock lock;   /* guards groups and opens of devices */
     struct sap_cl_seen device[SAP_CL_DEVICES];
     struct sap_opencl_api api;
 };
 extern struct sap_opencl sap_opencl;
 
-/* What the last call of OpenCL in this thread that failed said. */
+/* Message of the last failed call of OpenCL in this thread. */
 extern _Thread_local char sap_opencl_error[256];
 
-/* Loads OpenCL if nobody has yet.  SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
+/* Loads OpenCL at the first call. SAP_DRIVER_OK, or UNSUPPORTED with the reason as this thread's error. */
 int sap_opencl_ready(void);
 
-/* Status of a call; sets this thread's error if it is one. */
+/* Translates a result to a status; sets this thread's error if the call failed. */
 int sap_opencl_check(int result, const char *call);
 
 /* Sets this thread's error; returns status. */

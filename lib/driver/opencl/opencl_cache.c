@@ -1,10 +1,9 @@
 /*
  * opencl_cache.c - built programs on disk: compilers take seconds, and clients open often.
  *
- * A file is a header, the key and the binary.  The folder and each file must
- * belong to the effective user, and no one else may write to them: this is
- * what protects the binaries.  The check sum finds damage, not forgery.  A file
- * that is not exactly as it was written counts as missing.
+ * A file is a header, the key and the binary. The folder and each file must belong to the effective user, and no other
+ * user may write to them: this protects the binaries. The check sum finds damage, not forgery. A file that differs from
+ * what was written counts as missing.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/opencl/opencl_driver.h"
@@ -44,7 +43,7 @@ static uint64_t check_of(const char *key, size_t n, const unsigned char *binary,
     return hash(hash(0xCBF29CE484222325ULL, key, n), binary, size);
 }
 
-/* The name of the file of a key. */
+/* Writes the file name of a key. */
 static void name_of(char name[NAME_MOST], const char *key, size_t n)
 {
     (void)snprintf(name, NAME_MOST, "%016llx%016llx.bin", (unsigned long long)hash(0xCBF29CE484222325ULL, key, n),
@@ -54,8 +53,8 @@ static void name_of(char name[NAME_MOST], const char *key, size_t n)
 /* ---------------------------------------------------------------- the folder */
 
 /*
- * SAPPORO_CACHE, else the place of the XDG standard; 0: no folder ("off", blank, or no home).  With raised privileges
- * sap_env_path gives no path, so there is no folder.
+ * Writes the path of the folder: SAPPORO_CACHE, else the location of the XDG standard; 0: no folder ("off", blank, or
+ * no home). With raised privileges sap_env_path gives no path, so there is no folder.
  */
 static int folder(char *path, size_t room)
 {
@@ -80,7 +79,7 @@ int sap_opencl_cache_wanted(void)
     return folder(path, sizeof path);
 }
 
-/* Makes the folder and those above it, for the user alone. */
+/* Creates the folder and its parents, accessible for the user only. */
 static void make_folder(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -91,7 +90,7 @@ static void make_folder(char *path)
     (void)mkdir(path, FOLDER_MODE);
 }
 
-/* Opens the folder; -1: it is not there, or cannot be trusted, which one warning says. */
+/* Opens the folder; -1: it is missing, or unsafe, which is reported once as a warning. */
 static int open_folder(const char *path)
 {
     struct stat about;
@@ -122,7 +121,7 @@ const unsigned char *sap_opencl_cache_unpack(const void *bytes, size_t room, con
     return binary;
 }
 
-/* The file of a key, which is one byte array of the header, the key and the binary. */
+/* Reads the file of a key: one array of bytes with the header, the key and the binary. */
 static enum sap_file_status read_file(const char *key, size_t n, struct sap_file *file)
 {
     char path[PATH_MOST], name[NAME_MOST];
@@ -177,7 +176,7 @@ static int put_all(int file, const unsigned char *at, size_t n)
     return 1;
 }
 
-/* A name that no other process and no earlier one has: process numbers repeat in containers. */
+/* Writes a name that is unique over all processes and time: process numbers repeat in containers. */
 static void unique_name(char part[2 * NAME_MOST], const char *name)
 {
     static atomic_uint count;
@@ -187,7 +186,7 @@ static void unique_name(char part[2 * NAME_MOST], const char *name)
                    (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
 }
 
-/* The file appears under its name when it is complete. */
+/* Writes a file. It gets its name when it is complete. */
 static void write_file(int in, const char *name, const unsigned char *bytes, size_t room)
 {
     char part[2 * NAME_MOST];

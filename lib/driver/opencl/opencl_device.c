@@ -1,5 +1,5 @@
 /*
- * opencl_device.c - OpenCL's devices: which there are, what they can do, opening and closing.
+ * opencl_device.c - OpenCL devices: enumeration, properties, opening and closing.
  */
 #include "driver/opencl/opencl_driver.h"
 
@@ -16,7 +16,7 @@ enum {
     MAX_WORK_GROUP_SIZE = 0x1004,
     MAX_MEM_ALLOC_SIZE = 0x1010,
     VENDOR_ID = 0x1001,
-    NVIDIA = 0x10DE, /* such a vendor */
+    NVIDIA = 0x10DE, /* vendor number */
     GLOBAL_MEM_CACHE_SIZE = 0x101E,
     GLOBAL_MEM_SIZE = 0x101F,
     LOCAL_MEM_SIZE = 0x1023,
@@ -71,7 +71,7 @@ static int find_device(int number, struct sap_cl_seen **seen)
     return SAP_DRIVER_OK;
 }
 
-/* 0 where the device does not tell. */
+/* Returns 0 if the device does not report the number. */
 static uint64_t number_of(const struct sap_cl_seen *seen, unsigned what, size_t size)
 {
     uint64_t wide = 0;
@@ -81,7 +81,7 @@ static uint64_t number_of(const struct sap_cl_seen *seen, unsigned what, size_t 
     return size == sizeof wide ? wide : narrow;
 }
 
-/* The compiler decides about bits, too, and so does the form of the kernels. */
+/* Writes the architecture. It names the compiler and the form of the kernels, since both affect result bits. */
 static void write_architecture(const struct sap_cl_seen *seen, char *text, size_t room)
 {
     char name[128], version[64];
@@ -100,12 +100,13 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
     const int status = find_device(number, &seen);
     if (status != SAP_DRIVER_OK || !seen) return status;
     sap_opencl_text(seen, SAP_CL_DEVICE_NAME, p->name, sizeof p->name);
-    sap_opencl_platform(seen, p->uuid, sizeof p->uuid); /* by which users name it, as CUDA's by uuid */
+    /* users name OpenCL devices by platform, CUDA devices by uuid */
+    sap_opencl_platform(seen, p->uuid, sizeof p->uuid);
     write_architecture(seen, p->architecture, sizeof p->architecture);
     p->memory = (size_t)number_of(seen, GLOBAL_MEM_SIZE, 8);
     p->units = (int)number_of(seen, SAP_CL_DEVICE_UNITS, 4);
     p->threads_per_group = (int)number_of(seen, MAX_WORK_GROUP_SIZE, sizeof(size_t));
-    p->threads_per_unit = seen->is_cpu ? 1 : 2048; /* OpenCL does not tell */
+    p->threads_per_unit = seen->is_cpu ? 1 : 2048; /* OpenCL does not report it */
     p->shared_per_group = p->shared_per_unit = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
     p->l2 = (size_t)number_of(seen, GLOBAL_MEM_CACHE_SIZE, 8);
     p->warp = 32;
@@ -117,7 +118,7 @@ int sap_opencl_properties(int number, struct sap_device_properties *p)
 
 /* ---------------------------------------------------------------- open, close */
 
-/* Devices of one platform in a context of their own; NULL, and *error, if that fails.  The lock is held, as below. */
+/* Creates a context for devices of one platform; on failure returns NULL and sets *error. The caller holds the lock. */
 static struct sap_cl_group *make_group(struct sap_cl_seen *const *seen, int n, int *error)
 {
     sap_cl_device device[SAP_CL_DEVICES];
@@ -141,7 +142,7 @@ static void end_group(struct sap_cl_group *group)
     free(group);
 }
 
-/* The context of a device, made by who opens it first. */
+/* Returns the context of a device; the first opening creates it. The caller holds the lock. */
 static int take_context(struct sap_cl_seen *seen, sap_cl_context *context)
 {
     int error = 0;
@@ -153,7 +154,7 @@ static int take_context(struct sap_cl_seen *seen, sap_cl_context *context)
     return *context ? SAP_DRIVER_OK : sap_opencl_check(error ? error : -34, "clCreateContext");
 }
 
-/* A device that nobody has open leaves its group: where it was lost, opening makes a new context. */
+/* Removes a closed device from its group, so that the next opening of a lost device creates a new context. */
 static void give_context(struct sap_cl_seen *seen)
 {
     sap_lock(&sap_opencl.lock);
@@ -163,7 +164,7 @@ static void give_context(struct sap_cl_seen *seen)
     sap_unlock(&sap_opencl.lock);
 }
 
-/* Whether these devices, of one platform, are closed, all of them; groups that nobody has opened end. */
+/* Returns whether all these devices, of one platform, are closed; dissolves groups without open devices. */
 static int all_closed(struct sap_cl_seen *const *seen, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -180,7 +181,7 @@ int sap_opencl_unite(const int *numbers, int n)
     if (n < 1 || n > SAP_CL_DEVICES) return 0;
     for (int k = 0; k < n; k++)
         if (find_device(numbers[k], &seen[k]) != SAP_DRIVER_OK || !seen[k]) return 0;
-    /* in a shared context its driver moves buffers from one to the other and back: four were slower than one */
+    /* in a shared context NVIDIA's driver moves buffers between devices: four were slower than one */
     if ((unsigned)number_of(seen[0], VENDOR_ID, 4) == NVIDIA) return 1;
     sap_lock(&sap_opencl.lock);
     if (all_closed(seen, n)) seen[0]->group = make_group(seen, n, &error);
@@ -223,7 +224,7 @@ void sap_opencl_close(struct sap_dev *dev)
     free(dev);
 }
 
-/* OpenCL has no current context. */
+/* Does nothing: OpenCL has no current context. */
 int sap_opencl_enter(struct sap_dev *dev)
 {
     if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");

@@ -1,8 +1,8 @@
 /*
  * opencl_driver.c - the OpenCL driver: streams, events, and the table.
  *
- * opencl_api.c loads OpenCL and finds devices, the other files of the
- * name have devices, memory, programs and their cache.
+ * opencl_api.c loads OpenCL and finds devices. The other opencl_*.c files have devices, memory, programs and their
+ * cache.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/opencl/opencl_driver.h"
@@ -31,7 +31,7 @@ static int in_child(void)
 
 /* ---------------------------------------------------------------- streams */
 
-/* Queues are in order. */
+/* Creates a stream: an in-order queue. */
 static int stream_create(struct sap_dev *dev, struct sap_stream **s)
 {
     *s = NULL;
@@ -50,7 +50,7 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
     return status;
 }
 
-/* Waits: what is under way may write into pinned memory that is given back next. */
+/* Destroys a stream after its work is complete: the work may write into pinned memory that is freed next. */
 static void stream_destroy(struct sap_stream *s)
 {
     if (!s) return;
@@ -111,7 +111,10 @@ static void event_destroy(struct sap_event *e)
     free(e);
 }
 
-/* Queues that keep times are slower, so there is one for nothing else, which waits for the stream. */
+/*
+ * Records a timed event. Queues with profiling are slower, so one queue serves only timed events and waits for the
+ * stream.
+ */
 static int record_timed(struct sap_event *e, sap_cl_event happened)
 {
     const int status =
@@ -151,7 +154,10 @@ static long long nanoseconds(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Waiting for short work costs more than the work; a CPU that computes has no time to spare for who spins. */
+/*
+ * Waits for an event. Sleeping costs more than short work takes; but on a CPU, spinning takes time from the
+ * computation.
+ */
 static int event_wait(struct sap_event *e)
 {
     const long long end = nanoseconds() + (e->dev->seen->is_cpu ? 0 : SPIN_NANOSECONDS);

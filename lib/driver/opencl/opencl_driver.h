@@ -1,5 +1,5 @@
 /*
- * opencl_driver.h - what the files of the OpenCL driver share.
+ * opencl_driver.h - shared declarations of the OpenCL driver.
  */
 #ifndef SAP_DRIVER_OPENCL_H
 #define SAP_DRIVER_OPENCL_H
@@ -7,7 +7,7 @@
 #include "driver/driver.h"
 #include "driver/opencl/opencl_api.h"
 
-/* Numbers of cl_device_info that several files ask for. */
+/* Numbers of cl_device_info that several files use. */
 enum {
     SAP_CL_DEVICE_TYPE = 0x1000,
     SAP_CL_DEVICE_UNITS = 0x1002,
@@ -20,22 +20,21 @@ enum {
 /* An open device. */
 struct sap_dev {
     struct sap_cl_seen *seen;
-    sap_cl_context context;     /* shared by all who have the device open */
-    sap_cl_queue service;       /* for mapping memory; made when first needed */
-    sap_cl_queue timer;         /* for events that tell the time; the same */
-    sap_cl_queue incoming;      /* for copies from other devices; the same */
+    sap_cl_context context;     /* shared by all handles of the device */
+    sap_cl_queue service;       /* for mapping memory; created at first use */
+    sap_cl_queue timer;         /* for timed events; likewise */
+    sap_cl_queue incoming;      /* for copies from other devices; likewise */
     struct sap_mem *pinned;     /* all pinned memory of this handle */
-    struct sap_stream *streams; /* and all streams */
-    size_t most, shared;        /* bytes of a buffer, of local memory */
+    struct sap_stream *streams; /* all streams of this handle */
+    size_t most, shared;        /* largest buffer, and local memory, in bytes */
     char architecture[32];
     int entered;
 };
 
 /*
- * Memory of the device; or pinned memory, which is a buffer that stays mapped
- * for the host and, if kernels use it, a second one on the device: what is
- * mapped must not be touched by kernels.  pinned_to_device and pinned_to_host
- * copy between the two.
+ * Device memory or pinned memory. Pinned memory is a buffer that stays mapped for the host. Kernels must not access
+ * mapped memory, so a second buffer on the device is added if kernels use it. pinned_to_device and pinned_to_host copy
+ * between the two.
  */
 struct sap_mem {
     struct sap_dev *dev;
@@ -63,10 +62,10 @@ void sap_opencl_leave(struct sap_dev *dev);
 int sap_opencl_unite(const int *numbers, int n);
 int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b);
 
-/* A queue of the device's; *queue is NULL if it fails. */
+/* Creates a queue of the device; *queue is NULL on failure. */
 int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue);
 
-/* A text of the device's or platform's, "" if there is none. */
+/* Reads a string of the device or platform, "" if there is none. */
 void sap_opencl_text(const struct sap_cl_seen *seen, unsigned what, char *text, size_t room);
 void sap_opencl_platform(const struct sap_cl_seen *seen, char *text, size_t room);
 
@@ -85,7 +84,7 @@ int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigne
 int sap_opencl_pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
 int sap_opencl_pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
 
-/* The buffer that kernels and copies within the device use. */
+/* Returns the buffer that kernels and copies within the device use. */
 int sap_opencl_buffer(struct sap_mem *mem, sap_cl_mem *buffer);
 
 /* ---- opencl_program.c ---- */
@@ -95,20 +94,20 @@ int sap_opencl_function(struct sap_module *m, const char *name, struct sap_funct
 int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups);
 int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *launch);
 
-/* ---- opencl_cache.c: built programs on disk; whatever fails is as if there were none ---- */
+/* ---- opencl_cache.c: built programs on disk; any failure counts as a missing entry ---- */
 
-int sap_opencl_cache_wanted(void); /* 0: there is no place for it */
-/* `key` is all that decides about the binary, `n` bytes.  The binary is malloc's; NULL: not there. */
+int sap_opencl_cache_wanted(void); /* 0: there is no folder for the cache */
+/* `key`, `n` bytes, contains everything that determines the binary. The binary is from malloc; NULL: missing. */
 unsigned char *sap_opencl_cache_get(const char *key, size_t n, size_t *size);
 void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size);
 
-/* The content of a file, *room bytes of malloc's; NULL: out of memory. */
+/* Returns the content of a file, *room bytes from malloc; NULL: out of memory. */
 unsigned char *sap_opencl_cache_pack(const char *key, size_t n, const unsigned char *binary, size_t size, size_t *room);
 
-/* The binary within `room` bytes of content, *size bytes; NULL unless these are what was packed with this key. */
+/* Returns the binary, *size bytes, within `room` bytes of content; NULL unless they were packed with this key. */
 const unsigned char *sap_opencl_cache_unpack(const void *bytes, size_t room, const char *key, size_t n, size_t *size);
 
-/* Room of zeros; on failure this thread's error is set. */
+/* Returns zeroed host memory; on failure this thread's error is set. */
 void *sap_opencl_room(size_t bytes);
 
 #endif

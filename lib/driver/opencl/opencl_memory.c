@@ -1,4 +1,4 @@
-/* opencl_memory.c - memory of OpenCL devices, pinned memory of the host, copies. */
+/* opencl_memory.c - device memory of OpenCL, pinned memory of the host, copies. */
 #include "driver/opencl/opencl_driver.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/process.h"
 #include "driver/opencl/opencl_api.h"
 
-enum { NOW = 1, LATER = 0 }; /* whether a copy waits */
+enum { NOW = 1, LATER = 0 }; /* blocking or asynchronous copy */
 
 static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
@@ -20,7 +20,7 @@ static int in_child(void)
 
 /* ---------------------------------------------------------------- buffers */
 
-/* OpenCL does not tell what is free. */
+/* OpenCL does not report free memory. */
 int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes)
 {
     struct sap_device_properties p;
@@ -105,7 +105,10 @@ int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem
     return status;
 }
 
-/* OpenCL keeps buffers until commands have done with them, but not what is mapped: commands know only its address. */
+/*
+ * Unmaps pinned memory after the commands that use it. OpenCL keeps buffers for its commands, but does not know that a
+ * command uses mapped memory by address.
+ */
 static void unmap(struct sap_mem *mem)
 {
     struct sap_mem **at = &mem->dev->pinned;
@@ -143,7 +146,7 @@ static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
                              mem->bytes);
 }
 
-/* Of other memory the caller may do what he wants as soon as a copy has been called. */
+/* Returns whether memory is pinned. The caller may reuse other memory as soon as the copy call returns. */
 static int is_pinned(const struct sap_dev *dev, const void *at, size_t bytes)
 {
     const uintptr_t from = (uintptr_t)at;
@@ -158,7 +161,7 @@ int sap_opencl_copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, cons
     int status = inside(to, at, bytes);
     if (status == SAP_DRIVER_OK && bytes > 0) status = sap_opencl_buffer(to, &buffer);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
-    /* A fill takes its pattern at once, and nobody waits. */
+    /* A fill reads its pattern at once, and does not block. */
     if ((bytes == 4 || bytes == 16) && at % bytes == 0)
         return sap_opencl_check(api()->fill(s->queue, buffer, from, bytes, at, bytes, 0, NULL, NULL),
                                 "clEnqueueFillBuffer");
@@ -190,7 +193,9 @@ int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct 
                             "clEnqueueCopyBuffer");
 }
 
-/* Contexts share nothing: through the host, which waits.  The copy has its queues, since the stream is in one context.
+/*
+ * Copies between contexts through the host, which waits. The copy has queues of its own, since the stream belongs to
+ * one context.
  */
 static int copy_by_host(struct sap_stream *s, struct sap_mem *to, sap_cl_mem target, size_t at, struct sap_mem *from,
                         sap_cl_mem source, size_t from_at, size_t bytes)
@@ -214,8 +219,8 @@ static int copy_by_host(struct sap_stream *s, struct sap_mem *to, sap_cl_mem tar
 }
 
 /*
- * Two devices of a context.  A buffer moves as a whole to the device whose queue uses it, so the target's takes the
- * copy: the source alone moves, and nobody works on that, as the stream waits for it.
+ * Copies between two devices of a context. A buffer moves as a whole to the device whose queue uses it. So the target's
+ * queue copies: only the source moves, which no command uses, since the stream waits for it.
  */
 static int copy_across(struct sap_stream *s, sap_cl_mem target, struct sap_dev *dev, size_t at, sap_cl_mem source,
                        size_t from_at, size_t bytes)
@@ -230,7 +235,7 @@ static int copy_across(struct sap_stream *s, sap_cl_mem target, struct sap_dev *
         status = sap_opencl_check(api()->copy(dev->incoming, source, target, from_at, at, bytes, 1, &before, &copied),
                                   "clEnqueueCopyBuffer");
     if (status == SAP_DRIVER_OK) status = sap_opencl_check(api()->flush(dev->incoming), "clFlush");
-    if (copied) /* also after a failure: memory may be given back once the stream has finished */
+    if (copied) /* also after a failure: the memory may be freed once the stream has finished */
         (void)api()->barrier(s->queue, 1, &copied, NULL);
     if (copied) (void)api()->release_event(copied);
     if (before) (void)api()->release_event(before);

@@ -1,4 +1,4 @@
-/* opencl_program.c - programs: built for a device out of their text or taken from the cache; launches. */
+/* opencl_program.c - programs: built from kernel source for a device, or taken from the cache; launches. */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/opencl/opencl_driver.h"
 
@@ -27,7 +27,9 @@ struct sap_module {
     struct sap_function *functions;
 };
 
-/* Contexts of several threads share the kernels of a device, but OpenCL's kernels keep their arguments. */
+/*
+ * A kernel. Contexts in several threads share the kernels of a device, although OpenCL stores arguments in the kernel.
+ */
 struct sap_function {
     struct sap_module *module;
     struct sap_function *next; /* of the module */
@@ -39,7 +41,10 @@ static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 /* ---------------------------------------------------------------- building */
 
-/* Nothing here may change the value of an expression; where there is no double precision, no constant has it. */
+/*
+ * Returns the build options. No option may change the value of an expression. On devices without double precision,
+ * constants are single.
+ */
 static const char *options_of(const struct sap_dev *dev)
 {
 #define SINGLE "-DSAP_NO_FP64=1 -cl-single-precision-constant"
@@ -51,7 +56,7 @@ static const char *options_of(const struct sap_dev *dev)
     return options[dev->seen->has_fp64][dev->seen->vectors];
 }
 
-/* What decides about a binary: device, driver, options, text. */
+/* Returns everything that determines a binary: device, driver, options, kernel source. */
 static char *cache_key(const struct sap_dev *dev, const char *text, size_t bytes, size_t *size)
 {
     char platform[128], name[256], version[256], driver[256];
@@ -68,7 +73,7 @@ static char *cache_key(const struct sap_dev *dev, const char *text, size_t bytes
     return key;
 }
 
-/* The whole log goes to who listens; its first error into this thread's error. */
+/* Reports a failed build: logs the whole build log, and puts its first error into this thread's error. */
 static int build_failed(const struct sap_dev *dev, sap_cl_program program, int status)
 {
     size_t size = 0;
@@ -104,7 +109,7 @@ static int build_text(const struct sap_dev *dev, const char *text, size_t bytes,
     return status;
 }
 
-/* NULL if the device does not take the binary (any more). */
+/* Creates a program from a binary; NULL if the device rejects it, as after an update of the driver. */
 static sap_cl_program build_binary(const struct sap_dev *dev, const unsigned char *binary, size_t size)
 {
     int status = 0, error = 0;
@@ -116,8 +121,8 @@ static sap_cl_program build_binary(const struct sap_dev *dev, const unsigned cha
 }
 
 /*
- * The place of a device among those of its context, by which programs list binaries; -1: unknown.  Parts of a CPU share
- * a binary, and are not in the list.
+ * Returns the index of a device among those of its context, by which programs list binaries; -1: unknown. Parts of a
+ * CPU share a binary, and are not in the list.
  */
 static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
 {
@@ -130,11 +135,13 @@ static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
     return *n == 1 ? 0 : -1;
 }
 
-/* Asks for the binary only if it will be kept: some drivers (PoCL) compile every kernel once more to give it. */
+/*
+ * Stores the binary in the cache. Asks for the binary only then: some drivers (PoCL) compile every kernel again for it.
+ */
 static void keep_binary(const struct sap_dev *dev, const char *key, size_t n, sap_cl_program program)
 {
     size_t size[SAP_CL_DEVICES] = {0};
-    unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not wanted */
+    unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not requested */
     int devices = 0;
     if (!sap_opencl_cache_wanted()) return;
     const int at = place_of(dev, program, &devices);
@@ -211,7 +218,7 @@ int sap_opencl_function(struct sap_module *m, const char *name, struct sap_funct
 
 /* ---------------------------------------------------------------- launching */
 
-/* How many groups fit into the local memory of a unit: all that OpenCL tells. */
+/* Returns how many groups fit into the local memory of a unit. OpenCL reports no other limit. */
 int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
 {
     const struct sap_dev *dev = f->module->dev;
@@ -222,7 +229,7 @@ int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared
         api()->kernel_group_info(f->kernel, dev->seen->device, KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL),
         "clGetKernelWorkGroupInfo");
     if (status != SAP_DRIVER_OK) return status;
-    if (shared == 0) /* else it may hold what an earlier launch asked for */
+    if (shared == 0) /* else it may include memory that an earlier launch requested */
         (void)api()->kernel_group_info(f->kernel, dev->seen->device, KERNEL_LOCAL_MEM_SIZE, sizeof used, &used, NULL);
     if (threads > most || shared + used > dev->shared)
         return sap_opencl_refuse(SAP_DRIVER_LAUNCH,
@@ -232,14 +239,14 @@ int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared
     return SAP_DRIVER_OK;
 }
 
-/* Memory is an argument by its buffer; dynamic local memory is the argument after the last. */
+/* Sets the arguments of a launch: memory by its buffer, and dynamic local memory after the last argument. */
 static int set_arguments(sap_cl_kernel kernel, const struct sap_launch *l)
 {
     int status = SAP_DRIVER_OK;
     for (int k = 0; k < l->arguments && status == SAP_DRIVER_OK; k++) {
         const struct sap_argument *a = &l->argument[k];
         sap_cl_mem buffer = NULL;
-        /* where memory is wanted a value is no constant: the tables of lib/driver/driver.h are those of CUDA */
+        /* size 0: `value` is a struct sap_mem *, which the common argument type makes const */
         if (a->size == 0 && a->value) status = sap_opencl_buffer((struct sap_mem *)(uintptr_t)a->value, &buffer);
         if (status != SAP_DRIVER_OK) return status;
         const size_t size = a->size > 0 ? a->size : sizeof buffer;
@@ -251,7 +258,7 @@ static int set_arguments(sap_cl_kernel kernel, const struct sap_launch *l)
     return status;
 }
 
-/* What the device cannot start is a launch that failed, not a device that is lost. */
+/* Translates a failure to start a kernel: the launch failed, the device is not lost. */
 static int of_launch(int status)
 {
     return status == SAP_DRIVER_ERROR || status == SAP_DRIVER_LOST ? SAP_DRIVER_LAUNCH : status;

@@ -1,4 +1,4 @@
-/* gpu_build.c - makes a tree on an accelerator: cube, keys, order, nodes, moments, groups. */
+/* gpu_build.c - builds a tree on an accelerator: cube, keys, order, nodes, moments, groups. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b
     return sap_gpu_reserve(t->driver, t->device->dev, b, bytes);
 }
 
-/* Launches a thread for each of n > 0. */
+/* Launches a thread for each of n > 0 elements. */
 static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
                     int arguments)
 {
@@ -52,7 +52,7 @@ int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to)
 
 static struct sap_gpu_tree_told *told(const struct sap_gpu_host_tree *t) { return t->told.host; }
 
-/* Copies what the device tells into its place of the pinned memory. */
+/* Copies a result of the device to pinned memory. */
 static int tell(const struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
 {
     return t->driver->copy_out(t->stream, to, from->mem, at, bytes);
@@ -71,15 +71,18 @@ static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
     return t->driver->stream_finish(t->stream);
 }
 
-/* A tree in the making. */
+/* A tree under construction. */
 struct draft {
     struct sap_gpu_tree t;
     struct sap_cube cube;
     int levels, level_first[LEVELS + 1];
-    int at; /* which of key and value of the tree's walkers are sorted */
+    int at; /* index of the sorted arrays in key and value of the tree's walkers */
 };
 
-/* The unit of masses; SAP_DRIVER_ERROR if double does not hold the moments of what look_at_bounds has found. */
+/*
+ * Computes the unit of masses; SAP_DRIVER_ERROR if the moments of particles within these bounds exceed the range of
+ * double.
+ */
 static int take_bounds(struct sap_gpu_host_tree *t, double *low, double *high, double *mass_unit)
 {
     double sum = 0;
@@ -134,7 +137,7 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
     return for_each(t, t->f->gather, n, a, COUNT(a));
 }
 
-/* Sorts keys and addresses into key[*at] and value[*at]; what else the walkers have stays. */
+/* Sorts keys and addresses into key[*at] and value[*at]; changes nothing else of the walkers. */
 static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                      const struct sap_gpu_tree *how, int n, int *at)
 {
@@ -160,7 +163,7 @@ static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
     *b = was;
 }
 
-/* The order is the one that sort_keys has made. */
+/* Makes the sorted order of sort_keys the order of the walkers. */
 static void take_order(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, int n, int at)
 {
     exchange(&w->address, &w->value[at]);
@@ -196,8 +199,8 @@ struct need {
 };
 
 /*
- * Enlarges buffers of the tree.  While there is a tree, all new ones are allocated before any old one is freed; so on
- * failure the tree stays.
+ * Enlarges buffers of the tree. While there is a tree, all new buffers are allocated before an old one is freed; so the
+ * tree survives a failure.
  */
 static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, int needs)
 {
@@ -214,7 +217,7 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
     return status;
 }
 
-/* Memory of the tree, whose nodes are counted. */
+/* Reserves memory for the tree, whose nodes have been counted. */
 static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = groups_of(t, d->t.n);
@@ -234,7 +237,7 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
     return enlarge(t, all, COUNT(all));
 }
 
-/* Counts the nodes of each level that begin in each tile, and numbers them; waits for how many there are. */
+/* Counts the nodes of each level that begin in each tile, and numbers them; waits for the counts. */
 static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int counts = LEVELS * d->t.tiles;
@@ -275,7 +278,7 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
 }
 
-/* linked: children have been counted. */
+/* linked: the children have been counted. */
 static int make_moments(struct sap_gpu_host_tree *t, int linked)
 {
     const struct sap_argument leaves[] = {SAP_ARRAY(t->own.sorted),
@@ -299,7 +302,9 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-/* Memory of a build that is known before nodes are counted, none of it the tree's. */
+/*
+ * Reserves the memory of a build that does not depend on the number of nodes. None of it belongs to the present tree.
+ */
 static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
@@ -323,7 +328,7 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-/* Keys, order and the number of nodes: everything up to here leaves the tree that there is alone. */
+/* Computes keys, order and the number of nodes. It does not change the present tree. */
 static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int members = sap_cube_sample(d->t.n);
@@ -338,7 +343,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
     return reserve_tree(t, d);
 }
 
-/* The draft takes the place of the tree, whose arrays are written from here on. */
+/* Replaces the tree by the draft. Later steps of the build write the tree's own arrays. */
 static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     t->built = t->linked = t->has_next = 0;
@@ -374,7 +379,7 @@ static int build(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-/* Frees what the tree has, so that there is memory for another. */
+/* Frees the present tree, so that there is memory for another. */
 static void give_up(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {&t->own.address, &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict,
@@ -384,7 +389,7 @@ static void give_up(struct sap_gpu_host_tree *t)
     t->built = t->linked = t->has_next = 0;
 }
 
-/* A device that has no memory for another tree beside the one that there is loses that one. */
+/* Builds a tree. If the device cannot hold the new tree beside the present one, the present tree is lost. */
 int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
 {
     const int status = build(t);
@@ -400,7 +405,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     TRY(look_at_bounds(t, 1));
     TRY(take_bounds(t, low, high, &mass_unit));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
-    t->built = 0; /* particles and moments do not belong together until all is done */
+    t->built = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, 1));

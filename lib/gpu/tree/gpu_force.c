@@ -1,4 +1,7 @@
-/* gpu_force.c - forces from a tree on an accelerator: who walks, by which accelerations, and the way of the results. */
+/*
+ * gpu_force.c - forces from a tree on an accelerator: target particles, their acceptance criterion, and copies of the
+ * results.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,19 +11,19 @@
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
-enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find nothing left */
-enum { FEW_ROWS = 4096 };                         /* are ordered by one launch */
+enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find no work left */
+enum { FEW_ROWS = 4096 };                         /* rows that one launch sorts */
 
-/* A force under way. */
+/* A force under computation. */
 struct pass {
     const sapporo_tree_request *request;
     struct sap_gpu_walkers *walkers;
     struct sap_gpu_walk w;
     const struct sap_gpu_buffer *row, *slot, *strict;
-    int picked;     /* all walk, and rows are picked of theirs */
+    int picked;     /* forces on all particles are computed, and rows of them selected */
     int learned;    /* accelerations of all particles are in t->a once the force is complete */
-    int bad;        /* places that are not finite */
-    int bad_active; /* the first of the list that is no particle, or -1 */
+    int bad;        /* positions that are not finite */
+    int bad_active; /* the first entry of the list that is no particle, or -1 */
 };
 
 static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
@@ -29,7 +32,7 @@ static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, i
     return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
 }
 
-/* ---- who walks ------------------------------------------------------------------------ */
+/* ---- target particles ----------------------------------------------------------------- */
 
 static int parts_of(const struct sap_gpu_host_tree *t, int groups)
 {
@@ -37,7 +40,7 @@ static int parts_of(const struct sap_gpu_host_tree *t, int groups)
     return groups * ((size + SAP_WALK_PART - 1) / SAP_WALK_PART);
 }
 
-/* All walkers, in their order. */
+/* Makes all particles targets, in tree order. */
 static void all_walk(const struct sap_gpu_host_tree *t, struct pass *p)
 {
     struct sap_gpu_walkers *const w = p->walkers;
@@ -51,14 +54,15 @@ static void all_walk(const struct sap_gpu_host_tree *t, struct pass *p)
 }
 
 /*
- * Slots of a bunch where n of `all` particles walk.  A bunch of more shares more of the walk, but its ball holds more
- * who do not: at 1 % eight cost least, and below 0.2 % one.  Beyond MOST of them groups of all cost less.
+ * Returns the slots of a bunch if n of `all` particles are targets. A larger bunch shares more of the walk, but its
+ * ball covers more particles that are not targets. At 1 % bunches of eight are fastest, and below 0.2 % bunches of one.
+ * If most particles are targets, groups of all particles are faster.
  */
 static int width_of(int n, int all)
 {
     const double part = (double)n / all;
     int width = part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : SAP_FEW_MOST;
-    while (width > 1 && n / width < 1024) width /= 2; /* so few bunches leave a device idle */
+    while (width > 1 && n / width < 1024) width /= 2; /* fewer bunches leave a device idle */
     return width;
 }
 
@@ -75,7 +79,7 @@ static int reserve_rows(struct sap_gpu_host_tree *t, int n)
     return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
 }
 
-/* Bits of the numbers of n particles. */
+/* Returns the bits that the indices of n particles need. */
 static int bits_of(int n)
 {
     int bits = 1;
@@ -83,7 +87,7 @@ static int bits_of(int n)
     return bits;
 }
 
-/* Rows by the sorted particles that they are about; *at: where row_key and row are sorted. */
+/* Sorts the rows by their sorted particles; *at: index of the sorted arrays in row_key and row. */
 static int sort_rows(struct sap_gpu_host_tree *t, const struct pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
@@ -102,7 +106,7 @@ static int sort_rows(struct sap_gpu_host_tree *t, const struct pass *p, int *at)
     return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
-/* Rows in bunches: sorted, if there is anybody to share a walk with. */
+/* Cuts the rows into bunches, sorted if bunches have more than one row. */
 static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
 {
     const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
@@ -131,7 +135,7 @@ static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
     return SAP_DRIVER_OK;
 }
 
-/* Place i of the caller; one at which there is no force is replaced by the corner of the cube. */
+/* Reads position i of the caller. A position that is not finite is replaced by the corner of the cube. */
 static int place_of(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
@@ -149,7 +153,7 @@ static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
         const int n = r->ni - first < CHUNK ? r->ni - first : CHUNK;
         for (int k = 0; k < n; k++) {
             p->bad += !place_of(t, r, first + k, chunk[k]);
-            chunk[k][3] = 1; /* for the centre of mass of a group */
+            chunk[k][3] = 1; /* mass, for the centre of mass of a group */
         }
         TRY(t->driver->copy_in(t->stream, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
                                (size_t)n * sizeof *chunk));
@@ -214,13 +218,13 @@ static int launch_few(struct sap_gpu_host_tree *t, const struct pass *p, int wid
                                      SAP_ARRAY(t->left),
                                      VALUE(how),
                                      VALUE(t->t)};
-    /* many who walk alone keep a device busy by one warp each; others are sooner done by four */
+    /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
     const int large = !wide && (from >= 0 || p->w.width > 1 || bunches <= FEW_ROWS);
     return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], from < 0 ? bunches : idle,
                            large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, COUNT(a));
 }
 
-/* Each launch works off what those before have left. */
+/* Launches the walks. Each launch computes the rows that earlier launches have left. */
 static int launch_walks(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const int all = p->w.all_slots;
@@ -264,7 +268,7 @@ static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, in
     return for_each(t, t->f->sizes, n, args, COUNT(args));
 }
 
-/* By ACCELERATION: how strict who walks is. */
+/* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
 static int make_strict(struct sap_gpu_host_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
 {
     p->w.strict = 1;
@@ -277,7 +281,7 @@ static int make_strict(struct sap_gpu_host_tree *t, struct pass *p, const struct
     return for_each(t, t->f->row_strict, n, args, COUNT(args));
 }
 
-/* By ACCELERATION: sizes of accelerations, from a walk by opening angle 1 where nobody has told them. */
+/* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
 static int start(struct sap_gpu_host_tree *t, struct pass *p)
 {
     struct pass first = {
@@ -339,7 +343,7 @@ static int run(struct sap_gpu_host_tree *t, struct pass *p, double (*acc)[3], do
     TRY(walk(t, p));
     TRY(results(t, p, acc, pot));
     if (p->learned) t->has_a = t->n;
-    /* last, since a force that fails leaves the accelerations of the one before */
+    /* last: a force that fails must leave the accelerations of the force before it */
     if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
     return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
 }
@@ -360,7 +364,7 @@ static int bad_active(struct sap_gpu_host_tree *t, int k)
     return SAPPORO_ERR_ARGUMENT;
 }
 
-/* Nothing acts where there is no particle.  Returns the number of places that are not finite. */
+/* Writes zero forces for a tree without particles. Returns the number of positions that are not finite. */
 static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
     double x[3];

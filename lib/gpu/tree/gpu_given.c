@@ -1,4 +1,4 @@
-/* gpu_given.c - particles, lists and results of a tree on an accelerator: from the caller's memory and back. */
+/* gpu_given.c - copies particles, lists and results of a tree between the caller's memory and an accelerator. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,14 +17,14 @@ static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, i
 
 /* ---- host memory ------------------------------------------------------------------------ */
 
-/* Sends n doubles or four times as many, of which `chunk` holds those from `first` on. */
+/* Uploads n elements of `each` bytes; `chunk` holds the elements from `first` on. */
 static int send(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
 {
     TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
     return t->driver->stream_finish(t->stream);
 }
 
-/* Masses that came in memory of the device, where the next particles come without. */
+/* Copies masses in device memory to the host, if the next particles come without masses. */
 static int fetch_masses(struct sap_gpu_host_tree *t)
 {
     double(*const chunk)[4] = t->chunk.host;
@@ -66,7 +66,7 @@ static int send_accelerations(struct sap_gpu_host_tree *t, const sapporo_tree_pa
     return SAP_DRIVER_OK;
 }
 
-/* From here on the particles of the last set are overwritten. */
+/* Marks the particles of the last set as overwritten. */
 static void tear(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     if (t->torn != SAP_TORN_MASSES) t->torn = p->mass.base || p->n != t->given ? (int)SAP_TORN_MASSES : 1;
@@ -86,7 +86,7 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
 
 /* ---- memory of the device ---------------------------------------------------------------- */
 
-/* What kernels get for a column; the first, if it is absent. */
+/* Kernel arguments for columns; an absent column is replaced by the first. */
 struct columns {
     struct sap_mem *x, *mass, *a;
 };
@@ -146,7 +146,7 @@ static int take_columns(struct sap_gpu_host_tree *t, const struct columns *c, in
     return t->driver->stream_finish(t->stream);
 }
 
-/* *bad: the first particle of which something is no number, by what it is. */
+/* *bad: by kind of value, the first particle with a value that is not finite. */
 static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *bad)
 {
     struct columns c = {NULL, NULL, NULL};
@@ -226,7 +226,7 @@ int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request
     TRY(sap_tree_reserve(t, &t->active, bytes));
     if (!r->active) return SAP_DRIVER_OK;
     if (r->memory != SAPPORO_MEMORY_DEVICE) {
-        if (staged) memcpy(t->chunk.host, r->active, bytes); /* nobody needs it before the force is over */
+        if (staged) memcpy(t->chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
         TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
         return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
     }
@@ -261,7 +261,7 @@ int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, in
     return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
 }
 
-/* Writes NaN: bytes of ones are one. */
+/* Writes NaN: bytes with all bits set form a NaN. */
 static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
 {
     struct sap_mem *theirs = NULL;

@@ -1,4 +1,6 @@
-/* gpu_kernels.c - the kernels of trees on a device: loaded when its first tree is made, kept with its others. */
+/*
+ * gpu_kernels.c - the tree kernels of a device: loaded when its first tree is created, and kept with its other kernels.
+ */
 #include <stdlib.h>
 #include <string.h>
 

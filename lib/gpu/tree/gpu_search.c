@@ -1,5 +1,4 @@
-/* gpu_search.c - who is within a radius of a place, on an accelerator: counted, then written, then sorted by address.
- */
+/* gpu_search.c - finds the particles within a radius of a position on an accelerator: count, write, sort by address. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,12 @@
 
 enum { THREADS = SAP_TREE_THREADS };
 
-/* A search under way. */
+/* A search under computation. */
 struct search {
-    int ni, whole; /* whole: places whose lists, some of the last one's entries at least, have room */
+    int ni, whole; /* whole: positions whose lists have space, at least for some entries of the last list */
     const sapporo_column *x, *h;
     long long *first, room;
-    int *count, *list; /* on the host; list: of the `whole` places, without gaps */
+    int *count, *list; /* on the host; list: of the `whole` positions, without gaps */
 };
 
 static int by_number(const void *a, const void *b)
@@ -61,7 +60,7 @@ static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
     return sap_tree_launch(t, t->f->search, n / THREADS + (n % THREADS > 0), THREADS, a, COUNT(a));
 }
 
-/* Counts, and makes `first` of the counts. */
+/* Counts the members of each list, and computes `first` from the counts. */
 static int count_all(struct sap_gpu_host_tree *t, struct search *s)
 {
     TRY(send_queries(t, s));

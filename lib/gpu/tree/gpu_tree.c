@@ -1,4 +1,4 @@
-/* gpu_tree.c - the tables for trees of engines for accelerators: kernels, memory, particles, what a tree is. */
+/* gpu_tree.c - tables for the trees of the accelerator engines: kernels, memory, particles, copies of the tree. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-/* Of a leaf and of a group where nobody says. */
+/* Default sizes of a leaf and of a group. */
 enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
 
 _Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
@@ -30,7 +30,7 @@ int sap_tree_judge(struct sap_gpu_host_tree *t, int status)
     if (status == SAP_DRIVER_OK) return SAPPORO_OK;
     if (host && status == SAP_DRIVER_MEMORY) return sap_tree_fail(t, SAPPORO_ERR_MEMORY, "memory of the host");
     (void)snprintf(t->words, sizeof t->words, "device %d: %s", t->device->number, t->driver->error_text());
-    /* what the call has started reads the tree's pinned memory and writes to the caller's arrays */
+    /* work in flight reads the tree's pinned memory and writes to the caller's arrays */
     if (t->stream) (void)t->driver->stream_finish(t->stream);
     if (status == SAP_DRIVER_LOST) {
         t->broken = 1;
@@ -102,7 +102,7 @@ static void destroy(struct sap_tree *opaque_tree)
     sap_fp_release(caller);
 }
 
-/* ---- making one ---------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------- */
 
 static int open_device(struct sap_gpu_host_tree *t)
 {
@@ -145,7 +145,8 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->driver = set->driver;
     t->device = &set->device[0];
     t->room = n;
-    t->events = strcmp(t->driver->name, "opencl") != 0; /* NVIDIA's OpenCL gives its markers the same time */
+    /* NVIDIA's OpenCL gives all markers of a stream the same time */
+    t->events = strcmp(t->driver->name, "opencl") != 0;
     take_settings(t, settings);
     t->mass = calloc((size_t)n + 1, sizeof *t->mass);
     int status = t->mass ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
@@ -162,7 +163,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
 
 /* ---- particles ------------------------------------------------------------------------ */
 
-/* Runs what needs the device. */
+/* Calls `work` with the context of the device current. */
 static int entered(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree *))
 {
     t->words[0] = '\0';
@@ -220,9 +221,9 @@ static int count(const struct sap_tree *opaque_tree, int cells)
     return t->built || (cells && t->linked) ? t->n : (int)SAP_TREE_NONE;
 }
 
-/* ---- what it is ------------------------------------------------------------------------- */
+/* ---- copies of the tree ----------------------------------------------------------------- */
 
-/* A copy of n elements in host memory, which the caller frees also after a failure; a driver status. */
+/* Copies n elements to host memory, which the caller frees, also after a failure; a driver status. */
 static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
 {
     *to = sap_tree_host_memory(t, (size_t)n + 1, each);
@@ -379,7 +380,7 @@ static const char *words(const struct sap_tree *opaque_tree)
     return t->words;
 }
 
-/* Keys, cells and sums are in double. */
+/* Returns whether the devices support trees: keys, cells and sums are in double. */
 static int able(const struct sap_device_set *opaque_set)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;

@@ -1,8 +1,8 @@
 /*
- * gpu_tree.h - the tree of engines for accelerators: what its files share.
+ * gpu_tree.h - the tree of the accelerator engines: shared declarations.
  *
- * gpu_tree.c has the table, memory and particles, gpu_build.c makes a tree, gpu_force.c walks it.  A tree lives on the
- * first device of its set.  How it lies there: physics/tree_layout.h.
+ * gpu_tree.c has the table, memory and particles, gpu_build.c builds a tree, gpu_force.c computes forces from it. A
+ * tree lives on the first device of its set. Its layout in device memory: physics/tree_layout.h.
  */
 #ifndef SAP_GPU_TREE_H
 #define SAP_GPU_TREE_H
@@ -12,18 +12,18 @@
 #include "gpu/gpu_engine.h"
 #include "gpu/gpu_primitives.h"
 
-enum { SAP_TREE_CHUNK = 65536 }; /* particles that are copied at a time */
+enum { SAP_TREE_CHUNK = 65536 }; /* particles per copy */
 enum { SAP_TORN_MASSES = 2 };
 
-/* Who walks, sorted: the tree's particles, or places of the caller. */
+/* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_gpu_walkers {
     struct sap_gpu_buffer address, sorted;
     struct sap_gpu_buffer ball, heavy, strict; /* of groups */
-    struct sap_gpu_buffer key[2], value[2];    /* of a sort */
+    struct sap_gpu_buffer key[2], value[2];    /* for sorting */
     int n, groups;
 };
 
-/* Of a device. */
+/* The kernels of a device. */
 struct sap_gpu_tree_kernels {
     struct sap_module *module[3];
     struct sap_primitives primitives;
@@ -35,12 +35,12 @@ struct sap_gpu_tree_kernels {
     struct sap_function *alone, *walk[2], *few[2], *large; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
 };
 
-/* What the device tells the host while a tree is made; pinned. */
+/* Values that the device copies to pinned memory while a tree is built. */
 struct sap_gpu_tree_told {
     double bounds[SAP_TREE_BOUNDS][SAP_TREE_PARTS];
     double sample[3 * SAP_CUBE_SAMPLE];
-    int level_first[SAP_LINK_LEVELS + 1]; /* the last one: nodes */
-    unsigned walked[4]; /* of a force: interactions with particles, with cells; each the lower word, the higher one */
+    int level_first[SAP_LINK_LEVELS + 1]; /* the last entry: number of nodes */
+    unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
 };
 
 struct sap_gpu_host_tree {
@@ -50,33 +50,33 @@ struct sap_gpu_host_tree {
     struct sap_gpu_device *device;
     struct sap_stream *stream;
     const struct sap_gpu_tree_kernels *f;
-    int events;                                 /* they tell times; else the host's clock does */
+    int events;                                 /* events measure times; else the host's clock does */
     struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
     double clock[SAPPORO_PHASES + 1];
     int room;
-    int broken;       /* the device is gone */
-    int host_full;    /* it was host memory that this call could not allocate */
-    int out_of_range; /* a build or refresh found particles whose moments double does not hold */
+    int broken;       /* the device is lost */
+    int host_full;    /* this call failed to allocate host memory */
+    int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
     char words[200];
 
     /* particles by address */
-    int given;          /* of the last set */
+    int given;          /* particles of the last set */
     double *mass;       /* [room] on the host: for a set without masses */
-    int mass_elsewhere; /* the last ones came in memory of the device */
-    int torn;           /* a set failed half way; SAP_TORN_MASSES: masses have been overwritten, too */
-    int has_a;          /* particles whose accelerations are known */
+    int mass_elsewhere; /* the last masses came in device memory */
+    int torn;           /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
+    int has_a;          /* particles with known accelerations */
     struct sap_gpu_buffer particle, a, chunk, told;
 
-    /* the tree; linked: nodes and order are valid; built: moments and sorted particles are, too */
+    /* the tree; linked: nodes and order are valid; built: moments and sorted particles are valid, too */
     int linked, built, n, levels;
     int level_first[SAP_LINK_LEVELS + 1];
-    int has_next;          /* next is that of the nodes */
-    struct sap_gpu_tree t; /* what kernels are told */
+    int has_next;          /* `next` belongs to the present nodes */
+    struct sap_gpu_tree t; /* argument of kernels */
     struct sap_cube cube;
     struct sap_gpu_walkers own;
-    struct sap_gpu_buffer place; /* of an address: its sorted particle */
+    struct sap_gpu_buffer place; /* by address: index of the sorted particle */
     struct sap_gpu_buffer scratch, span, count, first, bounds;
-    struct sap_gpu_buffer new_first; /* of a build: what becomes `first` */
+    struct sap_gpu_buffer new_first; /* of a build: the next `first` */
     struct sap_gpu_buffer node, node_level, next, cell, word, turn, source, moments;
     int node_room;
 
@@ -100,61 +100,66 @@ struct sap_gpu_host_tree {
 /* Finds or loads the kernels; a driver status. */
 int sap_tree_kernels(struct sap_gpu_host_tree *t);
 
-/* Launches so many groups of so many threads. */
+/* Launches `groups` groups of `threads` threads. */
 int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
                     const struct sap_argument *a, int arguments);
 
-/* Work until now belongs to phases before this one; what phases took, once they are over.  Driver statuses. */
+/*
+ * _mark ends the phases before `phase` at this point of the stream; _take_seconds reads the times of complete phases.
+ * Driver statuses.
+ */
 int sap_tree_mark(struct sap_gpu_host_tree *t, int phase);
 int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to);
 
 int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
-/* Sorts n > 0 places, each with mass 1, that are stored as four doubles each.  A driver status. */
+/* Sorts n > 0 positions, each with mass 1, stored as four doubles each. A driver status. */
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                          int n);
 
-/* Bounds of their groups; by_a: a strictness, too, from t->a.  A driver status. */
+/* Computes the bounds of the groups and, if `a` is given, how strict their acceptance criterion is. A driver status. */
 int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
 
 /*
- * Make, or make anew with the same cells, the tree of the particles given; driver statuses.  After a failure t->built
- * and t->linked tell what there is: the tree before, or its cells alone, or nothing.
+ * Build the tree of the given particles, or refresh it with the same cells; driver statuses. After a failure, t->built
+ * and t->linked say what remains: the previous tree, or its cells alone, or nothing.
  */
 int sap_tree_build_gpu(struct sap_gpu_host_tree *t);
 int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t);
 
-/* The table's set; a sapporo_status. */
+/* Implements `set` of the table; a sapporo_status. */
 int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p);
 
-/* Brings a request's list to t->active; *bad: the first of it that is no particle, or -1.  A driver status. */
+/* Copies a request's list to t->active; *bad: the first entry that is no particle, or -1. A driver status. */
 int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
 
-/* Brings results, or rows picked of them, to where the request wants them; the caller waits.  A driver status. */
+/*
+ * Copies the results, or selected rows of them, to the memory that the request names; the caller waits. A driver
+ * status.
+ */
 int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
                   double *pot);
 
-/* The table's erase; whether it succeeds is of no use to a call that has failed already. */
+/* Implements `erase` of the table. It ignores errors, since the call has failed already. */
 void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot);
 
-/* The table's force, entered. */
+/* Implements `force` of the table; the device's context is current. */
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
-/* Makes `next` where it is needed; a driver status. */
+/* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);
 
-/* The table's search, entered. */
+/* Implements `search` of the table; the device's context is current. */
 int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         long long *first, long long room, int *list);
 
-/* Keeps why; returns status. */
+/* Stores the message of a failure; returns status. */
 int sap_tree_fail(struct sap_gpu_host_tree *t, int status, const char *why);
 
-/* Host memory for n elements, zero, or NULL: then SAP_DRIVER_MEMORY is to be returned. */
+/* Returns zeroed host memory for n elements, or NULL: the caller then returns SAP_DRIVER_MEMORY. */
 void *sap_tree_host_memory(struct sap_gpu_host_tree *t, size_t n, size_t each);
 
-/* What a driver status means for the tree and its words; a sapporo_status.  After an error it waits for what was
- * started. */
+/* Translates a driver status to a sapporo_status and stores its message. After an error it waits for work in flight. */
 int sap_tree_judge(struct sap_gpu_host_tree *t, int status);
 
 #endif
