@@ -1,4 +1,4 @@
-/* particles_read.c - reading j-particles, as they were given or predicted. */
+/* particles_read.c - reads j-particles, as stored or predicted. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void read_back(const sapporo *c, int address, int predicted, sapporo_part
     out->time = c->time;
 }
 
-/* What an address without a particle reads as; `seventh` only where the caller's struct is sure to have it. */
+/* Fills *out for an address without a particle: NaN and index -1.  `seventh`: 1 if the caller's struct has seventh. */
 static void read_nothing(int seventh, sapporo_particle *out)
 {
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
@@ -43,7 +43,7 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
         if (particle) read_nothing(0, particle);
         return SAPPORO_ERR_CLOSED;
     }
-    /* programs that do not know order 8 have shorter ones */
+    /* programs compiled for versions without order 8 have a struct without `seventh` */
     memset(particle, 0, c->settings.order == 8 ? sizeof *particle : offsetof(sapporo_particle, seventh));
     const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
