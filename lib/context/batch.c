@@ -1,4 +1,4 @@
-/* batch.c - many small forces in one call: what is asked is checked, what fails becomes NaN. */
+/* batch.c - batches of small forces: checks the arguments, calls the engine and writes NaN on failure. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "context/context_private.h"
 #include "context/job_rows.h"
 
-/* Whether lists and results are there, with sizes that tell where each begins. */
+/* Whether both arrays are given with their sizes, so that the address of every element is known. */
 static int has_rows(const struct sap_batch *m)
 {
     return m->lists && m->results && m->lists->size >= sizeof *m->lists && m->results->size >= sizeof m->results->size;
 }
 
-/* All arrays of all results, wanted or not to be had. */
+/* Writes NaN and -1 into every array of every result, including arrays that a batch cannot compute. */
 static void write_failed(const struct sap_batch *m)
 {
     for (int k = 0; has_rows(m) && k < m->nlists; k++) {
@@ -26,7 +26,7 @@ static void write_failed(const struct sap_batch *m)
     }
 }
 
-/* Whether a column of squared softening has n values that may be. */
+/* Whether the n values of a column of squared softening are all finite and >= 0. */
 static int good_softening(const sapporo_column *column, int n)
 {
     for (int k = 0; k < n && column->base; k++) {
@@ -37,7 +37,7 @@ static int good_softening(const sapporo_column *column, int n)
     return 1;
 }
 
-/* Whether all are from 0 to last: tested by their signs, four at a time. */
+/* Whether all n addresses are in 0 .. last.  It tests signs of a and last - a, four addresses at a time. */
 static int all_within(const int *address, int n, int last)
 {
     typedef unsigned four __attribute__((vector_size(16)));
@@ -54,6 +54,7 @@ static int all_within(const int *address, int n, int last)
     return (bad[0] | bad[1] | bad[2] | bad[3] | rest) >> 31 == 0;
 }
 
+/* Whether every address of a list holds a particle. */
 static int good_addresses(const sapporo *c, const sapporo_small_force *l)
 {
     if (!l->address || l->nj == 0 || (c->kept_below > 0 && sap_is_kept(&c->kept, l))) return 1;
@@ -64,7 +65,7 @@ static int good_addresses(const sapporo *c, const sapporo_small_force *l)
     return 1;
 }
 
-/* Whether a list that is not as it must be names a particle that was lost. */
+/* Whether a list names a lost particle; needed only for the message about a faulty list. */
 static int names_lost(const sapporo *c, const sapporo_small_force *l)
 {
     int lost = 0;
@@ -73,7 +74,7 @@ static int names_lost(const sapporo *c, const sapporo_small_force *l)
     return lost;
 }
 
-/* What is wrong with a list; NULL: nothing. */
+/* Text that says what is wrong with a list; NULL if nothing is wrong. */
 static const char *fault_of(const sapporo *c, const sapporo_small_force *l)
 {
     if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
@@ -104,7 +105,10 @@ static void check_kept_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Looks at the kept addresses unless nothing can have become wrong since: that there are no gaps makes it easy. */
+/*
+ * Checks the kept addresses, once for all lists, and sets kept_below.  An earlier result stays valid while no address
+ * below `upper` is empty and `upper` does not fall.  With gaps it does not check: kept_below becomes 0.
+ */
 static void judge_kept(sapporo *c)
 {
     const ptrdiff_t parts = (ptrdiff_t)((c->kept.n + KEPT_PART - 1) / KEPT_PART);
@@ -115,7 +119,7 @@ static void judge_kept(sapporo *c)
     c->kept_below = atomic_load(&check.bad) || parts == 0 ? 0 : upper;
 }
 
-/* Whether a result asks for more than these forces give. */
+/* Whether a result has arrays that a batch cannot compute: it gives acc and pot only. */
 static int wants_too_much(const sapporo_result *result)
 {
     sapporo_result r;
@@ -141,7 +145,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* The first list that is not as it must be, or nlists; threads look at them where that is worth it. */
+/* The number of the first faulty list, or nlists.  Long batches are checked by several threads. */
 static int first_bad(const sapporo *c, const struct sap_batch *m)
 {
     enum { LISTS_PER_THREAD = 128 };
@@ -173,7 +177,7 @@ static int check(sapporo *c, const struct sap_batch *m)
     return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch gives acc and pot only (list %d)", k);
 }
 
-/* On the context's engine; on the fallback if the engine has no batches, and the user did not name the engine. */
+/* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
 static int run(sapporo *c, const struct sap_batch *m)
 {
     if (c->engine->batch) {

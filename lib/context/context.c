@@ -1,4 +1,4 @@
-/* context.c - opening, closing, and what a context tells about itself. */
+/* context.c - opens and closes contexts, and answers queries about them. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int sapporo_device_count(sapporo_backend backend)
     return n;
 }
 
-/* Describes a device by its engine, where there is such a device. */
+/* Describes device `number` of a backend (AUTO: of all engines in order); fails if there is no such device. */
 static int describe(sapporo_backend backend, int number, sapporo_device *device)
 {
     for (int k = 0; sap_engines[k] && number >= 0; k++) {
@@ -59,7 +59,7 @@ int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device 
 
 /* ----------------------------------------------------------------- opening */
 
-/* Names devices that were asked for and do not exist; the others are used. */
+/* Warns about each device that the settings name and that does not exist; existing devices are used. */
 static void report_devices(const sapporo *c)
 {
     const struct sap_settings *s = &c->settings;
@@ -91,14 +91,14 @@ static int choose_engine(sapporo *c)
             report_devices(c);
             return status;
         }
-        /* a device that fails is passed over only where the choice was left to us */
+        /* a device that fails is skipped only if the user named no backend */
         if (c->settings.backend_given) break;
         if (sap_engines[k + 1]) sap_log(SAPPORO_LOG_WARNING, "%s is not used: %s", engine->name, why);
     }
     return sap_fail(c, status, "cannot open backend '%s': %s", backend_names[c->settings.backend], why);
 }
 
-/* What follows from the engine, once it is open with a store. */
+/* Records the properties of a newly opened engine in the context and logs its kind. */
 static void note_engine(sapporo *c)
 {
     c->sends = c->engine->store->put != NULL;
@@ -127,7 +127,7 @@ void sap_context_use_store(sapporo *c)
     if (c->rows_used) sap_jstore_change_all(&c->host);
 }
 
-/* Puts an engine in the place of the context's, over the same particles; on failure all stays as it is. */
+/* Replaces the context's engine and keeps the particles.  On failure it changes nothing. */
 static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why, size_t room)
 {
     struct sap_device_set *devices = NULL;
@@ -140,7 +140,7 @@ static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why
         engine->close(devices);
         return status;
     }
-    sap_jobs_free_all(c); /* spare ones: they hold memory of the engine that goes */
+    sap_jobs_free_all(c); /* only spare jobs are left; they hold memory of the old engine */
     c->engine->store->destroy(c->store);
     c->engine->close(c->devices);
     c->engine = engine;
@@ -190,8 +190,8 @@ static void free_parts(sapporo *c)
 static void make_lock(void *object) { sap_lock_start(&((sapporo *)object)->busy); }
 
 /*
- * Empties a locked context, unlocks it and keeps its memory.  It is unlocked when another thread can open it: a child
- * after fork finds no lock held for ever.
+ * Clears a locked context, unlocks it and keeps its memory for another context.  The unlock precedes sap_handle_keep,
+ * so that the object is never locked when another thread can reuse it or a child process inherits it.
  */
 static void retire_context(sapporo *c)
 {
@@ -272,7 +272,7 @@ int sap_engine_failed(sapporo *c, int status, const char *format, ...)
     return sap_error(&c->notes, status, "%s: %s%s%s", what, sapporo_status_text(status), words[0] ? ": " : "", words);
 }
 
-/* The notes of a context, locked; of none that is open: those of the process. */
+/* The notes of a context that is locked already; for NULL the notes of the process, which it locks. */
 static struct sap_notes *hold_notes(sapporo *c)
 {
     if (c) return &c->notes;
@@ -315,7 +315,7 @@ int sap_context_error(sapporo *context, int status, const char *format, ...)
 
 /* ----------------------------------------------------------------- queries */
 
-/* Queries take the lock too, since the first force may change the engine. */
+/* Queries lock the context, because the first force may change the engine. */
 
 const char *sapporo_kind(const sapporo *context)
 {

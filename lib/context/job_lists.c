@@ -1,4 +1,4 @@
-/* job_lists.c - neighbour lists of a force: one, or all at once. */
+/* job_lists.c - copies out neighbour lists of a force: one list, or all lists at once. */
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -7,7 +7,7 @@
 #include "base/threads.h"
 #include "context/context_private.h"
 
-/* Makes sure that the lists are there: 1; 0: there are none to be had; or an error. */
+/* Computes the lists if they are not computed yet.  Returns 1; 0 if the force has no lists; or an error. */
 static int lists_there(sapporo *c, sapporo_job *j)
 {
     c->lists_left = SAP_NEIGHBOUR_MEMORY;
@@ -19,7 +19,7 @@ static int lists_there(sapporo *c, sapporo_job *j)
     return status ? status : 1;
 }
 
-/* Clients read thousands of lists a force: those that are there cost no change of the floating-point environment. */
+/* Copies one list.  It does not switch the floating-point environment: clients read thousands of lists per force. */
 static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *list, int *total)
 {
     const int32_t *entries = NULL;
@@ -65,11 +65,11 @@ struct run {
 static struct run list_of(const sapporo *c, sapporo_job *j, int i)
 {
     struct run r = {NULL, 0};
-    (void)c->engine->force->list(j->force, i, &r.entries, &r.n); /* not the first: it does not fail any more */
+    (void)c->engine->force->list(j->force, i, &r.entries, &r.n); /* cannot fail: copy_all has read a list already */
     return r;
 }
 
-/* Asks the caches for a list, and for where it goes. */
+/* Prefetches a list and the memory that it is copied to. */
 static void fetch(const struct run *r, const int *to)
 {
     enum { LINE = 16, MOST = 16 * LINE };
@@ -79,7 +79,7 @@ static void fetch(const struct run *r, const int *to)
     }
 }
 
-/* Lists from .. to-1; how many found no room. */
+/* Copies lists from .. to-1.  A list longer than `room` is not copied; returns the number of such lists. */
 static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int room, ptrdiff_t pitch, int *list, int *n)
 {
     int left_out = 0;
@@ -99,14 +99,14 @@ static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int roo
     return left_out;
 }
 
-/* Lists that several threads copy. */
+/* Arguments of copy_range, which several threads run. */
 struct copying {
     const sapporo *c;
     sapporo_job *j;
     int room;
     ptrdiff_t pitch;
     int *list, *n;
-    atomic_int left_out; /* lists that found no room */
+    atomic_int left_out; /* number of lists longer than `room` */
 };
 
 static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -128,7 +128,7 @@ static int copy_all(sapporo *c, sapporo_job *j, int ni, int room, ptrdiff_t pitc
     return atomic_load(&all.left_out) > 0 ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }
 
-/* Lists that cannot be had have no entries. */
+/* Sets the lengths of all lists to 0, for calls that fail. */
 static void write_empty(int ni, int *n)
 {
     if (n && ni > 0) memset(n, 0, (size_t)ni * sizeof *n);

@@ -1,9 +1,9 @@
 /*
- * job_rows.c - the rows of a force on their way in and out.
+ * job_rows.c - copies i-particles into a job and results out of it.
  *
  * A device computes thousands of rows in the time that one thread takes to copy
- * them, so rows are looked at once, and many of them by a few threads.  Tests
- * are integer ones: the caller's floating-point environment does not matter.
+ * them.  So each row is read only once, and several threads copy large forces.
+ * All tests are integer operations, which ignore the floating-point environment.
  */
 #include "context/job_rows.h"
 
@@ -16,10 +16,11 @@
 #include "base/team.h"
 #include "base/threads.h"
 
-enum { BLOCK = 64 }; /* rows that are looked at one by one if any of them is unusual */
+enum { BLOCK = 64 }; /* rows per block: if any row of a block is unusual, all its rows are judged one by one */
 
 /* ---------------------------------------------------------------------- in */
 
+/* Copies n elements of a caller's column, from element `first` on; an absent column becomes zeros. */
 static void copy_column(char *to, const sapporo_column *from, int first, int n, size_t size)
 {
     to += (size_t)first * size;
@@ -31,13 +32,13 @@ static void copy_column(char *to, const sapporo_column *from, int first, int n, 
         for (int k = 0; k < n; k++) memcpy(to + (size_t)k * size, sap_column_at(from, first + k, size), size);
 }
 
-/* Rows that each of some threads takes at a time, in whole blocks. */
+/* Number of rows that a thread takes at a time: a multiple of BLOCK. */
 static ptrdiff_t rows_of_each(int rows, int threads)
 {
     return (sap_team_chunk(rows, threads, 1) + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Whether any of n doubles carries. */
+/* Whether any of n doubles carries with `add` (base/finite.h). */
 static int any_carry(const double *x, size_t n, uint64_t add)
 {
     pair even = {0, 0}, odd = {0, 0};
@@ -50,6 +51,7 @@ static int any_carry(const double *x, size_t n, uint64_t add)
     return carried(even | odd);
 }
 
+/* Records an unusual row in *found.  A row that is not finite gets finite values, so that engines can compute it. */
 static void judge_row(sapporo_job *j, int i, struct sap_rows_found *found)
 {
     double(*const rest[])[3] = {j->v, j->a, j->jerk};
@@ -67,6 +69,7 @@ static void judge_row(sapporo_job *j, int i, struct sap_rows_found *found)
     for (int k = 0; k < 3; k++) found->far |= fabs(j->x[i][k]) >= SAP_FAR;
 }
 
+/* Records in *found whether any of n squared radii is not zero, and whether any is negative or not finite. */
 static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
 {
     pair any = {0, 0};
@@ -77,6 +80,7 @@ static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
     found->odd = carried(any) || any_carry(h2, (size_t)n, if_not_finite);
 }
 
+/* Copies rows first .. first + n - 1, n <= BLOCK, and judges them. */
 static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int n, struct sap_rows_found *found)
 {
     copy_column((char *)j->x, &r->x, first, n, sizeof j->x[0]);
@@ -99,7 +103,7 @@ static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int 
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }
 
-/* Rows from .. to-1. */
+/* Copies rows from .. to-1. */
 static struct sap_rows_found copy_rows(sapporo_job *j, const sapporo_request *r, int from, int to)
 {
     struct sap_rows_found all = {0};
@@ -115,7 +119,7 @@ static struct sap_rows_found copy_rows(sapporo_job *j, const sapporo_request *r,
     return all;
 }
 
-/* Rows that several threads copy, and what they found. */
+/* Arguments of copy_range, which several threads run, and what they found. */
 struct copying {
     sapporo_job *job;
     const sapporo_request *request;
@@ -174,13 +178,13 @@ int sap_result_copy(sapporo_result *r, const sapporo_result *given)
     memset(r, 0, sizeof *r);
     if (!given || given->size < sizeof given->size || given->size > SAP_STRUCT_MOST) return SAPPORO_ERR_ARGUMENT;
     const size_t known = given->size < sizeof *r ? given->size : sizeof *r;
-    memcpy(r, given, known / pointer * pointer); /* no half of an address */
+    memcpy(r, given, known / pointer * pointer); /* only whole pointers */
     for (size_t k = sizeof *r; k < given->size; k++)
         if (((const unsigned char *)given)[k] != 0) return SAPPORO_ERR_UNSUPPORTED;
     return SAPPORO_OK;
 }
 
-/* Three columns of sums, of rows that may lie anywhere; returns their carries. */
+/* Copies three columns of sums of n rows with any strides; returns their carries.  to NULL: only the carries. */
 static pair write_three(double (*to)[3], const double *from, ptrdiff_t row, ptrdiff_t column, int n)
 {
     pair carry = {0, 0};
@@ -193,7 +197,7 @@ static pair write_three(double (*to)[3], const double *from, ptrdiff_t row, ptrd
     return carry;
 }
 
-/* The same where rows lie side by side, two at a time. */
+/* Like write_three for contiguous rows (row stride 1): two rows at a time. */
 static pair write_columns(double (*to)[3], const double *from, ptrdiff_t column, int n)
 {
     pair carry = {0, 0};
@@ -208,7 +212,7 @@ static pair write_columns(double (*to)[3], const double *from, ptrdiff_t column,
     return carry | write_three(to + i, from + i, 1, column, n - i);
 }
 
-/* Potentials; returns their carries. */
+/* Copies n potentials; returns their carries.  to NULL: only the carries. */
 static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
 {
     pair carry = {0, 0};
@@ -226,7 +230,7 @@ static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
     return carry;
 }
 
-/* Rows first .. first + n - 1; returns whether any sum is not finite. */
+/* Writes rows first .. first + n - 1; returns whether any sum is not finite. */
 static int write_block(const sapporo_job *j, int first, int n, const sapporo_result *r,
                        const struct sap_force_output *out)
 {
@@ -265,7 +269,7 @@ static int write_rows(const sapporo_job *j, int from, int to, const sapporo_resu
     return unusual;
 }
 
-/* Rows from `first` on that several threads write. */
+/* Arguments of write_range, which several threads run on rows from `first` on. */
 struct writing {
     const sapporo_job *job;
     const sapporo_result *result;

@@ -1,10 +1,10 @@
 /*
- * jobs.c - forces: begun on copies of the i-particles, delivered when asked for.
+ * jobs.c - forces: begins them on copies of the i-particles and delivers their results.
  *
- * Neighbours are computed only by forces of contexts that ask for them.  A
- * force that lacks what is asked gets it by one more pass over its j-particles,
- * and those after it bring it at once, until SAP_NEIGHBOUR_MEMORY in a row were
- * not asked.
+ * A force computes neighbours only if the client asks for them.  If it is asked
+ * after it began, it computes them in one more pass over its j-particles.  From
+ * then on forces compute neighbours at once, until the client has asked for none
+ * in SAP_NEIGHBOUR_MEMORY forces in a row.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 /* ------------------------------------------------------------------ memory */
 
-/* Frees all that a job has and keeps the job itself, empty, for any context. */
+/* Frees the memory of a job and keeps the empty object, which any context may reuse. */
 static void free_job(sapporo *c, sapporo_job *j)
 {
     const size_t from = offsetof(sapporo_job, previous);
@@ -51,7 +51,7 @@ void sap_jobs_free_all(sapporo *c)
     c->spares = 0;
 }
 
-/* Room for ni i-particles, at least one: no array is NULL. */
+/* Makes room for ni i-particles, at least one, so that no array in use is NULL.  Returns -1 if memory is short. */
 static int reserve(sapporo_job *j, int ni)
 {
     const size_t n = ni > 0 ? (size_t)ni : 1;
@@ -99,7 +99,7 @@ static sapporo_job *new_job(sapporo *c, int ni)
     return j;
 }
 
-/* A job stops holding the store in its state. */
+/* Records that a job does not need the present store any more. */
 static void release_store(sapporo *c, sapporo_job *j)
 {
     if (!j->needs_store) return;
@@ -107,7 +107,7 @@ static void release_store(sapporo *c, sapporo_job *j)
     c->open_needs--;
 }
 
-/* Unlinks a job, whose handle names nothing any more; the memory of a few is kept. */
+/* Ends a job: withdraws its handle and unlinks it.  Up to four jobs are kept with their memory for new forces. */
 static void retire(sapporo *c, sapporo_job *j)
 {
     sap_handle_withdraw(&j->self);
@@ -128,7 +128,7 @@ static void retire(sapporo *c, sapporo_job *j)
 
 /* ------------------------------------------------------------------- input */
 
-/* Radii: negative and NaN count as 0.  Returns whether any list can have entries. */
+/* Sets squared radii that are negative or NaN to 0, with a warning.  Returns whether any radius is > 0. */
 static int check_h2(sapporo *c, sapporo_job *j)
 {
     int any = 0;
@@ -143,6 +143,7 @@ static int check_h2(sapporo *c, sapporo_job *j)
     return any;
 }
 
+/* Whether some address below nj holds no particle. */
 static int holes_below(const sapporo *c, int nj)
 {
     if (nj > c->host.upper) return 1;
@@ -152,7 +153,7 @@ static int holes_below(const sapporo *c, int nj)
     return 0;
 }
 
-/* What SAPPORO_PAIRS_OUTSIDE does not go with. */
+/* Fails if the request combines SAPPORO_PAIRS_OUTSIDE (regular force) with something that it does not support. */
 static int check_pairs(sapporo *c, const sapporo_request *r)
 {
     if (r->pairs == SAPPORO_PAIRS_ALL) {
@@ -172,7 +173,7 @@ static int check_pairs(sapporo *c, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-/* Times ahead, if there are any. */
+/* Copies the column dtr into the job; *dtr becomes NULL if the column is absent or all zero. */
 static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **dtr)
 {
     *dtr = NULL;
@@ -207,7 +208,7 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     return SAPPORO_OK;
 }
 
-/* Squared softening of each i-particle with the common one, if any particle has its own. */
+/* Sums common and individual squared softening per i-particle; *eps2_i becomes NULL if all softening is common. */
 static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **eps2_i)
 {
     *eps2_i = NULL;
@@ -227,7 +228,7 @@ static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, 
 
 /* ------------------------------------------------------------------- begin */
 
-/* What the force shall bring at once. */
+/* The extra outputs that the force computes at once: those asked for, and those asked for recently. */
 static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 {
     if (c->nearest_left > 0) want |= SAP_EXTRA_NEAREST, c->nearest_left--;
@@ -235,7 +236,7 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
     return want & j->useful;
 }
 
-/* Order 2 predicts nothing: its forces do not know the time. */
+/* The time of a force; 0 in order 2, which predicts nothing. */
 static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c->time; }
 
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
@@ -254,8 +255,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     if (found.bad)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
                       j->ni);
-    /* Sums without neighbours need the lists, also where all are empty: a row's bits depend on no other row's radius.
-     */
+    /* Regular forces always take the path with lists, even if all radii are 0: the bits of a row must not depend on
+     * the radii of other rows. */
     j->useful = outside ? SAP_EXTRA_LISTS : SAP_EXTRA_NEAREST;
     if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
     const unsigned want = outside ? SAP_EXTRA_LISTS : r->want;
@@ -319,7 +320,7 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
         else if (j)
             retire(c, j);
     }
-    if (sent) sap_context_store_sent(c); /* while the device computes */
+    if (sent) sap_context_store_sent(c); /* overlaps with the device's computation */
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
@@ -328,7 +329,7 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
 
 /* --------------------------------------------------------------------- end */
 
-/* Warns about a pair at zero distance, naming both. */
+/* Warns about a pair at zero distance and names both particles; searches the j-particle that coincides with i. */
 static void report_coincident(sapporo *c, const sapporo_job *j, int i)
 {
     if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
@@ -368,7 +369,7 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
     return SAPPORO_OK;
 }
 
-/* Copies rows out as they become complete. */
+/* Copies rows to the caller as they become complete. */
 static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, struct sap_force_output *out)
 {
     int strange = -1;
@@ -403,7 +404,7 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-/* Why a force cannot give what is asked for; 0: it can. */
+/* Checks the arguments of sapporo_force_end; fails if the force cannot give what is asked for. */
 static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, int known)
 {
     if (ni < 0 || ni > j->ni)

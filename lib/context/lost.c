@@ -1,10 +1,10 @@
-/* lost.c - particles that a context could not store: forces of them fail until they are stored again. */
+/* lost.c - lost addresses, whose particles could not be stored: forces fail until they are stored again. */
 #include "context/context_private.h"
 #include "context/particles_part.h"
 
 void sap_context_lose(sapporo *c, int first, int n)
 {
-    sap_context_settle(c); /* forces under way still have what was there */
+    sap_context_settle(c); /* forces that have begun still need the old particles */
     sap_jstore_lose(&c->host, first, n);
 }
 

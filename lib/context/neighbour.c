@@ -1,6 +1,6 @@
 /*
- * neighbour.c - neighbour forces: checks the arguments.  The context's engine computes the call, or leaves it to the
- * fallback engine, which gives the same bits.
+ * neighbour.c - neighbour forces: checks the arguments.  The context's engine computes the forces, or leaves them to
+ * the CPU fallback, which gives the same bits.
  */
 #include <math.h>
 
@@ -70,7 +70,7 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     const int known_result = sap_result_copy(&r, result);
     const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : SAPPORO_ERR_ARGUMENT;
     if (context && (known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT))
-        return SAPPORO_ERR_ARGUMENT; /* the rows, or the arrays, are not known */
+        return SAPPORO_ERR_ARGUMENT; /* without a valid size the number of rows, or the arrays, are unknown */
     sapporo *const c = sap_context_hold(context);
     if (!c) {
         sap_rows_write_failed(l.ni, &r);

@@ -1,10 +1,10 @@
 /*
- * particles.c - storing j-particles.  Reading them: particles_read.c.
+ * particles.c - stores j-particles.  particles_read.c reads them.
  *
- * A particle goes straight into the store unless a force may still need the
- * store as it was: then it is staged, and stored when the next force begins.
- * The paths for single particles do no floating-point arithmetic on values that
- * the caller has in GRAPE-6 form, see jstore.h.
+ * A particle is written directly into the store unless a force may still need
+ * the present store.  In that case it is staged, and stored when the next force
+ * begins.  The paths for single particles do no floating-point arithmetic on
+ * values that the caller has in GRAPE-6 form, see jstore.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,19 +15,19 @@
 #include "context/context_private.h"
 #include "context/particles.h"
 
-/* Staged particles beyond which the store is let go: enough for block steps, little against the store itself. */
+/* Number of staged particles at which the context settles: enough for block steps, small compared with the store. */
 static int staged_limit(const sapporo *c) { return c->host.count / 16 * 3 > 4096 ? c->host.count / 16 * 3 : 4096; }
 
 /*
- * Staged particles that are stored in one go when no force needs the store: they fit into the nearest caches.  An
- * engine that takes them as they are staged gets as many as a block step has.
+ * Number of staged particles that are stored at once when no force needs the store: SAP_STAGE particles fit into the
+ * nearest caches.  For an engine that takes staged particles it is SAP_STAGE_SENT, enough for a block step.
  */
 enum { SAP_STAGE = 512, SAP_STAGE_SENT = 32768 };
 
 static int stage_most(const sapporo *c) { return c->sends ? SAP_STAGE_SENT : SAP_STAGE; }
 
-/* Whether a particle goes straight into the store.  Those that an engine takes as staged do not, unless they are new.
- */
+/* Whether a particle is stored directly: it comes in order, no job needs the store, and the engine need not get it
+ * as a staged particle. */
 static inline int goes_straight(const sapporo *c, int address)
 {
     return address == c->next_address && c->open_needs == 0 && !(c->sends && sap_jstore_has(&c->host, address));
@@ -44,7 +44,7 @@ static int not_finite(const struct sap_jparticle *p)
     return carried(c);
 }
 
-/* The highest derivative that is not zero. */
+/* The number of the highest derivative that is not zero, at least 1. */
 static int terms_of(const struct sap_jparticle *p)
 {
     for (int k = SAP_DERIVATIVES - 1; k > 1; k--) {
@@ -70,7 +70,7 @@ int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
 
 /* ----------------------------------------------------------------- storing */
 
-/* Copies three doubles to places `stride` apart; returns their carries. */
+/* Copies three doubles to to[0], to[stride], to[2 * stride]; returns their carries.  from NULL: zeros. */
 __attribute__((always_inline)) static inline pair copy_three(double *to, ptrdiff_t stride, const double *from,
                                                              uint64_t add)
 {
@@ -98,7 +98,7 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
     return carried(c);
 }
 
-/* The same for derivatives beyond those, which orders 6 and 8 have: to column[0] + at and so on. */
+/* Like copy_particle for the derivatives from number SAP_DERIVATIVES on (orders 6 and 8): to column[0] + at etc. */
 static int copy_rest(double *const *column, size_t at, ptrdiff_t stride, int n, const struct sap_jparticle *p)
 {
     pair c = {0, 0};
@@ -107,10 +107,10 @@ static int copy_rest(double *const *column, size_t at, ptrdiff_t stride, int n, 
     return carried(c);
 }
 
-/* Stores what has been staged, in order of arrival.  Room was made when it was staged. */
+/* Stores the staged particles in order of arrival.  Room in the store exists since they were staged. */
 static void store_staged(sapporo *c, int sent)
 {
-    enum { AHEAD = 8 }; /* staged particles whose places are fetched in advance */
+    enum { AHEAD = 8 }; /* the slot of the particle this far ahead is prefetched */
     for (int k = 0; k < c->nstaged; k++) {
         const struct sap_staged *const later = &c->staged[k + AHEAD];
         if (k + AHEAD < c->nstaged && later->address != later[-1].address + 1)
@@ -124,14 +124,14 @@ static void store_staged(sapporo *c, int sent)
     c->nstaged = 0;
 }
 
-/* Jobs that may still need the store as it is get what they lack. */
+/* Computes the missing outputs of jobs that may still need the present store. */
 static void supply_jobs(sapporo *c)
 {
     if (c->open_needs == 0) return;
     const sap_fpenv caller = sap_fp_enter();
     for (sapporo_job *j = c->jobs; j; j = j->next) {
         if (!j->needs_store) continue;
-        if (!j->delivered) (void)sap_job_extra(c, j, j->useful); /* what it may still be asked for must be had now */
+        if (!j->delivered) (void)sap_job_extra(c, j, j->useful); /* impossible after the store has changed */
         j->needs_store = 0;
         c->open_needs--;
     }
@@ -181,12 +181,12 @@ static int make_room(sapporo *c)
         sap_context_settle(c);
     if (c->nstaged < room) return SAPPORO_OK;
     if (room == 0) return grow_staged(c, SAP_STAGE);
-    /* for all there will ever be: memory that was outgrown stays with the process, and what is not used takes none */
+    /* allocate for the limit at once: outgrown blocks stay with the process, and unused pages take no memory */
     if (2 * room < limit && grow_staged(c, limit) == SAPPORO_OK) return SAPPORO_OK;
     return grow_staged(c, 2 * room);
 }
 
-/* Straight into the store: what comes in order finds its place in the nearest cache. */
+/* Writes a particle directly into the store; returns nonzero if it must be judged.  In-order slots are in the cache. */
 static inline int put_stored(sapporo *c, int address, const struct sap_jparticle *p)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT;
@@ -206,8 +206,8 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     return strange;
 }
 
-/* Staged for later.  The store has room already, so where there is none to stage it, the particle goes straight there.
- */
+/* Stages a particle; returns nonzero if it must be judged.  If there is no memory to stage it, it is stored directly,
+ * because room in the store exists already. */
 static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if ((c->nstaged >= stage_most(c) || c->nstaged == c->staged_room) && make_room(c) != SAPPORO_OK) {
@@ -231,14 +231,14 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
     return strange;
 }
 
-/* Room in the store.  A tile that will be filled in order is not set to empty particles before. */
+/* Makes room in the store.  A tile that is filled in order is not set to empty particles first, which saves time. */
 static int make_place(sapporo *c, int address, int in_order, int terms)
 {
     return in_order && address % SAP_CPU_SUPERPACKET == 0 ? sap_jstore_open(&c->host, address, terms)
                                                           : sap_jstore_reserve(&c->host, address, terms);
 }
 
-/* Room for a particle: how much of it is there, is known already. */
+/* Makes room for a particle unless it exists already; returns -1 if memory is short. */
 static int reserve(sapporo *c, int address, int in_order, const struct sap_jparticle *p)
 {
     if (!sap_jstore_ready(&c->host, address) && make_place(c, address, in_order, terms_of(p))) return -1;
@@ -262,7 +262,7 @@ int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
     return strange ? sap_particle_judge(c, address, p) : SAPPORO_OK;
 }
 
-/* Copies three doubles to places `stride` apart. */
+/* Copies three doubles to to[0], to[stride], to[2 * stride]. */
 __attribute__((always_inline)) static inline void put_axes(double *to, ptrdiff_t stride, two xy, double z)
 {
     if (stride == 1) {
@@ -275,8 +275,8 @@ __attribute__((always_inline)) static inline void put_axes(double *to, ptrdiff_t
 }
 
 /*
- * As copy_particle for a particle that has all derivatives, without branches: to column[k] + at.  All is loaded before
- * anything is stored, since the compiler must think that both may overlap, and would load again.
+ * Like copy_particle for a particle that has all derivatives, without branches: to column[k] + at.  All loads precede
+ * all stores, because the compiler must assume that source and destination overlap, and would load again.
  */
 __attribute__((always_inline)) static inline int copy_all(double *const *column, size_t at, ptrdiff_t stride,
                                                           const struct sap_jparticle *p)
@@ -296,7 +296,7 @@ __attribute__((always_inline)) static inline int copy_all(double *const *column,
     return carried(c);
 }
 
-/* Straight into the store, where all columns exist. */
+/* Writes a particle that has all derivatives directly into the store, where all columns must exist. */
 __attribute__((always_inline)) static inline int store_all(sapporo *c, int address, const struct sap_jparticle *p)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT;
@@ -309,12 +309,13 @@ __attribute__((always_inline)) static inline int store_all(sapporo *c, int addre
     return copy_all(s->derivative, sap_jstore_offset(in), SAP_CPU_LANES, p);
 }
 
+/* Stages a particle that has all derivatives; there must be room. */
 __attribute__((always_inline)) static inline int stage_all(sapporo *c, int address, const struct sap_jparticle *p)
 {
     struct sap_staged *s = &c->staged[c->nstaged++];
     double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
                                              s->derivative[4]};
-    put_two(&s->mass, (two){p->mass, p->time}); /* which lie side by side */
+    put_two(&s->mass, (two){p->mass, p->time}); /* mass and time are adjacent */
     s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
@@ -322,21 +323,21 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
     return copy_all(column, 0, 1, p);
 }
 
-/* Whether a particle is what nearly all are, and room is there. */
+/* Whether a particle is plain: it has all derivatives, room exists, and no particle has its own softening. */
 __attribute__((always_inline)) static inline int is_plain(const sapporo *c, int address, const struct sap_jparticle *p)
 {
     const double *const *d = p->derivative;
     return d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
-           c->host.soft == 0; /* else there is softening to be set to zero */
+           c->host.soft == 0; /* else the softening of this particle must be set to zero */
 }
 
-/* Stages a plain particle; 0: it is to be put otherwise. */
+/* Stages a plain particle and returns 1; 0: there is no room or it must be judged, so the slow path must put it. */
 __attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
 {
     return c->nstaged < stage_most(c) && c->nstaged < c->staged_room && !stage_all(c, address, p);
 }
 
-/* The same for one that comes in order. */
+/* Stores or stages a plain particle at c->next_address and returns 1; 0: the slow path must put it. */
 __attribute__((always_inline)) static inline int put_plain(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if (!is_plain(c, address, p)) return 0;
@@ -344,7 +345,7 @@ __attribute__((always_inline)) static inline int put_plain(sapporo *c, int addre
     return stage_plain(c, address, p);
 }
 
-/* Any particle.  A function of its own, so that the quick one has nothing to save across calls. */
+/* The slow path, for any particle.  It is not inlined, so that the fast path has no registers to save across calls. */
 __attribute__((noinline)) static int set_any(sapporo *handle, int address, int index, double time, double mass,
                                              const double *k18, const double *j6, const double *a2, const double *v,
                                              const double *x)
@@ -357,7 +358,7 @@ __attribute__((noinline)) static int set_any(sapporo *handle, int address, int i
     return status < 0 ? -1 : 0;
 }
 
-/* One that comes in order.  The context is locked, and is not any more afterwards. */
+/* Sets a particle that comes in order.  The context is locked on entry and unlocked on return. */
 __attribute__((noinline)) static int set_in_order(sapporo *c, int address, int index, double time, double mass,
                                                   const double *k18, const double *j6, const double *a2,
                                                   const double *v, const double *x)
@@ -367,7 +368,7 @@ __attribute__((noinline)) static int set_in_order(sapporo *c, int address, int i
         sap_unlock(&c->busy);
         return 0;
     }
-    sapporo *const handle = (sapporo *)c->self.last; /* that it has now */
+    sapporo *const handle = (sapporo *)c->self.last; /* the present handle of the context */
     sap_unlock(&c->busy);
     return set_any(handle, address, index, time, mass, k18, j6, a2, v, x);
 }
@@ -387,7 +388,7 @@ int sap_context_set_scaled(const struct sap_context_name *name, int address, int
         if (done) return 0;
     }
     return set_any(handle, address, index, time, mass, k18, j6, a2, v,
-                   x); /* what is strange is put again, and judged */
+                   x); /* a particle that must be judged is put again by this path */
 }
 
 void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *from, struct sap_jparticle *p)
@@ -433,7 +434,7 @@ int sapporo_clear_particles(sapporo *context)
     sap_context_settle(c);
     const uint64_t version = c->host.version;
     sap_jstore_free(&c->host);
-    c->host.version = version + 1; /* goes on rising: what engines remember of old tiles never fits new ones */
+    c->host.version = version + 1; /* keeps increasing, so versions that engines remember never match new tiles */
     c->host.cleared = c->host.version;
     sap_unlock(&c->busy);
     return SAPPORO_OK;

@@ -1,9 +1,9 @@
 /*
- * particles_bulk.c - storing j-particles in columns.
+ * particles_bulk.c - stores j-particles that the caller has in columns.
  *
- * Tree codes store hundreds of particles for each small force, NBODY6 all that it has for each regular one: those of
- * order 2, and those of order 4 without acceleration and jerk, go straight into the store in runs of up to 16
- * addresses.
+ * Tree codes store hundreds of particles per small force, and NBODY6 stores all its particles per regular force.
+ * Particles of order 2, and particles of order 4 without acceleration and jerk, therefore take a fast path: runs of up
+ * to 16 addresses are copied directly into the store.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------- any particle */
 
-/* Place of particle k in a column, NULL where it is absent. */
+/* Address of particle k in a column; NULL if the column is absent. */
 static const void *at(const sapporo_column *column, int k, size_t size)
 {
     return column->base ? sap_column_at(column, k, size) : NULL;
@@ -38,7 +38,10 @@ static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
     return sap_particle_put(c, first + k, &p);
 }
 
-/* Particles from the first on that fails are lost, as a client would find old ones among new ones there. */
+/*
+ * Stores particles from .. from + n - 1 one by one.  If one of them cannot be stored, it and all later ones are marked
+ * as lost; else forces would mix old and new particles.
+ */
 static int put_rows(sapporo *c, int first, int from, int n, const sapporo_particles *all)
 {
     int status = SAPPORO_OK;
@@ -56,10 +59,10 @@ static int put_rows(sapporo *c, int first, int from, int n, const sapporo_partic
 
 enum {
     LANES = SAP_CPU_LANES,
-    MANY = 4096 /* that travel faster as they lie in the store than as an engine stages them */
+    MANY = 4096 /* from this number on an engine uploads particles faster from the store than as staged particles */
 };
 
-/* Whether n particles are what a run may have: nothing but position, velocity and mass, and indices. */
+/* Whether n particles of order 4 may be stored in runs: they have only position, velocity, mass and index. */
 static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
 {
     int higher = all->time.base != NULL;
@@ -67,7 +70,7 @@ static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
     return c->settings.order == 4 && (!c->sends || n >= MANY) && all->derivative[1].base && !higher;
 }
 
-/* Whether a run may go straight into the store: nobody needs it as it is, and there is no softening in it. */
+/* Whether runs may be stored directly: no job needs the present store, and neither side has individual softening. */
 static int takes_runs(const sapporo *c, int n, const sapporo_particles *all)
 {
     return (c->settings.order == 2 || is_simple(c, n, all)) && c->open_needs == 0 && !all->eps2.base &&
@@ -82,8 +85,8 @@ static uint64_t carry_of(double x, uint64_t add)
 }
 
 /*
- * Positions or velocities of n particles, from k on, to their places in the store; nonzero if `add` carries for one:
- * then it must be judged.
+ * Copies positions or velocities of n particles, from particle k on, into a column of the store.  Returns nonzero if a
+ * value carries with `add` (base/finite.h): then the particles must be judged.
  */
 static int copy_vectors(double *to, const sapporo_column *x, int k, int n, uint64_t add)
 {
@@ -101,6 +104,7 @@ static int copy_vectors(double *to, const sapporo_column *x, int k, int n, uint6
     return carries >> 63 != 0;
 }
 
+/* Copies masses of n particles, from particle k on; returns nonzero if one of them is not finite. */
 static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
 {
     uint64_t carries = 0;
@@ -112,7 +116,7 @@ static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
     return carries >> 63 != 0;
 }
 
-/* Two doubles of a client's array, which may lie anywhere. */
+/* Loads two doubles of a client's array, which may be unaligned. */
 __attribute__((always_inline)) static inline two two_of(const char *from, ptrdiff_t k)
 {
     typedef double anywhere __attribute__((vector_size(16), aligned(1), may_alias));
@@ -120,7 +124,7 @@ __attribute__((always_inline)) static inline two two_of(const char *from, ptrdif
     return *(const anywhere *)place;
 }
 
-/* The same of a whole word of particles without gaps in their column. */
+/* Like copy_vectors, for 16 particles that are contiguous in their column; returns the carries. */
 __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, const sapporo_column *x, int k,
                                                                     uint64_t add)
 {
@@ -136,7 +140,7 @@ __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, 
     return carry;
 }
 
-/* Positions, masses and indices of such a word. */
+/* Copies positions and masses of 16 contiguous particles and sets their indices; nonzero if one must be judged. */
 static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
 {
     const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
@@ -150,7 +154,7 @@ static int copy_word(struct sap_segment *s, unsigned in, int address, int k, con
     return carried(carry);
 }
 
-/* Whether columns are as copy_word needs them. */
+/* Whether the columns are contiguous, as copy_word needs them. */
 static int without_gaps(const sapporo_particles *all)
 {
     const ptrdiff_t x = all->derivative[0].stride, mass = all->mass.stride;
@@ -158,7 +162,7 @@ static int without_gaps(const sapporo_particles *all)
            (mass == 0 || mass == (ptrdiff_t)sizeof(double));
 }
 
-/* Velocities of a run of order 4; what else moves particles is zero. */
+/* Copies the velocities of a run of order 4 and sets times and higher derivatives to zero. */
 static int copy_motion(struct sap_segment *s, unsigned in, int k, int n, const sapporo_particles *all)
 {
     const size_t at = sap_jstore_offset(in);
@@ -172,7 +176,10 @@ static int copy_motion(struct sap_segment *s, unsigned in, int k, int n, const s
     return copy_vectors(s->derivative[1] + at, v, k, n, if_not_finite);
 }
 
-/* n particles that lie in one word of 16 addresses, where there is room.  Those that are strange are put once more. */
+/*
+ * Stores n particles whose addresses are in one word of 16 addresses; room must have been made.  If one of them must be
+ * judged, put_rows stores all n again, particle by particle, with messages.
+ */
 static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles *all)
 {
     const int address = first + k;

@@ -1,4 +1,4 @@
-/* particles_part.c - j-particles whose positions and masses come apart. */
+/* particles_part.c - stores j-particles whose positions and masses come in separate calls. */
 #include "context/particles_part.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static uint64_t carry(double value, uint64_t add)
     return (bits & exponent) + add;
 }
 
-/* Messages about what is given: what was there, or is still missing, has been judged or needs no words. */
+/* Reports a given position or mass that is not finite or too large.  The stored part was checked when it was given. */
 static int judge(sapporo *c, int address, const double *x, const double *mass)
 {
     const struct sap_jparticle given = {.derivative = {x}, .mass = mass ? *mass : 0};
@@ -23,7 +23,7 @@ static int judge(sapporo *c, int address, const double *x, const double *mass)
     return unusual >> 63 ? sap_particle_judge(c, address, &given) : SAPPORO_OK;
 }
 
-/* What is known of a particle after this call: p gets it.  Returns sap_jstore_part. */
+/* Combines the given parts of a particle with its stored parts into *p; returns which parts are known then. */
 static unsigned complete(const struct sap_jstore *host, struct sap_staged *p, const double *x, const double *mass)
 {
     unsigned parts = SAP_JSTORE_BOTH;

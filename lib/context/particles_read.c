@@ -1,4 +1,4 @@
-/* particles_read.c - reading j-particles, as they were given or predicted. */
+/* particles_read.c - reads j-particles, as stored or predicted. */
 #include <math.h>
 #include <string.h>
 

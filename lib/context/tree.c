@@ -1,4 +1,4 @@
-/* tree.c - sapporo_tree_*: checks of arguments, and what a handle is.  Trees themselves are the engines'. */
+/* tree.c - sapporo_tree_*: checks arguments, locks the tree and calls the engine, which has the tree itself. */
 #include "context/tree.h"
 
 #include <math.h>
@@ -17,29 +17,29 @@
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
 
-/* The object behind the handle of a tree: callers have handles, of the same type. */
+/* The object behind the handle of a tree.  Handles have the same type. */
 struct sapporo_tree {
     struct sap_handle self;
     struct sap_lock busy;   /* held during every call */
-    struct sap_notes notes; /* this and what follows is emptied by retire */
+    struct sap_notes notes; /* retire clears this member and all that follow */
     const struct sap_tree_ops *ops;
     struct sap_tree_engine on;
     struct sap_tree_settings settings;
     struct sap_tree *tree;
-    int room, given; /* particles that fit, and that were set */
+    int room, given; /* largest number of particles; number of particles last set */
     char kind[96];
 };
 
 #define fail(tree, ...) sap_error(&(tree)->notes, __VA_ARGS__)
 
-/* What an error adds where a build or a refresh has changed nothing. */
+/* Text that follows an error of a build or a refresh that has changed nothing. */
 #define KEPT ", and the tree stays as it was"
 
 /* ---- life ---------------------------------------------------------------------------- */
 
 static void make_lock(void *object) { sap_lock_start(&((sapporo_tree *)object)->busy); }
 
-/* The object of a handle, locked; NULL: the handle is of no tree that is there. */
+/* The object of a handle, locked; NULL: no live tree has this handle. */
 static sapporo_tree *hold(const sapporo_tree *handle)
 {
     sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, handle);
@@ -50,7 +50,7 @@ static sapporo_tree *hold(const sapporo_tree *handle)
     return NULL;
 }
 
-/* Frees what a locked tree has, unlocks it and keeps its memory: threads that wait for it find it closed. */
+/* Frees the parts of a locked tree, unlocks it and keeps the object: threads that wait for its lock find it closed. */
 static void retire(sapporo_tree *t)
 {
     const size_t from = offsetof(sapporo_tree, notes);
@@ -149,10 +149,10 @@ size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, si
     return bytes;
 }
 
-/* Particles of the tree, or less than 0: there is none. */
+/* Number of particles of the tree; < 0 if there is no tree. */
 static int particles_of(const sapporo_tree *t) { return t->ops->count(t->tree, 0); }
 
-/* An error of the engine in `what`, with the engine's own words; `stays`: what has become of the tree. */
+/* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
 static int failed(sapporo_tree *t, int status, const char *what, const char *stays)
 {
     const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
@@ -164,7 +164,7 @@ static int failed(sapporo_tree *t, int status, const char *what, const char *sta
                 words, stays, t->room, host, device);
 }
 
-/* ---- calls: each is locked, and in a floating-point environment of ours ---------------------- */
+/* ---- calls: each locks the tree and runs in the library's floating-point environment ---------- */
 
 static int leave(sapporo_tree *t, sap_fpenv callers, int status)
 {
@@ -173,7 +173,7 @@ static int leave(sapporo_tree *t, sap_fpenv callers, int status)
     return status;
 }
 
-/* The error of a call that needs a tree where there is none. */
+/* Sets the error of a call that needs a tree while there is none. */
 static int no_tree(sapporo_tree *t)
 {
     const int cells = t->ops->count(t->tree, 1);
@@ -185,6 +185,7 @@ static int no_tree(sapporo_tree *t)
 
 /* ---- particles -------------------------------------------------------------------------------- */
 
+/* Whether the three coordinates at `at` are finite and within SAP_TREE_LIMIT. */
 static int is_place(const void *at)
 {
     double x[3];
@@ -276,7 +277,7 @@ int sapporo_tree_refresh(sapporo_tree *tree)
 
 /* ---- forces ------------------------------------------------------------------------------------ */
 
-/* Rows of the host's memory that hold nothing; those of a device stay as they are. */
+/* Fills results in host memory with NaN; results in device memory stay unchanged. */
 static void fill_with_nan(const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
     for (int i = 0; i < r->ni && r->memory == SAPPORO_MEMORY_HOST; i++) {
@@ -348,7 +349,7 @@ static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const 
     return SAPPORO_OK;
 }
 
-/* Lists that cannot be had have no entries. */
+/* Makes all lists empty, for calls that fail. */
 static void write_empty(int ni, long long *first)
 {
     if (first && ni >= 0) memset(first, 0, ((size_t)ni + 1) * sizeof *first);
@@ -372,9 +373,9 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     return leave(t, callers, status);
 }
 
-/* ---- what it is ------------------------------------------------------------------------------- */
+/* ---- statistics and structure ----------------------------------------------------------------- */
 
-/* Fills the caller's struct as far as it goes. */
+/* Copies as many bytes as the caller's struct has. */
 static void give_statistics(sapporo_tree_statistics *to, sapporo_tree_statistics *whole)
 {
     whole->size = to->size < sizeof *whole ? to->size : sizeof *whole;

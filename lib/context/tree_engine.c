@@ -9,7 +9,7 @@ static int has_device(const struct sap_engine *engine, const struct sap_settings
     return (named ? engine->count() : engine->automatic()) > 0;
 }
 
-/* An engine that the user has named is refused; without one trees are elsewhere. */
+/* An engine cannot build trees: an error if the user named this engine, else a warning, and the caller tries others. */
 static int refuse(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_notes *notes,
                   const char *why)
 {
@@ -20,7 +20,7 @@ static int refuse(const struct sap_engine *engine, const struct sap_settings *se
     return 0;
 }
 
-/* 1: the engine is open; 0: another may be tried; else a status. */
+/* Tries to open an engine for trees.  Returns 1: the engine is open; 0: the caller may try another; else a status. */
 static int try_engine(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_tree_engine *on,
                       struct sap_notes *notes)
 {

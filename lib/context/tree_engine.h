@@ -9,7 +9,7 @@ struct sap_tree_engine {
     struct sap_device_set *devices;
 };
 
-/* Opens the first engine that has a device and trees; where the user named one, that one or none. */
+/* Opens the first engine that has a device and supports trees.  If the user named a backend, it tries no other. */
 int sap_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on, struct sap_notes *notes);
 void sap_tree_engine_close(struct sap_tree_engine *on);
 

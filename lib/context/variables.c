@@ -1,4 +1,4 @@
-/* variables.c - variables of the environment that interfaces need, and the description of all of them for clients. */
+/* variables.c - reads environment variables for interfaces, and describes all variables to clients. */
 #include <stdio.h>
 #include <string.h>
 

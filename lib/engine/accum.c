@@ -1,4 +1,4 @@
-/* accum.c - order-free accumulators of single values, from the one text of their arithmetic. */
+/* accum.c - reproducible accumulators of single values; includes the kernel source of their arithmetic. */
 #include "engine/accum.h"
 
 #include <stdint.h>
@@ -39,7 +39,7 @@ void sap_accum_add(struct sap_accum *a, double x) { sap_deposit(&a->unit, a->lim
 
 void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from)
 {
-    if (into->unit == from->unit) { /* as mostly: nothing has to be raised */
+    if (into->unit == from->unit) { /* the usual case: no unit must be raised */
         for (int k = 0; k < SAP_LIMBS; k++) into->limb[k] += from->limb[k];
         into->special += from->special;
         return;

@@ -1,7 +1,7 @@
 /*
- * accum.h - order-free accumulators, one value each: what devices and ranks hand over.
+ * accum.h - reproducible accumulators of one value each, which devices and ranks exchange.
  *
- * The arithmetic is that of physics/accumulate.h; results do not depend on the
+ * The arithmetic is that of physics/accumulate.h.  Results do not depend on the
  * order of deposits and merges.
  */
 #ifndef SAP_ACCUM_H
@@ -18,7 +18,7 @@ void sap_accum_add(struct sap_accum *a, double x);
 void sap_accum_merge(struct sap_accum *into, const struct sap_accum *from);
 double sap_accum_round(const struct sap_accum *a);
 
-/* What a new accumulator would be rounded to, were x all that is added. */
+/* The rounded value of a new accumulator to which only x is added. */
 double sap_accum_round_one(double x);
 
 #endif

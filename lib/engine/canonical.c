@@ -1,4 +1,4 @@
-/* canonical.c - the predictor's one text on single particles. */
+/* canonical.c - compiles the kernel source of the predictor for single particles. */
 #include "engine/canonical.h"
 
 #include <string.h>

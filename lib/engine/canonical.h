@@ -1,25 +1,28 @@
 /*
  * canonical.h - prediction and distance in one fixed sequence of correctly rounded operations.
  *
- * Where engines could disagree by a rounding (who is nearest, who is just
- * inside a neighbour sphere), this decides: the same answer on every engine,
- * path and precision.
+ * These functions make the decisions that a rounding error could change: which
+ * j-particle is nearest, and whether a j-particle is just inside a neighbour
+ * sphere.  All engines, paths and precisions therefore decide alike.
  */
 #ifndef SAP_CANONICAL_H
 #define SAP_CANONICAL_H
 
 #include "engine/jstore.h"
 
-/* Predicts the particle at an address that holds one: x[3], v[3]; v may be NULL. */
+/* Predicts x[3] and v[3] of the particle at an address that holds one; v may be NULL. */
 void sap_canonical_predict(const struct sap_jstore *store, int address, double time, double *x, double *v);
 
-/* The same where the store keeps full derivatives: x, v and so on, n of them. */
+/* Predicts n derivatives (x, v, acc, ...) of a particle in a store with full derivatives. */
 void sap_canonical_predict_full(const struct sap_jstore *store, int address, double time, int n, double (*to)[3]);
 
 /* Squared distance of the predicted particle from x. */
 double sap_canonical_r2(const struct sap_jstore *store, int address, double time, const double *x);
 
-/* The smaller of that and of the squared distance dtr later, if it and one at x, v go straight on. */
+/*
+ * The smaller of two squared distances from a particle at x with velocity v: the distance at `time`, and the distance
+ * at time + dtr if both particles move on straight lines.
+ */
 double sap_canonical_r2_ahead(const struct sap_jstore *store, int address, double time, const double *x,
                               const double *v, double dtr);
 

@@ -1,10 +1,10 @@
-/* config.c - the text of sapporo2.config and sapporo.config; see config.h. */
+/* config.c - parses sapporo2.config and sapporo.config; see config.h. */
 #include "engine/config.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* What is left of the text. */
+/* The rest of the text that is not parsed yet. */
 struct cursor {
     const char *at, *end;
     struct sap_config *found;
@@ -16,7 +16,7 @@ static int malformed(struct cursor *c, const char *what)
     return 0;
 }
 
-/* The whole number at the start of a line; 0: there is none, or it exceeds a long long. */
+/* Reads the integer at the start of a line; returns 0 if there is none or it exceeds a long long. */
 static int take_number(const char *at, const char *end, long long *n)
 {
     while (at < end && (*at == ' ' || *at == '\t')) at++;
@@ -32,7 +32,7 @@ static int take_number(const char *at, const char *end, long long *n)
     return at > first;
 }
 
-/* The number of the next line, whose rest is a comment. */
+/* Reads the integer of the next line and skips the rest of the line, which is a comment. */
 static int next_number(struct cursor *c, long long *n)
 {
     c->found->line++;

@@ -1,10 +1,10 @@
 /*
- * config.h - the text of sapporo2.config and sapporo.config: which devices to use.
+ * config.h - parses sapporo2.config and sapporo.config, which name the devices to use.
  *
- * A line is a whole number and a comment.  The first line is a number n of
- * devices; n lines with device numbers follow.  n = 0 means all devices, n < 0
- * any -n devices.  In sapporo.config a line with a particle capacity, which is
- * not used, stands before all others.
+ * A line is an integer and a comment.  The first line is a number n of devices;
+ * n lines with device numbers follow.  n = 0 means all devices, n < 0 any -n
+ * devices.  The first line of sapporo.config is a particle capacity, which is
+ * ignored.
  */
 #ifndef SAP_CONFIG_H
 #define SAP_CONFIG_H
@@ -14,10 +14,10 @@
 #include "engine/options.h"
 
 struct sap_config {
-    int n; /* > 0: devices in device[]; 0: all; < 0: any -n, at least -SAP_DEVICES_MAX */
+    int n; /* > 0: number of devices in device[]; 0: all devices; < 0: any -n devices, n >= -SAP_DEVICES_MAX */
     int device[SAP_DEVICES_MAX];
-    int line;          /* where parsing ended, from 1 */
-    const char *wrong; /* what is wrong there; NULL: nothing */
+    int line;          /* number of the line where parsing ended, from 1 */
+    const char *wrong; /* error in this line; NULL: none */
 };
 
 /* Parses `size` bytes, which need not end with a 0.  Returns 0 and sets found->wrong if the text is malformed. */

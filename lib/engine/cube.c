@@ -1,4 +1,4 @@
-/* cube.c - the cube that keys cut into cells. */
+/* cube.c - computes the cube of a tree, which keys divide into cells. */
 #include "engine/cube.h"
 
 #include <float.h>
@@ -8,14 +8,14 @@
 
 #include "engine/tree_limits.h"
 
-/* Of the sample, a sixteenth may lie beyond either side of an axis; the cube is that much wider than what is between.
- */
+/* The bulk of the model is the sample without 1/BEYOND of its members at either end of each axis.  The cube is ROOM
+ * times as wide as the bulk. */
 enum { BEYOND = 16, ROOM = 64 };
 
-/* Boxes of smaller edge are points: their keys' unit would overflow. */
+/* A box with a smaller edge counts as a point, because the unit of its keys would overflow. */
 #define LEAST 1e-100
 
-/* Largest coordinate in units of the cube: cubes of distances, and one over them, stay within the range of double. */
+/* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
 #define LARGEST 0x1p300
 
 int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
@@ -38,7 +38,7 @@ static double power_above(double x)
     return ldexp(1.0, exponent);
 }
 
-/* Middle of the body of the sample; returns the longest edge of its box. */
+/* Computes the middle of the bulk of the sample; returns the longest edge of its bounding box. */
 static double body_of(double (*sample)[SAP_CUBE_SAMPLE], int m, double *middle)
 {
     double edge = 0;

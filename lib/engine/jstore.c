@@ -1,10 +1,10 @@
 /*
  * jstore.c - the j-particles of a context by address.
  *
- * First touching a page costs as much as storing the particles that fit into
- * it.  So segments that come in order, after a full one, lie in a huge page
- * each where the system has them, and a few segments of stores that were freed
- * are kept for those that come.
+ * The first access to a page costs as much as storing the particles that fit
+ * into the page.  Therefore a segment that follows a full segment is allocated
+ * in a huge page if the system has huge pages, and a few freed segments are kept
+ * for reuse.
  */
 #define _DEFAULT_SOURCE
 #include "engine/jstore.h"
@@ -20,13 +20,13 @@
 
 enum { LANES = SAP_CPU_LANES, TILE = SAP_CPU_SUPERPACKET };
 
-/* Elements of a derivative's column; all derivatives and masses of a segment just fill a huge page of 2 MB. */
+/* Elements of a derivative's column.  The first five derivatives and the masses of a segment fill a 2 MB huge page. */
 static const size_t column_room = (size_t)SAP_SEGMENT * 3, huge_page = (size_t)1 << 21;
 _Static_assert(SAP_SEGMENT *(3 * SAP_DERIVATIVES + 1) * sizeof(double) == 1 << 21, "a segment fills a huge page");
 
 #if defined(MADV_HUGEPAGE)
 
-/* Memory for a huge page, if the system gives one; NULL: no memory. */
+/* Maps 2 MB aligned for a huge page and asks the system for one; NULL: no memory. */
 static void *map_huge_page(void)
 {
     char *const p = mmap(NULL, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -80,7 +80,7 @@ static void retire(struct sap_segment *s)
         if (k < SAP_DERIVATIVES)
             s->spare[k] = s->derivative[k];
         else
-            free(s->derivative[k]); /* few stores have them */
+            free(s->derivative[k]); /* few stores need these columns */
         s->derivative[k] = NULL;
     }
     sap_lock(&sap_segments.lock);
@@ -94,7 +94,7 @@ static void retire(struct sap_segment *s)
     if (!keep) discard(s);
 }
 
-/* A segment that was kept, or NULL. */
+/* Takes a kept segment; NULL: there is none. */
 static struct sap_segment *take_kept(void)
 {
     sap_lock(&sap_segments.lock);
@@ -121,7 +121,8 @@ void sap_jstore_free(struct sap_jstore *store)
     store->full = full;
 }
 
-/* Memory for all derivatives and masses of a segment in one; without it, columns come one by one. */
+/* Allocates the first five derivatives and the masses of a segment in one huge page.  If it fails, columns are
+ * allocated one by one. */
 static void make_whole(struct sap_segment *s)
 {
     double *at = s->whole = map_huge_page();
@@ -130,7 +131,7 @@ static void make_whole(struct sap_segment *s)
     s->mass = at;
 }
 
-/* A derivative's column; NULL: no memory. */
+/* Allocates the column of derivative k, or takes the spare one; NULL: no memory. */
 static double *make_column(struct sap_jstore *store, struct sap_segment *s, int k)
 {
     double *column = s->spare[k] ? s->spare[k] : aligned_alloc(64, column_room * sizeof *column);
@@ -139,7 +140,7 @@ static double *make_column(struct sap_jstore *store, struct sap_segment *s, int 
     return column;
 }
 
-/* Columns are made with the segment, but their pages are touched only where particles come. */
+/* Allocates a segment with its columns.  It does not touch the pages of the columns, so unused pages take no memory. */
 static struct sap_segment *make_segment(struct sap_jstore *store, int whole)
 {
     struct sap_segment *s = calloc(1, sizeof *s);
@@ -158,7 +159,7 @@ static struct sap_segment *make_segment(struct sap_jstore *store, int whole)
     return NULL;
 }
 
-/* Makes a segment that was kept empty again. */
+/* Empties a kept segment for reuse. */
 static void renew(struct sap_segment *s)
 {
     memset(s->occupied, 0, SAP_SEGMENT / LANES * sizeof *s->occupied);
@@ -168,6 +169,7 @@ static void renew(struct sap_segment *s)
     memset(s->version, 0, sizeof s->version);
 }
 
+/* A new, empty segment: a kept one if there is one; NULL: no memory. */
 static struct sap_segment *new_segment(struct sap_jstore *store, int whole)
 {
     const size_t before = store->bytes;
@@ -200,7 +202,7 @@ static int reserve_table(struct sap_jstore *store, int segments)
     return 0;
 }
 
-/* Gives a segment the columns up to derivative `terms`. */
+/* Adds the missing columns up to derivative `terms` to a segment. */
 static int reserve_terms(struct sap_jstore *store, struct sap_segment *s, int terms)
 {
     for (int k = s->terms + 1; k <= terms; k++) {
@@ -214,8 +216,7 @@ static int reserve_terms(struct sap_jstore *store, struct sap_segment *s, int te
     return 0;
 }
 
-/* Fills the places of a word's 16 addresses that are not `taken` with empty particles: massless, out of everyone's way.
- */
+/* Fills those of a word's 16 slots that are not `taken` with empty particles: massless and at SAP_EMPTY_X. */
 static void clear_word(struct sap_segment *s, int w, unsigned taken)
 {
     for (int lane = 0; lane < LANES; lane++) {
@@ -230,14 +231,14 @@ static void clear_word(struct sap_segment *s, int w, unsigned taken)
     }
 }
 
-/* The same in a tile, where nobody is. */
+/* Fills the slots of a tile that hold no particle with empty particles. */
 static void clear_tile(struct sap_segment *s, int tile)
 {
     enum { WORDS = TILE / LANES };
     for (int w = tile * WORDS; w < (tile + 1) * WORDS; w++) clear_word(s, w, s->occupied[w]);
 }
 
-/* Whether the segment before is in use up to its end, with all derivatives: so will this one. */
+/* Whether the preceding segment is in use up to its end, with all derivatives; then this one is likely to fill too. */
 static int follows(const struct sap_jstore *store, int at)
 {
     const struct sap_segment *before = at > 0 ? store->segment[at - 1] : NULL;
@@ -381,7 +382,8 @@ void sap_jstore_get(const struct sap_jstore *store, int address, double (*deriva
     *index = s->index[in];
 }
 
-/* Forces of order 2 look at no velocity and no time, and an address without a particle has no index. */
+/* Parts are stored in columns that are free: forces of order 2 read no velocity and no time, and the index of an
+ * address without a particle has no meaning.  The position is in derivative 1, the mass in time, the parts in index. */
 
 unsigned sap_jstore_get_part(const struct sap_jstore *store, int address, double *x, double *mass)
 {
@@ -410,7 +412,7 @@ double sap_jstore_eps2(const struct sap_jstore *store, int address)
 
 /* ----------------------------------------------------------------- changes */
 
-/* Takes changes of words first to last-1 (16 addresses each, `base` is that of word 0) from bit `skip` of the first. */
+/* Takes changes of words first .. last-1, from bit `skip` of the first word on.  `base` is the address of word 0. */
 static int take_words(struct sap_segment *s, int first, int last, unsigned skip, int base, int32_t *address, int room)
 {
     int n = 0;
@@ -460,7 +462,7 @@ void sap_jstore_change_all(struct sap_jstore *store)
     for (int k = 0; k < store->segments * SAP_SEGMENT_TILES; k++) {
         struct sap_segment *s = store->segment[k / SAP_SEGMENT_TILES];
         const int tile = k % SAP_SEGMENT_TILES;
-        if (!s || s->version[tile] == 0) continue; /* nobody ever came */
+        if (!s || s->version[tile] == 0) continue; /* the tile never held a particle */
         memcpy(s->changed + (ptrdiff_t)tile * WORDS, s->occupied + (ptrdiff_t)tile * WORDS, WORDS * sizeof *s->changed);
         s->version[tile] = store->version;
     }

@@ -1,15 +1,17 @@
 /*
- * jstore.h - the j-particles of a context by address: the host's copy.
+ * jstore.h - stores the j-particles of a context by address in host memory.
  *
- * Particles lie in segments of 16,384 addresses, each with its own columns, so
- * that growing moves nothing, gaps cost nothing and columns that nobody uses
- * (snap, say) do not exist.  Within a column, 16 consecutive addresses lie side
- * by side for each axis: derivative[k][(a / 16) * 48 + axis * 16 + a % 16].
+ * A store consists of segments of 16,384 addresses.  Each segment has its own
+ * columns, so growing moves no data, empty segments take no memory, and unused
+ * columns (snap, for example) do not exist.  Within a column, 16 consecutive
+ * addresses are contiguous per axis:
+ * derivative[k][(a / 16) * 48 + axis * 16 + a % 16].
  *
- * Derivatives are kept as GRAPE-6 clients send them (x, v, acc/2, jerk/6,
- * snap/18), so that storing is copying.  Stores of orders 6 and 8 keep full
- * derivatives, and all columns of their order.  Nothing here does floating-point
- * arithmetic: callers' rounding modes and traps do not matter.
+ * Derivatives have the form of GRAPE-6 clients (x, v, acc/2, jerk/6, snap/18),
+ * so that storing is copying.  Stores of orders 6 and 8 have full derivatives
+ * and all columns of their order.  No function of this module does
+ * floating-point arithmetic, so the caller's rounding mode and traps do not
+ * matter.
  */
 #ifndef SAP_JSTORE_H
 #define SAP_JSTORE_H
@@ -28,24 +30,24 @@ enum {
     SAP_DERIVATIVES_REST = SAP_DERIVATIVES_MOST - SAP_DERIVATIVES,
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
-    SAP_SEGMENTS_KEPT = 16 /* of stores that were freed, at most: 37 MB */
+    SAP_SEGMENTS_KEPT = 16 /* largest number of freed segments that are kept for reuse: 37 MB */
 };
 
 struct sap_segment {
-    double *derivative[SAP_DERIVATIVES_MOST]; /* NULL: zero for all addresses of the segment; no gaps below `terms` */
+    double *derivative[SAP_DERIVATIVES_MOST]; /* NULL: zero for all addresses of the segment; not NULL up to `terms` */
     double *mass, *time;
     double *eps2; /* NULL: zero for all */
     int32_t *index;
     uint16_t *occupied;                     /* bit a % 16 of word a / 16 */
-    uint16_t *changed;                      /* the same: set since its changes were taken */
-    uint16_t *lost;                         /* the same: its last store failed; then neither occupied nor changed */
-    int terms;                              /* highest derivative that exists, at least 1 */
-    unsigned char ready[SAP_SEGMENT_TILES]; /* tile has been set to empty particles */
-    uint64_t version[SAP_SEGMENT_TILES];    /* of the store when a particle of the tile changed last */
+    uint16_t *changed;                      /* likewise: 1: the particle changed since its change was taken */
+    uint16_t *lost;                         /* likewise: 1: its last store failed; then it is not occupied or changed */
+    int terms;                              /* number of the highest derivative that exists, at least 1 */
+    unsigned char ready[SAP_SEGMENT_TILES]; /* 1: the tile is initialised with empty particles */
+    uint64_t version[SAP_SEGMENT_TILES];    /* version of the store when a particle of the tile last changed */
 
-    double *spare[SAP_DERIVATIVES_MOST]; /* columns that there is memory for already */
-    void *whole;                         /* memory of the first five derivatives and masses in one, or NULL */
-    struct sap_segment *next;            /* of those that are kept */
+    double *spare[SAP_DERIVATIVES_MOST]; /* memory of columns that are not in use */
+    void *whole;                         /* one block for the first five derivatives and the masses, or NULL */
+    struct sap_segment *next;            /* in the list of kept segments */
 };
 
 struct sap_jstore {
@@ -53,29 +55,29 @@ struct sap_jstore {
     int segments;
     int upper;        /* one above the highest address set */
     int count;        /* addresses that hold a particle */
-    int far;          /* 1: some coordinate was ever beyond SAP_FAR */
-    int open;         /* tile (address / 2,048) + 1 whose empty places are not set yet; 0: none */
-    int full;         /* 6 or 8: columns of full derivatives that all segments have; 0: GRAPE-6's factors */
-    double soft;      /* the largest eps2 that was ever stored; 0: there are no such columns */
-    uint64_t version; /* rises with every change */
-    uint64_t cleared; /* version when all particles were cleared last, 0: never */
+    int far;          /* 1: some coordinate that was stored is beyond SAP_FAR */
+    int open;         /* tile (address / 2,048) + 1 whose empty slots are not initialised yet; 0: none */
+    int full;         /* 6 or 8: number of columns of full derivatives in every segment; 0: GRAPE-6 factors */
+    double soft;      /* largest eps2 that was stored; 0: no segment has an eps2 column */
+    uint64_t version; /* increases with every change */
+    uint64_t cleared; /* version when all particles were last cleared; 0: never */
     size_t bytes;     /* memory in use */
-    int lost;         /* addresses that segments have as lost */
-    struct sap_ranges lost_elsewhere; /* lost addresses for which there is no segment; void for those with one */
-    uint64_t losses;                  /* rises with every loss */
+    int lost;         /* number of addresses that are marked as lost in segments */
+    struct sap_ranges lost_elsewhere; /* lost addresses without a segment; entries with a segment have no meaning */
+    uint64_t losses;                  /* increases with every loss */
 };
 
-/* A particle on its way: pointers to double[3], NULL for zero. */
+/* A particle that is being stored: pointers to double[3], NULL for zero. */
 struct sap_jparticle {
     const double *derivative[SAP_DERIVATIVES_MOST];
     double mass, time, eps2;
     int32_t index;
 };
 
-/* An empty store is all zeros but `full`.  Freeing it keeps the memory of a few segments for the next. */
+/* Frees all particles and keeps the memory of a few segments for reuse.  An empty store is all zeros except `full`. */
 void sap_jstore_free(struct sap_jstore *store);
 
-/* Gives back the memory of segments that is kept. */
+/* Frees the memory of kept segments. */
 void sap_jstore_trim(void);
 
 /* A particle that waits to be stored. */
@@ -86,48 +88,49 @@ struct sap_staged {
 };
 
 /*
- * Makes room for a particle with derivatives up to `terms` at 0 <= address < SAP_ADDRESSES; 0, or -1 if memory
- * is short: then nothing has changed.
+ * Makes room for a particle with derivatives up to `terms` at 0 <= address < SAP_ADDRESSES.  Returns 0, or -1 if memory
+ * is short; then no particle has changed.
  */
 int sap_jstore_reserve(struct sap_jstore *store, int address, int terms);
 
 /*
- * The same for a particle that is stored next, and others after it in order: where nobody is, the tile is set to empty
- * particles only by sap_jstore_finish, which must come before anyone reads whole tiles.
+ * Like sap_jstore_reserve, for a particle that is stored next and followed by others in order.  It does not initialise
+ * the empty slots of the tile; sap_jstore_finish does, and must be called before any code reads whole tiles.
  */
 int sap_jstore_open(struct sap_jstore *store, int address, int terms);
 void sap_jstore_finish(struct sap_jstore *store);
-/* Makes room for softening up to eps2 > 0 where room has been made for a particle; 0, or -1 if memory is short. */
+/* Makes room for a softening eps2 > 0 at an address that has room for a particle; 0, or -1 if memory is short. */
 int sap_jstore_reserve_eps2(struct sap_jstore *store, int address, double eps2);
 
 /* Stores a particle where room has been made. */
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle);
 
-/* The same at an address that holds a particle, for engines that have the new one already: it is no change to them. */
+/* Replaces a particle without marking it as changed, for engines that have the new particle already. */
 void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *particle);
 
-/* Further derivatives of a particle that has just been put, where the store keeps full ones: from number 5 on. */
+/* Stores derivatives from number 5 on of a particle that has just been put; the store must have full derivatives. */
 void sap_jstore_put_rest(struct sap_jstore *store, int address, const double (*rest)[3]);
 
-/* Asks the caches for the place of a particle that will be stored soon. */
+/* Prefetches the memory of a particle that will be stored soon. */
 void sap_jstore_fetch(const struct sap_jstore *store, int address);
 
 /* 1 if the address holds a particle. */
 int sap_jstore_has(const struct sap_jstore *store, int address);
 
-/* The lowest address from `from` on that holds a particle, or `upper`.  Segments that do not exist cost nothing. */
+/* The lowest address from `from` on that holds a particle, or `upper`.  It skips missing segments at no cost. */
 int sap_jstore_next(const struct sap_jstore *store, int from);
 
 /*
- * Copies out what is stored: derivative[k][axis], SAP_DERIVATIVES of them, or `full`; the address must hold a particle.
+ * Copies out a particle as it is stored: derivative[k][axis] for k < SAP_DERIVATIVES, or for k < `full` if that is not
+ * 0.  The address must hold a particle.
  */
 void sap_jstore_get(const struct sap_jstore *store, int address, double (*derivative)[3], double *mass, double *time,
                     int32_t *index);
 
 /*
- * Parts of a particle of order 2, whose position and mass come one after the other.  The address holds no particle
- * until both are there; where there is room for it and no particle, what was given is kept in columns that order 2 does
- * not use.  get_part copies it out and returns which parts there are.
+ * Parts of a particle of order 2 whose position and mass come in separate calls.  The address holds no particle until
+ * both parts are given.  Until then put_part keeps the given part in columns that order 2 does not use; room must have
+ * been made.  get_part copies the parts out and returns which parts are given.
  */
 enum sap_jstore_part { SAP_JSTORE_MASS = 1, SAP_JSTORE_POSITION = 2, SAP_JSTORE_BOTH = 3 };
 
@@ -135,7 +138,7 @@ unsigned sap_jstore_get_part(const struct sap_jstore *store, int address, double
 void sap_jstore_put_part(struct sap_jstore *store, int address, enum sap_jstore_part part, const double *x,
                          double mass);
 
-/* Its squared softening. */
+/* The squared softening of an address that holds a particle. */
 double sap_jstore_eps2(const struct sap_jstore *store, int address);
 
 /* Bytes of a segment with derivatives up to `terms`. */
@@ -148,7 +151,7 @@ static inline const struct sap_segment *sap_jstore_segment(const struct sap_jsto
     return s < store->segments ? store->segment[s] : NULL;
 }
 
-/* Place of an address of a segment (address % SAP_SEGMENT) in a derivative's column: the x axis. */
+/* Offset of the x axis of an address within its segment (in = address % SAP_SEGMENT) in a derivative's column. */
 static inline size_t sap_jstore_offset(unsigned in)
 {
     return (size_t)(in / SAP_CPU_LANES) * 3 * SAP_CPU_LANES + in % SAP_CPU_LANES;
@@ -163,36 +166,36 @@ static inline int sap_jstore_ready(const struct sap_jstore *store, int address)
 }
 
 /*
- * Lost particles (jstore_lost.c): a store that fails takes what was there with it, since a force of the old particle
- * would look right.  From then on the address holds no particle, until one is stored there.  This needs no memory:
- * where even a segment is missing, ranges of addresses are kept, which become one where there are too many.
+ * Marks addresses as lost (jstore_lost.c), because their particles could not be stored.  A lost address holds no
+ * particle until one is stored there: a force from the old particle would look right and be wrong.  Losing needs no
+ * memory: addresses without a segment are recorded as ranges, and ranges are merged when there are too many.
  */
 void sap_jstore_lose(struct sap_jstore *store, int first, int n);
 
 /* The lowest address below nj that is lost, or -1. */
 int sap_jstore_first_lost(const struct sap_jstore *store, int nj);
 
-/* 1 if this address is. */
+/* 1 if this address is lost. */
 int sap_jstore_is_lost(const struct sap_jstore *store, int address);
 
-/* 1 if any is. */
+/* 1 if any address is lost. */
 static inline int sap_jstore_any_lost(const struct sap_jstore *store)
 {
     return store->lost > 0 || store->lost_elsewhere.n > 0;
 }
 
-/* For segment number `at`, which is new: what ranges say goes to it. */
+/* Moves lost addresses of the new segment number `at` from the ranges to the segment's bits. */
 void sap_jstore_settle_ranges(struct sap_jstore *store, int at);
 
-/* Addresses of a word of 16 are stored, and so not lost any more. */
+/* Clears the lost bits of addresses in a word of 16, because particles are stored there now. */
 void sap_jstore_found(struct sap_jstore *store, struct sap_segment *s, unsigned word, unsigned bits);
 
-/* Notes that an address now holds a (new) particle.  A lost one has not changed. */
+/* Marks an address as occupied and changed.  A lost address never has its changed bit set. */
 static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment *s, int address)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
     const unsigned bit = 1U << in % SAP_CPU_LANES;
-    if (!(s->changed[word] & bit)) { /* whoever has changed is there */
+    if (!(s->changed[word] & bit)) { /* an address whose changed bit is set is occupied and not lost */
         store->count += !(s->occupied[word] & bit);
         s->occupied[word] = (uint16_t)(s->occupied[word] | bit);
         s->changed[word] = (uint16_t)(s->changed[word] | bit);
@@ -202,7 +205,7 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
 
-/* The same for n addresses from `address` on, all in one word of 16. */
+/* Like sap_jstore_mark, for n addresses from `address` on, all in one word of 16. */
 static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segment *s, int address, int n)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
@@ -217,19 +220,20 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
 }
 
 /*
- * For engines with a copy of their own: takes up to `room` changed addresses, not below `from`, in rising order, and
- * forgets that they changed.  Returns how many; fewer than `room`: none is left.  Tiles whose version is not above
- * `seen` are passed over, so `seen` may rise to the store's version only when none is left.
+ * Takes up to `room` changed addresses >= `from` in ascending order and clears their changed bits.  Engines with a copy
+ * of the particles use it to update their copy.  Returns the number taken; if it is below `room`, no change is left.
+ * Tiles whose version is <= `seen` are skipped, so the caller may raise `seen` to the store's version only when no
+ * change is left.
  */
 int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room);
 
 /*
- * The same for a run of n addresses of one tile (multiples of 64): 1 if all of them hold particles that changed; then
- * that is forgotten, else nothing happens.
+ * Like sap_jstore_take_changes for n addresses from `first` on in one tile; both numbers are multiples of 64.  If all n
+ * addresses have changed it clears their changed bits and returns 1, else it changes nothing and returns 0.
  */
 int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, int n);
 
-/* Marks every particle as changed, for an engine that lost its copy. */
+/* Marks every particle as changed, for an engine whose copy is lost or that has none yet. */
 void sap_jstore_change_all(struct sap_jstore *store);
 
 /* The mass of an address that holds a particle. */
@@ -244,7 +248,7 @@ static inline int32_t sap_jstore_index(const struct sap_jstore *store, int addre
     return sap_jstore_segment(store, address)->index[address % SAP_SEGMENT];
 }
 
-/* Segments of stores that were freed, kept for the next. */
+/* Freed segments that are kept for reuse by any store of the process. */
 struct sap_segments {
     struct sap_lock lock; /* guards list and n */
     struct sap_segment *list;

@@ -1,8 +1,8 @@
 /*
- * jstore_lost.c - j-particles that could not be stored: their addresses, until something is stored there.
+ * jstore_lost.c - records lost addresses: their particles could not be stored, and no particle is stored there yet.
  *
- * Segments have a bit for each address.  Losses happen when memory is short, so addresses without a segment lie in a
- * few ranges inside the store itself.
+ * Segments have a lost bit per address.  Losses happen when memory is short, so lost addresses without a segment are
+ * recorded as a few ranges inside struct sap_jstore.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { LANES = SAP_CPU_LANES, WORDS = SAP_SEGMENT / LANES };
 
 /* ------------------------------------------------------------------ ranges */
 
-/* The first address of a range for which there is no segment; beyond its last: none. */
+/* The first address of a range without a segment; an address beyond r.last if there is none. */
 static int first_without_segment(const struct sap_jstore *store, struct sap_range r)
 {
     int address = r.first;
@@ -22,7 +22,7 @@ static int first_without_segment(const struct sap_jstore *store, struct sap_rang
 
 /* -------------------------------------------------------------------- bits */
 
-/* Bits of the addresses of word w of a segment that begins at `base`, from first to last. */
+/* The bits of addresses first .. last in word w of a segment that begins at address `base`. */
 static unsigned bits_between(int base, int w, int first, int last)
 {
     const int low = first - base - w * LANES, high = last - base - w * LANES;
@@ -31,12 +31,13 @@ static unsigned bits_between(int base, int w, int first, int last)
     return from & to & 0xFFFFU;
 }
 
-/* What was given of a particle in parts is lost with it: its index tells of them. */
+/* Forgets the parts (sap_jstore_part) of lost addresses, which are recorded in the index column. */
 static void forget_word(struct sap_segment *s, int w, unsigned bits)
 {
     for (; bits; bits &= bits - 1) s->index[w * LANES + __builtin_ctz(bits)] = 0;
 }
 
+/* Marks addresses first .. last as lost in segment number `at`; addresses outside the segment are ignored. */
 static void lose_in_segment(struct sap_jstore *store, int at, int first, int last)
 {
     struct sap_segment *const s = store->segment[at];
@@ -89,7 +90,7 @@ void sap_jstore_lose(struct sap_jstore *store, int first, int n)
     }
 }
 
-/* In a segment that begins at `base`, below nj. */
+/* The lowest lost address below nj in a segment that begins at address `base`, or -1. */
 static int first_in_segment(const struct sap_segment *s, int base, int nj)
 {
     for (int w = 0; w < WORDS && base + w * LANES < nj; w++) {

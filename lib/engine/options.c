@@ -1,4 +1,4 @@
-/* options.c - reads what a context shall be like; see options.h for who has the first word. */
+/* options.c - reads the settings of a context; options.h has the precedence. */
 #define _POSIX_C_SOURCE 200809L
 #include "engine/options.h"
 
@@ -17,7 +17,7 @@
 
 const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
 
-/* A variable that holds a word; *found is NULL if it is not set. */
+/* Reads a variable whose value is a word; *found is NULL if it is not set. */
 static int word_variable(struct sap_notes *notes, enum sap_variable variable, const struct sap_word **found)
 {
     char wrong[SAP_WRONG_ROOM];
@@ -28,7 +28,7 @@ static int word_variable(struct sap_notes *notes, enum sap_variable variable, co
 
 /* ---- devices: lists, SAPPORO_DEVICES --------------------------------------------- */
 
-/* Adds a device to the list, once. */
+/* Adds a device to the list unless the list has it already. */
 static void add_device(struct sap_settings *out, int device)
 {
     for (int k = 0; k < out->ndevices; k++)
@@ -36,7 +36,7 @@ static void add_device(struct sap_settings *out, int device)
     if (out->ndevices < SAP_DEVICES_MAX) out->devices[out->ndevices++] = device;
 }
 
-/* What GRAPE clients and files mean by a number of devices that is not positive: 0 all, -n any n. */
+/* Sets the devices for a number n <= 0 from GRAPE clients and files: 0 means all devices, -n any n devices. */
 static void devices_without_list(struct sap_settings *out, long n)
 {
     out->devices_given = 1;
@@ -86,7 +86,7 @@ static int devices_from_variable(struct sap_settings *out, const char *text, siz
                              n < 80 ? (int)n : 80, text, SAP_DEVICES_MAX);
         for (int k = 0; k < found; k++) add_device(out, list[k]);
     } else if (n < sizeof out->device_names) {
-        memcpy(out->device_names, text, n); /* the settings begin as zeros */
+        memcpy(out->device_names, text, n); /* the settings are initialised to zero */
     } else {
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "SAPPORO_DEVICES is longer than %d characters",
                          (int)sizeof out->device_names - 1);
@@ -96,7 +96,7 @@ static int devices_from_variable(struct sap_settings *out, const char *text, siz
 
 /* ---- devices: configuration files, default ------------------------------------------- */
 
-/* A configuration file of the working directory. */
+/* A configuration file in the working directory. */
 struct config_file {
     const char *name;
     enum sap_complaint complaint;
@@ -117,7 +117,7 @@ static void take_config(struct sap_settings *out, const struct config_file *conf
     sap_log(SAPPORO_LOG_INFO, "devices are those of %s", config->name);
 }
 
-/* 0: there is no such file.  A malformed or unreadable file counts as one that says nothing. */
+/* Reads the devices from a configuration file; 0: there is no such file.  A bad file gives a warning and is ignored. */
 static int devices_from_config(struct sap_settings *out, const struct config_file *config)
 {
     struct sap_file file;
@@ -131,7 +131,7 @@ static int devices_from_config(struct sap_settings *out, const struct config_fil
     return 1;
 }
 
-/* Rank among the processes of this machine; -1: not started by an MPI launcher that tells. */
+/* The rank among the MPI processes of this machine; -1: no launcher has set a variable for it. */
 static int local_rank(void)
 {
     char wrong[SAP_WRONG_ROOM];
@@ -141,7 +141,7 @@ static int local_rank(void)
     return -1;
 }
 
-/* ---- one function a setting -------------------------------------------------------------- */
+/* ---- one function per setting ------------------------------------------------------------ */
 
 static int read_order(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
@@ -230,17 +230,17 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
     out->preferred_device = rank >= 0 ? rank : options->preferred_device > 0 ? options->preferred_device : 0;
     if (options->ndevices != 0) return devices_from_options(out, options, notes);
     if (n > 0) return devices_from_variable(out, text, n, notes);
-    if (sap_env_raised()) return SAPPORO_OK; /* the caller chose the working directory */
+    if (sap_env_raised()) return SAPPORO_OK; /* the unprivileged user chose the working directory */
     if (!devices_from_config(out, &sapporo2)) devices_from_config(out, &sapporo1);
     return SAPPORO_OK;
 }
 
-/* The place of the tuning file that nobody named; "": there is none. */
+/* Writes the default path of the tuning file; "": there is none. */
 static void default_tune(char *path, size_t room)
 {
     const char *const config = sap_env_path(SAP_VAR_CONFIG_HOME), *const home = sap_env_path(SAP_VAR_HOME);
     int length = 0;
-    if (config != NULL && config[0] == '/') /* others are to be ignored, says its specification */
+    if (config != NULL && config[0] == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, room, "%s/sapporo/tune", config);
     else if (home != NULL)
         length = snprintf(path, room, "%s/.config/sapporo/tune", home);
@@ -248,8 +248,8 @@ static void default_tune(char *path, size_t room)
 }
 
 /*
- * `frozen` is the default place: the library itself never chooses numbers anew, and `sapporo tune` writes none then.
- * With raised privileges no tuning file is read.
+ * Reads the path of the tuning file.  For the library `frozen` means the default path; only `sapporo tune` treats it
+ * differently, and writes no file.  With raised privileges the library reads no tuning file.
  */
 static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
@@ -270,7 +270,7 @@ static int read_tune(struct sap_settings *out, const sapporo_options *options, s
     return SAPPORO_OK;
 }
 
-/* Variables that other files of the library read: a value without a meaning is refused when a context is opened. */
+/* Checks variables that other files of the library read, so that an invalid value fails when a context is opened. */
 static int check_others(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     char wrong[SAP_WRONG_ROOM];
@@ -284,8 +284,8 @@ static int check_others(struct sap_settings *out, const sapporo_options *options
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 /*
- * Copies options of any version.  A caller compiled earlier has a smaller struct; one compiled later has a larger
- * one, which is refused if it asks for something that this library does not know.
+ * Copies options of any version of the struct.  A caller compiled for an older version has a smaller struct.  A caller
+ * compiled for a newer version has a larger one, which is refused if it uses a member that this library does not know.
  */
 static int copy_options(sapporo_options *to, const sapporo_options *from, struct sap_notes *notes)
 {

@@ -1,4 +1,4 @@
-/* small_forces.h - what an engine is asked for in batches of small forces and in neighbour forces. */
+/* small_forces.h - the requests to an engine for batches of small forces and for neighbour forces. */
 #ifndef SAP_SMALL_FORCES_H
 #define SAP_SMALL_FORCES_H
 
@@ -7,20 +7,21 @@
 
 #include "sapporo.h"
 
-/* Addresses that lists name again and again; n 0: none.  `number` tells them from all that were kept before. */
+/* The addresses of sapporo_keep_addresses, which lists use repeatedly; n 0: none.  Each call has another `number`. */
 struct sap_kept {
     const int *address;
     size_t n;
     uint64_t number;
 };
 
+/* Whether all addresses of a small force lie in the kept array. */
 static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_small_force *l)
 {
     const uintptr_t from = (uintptr_t)kept->address, at = (uintptr_t)l->address;
     return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
 }
 
-/* Many small forces: arrays of the caller, whose elements lie their own `size` apart.  All have been checked. */
+/* A batch of small forces, checked.  The arrays are the caller's; the stride is the `size` of their first element. */
 struct sap_batch {
     int nlists;
     const sapporo_small_force *lists;
@@ -28,8 +29,8 @@ struct sap_batch {
     struct sap_kept kept;
 };
 
-/* Forces of order 4 on particles by address, each from a list of others.  Arrays of the caller; outputs NULL: not
- * wanted. */
+/* Neighbour forces of order 4: each target particle is an address with a list of addresses of source particles.  The
+ * arrays are the caller's.  An output that is NULL is not wanted. */
 struct sap_neighbour_request {
     int ni;
     const int *address, *length; /* [ni] */
@@ -40,19 +41,21 @@ struct sap_neighbour_request {
     double *nearest_r2;
 };
 
-/* The particles of a store in rows (lib/cpu/cpu_neighbour.h), for engines that keep a copy. */
+/* The particles of a store as rows (lib/cpu/cpu_neighbour.h), for engines that have a copy of the rows. */
 struct sap_given {
     const double *row; /* [upper] of `words` doubles */
     int words, upper;
-    const int32_t *changed; /* [nchanged] addresses whose rows have, since the last call */
-    int nchanged;           /* < 0: any may have */
+    const int32_t *changed; /* [nchanged] addresses whose rows have changed since the last call */
+    int nchanged;           /* < 0: any row may have changed */
 };
 
+/* Small force k of a batch. */
 static inline const sapporo_small_force *sap_batch_force(const struct sap_batch *m, int k)
 {
     return (const sapporo_small_force *)(const void *)((const char *)m->lists + (size_t)k * m->lists->size);
 }
 
+/* The result of small force k of a batch. */
 static inline const sapporo_result *sap_batch_result(const struct sap_batch *m, int k)
 {
     return (const sapporo_result *)(const void *)((const char *)m->results + (size_t)k * m->results->size);

@@ -1,17 +1,18 @@
-/* tree_limits.h - what trees take. */
+/* tree_limits.h - the limits of the input and options of trees. */
 #ifndef SAP_TREE_LIMITS_H
 #define SAP_TREE_LIMITS_H
 
-/* Coordinates beyond count as infinite: squares of their differences, and of those in units of a cube, are finite. */
+/* Coordinates beyond this limit count as infinite.  Within it, squares of differences do not overflow, in units of a
+ * cube neither. */
 #define SAP_TREE_LIMIT 1e100
 
-/* Any two coordinates within the limit are nearer than this; larger search radii, infinity too, count as this one. */
+/* A search radius that reaches every particle: larger radii, including infinity, are replaced by it. */
 #define SAP_TREE_REACH 1e101
 
-/* Squares of softening lengths below count as 0, as differences of coordinates do. */
+/* Squared softening lengths below this limit count as 0. */
 #define SAP_TREE_LEAST_EPS2 1e-200
 
-/* The same in units of the cube: the inverse cube of a smaller softening length overflows. */
+/* The limit of squared softening lengths in units of the cube: the inverse cube of a smaller length overflows. */
 #define SAP_TREE_LEAST_SCALED_EPS2 0x1p-660
 
 enum { SAP_LEAF_MOST = 1024, SAP_GROUP_MOST = 256 };

@@ -10,7 +10,7 @@
 struct sap_device_set; /* engine.h */
 struct sap_tree;
 
-/* What a tree shall be; everything has a value, none is DEFAULT but ball, leaf_size and group_size (0: the engine's).
+/* The settings of a tree.  No member is DEFAULT except ball, leaf_size and group_size, where 0 is the engine's choice.
  */
 struct sap_tree_settings {
     sapporo_tree_mac mac;
@@ -24,7 +24,7 @@ struct sap_tree_settings {
     sapporo_tree_curve curve;
 };
 
-/* Nodes of a tree as physics/tree_cell.h says, in host memory; arrays of the caller with room for `nodes`. */
+/* The nodes of a tree (physics/tree_cell.h) in host memory; arrays of the caller with room for `nodes`. */
 struct sap_tree_structure {
     int nodes, n;
     int *first, *count, *child, *children, *level;     /* [nodes] */
@@ -35,39 +35,40 @@ struct sap_tree_structure {
 
 /* Why a tree has no particles. */
 enum sap_tree_none {
-    SAP_TREE_NONE = -1, /* none is built */
-    SAP_TREE_GONE = -2  /* its device is lost */
+    SAP_TREE_NONE = -1, /* no tree is built */
+    SAP_TREE_GONE = -2  /* the device of the tree is lost */
 };
 
 /*
- * Arguments have been checked as far as host memory tells: counts, addresses, finite numbers.  Of device memory the
- * engine checks the numbers.  After a failure the tree is as before, or `count` says that there is none.
+ * The context has checked counts and everything in host memory: addresses, finite numbers.  The engine checks numbers
+ * in device memory.  A call that fails leaves the tree unchanged, or `count` returns that there is no tree.
  */
 struct sap_tree_ops {
-    int (*able)(const struct sap_device_set *devices); /* whether these can have trees; NULL: all can */
-    /* Bytes that a tree of n particles takes; *device_bytes of them on a device in addition. */
+    int (*able)(const struct sap_device_set *devices); /* whether these devices support trees; NULL: all do */
+    /* Bytes of host memory that a tree of n particles takes; *device_bytes: of device memory, in addition. */
     size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes);
     int (*create)(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                   struct sap_tree **tree);
     void (*destroy)(struct sap_tree *tree);
-    /* Takes particles for the next build or refresh. */
+    /* Copies the particles for the next build or refresh. */
     int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
     int (*build)(struct sap_tree *tree);
-    int (*refresh)(struct sap_tree *tree); /* of as many particles as the tree has */
-    /* Particles of the tree, or sap_tree_none.  cells: a tree without moments, which a refresh makes, counts, too. */
+    int (*refresh)(struct sap_tree *tree); /* the number of particles must be that of the tree */
+    /* Number of particles of the tree, or sap_tree_none.  cells 1: a tree whose moments are missing until the next
+     * refresh counts as a tree. */
     int (*count)(const struct sap_tree *tree, int cells);
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
-    /* Writes NaN into results in memory of the device, as far as the device does it; NULL: there are none. */
+    /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */
     void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
     int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
-    /* With arrays NULL fills in the numbers alone. */
+    /* Fills the structure; if its arrays are NULL, only the numbers nodes and n. */
     int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
     void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
                  size_t room);
-    const char *(*words)(const struct sap_tree *tree); /* why its last call failed; "": no more than the status says */
+    const char *(*words)(const struct sap_tree *tree); /* text why the last call failed; "": only the status is known */
 };
 
 #endif

@@ -1,11 +1,11 @@
-/* tree_options.h - the options of a tree. */
+/* tree_options.h - reads the options of a tree. */
 #ifndef SAP_TREE_OPTIONS_H
 #define SAP_TREE_OPTIONS_H
 
 #include "engine/engine.h"
 #include "engine/options.h"
 
-/* Reads sapporo_tree_options, which may be NULL or of another version; an error names what is wrong. */
+/* Reads sapporo_tree_options, which may be NULL or another version of the struct; an error names the bad option. */
 int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settings *settings,
                           struct sap_tree_settings *tree, struct sap_notes *notes);
 

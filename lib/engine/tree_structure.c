@@ -1,4 +1,4 @@
-/* tree_structure.c - copies cells into the structure that tests compare between engines. */
+/* tree_structure.c - copies cells into sap_tree_structure, which tests compare between engines. */
 #include <string.h>
 
 #include "engine/tree_structure.h"

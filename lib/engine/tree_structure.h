@@ -1,4 +1,4 @@
-/* tree_structure.h - copies cells into the structure that tests compare between engines. */
+/* tree_structure.h - copies cells into sap_tree_structure, which tests compare between engines. */
 #ifndef SAP_TREE_STRUCTURE_H
 #define SAP_TREE_STRUCTURE_H
 
@@ -6,7 +6,7 @@
 
 struct sap_cell;
 
-/* Writes the moments and bounds of node k. */
+/* Writes the moments and bounds of a cell to node k of the structure. */
 void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *structure);
 
 #endif

@@ -15,14 +15,14 @@ enum { LINE = 512, NUMBERS = 32 };
 static const char first_line[] = "sapporo tune 1";
 static const char blanks[] = " \t\r";
 
-/* The state of a parser, and what it has found. */
+/* The state of the parser and the numbers that it has found. */
 struct reading {
     const char *name, *device;
     const struct sap_tune_number *number;
     int n;
     sapporo_precision precision;
     int order;
-    int line, inside, found; /* inside: 0 before the first section, 1 in another device's section, 2 in ours */
+    int line, inside, found; /* inside: 0 before the first section, 1 in another device's section, 2 in this device's */
     int set[NUMBERS];
     double value[NUMBERS];
 };
@@ -65,14 +65,14 @@ static int open_section(struct reading *r, char *text)
     return 1;
 }
 
-/* Orders other than 4 stand behind the precision: `ds6.few_cost`. */
+/* Reads the order that follows the precision in a key, as in `ds6.few_cost`; without one it is 4. */
 static int order_of(const char **text)
 {
     if (!**text || !strchr("268", **text)) return 4;
     return *(*text)++ - '0';
 }
 
-/* The place of a key in the table; *other: it is that of another precision or order. */
+/* The index of a key in the table, or -1.  *other becomes 1 if the key is for another precision or order. */
 static int find_key(const struct reading *r, const char *key, int *other)
 {
     for (sapporo_precision p = SAPPORO_SP; p <= SAPPORO_DP; p++) {
@@ -103,7 +103,7 @@ static int set_number(struct reading *r, const char *key, const char *text)
     return 1;
 }
 
-/* A line without its blanks at either end; 0: malformed. */
+/* Parses a line without blanks at either end; returns 0 if it is malformed. */
 static int take_line(struct reading *r, char *text)
 {
     if (r->line == 1) return strcmp(text, first_line) == 0 ? 1 : malformed(r, "it does not say 'sapporo tune 1'");
@@ -117,7 +117,7 @@ static int take_line(struct reading *r, char *text)
     return set_number(r, text, text + key + 1 + strspn(text + key + 1, blanks));
 }
 
-/* Copies a line of n bytes, without the blanks at its end; 0: malformed. */
+/* Copies a line of n bytes without the blanks at its end; returns 0 if it is malformed. */
 static int copy_line(struct reading *r, const char *from, size_t n, char line[LINE])
 {
     r->line++;
@@ -166,7 +166,7 @@ int sap_tune_read(const struct sap_settings *s, const char *device, const struct
     struct sap_file file;
     if (!s->tune[0]) return 0;
     const enum sap_file_status status = sap_file_read(s->tune, SAP_TUNE_MOST, &file);
-    if (status == SAP_FILE_MISSING && !s->tune_given) return 0; /* nothing was ever tuned here */
+    if (status == SAP_FILE_MISSING && !s->tune_given) return 0; /* the default file need not exist */
     if (status == SAP_FILE_MISSING) return unreadable(s->tune, "there is no such file");
     if (status == SAP_FILE_REFUSED) return unreadable(s->tune, file.why);
     const int found = sap_tune_parse(s, device, number, n, file.bytes, file.size);

@@ -42,7 +42,7 @@ int sap_g5_open_special(int ndev, const int *list)
     return open ? 0 : -1;
 }
 
-/* Some clients open and close around every force: what was opened is kept, particles too. */
+/* Keeps the context and its particles, because some clients open and close the device around every force. */
 int sap_g5_close(int id, const char *caller)
 {
     struct sap_g5_device *device = sap_g5_hold(id, caller);
@@ -54,7 +54,7 @@ int sap_g5_close(int id, const char *caller)
     return 0;
 }
 
-/* ---- what holds for all devices ---------------------------------------------------- */
+/* ---- settings of all devices ------------------------------------------------------- */
 
 int sap_g5_set_eps2_to_all(double eps2)
 {
@@ -124,10 +124,10 @@ int sap_g5_set_n(int id, int n, const char *caller)
     return n < 0 ? -1 : 0;
 }
 
-/* So many a context takes. */
+/* Number of addresses of a context. */
 enum { MOST_ADDRESSES = 1 << 30 };
 
-/* What is wrong with the arguments of a load; NULL: nothing. */
+/* Text that says what is wrong with the arguments of a load; NULL if nothing is wrong. */
 static const char *fault(const struct sap_g5_load *load, unsigned needs)
 {
     if (load->adr < 0) return "adr is negative";
@@ -139,7 +139,7 @@ static const char *fault(const struct sap_g5_load *load, unsigned needs)
     return needs & SAP_G5_NEEDS_EPS2 && load->eps2 == NULL ? "epsj2 is NULL" : NULL;
 }
 
-/* What is given whole goes in by columns; load->nj > 0. */
+/* Stores a load in a context; load->nj > 0.  If it has both positions and masses, they are stored as columns. */
 static int store(sapporo *context, const struct sap_g5_load *load)
 {
     sapporo_particles all = {.size = sizeof all};

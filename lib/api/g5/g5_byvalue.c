@@ -1,7 +1,7 @@
 /*
- * g5_byvalue.c - the names of the GRAPE-5 interface for C: scalars by value.
+ * g5_byvalue.c - the GRAPE-5 interface for C: scalars by value.
  *
- * MC stands for a device named by its id, 0 behind a name for a softening of each particle.
+ * MC in a name means that the call names a device by its id; a 0 at the end of a name means individual softening.
  */
 #include "api/g5/g5.h"
 #include "sapporo_g5.h"

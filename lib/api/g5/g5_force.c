@@ -1,8 +1,8 @@
 /*
  * g5_force.c - the GRAPE-5 interface: i-particles and forces.
  *
- * A force that cannot be had is NaN in all rows that were asked for, since most
- * clients have no look at what is returned.
+ * If a force fails, all its rows become NaN, because most clients ignore the
+ * return value.
  */
 #include "api/g5/g5.h"
 
@@ -15,12 +15,12 @@
 #include "context/context.h"
 #include "context/particles_part.h"
 
-/* i-particles of one force. */
+/* The i-particles of one force. */
 struct set {
     int ni;
     double (*x)[3];
-    double common;      /* squared softening of all */
-    const double *eps2; /* the same, one each; NULL: common alone */
+    double common;      /* common squared softening */
+    const double *eps2; /* individual squared softening; NULL: all is common */
 };
 
 static void fill_with_nan(int ni, const struct sap_g5_output *out)
@@ -35,7 +35,7 @@ static double softening_of_all(void) { return atomic_load_explicit(&sap_g5.eps2,
 
 static int cut_off(void) { return atomic_load_explicit(&sap_g5.cutoff, memory_order_relaxed); }
 
-/* Errors of a device go to its plain context, so that threads do not share them. */
+/* Reports an argument error in the plain context of the device, so that threads do not share error texts. */
 static int complain(struct sap_g5_device *device, const char *caller, const char *what)
 {
     return sap_context_error(device->context[SAP_G5_PLAIN], SAPPORO_ERR_ARGUMENT, "%s: %s", caller, what);
@@ -58,7 +58,7 @@ static int reserve(struct sap_g5_pipes *pipes, int ni)
     return pipes->room > 0 ? 0 : -1;
 }
 
-/* Copies softenings as squares. */
+/* Copies n softenings as squared lengths. */
 static void copy_softening(double *to, const double *eps, int n, enum sap_g5_softening form)
 {
     const sap_fpenv callers = sap_fp_enter();
@@ -124,7 +124,7 @@ int sap_g5_set_eps(int id, int ni, enum sap_g5_softening form, const double *eps
 
 /* ---- forces ------------------------------------------------------------------------ */
 
-/* The j-particles that take part; -1 after a message: there is no telling. */
+/* The number of j-particles in the force; -1 after a message if it is not known. */
 static int count_of_j(struct sap_g5_device *device, enum sap_g5_memory memory, const char *caller)
 {
     if (device->n < 0) return complain(device, caller, "n is negative"), -1;
@@ -134,13 +134,13 @@ static int count_of_j(struct sap_g5_device *device, enum sap_g5_memory memory, c
     return device->n;
 }
 
-/* Begins a force; *job is NULL after a failure, of which there was a message. */
+/* Begins a force; after a failure, which it reports, *job is NULL. */
 static void begin(struct sap_g5_device *device, enum sap_g5_memory memory, const struct set *set, const char *caller,
                   sapporo_job **job)
 {
     sapporo *context = sap_g5_context(device, memory);
     *job = NULL;
-    if (context == NULL || cut_off()) return; /* g5_set_eta has said it */
+    if (context == NULL || cut_off()) return; /* sap_g5_context or g5_set_eta has given the message */
     const int n = count_of_j(device, memory, caller);
     if (n < 0) return;
     if (device->by_tree) sap_g5_tree_not_here(device, memory, caller);
@@ -151,7 +151,7 @@ static void begin(struct sap_g5_device *device, enum sap_g5_memory memory, const
     if (*job != NULL) sap_job_leave_neighbours(*job);
 }
 
-/* Potentials of GRAPE-5 are positive; without particles 0 and not -0. */
+/* Changes the sign of n potentials, because GRAPE-5 potentials are positive; 0 stays 0 and does not become -0. */
 static void turn(double *p, int n)
 {
     const sap_fpenv callers = sap_fp_enter();
@@ -175,7 +175,7 @@ static int collect(struct sap_g5_device *device, sapporo_job *job, int ni, const
     return status == SAPPORO_PARTIAL;
 }
 
-/* The same as begin and collect by a tree; ni > 0. */
+/* Computes a force by the tree and writes its rows; ni > 0. */
 static int by_tree(struct sap_g5_device *device, const struct set *set, const struct sap_g5_output *out,
                    const char *caller)
 {
@@ -190,13 +190,13 @@ static int by_tree(struct sap_g5_device *device, const struct set *set, const st
     return status == SAPPORO_PARTIAL;
 }
 
-/* Whether a force of a memory goes by the tree. */
+/* Whether a force from this memory is computed by the tree. */
 static int goes_by_tree(struct sap_g5_device *device, enum sap_g5_memory memory)
 {
     return memory == SAP_G5_PLAIN && !cut_off() && sap_g5_context(device, memory) != NULL && device->by_tree;
 }
 
-/* The batch that g5_set_xi has set, at once; 0, or -1 after a message. */
+/* Computes the force on the i-particles of g5_set_xi by the tree and keeps it; 0, or -1 after a message. */
 static int run_by_tree(struct sap_g5_device *device, const struct set *set, const char *caller)
 {
     struct sap_g5_pipes *pipes = &device->pipes;
@@ -225,7 +225,7 @@ int sap_g5_run(int id, enum sap_g5_memory memory, const char *caller)
     return ok ? 0 : -1;
 }
 
-/* Rows that run_by_tree has left. */
+/* Writes rows of the force that run_by_tree has kept. */
 static int deliver_rows(struct sap_g5_device *device, int ni, const struct sap_g5_output *out, const char *caller)
 {
     const struct sap_g5_pipes *pipes = &device->pipes;
@@ -239,7 +239,7 @@ static int deliver_rows(struct sap_g5_device *device, int ni, const struct sap_g
     return pipes->partial;
 }
 
-/* ni > 0 */
+/* Writes the first ni rows of the force that g5_run has begun or computed; ni > 0. */
 static int deliver(struct sap_g5_device *device, int ni, const struct sap_g5_output *out, const char *caller)
 {
     if (!device->pipes.fresh && device->pipes.ready > 0) return deliver_rows(device, ni, out, caller);
@@ -265,7 +265,7 @@ int sap_g5_get_force(int id, int ni, const struct sap_g5_output *out, const char
     return rc;
 }
 
-/* What is wrong with the i-particles of a force; NULL: nothing. */
+/* Text that says what is wrong with the i-particles of a force; NULL if nothing is wrong. */
 static const char *fault(enum sap_g5_memory memory, int ni, double (*x)[3], const double *eps2)
 {
     if (ni < 0) return "ni is negative";

@@ -1,10 +1,10 @@
-/* g5_fortran.c - the names of the GRAPE-5 interface for Fortran: everything by reference. */
+/* g5_fortran.c - the GRAPE-5 interface for Fortran: all arguments by reference. */
 #include <math.h>
 
 #include "api/g5/g5.h"
 #include "compat/sapporo_g5_fortran.h"
 
-/* A NULL scalar stands for a value that is refused, but a NULL device id for 0. */
+/* A NULL scalar counts as -1, which is refused; a NULL device id counts as 0. */
 static inline int at(const int *scalar) { return scalar != NULL ? *scalar : -1; }
 
 static inline int id_at(const int *scalar) { return scalar != NULL ? *scalar : 0; }
@@ -238,8 +238,8 @@ SAP_WEAK int g5_calculate_force_on_xMC0_(int *devid, double x[][3], double a[][3
 /* ---- other spellings --------------------------------------------------------------- */
 
 /*
- * Fortran compilers write names in small letters; existing libraries export the MC names with capitals.  The second
- * underscore is that of g77 and -fsecond-underscore.  (Darwin has no aliases.)
+ * Fortran compilers convert names to lower case, but existing libraries export the MC names with capitals.  g77 and
+ * -fsecond-underscore append a second underscore.  (Darwin has no aliases.)
  */
 #if defined(__GNUC__) && !defined(__APPLE__)
 #define ALIAS(name, of) extern __typeof__(of) name __attribute__((weak, alias(#of), visibility("default")))

@@ -1,4 +1,4 @@
-/* g5_table.c - devices of the GRAPE-5 interface: finding and holding them, opening their contexts. */
+/* g5_table.c - finds and locks the devices of the GRAPE-5 interface and opens their contexts. */
 #include "api/g5/g5_table.h"
 
 #include <stdlib.h>
@@ -9,10 +9,13 @@
 
 struct sap_g5_table sap_g5;
 
-/* Stands for a device for which there was no memory when it was first named; never read or written. */
+/* Marks an id whose device could not be allocated; its members are never read or written. */
 static struct sap_g5_device missing;
 
-/* Nothing is known of what was given to a device while there was no memory for it: its forces are NaN until it is. */
+/*
+ * Marks everything that a client could have set on a device as lost.  Calls on an id without memory for its device
+ * store nothing; so forces of the device are NaN until the client sets its data again.
+ */
 static void lose_all(struct sap_g5_device *device)
 {
     device->n = -1;
@@ -30,7 +33,7 @@ static struct sap_g5_device *new_device(int id)
     }
     sap_lock_start(&device->lock);
     device->id = id;
-    /* Of two threads that name it at the same time, one makes it. */
+    /* if two threads create the device at the same time, the first one to store the pointer wins */
     while (
         !atomic_compare_exchange_strong_explicit(place, &other, device, memory_order_acq_rel, memory_order_acquire)) {
         if (other == &missing) {
@@ -62,7 +65,7 @@ struct sap_g5_device *sap_g5_hold(int id, const char *caller)
 
 void sap_g5_release(struct sap_g5_device *device) { sap_unlock(&device->lock); }
 
-/* 1: forces go by a tree; 0: they are summed; -1 after a message about a variable with no meaning. */
+/* Reads SAPPORO_METHOD.  1: forces by a tree; 0: direct sums; -1 after a message about an invalid variable. */
 static int read_method(void)
 {
     struct sap_tree_variables settings;
@@ -88,7 +91,7 @@ sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
         const struct sap_range r = lost->range[--lost->n];
         sap_context_lose_parts(*context, r.first, r.last - r.first + 1);
     }
-    /* Every i-particle is usually among the j-particles: without softening it meets itself, which is no news. */
+    /* Each i-particle is usually also a j-particle.  Without softening the pair has distance zero, which is normal. */
     if (*context != NULL) sap_context_silence(*context, SAP_WARN_COINCIDENT);
     return *context;
 }
@@ -109,7 +112,7 @@ void sap_g5_drop_job(struct sap_g5_device *device)
     device->pipes.ready = 0;
 }
 
-/* Particles go with the context: they are lost to the next. */
+/* Closes a context and marks its particles as lost for the next context. */
 static void close_context(struct sap_g5_device *device, enum sap_g5_memory memory)
 {
     sapporo *const context = device->context[memory];

@@ -1,5 +1,5 @@
-/* g5_tree.c - SAPPORO_METHOD=tree behind the GRAPE-5 interface: a tree of a device's j-particles, kept while it
- * fits. */
+/* g5_tree.c - SAPPORO_METHOD=tree in the GRAPE-5 interface.  A device keeps its tree while its j-particles do not
+ * change. */
 #include "api/g5/g5_tree.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
 
 /* ---- the tree ------------------------------------------------------------------------------ */
 
-/* A tree with room for n particles; what there was is kept if it will do. */
+/* Creates a tree with room for n particles, unless the present tree has the room and the softening. */
 static int make(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
 {
     sapporo_tree_options o;
@@ -58,7 +58,7 @@ static int fill(struct sap_g5_tree *t, sapporo *context, int n, int there)
     return status;
 }
 
-/* The tree of the j-particles as they are. */
+/* Builds the tree of the present first n j-particles, unless the tree is up to date. */
 static int renew(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
 {
     const int complete = sap_context_check_parts(context, n);
@@ -87,7 +87,7 @@ static void fill_with_nan(int ni, const struct sap_g5_output *out)
     }
 }
 
-/* The tree's device failed: the next force makes a tree anew, and the next g5_open contexts. */
+/* Handles a lost device: the next force creates another tree, and the next g5_open other contexts. */
 static void lose(struct sap_g5_device *device)
 {
     sapporo_tree_destroy(device->tree.tree);

@@ -1,4 +1,4 @@
-/* g6.c - the GRAPE-6 interface on top of sapporo.h: ids, begun forces, argument checks.  No physics. */
+/* g6.c - the GRAPE-6 interface over sapporo.h: checks arguments, finds clusters, queues begun forces.  No physics. */
 #include "api/g6/g6.h"
 
 #include <limits.h>
@@ -25,7 +25,7 @@ static sapporo *open_context(const sapporo_options *options)
     return context;
 }
 
-/* A cluster that is open stays as it is.  1: it is open now. */
+/* Opens a cluster unless it is open already; returns 1 if it is open now. */
 static int try_to_open(int id, const sapporo_options *options)
 {
     struct sap_g6_cluster *cluster = sap_g6_bind(id);
@@ -127,8 +127,8 @@ int sap_g6_set_mass_position(int id, int address, int index, double mass, const 
     return context != NULL ? set_mass_position(context, address, index, mass, x) : -1;
 }
 
-/* The same particle to clusters id, id + 1, ...: only the first may be named by an id that is not open.  One that
- * fails keeps it from no other. */
+/* Sets the same particle in clusters id, id + 1, ...  Only the first id may stand for the only open cluster.  If one
+ * cluster fails, the others still get the particle. */
 int sap_g6_set_mass_position_of_many(int id, int clusters, int address, int index, double mass, const double *x)
 {
     int rc = sap_g6_set_mass_position(id, address, index, mass, x);
@@ -146,7 +146,7 @@ int sap_g6_set_mass_position_of_many(int id, int clusters, int address, int inde
 
 /* ---- forces -------------------------------------------------------------------------- */
 
-/* Not by comparison: a NaN would raise a floating-point exception, which some clients trap. */
+/* Whether eps2 is valid.  It tests bits, because a comparison with NaN raises an exception that some clients trap. */
 static int is_softening(double eps2)
 {
     uint64_t bits;
@@ -154,7 +154,7 @@ static int is_softening(double eps2)
     return bits == UINT64_C(1) << 63 || bits < UINT64_C(0x7ff) << 52;
 }
 
-/* What is wrong with the arguments of a force; NULL: nothing. */
+/* Text that says what is wrong with the arguments of a force; NULL if nothing is wrong. */
 static const char *fault(const struct sap_g6_force *force)
 {
     if (force->nj < 0) return "nj is negative";
@@ -165,7 +165,7 @@ static const char *fault(const struct sap_g6_force *force)
     return force->v == NULL ? "vi is NULL" : NULL;
 }
 
-/* Begins a force.  Without success begun->job is NULL, and it has been said why. */
+/* Begins a force.  After a failure, which it reports, begun->job is NULL. */
 static void begin(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, unsigned want, const char *caller,
                   struct sap_g6_begun *begun)
 {
@@ -205,7 +205,7 @@ int sap_g6_firsthalf(int id, const struct sap_g6_force *force)
     return 0;
 }
 
-/* Clients tend to ignore what lasthalf returns: after a failure all rows must show it. */
+/* Writes NaN into all rows after a failure, because clients tend to ignore the return value of lasthalf. */
 static void fill_with_nan(int ni, const struct sap_g6_output *output)
 {
     for (int i = 0; i < ni; i++) {
@@ -225,7 +225,7 @@ static const char *name_of(enum sap_g6_form form)
     return names[form];
 }
 
-/* The first output that should be there and is not; NULL: none. */
+/* The name of the first required output that is NULL; NULL if none is missing. */
 static const char *missing(const struct sap_g6_output *output)
 {
     if (output->acc == NULL) return "acc";
@@ -235,7 +235,7 @@ static const char *missing(const struct sap_g6_output *output)
     return output->form >= SAP_G6_LASTHALF2P && output->distance == NULL ? "rnnb" : NULL;
 }
 
-/* Softened distances, whatever rounding and traps the caller has set. */
+/* Computes softened distances in the library's floating-point environment. */
 static void soften(int ni, const double *r2, double eps2, float *distance)
 {
     sap_fpenv callers = sap_fp_enter();
@@ -243,7 +243,7 @@ static void soften(int ni, const double *r2, double eps2, float *distance)
     sap_fp_leave(callers);
 }
 
-/* Waits for a force and writes what was asked for; a sapporo_status. */
+/* Waits for a force and writes the wanted outputs; returns a sapporo_status. */
 static int collect(sapporo *context, const struct sap_g6_begun *begun, int ni, const struct sap_g6_output *output)
 {
     sapporo_result result = {.size = sizeof result, .acc = output->acc, .jerk = output->jerk, .pot = output->pot};
@@ -258,7 +258,7 @@ static int collect(sapporo *context, const struct sap_g6_begun *begun, int ni, c
     return status;
 }
 
-/* Finds the force that a call means, or computes it now; begun->job is NULL if there is none. */
+/* Finds the begun force that matches a call, or begins it now; begun->job is NULL if both fail. */
 static void find_force(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, enum sap_g6_form form,
                        struct sap_g6_begun *begun)
 {
@@ -278,7 +278,7 @@ static void find_force(struct sap_g6_cluster *cluster, const struct sap_g6_force
     }
 }
 
-/* The force becomes the last one of the cluster, so that its lists can be read.  ni > 0. */
+/* Delivers a force and makes it the last force of the cluster, so that its neighbour lists can be read.  ni > 0. */
 static int deliver(struct sap_g6_cluster *cluster, const struct sap_g6_force *force, const struct sap_g6_output *output)
 {
     sapporo *context = sap_g6_held(cluster);
@@ -320,7 +320,7 @@ int sap_g6_lasthalf(int id, const struct sap_g6_force *force, const struct sap_g
 
 /* ---- neighbour lists --------------------------------------------------------------------- */
 
-/* The cluster, held, if it has delivered a force. */
+/* The cluster of an id, locked, if it has delivered a force; else NULL after a message. */
 static struct sap_g6_cluster *hold_last(int id, const char *caller)
 {
     struct sap_g6_cluster *cluster = sap_g6_hold(id, caller);

@@ -1,9 +1,9 @@
 /*
- * g6.h - the GRAPE-6 calls, before they get their names.
+ * g6.h - the functions behind the exported GRAPE-6 calls.
  *
- * The by-value names (g6_byvalue.c) and the Fortran names (g6_fortran.c)
- * are thin: a client may define some of the exported names itself and send them
- * on to others (ph4 does), so no exported function calls another one (spec 11.1).
+ * The exported names by value (g6_byvalue.c) and for Fortran (g6_fortran.c) are
+ * thin.  A client may define some of the exported names itself and forward them
+ * to others (ph4 does), so no exported function calls another one (spec 11.1).
  */
 #ifndef SAP_API_G6_H
 #define SAP_API_G6_H
@@ -14,21 +14,21 @@
 #include "context/context.h"
 #include "sapporo.h"
 
-/* Which call collects a force, hence what it gives. */
+/* The call that collects a force, which determines the outputs. */
 enum sap_g6_form {
     SAP_G6_LASTHALF,  /* acc, jerk, pot */
-    SAP_G6_LASTHALF2, /* and nearest */
-    SAP_G6_LASTHALF2P /* and distance */
+    SAP_G6_LASTHALF2, /* acc, jerk, pot, nearest */
+    SAP_G6_LASTHALF2P /* acc, jerk, pot, nearest, distance */
 };
 
 struct sap_g6_output {
     enum sap_g6_form form;
     double (*acc)[3], (*jerk)[3], *pot;
     int *nearest;
-    float *distance; /* softened distance of the nearest */
+    float *distance; /* softened distance of the nearest neighbour */
 };
 
-/* Results are 0, or -1 after a message; where it says so, also others. */
+/* Functions return 0, or -1 after a message; a comment names other results. */
 int sap_g6_open(int id);
 int sap_g6_open_special(int ndev, const int *list);
 int sap_g6_close(int id);
@@ -43,11 +43,11 @@ int sap_g6_get_list(int id, int pipe, int room, int *n, int *list);             
 int sap_g6_set_sort_mode(int mode);
 int sap_g6_get_sort_mode(void); /* the mode */
 
-/* sap_g6_set_j for ids that are not found at once and for arguments that are wrong. */
+/* The slow path of sap_g6_set_j, for ids that sap_g6_direct does not find and for wrong arguments. */
 int sap_g6_set_j_slowly(int id, int address, int index, double tj, double mass, const double *k18, const double *j6,
                         const double *a2, const double *v, const double *x);
 
-/* Called once for every particle of every block: all that is not the context's own work is a few loads. */
+/* Stores a j-particle.  Clients call it for each particle of each block, so it adds only a few loads to the context. */
 static inline int sap_g6_set_j(int id, int address, int index, double tj, double mass, const double *k18,
                                const double *j6, const double *a2, const double *v, const double *x)
 {

@@ -1,7 +1,7 @@
 /*
- * g6_byvalue.c - the names of the GRAPE-6 interface for C: scalars by value.
+ * g6_byvalue.c - the GRAPE-6 interface for C: scalars by value.
  *
- * In a file of its own, and weak: ph4 defines these names itself (spec 11.1, 11.2).
+ * The names are weak and in a file of their own, because ph4 defines these names itself (spec 11.1, 11.2).
  */
 #include "sapporo_g6.h"
 
@@ -40,7 +40,7 @@ SAP_WEAK void g6calc_firsthalf(int clusterid, int nj, int ni, int index[], doubl
     sap_g6_firsthalf(clusterid, &(struct sap_g6_force){nj, ni, index, xi, vi, eps2, h2});
 }
 
-/* The arguments that all collecting calls have, and what becomes of them. */
+/* The common parameters of all calls that collect a force, and the structs made of them. */
 #define COMMON                                                                                                         \
     int clusterid, int nj, int ni, int index[], double xi[][3], double vi[][3], double eps2, double h2[],              \
         double acc[][3], double jerk[][3], double pot[]

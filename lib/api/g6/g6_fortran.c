@@ -1,7 +1,7 @@
 /*
- * g6_fortran.c - the names of the GRAPE-6 interface for Fortran: everything by reference.
+ * g6_fortran.c - the GRAPE-6 interface for Fortran: all arguments by reference.
  *
- * They are weak, like the C names: headers of Sapporo2 define some of them.
+ * The names are weak, like the C names, because headers of Sapporo2 define some of them.
  */
 #include "compat/sapporo_g6_fortran.h"
 
@@ -11,7 +11,7 @@
 #include "api/g6/g6_special.h"
 #include "api/g6/npipes.h"
 
-/* A NULL scalar stands for a value that is refused, but a NULL cluster id for 0. */
+/* A NULL scalar counts as -1, which is refused; a NULL cluster id counts as 0. */
 static inline int at(const int *scalar) { return scalar != NULL ? *scalar : -1; }
 
 static inline int id_at(const int *scalar) { return scalar != NULL ? *scalar : 0; }
@@ -78,7 +78,7 @@ SAP_WEAK int g6_set_j_particle_multisend_mxfast_(int *clusterid, int *nclusters,
 
 /* ---- forces -------------------------------------------------------------------------- */
 
-/* The arguments that all collecting calls have, and what becomes of them. */
+/* The common parameters of all calls that collect a force, and the structs made of them. */
 #define COMMON                                                                                                         \
     int *clusterid, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double *eps2, double h2[],          \
         double acc[][3], double jerk[][3], double pot[]
@@ -126,7 +126,7 @@ SAP_WEAK int g6_set_neighbour_list_sort_mode_(int *mode) { return sap_g6_set_sor
 
 SAP_WEAK int g6_get_neighbour_list_sort_mode_(void) { return sap_g6_get_sort_mode(); }
 
-/* ---- what hardware needed; what Sapporo adds --------------------------------------------- */
+/* ---- calls of the hardware; calls that Sapporo adds -------------------------------------- */
 
 SAP_WEAK int g6_set_overflow_flag_test_mode_(int *aflag, int *jflag, int *pflag)
 {
@@ -165,7 +165,7 @@ SAP_WEAK int get_device_count_(void) { return sap_g6_device_count(); }
 
 /* ---- second underscores --------------------------------------------------------------------- */
 
-/* What g77 and -fsecond-underscore make of names that have an underscore already.  (Darwin has no aliases.) */
+/* g77 and -fsecond-underscore append a second underscore to names that contain one.  (Darwin has no aliases.) */
 #if defined(__GNUC__) && !defined(__APPLE__)
 #define ALSO(name) extern __typeof__(name##_) name##__ __attribute__((weak, alias(#name "_"), visibility("default")))
 ALSO(g6_open);

@@ -20,7 +20,7 @@ int sap_g6_queue_put(struct sap_g6_queue *queue, const struct sap_g6_begun *begu
     return full;
 }
 
-/* How well a begun force answers a call; 0: not at all. */
+/* How well a begun force matches a call, in ascending order; 0: not at all. */
 enum answer { NO_ANSWER, SAME_NI, SHORTER, LONGER, SAME };
 
 static enum answer answer(const struct sap_g6_begun *begun, const struct sap_g6_force *force)
@@ -30,7 +30,7 @@ static enum answer answer(const struct sap_g6_begun *begun, const struct sap_g6_
     return begun->ni == force->ni ? SAME : begun->ni > force->ni ? LONGER : SHORTER;
 }
 
-/* The place of the best answer, or -1.  The oldest of equals; but the newest if the arrays are others. */
+/* The index of the best match, or -1.  Of equal matches it takes the oldest, but for SAME_NI the newest. */
 static int find(const struct sap_g6_queue *queue, const struct sap_g6_force *force)
 {
     enum answer best = NO_ANSWER;

@@ -1,18 +1,18 @@
 /*
- * g6_jobs.h - forces that were begun and not yet collected, of one GRAPE-6 cluster.
+ * g6_jobs.h - the queue of forces of one GRAPE-6 cluster that are begun and not yet collected.
  *
- * The GRAPE-6 calls know no handles: g6calc_lasthalf is matched with a
- * g6calc_firsthalf by what both are told (spec 3.7 and 3.8).
+ * The GRAPE-6 calls have no handles: a g6calc_lasthalf is matched with its
+ * g6calc_firsthalf by the arguments of both (spec 3.7 and 3.8).
  */
 #ifndef SAP_G6_JOBS_H
 #define SAP_G6_JOBS_H
 
 #include "sapporo.h"
 
-/* More than this many are not kept: the oldest go. */
+/* Length of the queue: if it is full, the oldest force is dropped. */
 enum { SAP_G6_QUEUE = 64 };
 
-/* The arguments of a force.  Inputs are neither const nor written to, as in the prototypes of the clients. */
+/* The arguments of a force.  Inputs are not const, as in the prototypes of the clients, but are never written. */
 struct sap_g6_force {
     int nj, ni;
     const int *index;
@@ -23,8 +23,8 @@ struct sap_g6_force {
 
 /* A force that was begun. */
 struct sap_g6_begun {
-    sapporo_job *job; /* NULL: it could not be begun */
-    int ni;           /* its key: ni, index and x */
+    sapporo_job *job; /* NULL: beginning the force failed */
+    int ni;           /* ni, index and x identify the force */
     const int *index;
     const void *x;
     double eps2;
@@ -37,18 +37,18 @@ struct sap_g6_queue {
 
 enum sap_g6_match {
     SAP_G6_NO_MATCH,
-    SAP_G6_MATCH,    /* at least as many i-particles as asked for */
-    SAP_G6_TOO_LARGE /* the arrays match, but more is asked for than was begun */
+    SAP_G6_MATCH,    /* the force has at least as many i-particles as the call asks for */
+    SAP_G6_TOO_LARGE /* the arrays match, but the call asks for more i-particles than the force has */
 };
 
-/* Adds a force; 1: the oldest had to be dropped. */
+/* Adds a force; returns 1 if the queue was full and the oldest force was dropped. */
 int sap_g6_queue_put(struct sap_g6_queue *queue, const struct sap_g6_begun *begun);
 
-/* Takes out the force that a call means.  Its job, if there is one, then belongs to the caller. */
+/* Takes the force that matches a call out of the queue.  The caller then owns its job. */
 enum sap_g6_match sap_g6_queue_take(struct sap_g6_queue *queue, const struct sap_g6_force *force,
                                     struct sap_g6_begun *begun);
 
-/* Drops all. */
+/* Drops all forces of the queue. */
 void sap_g6_queue_clear(struct sap_g6_queue *queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* g6_special.c - names that Sapporo has beside those of the GRAPE-6 interface (spec 7). */
+/* g6_special.c - Sapporo's own calls, which GRAPE-6 does not have (spec 7). */
 #include "api/g6/g6_special.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 
 SAP_WEAK int g6_open_special(int ndev, int *list) { return sap_g6_open_special(ndev, list); }
 
-/* Memory grows on demand, so how many particles are to be expected is of no use. */
+/* Ignores nmax, the expected number of particles, because memory grows on demand. */
 SAP_WEAK int g6_open_special2(int ndev, int *list, int nmax) { return (void)nmax, sap_g6_open_special(ndev, list); }
 
 SAP_WEAK void force_j_particle_send(void) {}
 
-/* One GPU may be a device of CUDA and of OpenCL. */
+/* Counts CUDA devices, or OpenCL devices if there are none, because one GPU may be a device of both. */
 int sap_g6_device_count(void)
 {
     int n = sapporo_device_count(SAPPORO_BACKEND_CUDA);

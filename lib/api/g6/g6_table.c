@@ -1,4 +1,4 @@
-/* g6_table.c - ids of clusters: finding, holding, opening and closing them. */
+/* g6_table.c - finds, locks, opens and closes clusters by id. */
 #include "api/g6/g6_table.h"
 
 #include "base/process.h"
@@ -18,7 +18,7 @@ SAP_GUARD_AT_FORK(clusters, SAP_LOCK_CLUSTERS, &sap_g6.lock)
 
 static sapporo *context_of(const struct sap_g6_cluster *cluster) { return sap_context_named(&cluster->context); }
 
-/* The struct that belongs to an id, open or not. */
+/* The struct of an id, open or not; NULL: none. */
 static struct sap_g6_cluster *find_struct(int id)
 {
     struct sap_g6_cluster *cluster;
@@ -52,7 +52,7 @@ static int has_failed(int id)
     return atomic_load(&TABLE->failed[id / 32]) >> id % 32 & 1;
 }
 
-/* The cluster that a call with this id means. */
+/* The cluster for a call with this id: the cluster of the id, else the only open cluster (see sap_g6_note_open). */
 static struct sap_g6_cluster *find_meant(int id)
 {
     struct sap_g6_cluster *cluster = find_exact(id);
@@ -66,7 +66,8 @@ static void not_open(int id, const char *caller)
     sap_context_error(NULL, SAPPORO_ERR_CLOSED, "%s: cluster %d is not open (%d others are)", caller, id, open);
 }
 
-/* ph4 opens the number of its device and then names the rank of its process in every call. */
+/* Warns once if a call names another id than the cluster's.  ph4 opens the number of its device as id, and then uses
+ * the rank of its process as id in every call. */
 static void warn_other_id(struct sap_g6_cluster *cluster, sapporo *context, int id)
 {
     int own = atomic_load_explicit(&cluster->id, memory_order_relaxed);
@@ -95,7 +96,8 @@ const struct sap_context_name *sap_g6_exact(int id)
 
 /* ---- holding ----------------------------------------------------------------- */
 
-/* Locks what `find` finds; it may have been closed, or another one opened, while we waited. */
+/* Locks the cluster that `find` finds.  It searches again after locking, because the cluster may have been closed, or
+ * another one opened, while the thread waited. */
 static struct sap_g6_cluster *hold(int id, struct sap_g6_cluster *(*find)(int))
 {
     struct sap_g6_cluster *cluster;
@@ -123,7 +125,7 @@ void sap_g6_release(struct sap_g6_cluster *cluster) { sap_unlock(&cluster->lock)
 
 /* ---- opening and closing -------------------------------------------------------- */
 
-/* A struct that no id below SAP_G6_DIRECT owns, that is closed, and that nobody is about to open. */
+/* A struct for reuse: it is closed, its id is not below SAP_G6_DIRECT, and no thread is about to open it. */
 static struct sap_g6_cluster *find_idle(void)
 {
     struct sap_g6_cluster *cluster = atomic_load_explicit(&TABLE->all, memory_order_relaxed);

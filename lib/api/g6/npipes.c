@@ -1,8 +1,8 @@
 /*
- * npipes.c - the number of pipes that clients are told.
+ * npipes.c - the number of pipes that g6_npipes returns to clients.
  *
- * Compiled twice: clients of the hardware's library have arrays of 48, so
- * libg6 says 48; clients of libsapporo cope with more (spec 4.5).
+ * Compiled twice: clients of the hardware's library have arrays of 48 elements,
+ * so the default of libg6 is 48; clients of libsapporo support more (spec 4.5).
  */
 #include "api/g6/npipes.h"
 
@@ -29,6 +29,6 @@ int sap_npipes(void)
     int n = atomic_load_explicit(&sap_npipes_known, memory_order_relaxed), unread = 0;
     if (n > 0) return n;
     n = read_npipes();
-    /* The first answer stands, even if the environment has changed between two threads' first calls. */
+    /* if two threads read the variable at the same time, the value stored first counts for both */
     return atomic_compare_exchange_strong(&sap_npipes_known, &unread, n) ? n : unread;
 }

@@ -1,13 +1,13 @@
-/* npipes.h - the number of pipes that clients are told. */
+/* npipes.h - the number of pipes that g6_npipes returns to clients. */
 #ifndef SAP_NPIPES_H
 #define SAP_NPIPES_H
 
 #include <stdatomic.h>
 
-/* GRAPE_NPIPES, or what this library is built with.  The same for the life of the process. */
+/* The value of GRAPE_NPIPES, or the default of this library.  It never changes during a process. */
 int sap_npipes(void);
 
-/* The answer; 0: not asked yet. */
+/* The number of pipes; 0: not read yet. */
 extern atomic_int sap_npipes_known;
 
 #endif

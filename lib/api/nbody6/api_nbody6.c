@@ -1,4 +1,4 @@
-/* api_nbody6.c - the calls of Aarseth's NBODY6 and codes like it: libnbody6_gpu. */
+/* api_nbody6.c - the exported calls of libnbody6_gpu, for Aarseth's NBODY6 and similar codes. */
 #define SAPPORO_NBODY6_AARSETH 1
 #include "sapporo_nbody6.h"
 
@@ -6,7 +6,7 @@
 
 #include "api/nbody6/nbody6.h"
 
-enum { ONE_PROCESS = -1 }; /* this generation knows no ranks: all devices of GPU_LIST are its own */
+enum { ONE_PROCESS = -1 }; /* NBODY6 has no ranks: the process uses all devices of GPU_LIST */
 
 void gpunb_open_(const int *nbmax) { sap_regular_open(*nbmax, ONE_PROCESS); }
 

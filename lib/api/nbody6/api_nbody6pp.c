@@ -1,14 +1,14 @@
-/* api_nbody6pp.c - the calls of NBODY6++GPU: libnbody6pp_gpu. */
+/* api_nbody6pp.c - the exported calls of libnbody6pp_gpu, for NBODY6++GPU. */
 #include "sapporo_nbody6.h"
 
 #include <stddef.h>
 
 #include "api/nbody6/nbody6.h"
 
-/* A rank may be missing in calls of other versions of the client: then it is NULL, or worth nothing. */
+/* The rank of a call.  Some versions of the client do not pass a rank; then it is NULL, or has no meaning. */
 static int value(const int *rank) { return rank ? *rank : 0; }
 
-/* Devices are chosen when they are opened. */
+/* Does nothing: devices are chosen when they are opened. */
 void gpunb_devinit_(const int *irank) { (void)irank; }
 
 void gpunb_open_(const int *nbmax, const int *irank) { sap_regular_open(*nbmax, value(irank)); }

@@ -1,4 +1,4 @@
-/* device.c - which devices NBODY6's contexts use, and what is told to its users. */
+/* device.c - chooses the devices of the NBODY6 contexts and prints messages to users. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/nbody6/nbody6.h"
 
@@ -11,7 +11,7 @@
 
 enum { DEVICES_MAX = 64 };
 
-/* GPU_LIST is about GPUs: it does not apply where the CPU computes, nor where SAPPORO_DEVICES is set. */
+/* Whether GPU_LIST applies: not if the CPU computes, and not if SAPPORO_DEVICES is set. */
 static int list_applies(void)
 {
     const struct sap_word *backend = NULL;
@@ -22,7 +22,8 @@ static int list_applies(void)
     return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
 }
 
-/* Trees serve GRAPE-5 alone, as one warning says.  0: SAPPORO_METHOD has no meaning, as an error says. */
+/* Checks SAPPORO_METHOD.  Trees exist only in the GRAPE-5 interface, so `tree` gives one warning.  Returns 0 after an
+ * error if the value is not valid. */
 static int check_method(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -36,8 +37,8 @@ static int check_method(void)
 }
 
 /*
- * Sets the devices of GPU_LIST: ranks take turns, a code of one process has all devices of the list.  0: the list has
- * no meaning, as an error says.
+ * Sets the devices from GPU_LIST: ranks take devices of the list in turn; a code of one process uses all of them.
+ * Returns 0 after an error if the list is not valid.
  */
 static int take_list(sapporo_options *options, int *device, int rank)
 {
@@ -62,7 +63,7 @@ sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precisio
     sapporo *context = NULL;
     options.preferred_device = rank > 0 ? rank : 0;
     if (!check_method() || !take_list(&options, device, rank)) return NULL;
-    (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
+    (void)sapporo_open(&options, &context); /* context is NULL after a failure, which sapporo_open reports */
     return context;
 }
 

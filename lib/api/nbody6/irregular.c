@@ -1,8 +1,8 @@
 /*
- * irregular.c - NBODY6's irregular force: each particle's list of neighbours.
+ * irregular.c - NBODY6's irregular force: the neighbour force from each particle's list of neighbours.
  *
- * set and set_list come from many threads at once, each with particles of its own.  Lists lie here by address, and such
- * calls touch nothing that they share but the context, which has a lock.
+ * Many threads call set and set_list at the same time, for different particles.  Lists are stored by address.  These
+ * calls share no data except the context, which has its own lock.
  */
 #include <limits.h>
 #include <math.h>
@@ -18,11 +18,11 @@
 /* Addresses of the neighbours of one particle. */
 struct neighbours {
     int *address;
-    int n, room; /* n < 0: a list that could not be kept */
+    int n, room; /* n < 0: the list was refused or could not be stored */
 };
 
-/* Lists of those whose forces are wanted; a particle that is none has one that cannot be.  Memory stays for the next.
- */
+/* The target particles of a force with their lists.  A target without a valid address or list gets address or length
+ * -1.  The memory is kept for the next force. */
 struct targets {
     int *address, *length;
     const int **list;
@@ -38,7 +38,7 @@ static struct {
     struct targets targets;
 } irregular;
 
-/* Held by opening, closing and forces; those are not called beside set and set_list. */
+/* Held while opening, closing and computing forces.  Clients do not call these at the same time as set or set_list. */
 static struct sap_lock lock = SAP_LOCK_INIT;
 
 static void close_all(void)
@@ -55,7 +55,7 @@ static void close_all(void)
     irregular.nmax = irregular.lmax = 0;
 }
 
-/* The engine that forces of all have: it takes large blocks. */
+/* Opens a context on the engine of regular forces, which computes large blocks; if that fails, on the CPU. */
 static sapporo *open_context(int rank)
 {
     sapporo *const context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
@@ -88,6 +88,7 @@ void sap_irregular_close(void)
     sap_unlock(&lock);
 }
 
+/* Whether the force is open and the address valid; reports an error in the name of `what`. */
 static int known(const char *what, int address)
 {
     if (!irregular.context) {
@@ -103,20 +104,20 @@ static int known(const char *what, int address)
     return 0;
 }
 
-/* A word whose sign tells whether a number is 0, below the normal ones, 2^1020 or more, or not finite. */
+/* Words whose sign bits tell whether the numbers are 0, denormal, >= 2^1020 or not finite. */
 static inline pair extremes(pair x)
 {
     static const uint64_t if_large = (UINT64_C(2048) - 1023 - 1020) << 52, one = UINT64_C(1) << 52;
     return carries(x, if_large) | ((x & (pair){exponent, exponent}) - (pair){one, one});
 }
 
-/* Whether products of these numbers and 6 are normal numbers. */
+/* Whether the products of all these numbers with 6 are normal numbers. */
 static inline int are_normal(const double *a2, const double *j6)
 {
     return !carried(extremes((pair)two_at(a2)) | extremes((pair)two_at(j6)) | extremes(pair_of(a2[2], j6[2])));
 }
 
-/* The full derivatives. */
+/* Converts acc/2 and jerk/6 to full derivatives. */
 static inline void put_full(double *a, const double *a2, double *j, const double *j6)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -125,7 +126,10 @@ static inline void put_full(double *a, const double *a2, double *j, const double
     }
 }
 
-/* The same of numbers whose product could spring a trap of the caller.  In line, products would be made before. */
+/*
+ * Like put_full in the library's floating-point environment, for numbers whose products could trap in the caller's.  It
+ * is not inlined, because the compiler would move the products out of that environment.
+ */
 static __attribute__((noinline)) void put_extreme(double *a, const double *a2, double *j, const double *j6)
 {
     const sap_fpenv caller = sap_fp_enter();
@@ -144,10 +148,10 @@ void sap_irregular_set(int address, const double *x, const double *v, const doub
         put_full(p.derivative[2], a2, p.derivative[3], j6);
     else
         put_extreme(p.derivative[2], a2, p.derivative[3], j6);
-    (void)sapporo_set_particle(irregular.context, address, &p); /* what fails is lost to forces with it */
+    (void)sapporo_set_particle(irregular.context, address, &p); /* after a failure, forces with the particle fail */
 }
 
-/* Room for n neighbours, and some more, since lists change all the time. */
+/* Makes room for n neighbours and some more, because lists change often; returns 0 if memory is short. */
 static int reserve(struct neighbours *of, int n)
 {
     if (n <= of->room) return 1;
@@ -196,6 +200,7 @@ static int reserve_targets(int ni)
     return 1;
 }
 
+/* Collects addresses and lists of the target particles in irregular.targets; 0: out of memory. */
 static int gather(int ni, const int *number)
 {
     const struct targets *const t = &irregular.targets;
@@ -237,7 +242,8 @@ void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (
         for (int axis = 0; axis < 3 && acc; axis++) acc[i][axis] = NAN;
         for (int axis = 0; axis < 3 && jerk; axis++) jerk[i][axis] = NAN;
     }
-    for (int i = 0; i < ni && nearest; i++) nearest[i] = status < 0 ? 0 : nearest[i] + 1; /* from 1 on; none: 0 */
+    for (int i = 0; i < ni && nearest; i++)
+        nearest[i] = status < 0 ? 0 : nearest[i] + 1; /* numbers start at 1; 0: none */
     irregular.computing += sap_nbody6_clock() - start;
     irregular.calls++;
     irregular.forces += ni;

@@ -1,8 +1,8 @@
 /*
- * nbody6.h - what the front doors of NBODY6's two generations share: regular and irregular forces, through sapporo.h.
+ * nbody6.h - common functions of the two NBODY6 interfaces: regular and irregular forces, through sapporo.h.
  *
- * The doors are libraries of their own, since both generations have the same names with other arguments; they are
- * linked to libsapporo.
+ * NBODY6 and NBODY6++GPU use the same names with different arguments.  So each interface is a library of its own, which
+ * is linked to libsapporo.
  */
 #ifndef SAP_NBODY6_H
 #define SAP_NBODY6_H
@@ -11,7 +11,7 @@
 
 /* ---- regular force (regular.c) ---- */
 
-/* i-particles, and where their rows go. */
+/* The i-particles of a regular force and the arrays for their results. */
 struct sap_regular_force {
     int ni, lmax, nnbmax, by_mass;
     const double *h2, *dtr;
@@ -20,7 +20,7 @@ struct sap_regular_force {
     int *list;
 };
 
-/* rank < 0: a code of one process, which has all devices of GPU_LIST. */
+/* Opens the context of the regular force.  rank < 0: a code of one process, which uses all devices of GPU_LIST. */
 void sap_regular_open(int nbmax, int rank);
 void sap_regular_close(void);
 void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3]);
@@ -29,7 +29,7 @@ void sap_regular_profile(int rank);
 
 /* ---- potential (potential.c) ---- */
 
-/* Of particles first .. first + ni - 1 among n; positive. */
+/* Computes the potentials of particles first .. first + ni - 1 from all n particles; they are positive. */
 void sap_potential_compute(int rank, int first, int ni, int n, const double *mass, const double (*x)[3], double *pot);
 
 /* Closes the context that is kept between calls; the next call opens one. */
@@ -37,7 +37,7 @@ void sap_potential_release(void);
 
 /* ---- irregular force (irregular.c); addresses from 0 on ---- */
 
-/* The address of a particle that clients number from 1 on; -1: there is none, as the number is below 1 or absent. */
+/* The address of a particle from the client's number, which starts at 1; -1: the number is below 1 or NULL. */
 static inline int sap_nbody6_address(const int *number) { return number && *number > 0 ? *number - 1 : -1; }
 
 void sap_irregular_open(int nmax, int lmax, int rank);
@@ -45,26 +45,26 @@ void sap_irregular_close(void);
 void sap_irregular_set(int address, const double *x, const double *v, const double *a2, const double *j6, double mass,
                        double time);
 
-/* nblist as clients have it: length, then numbers from 1 on. */
+/* Sets the neighbour list of a particle.  nblist has the client's form: the length, then numbers that start at 1. */
 void sap_irregular_set_list(int address, const int *nblist);
 
 void sap_irregular_time(double time);
 
-/* On the particles number[0..ni-1] (from 1 on); nearest may be NULL. */
+/* Computes the irregular forces on particles number[0..ni-1] (numbers start at 1); nearest may be NULL. */
 void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest);
 void sap_irregular_profile(int rank);
 
-/* ---- both (device.c) ---- */
+/* ---- common (device.c) ---- */
 
-/* Opens a context of an order, on the devices of GPU_LIST, or as the environment says, or on the CPU; NULL after a
- * message. */
+/* Opens a context of a backend and an order, on the devices of GPU_LIST if it applies, else on those that the
+ * environment names.  NULL after a message. */
 sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank);
 
-/* One line where the library's messages go: of errors twenty at most; of profiles all. */
+/* Print one line to the library's log: an error (at most twenty per process), and a line of a profile. */
 void sap_nbody6_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sap_nbody6_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Seconds of a clock that only runs forward. */
+/* The time in seconds of a monotonic clock. */
 double sap_nbody6_clock(void);
 
 #endif

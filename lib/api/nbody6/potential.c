@@ -1,7 +1,7 @@
 /*
  * potential.c - NBODY6's potential of all particles, for its energy check.
  *
- * In double precision, unless SAPPORO_PRECISION says otherwise: an energy is a small difference of large sums.
+ * The precision is double unless SAPPORO_PRECISION is set, because an energy is a small difference of large sums.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/fpenv.h"
 #include "base/lock.h"
 
-/* A context opened for one call would take longer than the potential of a small cluster: it is kept. */
+/* The context is kept between calls, because opening it takes longer than the potential of a small cluster. */
 static sapporo *kept;
 
 static struct sap_lock lock = SAP_LOCK_INIT;
@@ -42,7 +42,7 @@ static int compute(int first, int ni, int n, const double *mass, const double (*
     return status;
 }
 
-/* Lock held. */
+/* Closes the kept context.  The caller holds the lock. */
 static void release(void)
 {
     sapporo_close(kept);
@@ -68,7 +68,7 @@ void sap_potential_compute(int rank, int first, int ni, int n, const double *mas
         sap_nbody6_tell("gpupot: particles %lld to %lld of %d", first + 1LL, (long long)first + ni, n);
     else if (is_open(rank))
         status = compute(first, ni, n, mass, x, pot);
-    if (status == SAPPORO_ERR_DEVICE) release(); /* a lost device comes back when no context has it open */
+    if (status == SAPPORO_ERR_DEVICE) release(); /* a lost device recovers when no context has it open */
     for (int k = 0; k < ni && pot; k++) pot[k] = status < 0 ? NAN : -pot[k];
     sap_fp_leave(caller);
     sap_unlock(&lock);

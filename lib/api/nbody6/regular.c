@@ -1,4 +1,4 @@
-/* regular.c - NBODY6's regular force: all particles but the neighbours, which make the list. */
+/* regular.c - NBODY6's regular force: from all particles except the neighbours, which form the neighbour list. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 #include "base/fpenv.h"
 #include "base/lock.h"
 
-/* Guarded by `lock`, which every call holds for its length. */
+/* Guarded by `lock`, which every call holds while it runs. */
 static struct {
     sapporo *context;                 /* NULL: not open */
-    int nj;                           /* sent last */
-    int failed;                       /* the last send failed: forces are NaN until one succeeds */
-    int device_failed;                /* 1: a force failed for its device */
+    int nj;                           /* number of particles of the last send */
+    int failed;                       /* 1: the last send failed: forces are NaN until a send succeeds */
+    int device_failed;                /* 1: a force failed because its device failed */
     double sending, computing, pairs; /* seconds and pairs since the last profile */
     long calls, targets, members, overflows;
-    int *length, room; /* of lists; memory stays for the next force */
+    int *length, room; /* lengths of neighbour lists; the memory is kept for the next force */
 } regular;
 
 static struct sap_lock lock = SAP_LOCK_INIT;
@@ -42,12 +42,12 @@ void sap_regular_close(void)
     regular.context = NULL;
     regular.length = NULL;
     regular.nj = regular.room = 0;
-    if (regular.device_failed) sap_potential_release(); /* a lost device comes back when no context has it open */
+    if (regular.device_failed) sap_potential_release(); /* a lost device recovers when no context has it open */
     regular.device_failed = 0;
     sap_unlock(&lock);
 }
 
-/* 1, or 0 after a message. */
+/* Stores all nj particles in the context; returns 1, or 0 after a message. */
 static int send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
 {
     const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
@@ -75,7 +75,7 @@ void sap_regular_send(int nj, const double *mass, const double (*x)[3], const do
     sap_unlock(&lock);
 }
 
-/* Rows of lists have room for their lengths only where lmax says so. */
+/* Writes NaN and empty lists into all rows.  A list row has room for its length only if lmax > 0. */
 static void write_failed(const struct sap_regular_force *f)
 {
     for (int i = 0; i < f->ni; i++) {
@@ -96,7 +96,7 @@ static int reserve(int ni)
     return 1;
 }
 
-/* Rows of lists; a negative number where there are more members than may be. */
+/* Writes the neighbour lists, each preceded by its length.  The length of a list that overflows is negative. */
 static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
 {
     const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1, room = most > 0 ? most : 0;
@@ -134,7 +134,7 @@ static int compute(const struct sap_regular_force *f)
     return status;
 }
 
-/* What is wrong with a call; NULL: nothing. */
+/* Text that says what is wrong with a call; NULL if nothing is wrong. */
 static const char *fault(const struct sap_regular_force *f)
 {
     if (!regular.context) return "call gpunb_open first";
@@ -154,7 +154,7 @@ void sap_regular_compute(const struct sap_regular_force *f)
     const int status = wrong ? SAPPORO_ERR_ARGUMENT : compute(f), good = status >= 0;
     regular.device_failed |= status == SAPPORO_ERR_DEVICE;
     if (!good) write_failed(f);
-    if (good) { /* what failed is not in the profile */
+    if (good) { /* failed forces are not in the profile */
         regular.computing += sap_nbody6_clock() - start;
         regular.pairs += (double)f->ni * regular.nj;
         regular.targets += f->ni;

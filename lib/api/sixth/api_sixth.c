@@ -1,4 +1,4 @@
-/* api_sixth.c - the calls of Sapporo2's sixth-order interface: libsapporo6th. */
+/* api_sixth.c - the exported calls of libsapporo6th, Sapporo2's sixth-order interface. */
 #include "sapporo_hermite6.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ void set_j_particle(int add, double pos[3], double vel[3], double acc[3], double
 
 void predict_all(double time, int nj)
 {
-    (void)nj; /* those of a force are predicted with it */
+    (void)nj; /* a force predicts all of its j-particles */
     sap_sixth_predict(time);
 }
 
@@ -59,7 +59,7 @@ void calc_force_on_predictors(int ni, int nj, int ids[], double pos[][3], double
                                                      .pot = phi,
                                                      .nearest = nnb,
                                                      .nearest_r2 = nnb_r2}};
-    (void)mass; /* of the i-particles: no force depends on it */
+    (void)mass; /* no force depends on the masses of the i-particles */
     const double crackle = sap_sixth_compute(&force) ? 0 : NAN;
     for (int i = 0; i < ni && crkNew; i++)
         for (int axis = 0; axis < 3; axis++) crkNew[i][axis] = crackle;

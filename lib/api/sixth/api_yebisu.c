@@ -1,4 +1,4 @@
-/* api_yebisu.c - the calls of Yebisu, as Sapporo2 offers them: libyebisug6. */
+/* api_yebisu.c - the exported calls of libyebisug6, the Yebisu interface of Sapporo2. */
 #define SAPPORO_YEBISU 1
 #include "sapporo_hermite6.h"
 
@@ -60,12 +60,12 @@ static void pick_up(int addr, struct sapporo_yebisu_predictor *to)
 void pick_up_predictor(int addr, struct sapporo_yebisu_predictor *to) { pick_up(addr, to); }
 void pick_up_predictor_2(int addr, struct sapporo_yebisu_predictor *to) { pick_up(addr, to); }
 
-enum { PIECE = 256 }; /* i-particles at a time, whose results lie here before they become rows */
+enum { PIECE = 256 }; /* number of i-particles per force; their results are on the stack until they are converted */
 
-/* The id of a predictor is a double. */
+/* Whether the id of a predictor, which is a double, is in the range of int. */
 static int is_index(double id) { return id >= INT_MIN && id <= INT_MAX; }
 
-/* No int is the id of this i-particle, so it cannot be told from the j-particles. */
+/* Writes NaN for an i-particle whose id is no int.  Its own j-particle could not be recognised and excluded. */
 static void write_unknown(double *acc, double *jerk, double *snap, double *pot, int *nearest, double *r2)
 {
     for (int axis = 0; axis < 3; axis++) acc[axis] = jerk[axis] = snap[axis] = NAN;

@@ -1,8 +1,8 @@
 /*
- * api_yebisu_cxx.c - the names that Yebisu's own programs look for: they are in C++ and declare no `extern "C"`.
+ * api_yebisu_cxx.c - the C++ names of the Yebisu calls, for Yebisu's own programs, which do not use `extern "C"`.
  *
- * Names are those of the ABI that all C++ compilers of Linux and macOS share; a reference is a pointer there.
- * The structs are called `predictor` and `Force`.
+ * The names follow the ABI of all C++ compilers of Linux and macOS, in which a reference is a pointer.  The structs are
+ * called `predictor` and `Force` in these names.
  */
 #define SAPPORO_YEBISU 1
 #include "sapporo_hermite6.h"

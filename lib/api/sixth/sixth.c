@@ -1,8 +1,8 @@
 /*
- * sixth.c - the particles of a sixth-order code.
+ * sixth.c - stores the particles of a sixth-order code and computes their forces.
  *
- * no_predict_all asks for forces from particles where they were stored, each at its own time.  A second context keeps
- * all of them at one time for that; it exists only where a client asks so.
+ * After no_predict_all, forces use each particle as stored, without prediction.  For such forces a second context has
+ * all particles at the same time.  The second context exists only if a client calls no_predict_all.
  */
 #include "api/sixth/sixth.h"
 
@@ -15,31 +15,32 @@
 #include "base/ranges.h"
 #include "base/structs.h"
 
-/* Addresses of a block, and blocks of all addresses that a context has. */
+/* Number of addresses per block, and number of blocks for all addresses of a context. */
 enum { BLOCK = 4096, BLOCKS = (1 << 30) / BLOCK, DEVICES_MOST = 64 };
 
-/* Whether a particle was sent to an address, and whether there was a context to store it, or to remember a failure. */
+/* State of an address: SENT: a particle was sent to a context, which stored it or recorded its loss; SENT_NOWHERE: a
+ * particle was sent while no context was open. */
 enum { NEVER_SENT, SENT, SENT_NOWHERE };
 
-/* What particles have beyond those of a context. */
+/* Properties of particles that a context does not store. */
 struct block {
     double eps2[BLOCK];
     unsigned char sent[BLOCK];
 };
 
-/* Guarded by `lock`, which every call holds for its length. */
+/* Guarded by `lock`, which every call holds while it runs. */
 static struct {
-    sapporo *moving, *still;            /* still: NULL until it is needed; then its particles all have the time 0 */
-    int at_rest;                        /* forces are of `still` */
-    double time;                        /* to which particles are predicted otherwise */
-    int tried;                          /* opening was: the first particle opens, after that only what asks for it */
-    int device_failed;                  /* 1: a force failed for its device: the next `initialize` opens anew */
-    int ndevices, device[DEVICES_MOST]; /* on which, as in sapporo_options */
+    sapporo *moving, *still;            /* still: NULL until it is needed; all its particles have the time 0 */
+    int at_rest;                        /* 1: forces use `still`, 0: `moving` */
+    double time;                        /* forces of `moving` predict to this time */
+    int tried;                          /* 1: opening was tried; then storing a particle does not try again */
+    int device_failed;                  /* 1: a force failed because its device failed; `initialize` opens again */
+    int ndevices, device[DEVICES_MOST]; /* devices to open, as in sapporo_options */
     struct block **block; /* [blocks] by address / BLOCK; NULL: no particle was sent there, or there was no memory */
-    int blocks, missing;  /* missing: 1: for some block there was no memory */
+    int blocks, missing;  /* missing 1: a block could not be allocated */
     int upper;            /* one above the highest address to which a particle was sent */
-    int unkept;           /* particles that no device took: until they are sent again, forces are NaN */
-    struct sap_ranges elsewhere; /* addresses of those for which there is no block; void for those with one */
+    int unkept;           /* number of SENT_NOWHERE addresses: forces are NaN until these particles are sent again */
+    struct sap_ranges elsewhere; /* SENT_NOWHERE addresses without a block; entries with a block have no meaning */
 } sixth;
 
 static struct sap_lock lock = SAP_LOCK_INIT;
@@ -53,11 +54,11 @@ static sapporo *open_context(void)
                                      .devices = sixth.ndevices > 0 ? sixth.device : NULL,
                                      .ndevices = sixth.ndevices};
     sapporo *context;
-    (void)sapporo_open(&options, &context); /* NULL after a failure, which it tells */
+    (void)sapporo_open(&options, &context); /* context is NULL after a failure, which sapporo_open reports */
     return context;
 }
 
-/* Opens if that was not done, or, where a failure is to be tried again, if that failed; lock held. */
+/* Whether `moving` is open.  It opens it at the first call, and after a failure if `again` is 1.  Lock held. */
 static int is_open(int again)
 {
     if (!sixth.moving && (again || !sixth.tried)) {
@@ -70,7 +71,7 @@ static int is_open(int again)
 
 /* --------------------------------------------------------------- particles */
 
-/* For block number `at`, which is new: what is known of its addresses goes to it. */
+/* Moves addresses of the new block number `at` from `elsewhere` to the block. */
 static void settle(int at)
 {
     for (int k = 0; k < BLOCK && sixth.elsewhere.n > 0; k++) {
@@ -80,7 +81,7 @@ static void settle(int at)
     }
 }
 
-/* The block of an address from 0 to 2^30 - 1, made if `make` says so; NULL: there is none. */
+/* The block of an address in 0 .. 2^30 - 1; allocated if it is missing and `make` is 1; NULL: there is none. */
 static struct block *block_of(int address, int make)
 {
     const int at = address / BLOCK;
@@ -97,7 +98,7 @@ static struct block *block_of(int address, int make)
     return sixth.block[at];
 }
 
-/* Notes what a context has no room for. */
+/* Records eps2 and the state of an address to which a particle was sent; open 1: a context was open. */
 static void note(int address, double eps2, int open)
 {
     struct block *const block = block_of(address, 1);
@@ -111,7 +112,8 @@ static void note(int address, double eps2, int open)
     block->eps2[address % BLOCK] = eps2;
 }
 
-/* A lost device comes back when no context has it open.  The particles go with the contexts, and must be sent again. */
+/* Closes both contexts after a device failed, because a lost device recovers only when no context has it open.  The
+ * particles are lost and must be sent again. */
 static void close_failed(void)
 {
     if (!sixth.device_failed) return;
@@ -155,10 +157,11 @@ void sap_sixth_set(int address, const double *const *derivative, double mass, do
     sapporo_particle p = {.mass = mass, .time = time, .index = id};
     for (int k = 0; k < 6; k++)
         if (derivative[k]) memcpy(p.derivative[k], derivative[k], sizeof p.derivative[k]);
-    if (!derivative[0]) p.mass = NAN; /* a particle that is nowhere */
+    if (!derivative[0]) p.mass = NAN; /* a particle without a position */
     sap_lock(&lock);
     const int open = is_open(0);
-    if (open) (void)sapporo_set_particle(sixth.moving, address, &p); /* forces with what fails are NaN */
+    if (open)
+        (void)sapporo_set_particle(sixth.moving, address, &p); /* after a failure, forces with the particle are NaN */
     p.time = 0;
     if (sixth.still) (void)sapporo_set_particle(sixth.still, address, &p);
     if (address >= 0 && address / BLOCK < BLOCKS) note(address, eps2, open);
@@ -175,21 +178,21 @@ void sap_sixth_predict(double time)
 }
 
 /*
- * Gives the second context a particle, if there is one; 0: a particle that was sent is in one of both contexts only, or
- * in none.
+ * Copies the particle at an address, if there is one, to the second context.  Returns 0 if it fails: then a particle
+ * that was sent is missing in one of the contexts or in both.
  */
 static int copy_particle(int address)
 {
     sapporo_particle p;
     const int got = sapporo_get_particle(sixth.moving, address, 0, &p);
-    if (got == SAPPORO_ERR_ARGUMENT) return 1; /* a gap */
+    if (got == SAPPORO_ERR_ARGUMENT) return 1; /* the address holds no particle */
     if (got != SAPPORO_OK) return 0;
     p.time = 0;
     const int put = sapporo_set_particle(sixth.still, address, &p);
     return put == SAPPORO_OK || put == SAPPORO_ERR_NOT_FINITE;
 }
 
-/* The same for the addresses of a block.  Where a block may be missing, the context is asked for each address. */
+/* Like copy_particle, for the addresses of a block.  If blocks are missing, it asks the context for each address. */
 static int copy_block(int at)
 {
     const struct block *const block = block_of(at * BLOCK, 0);
@@ -201,21 +204,20 @@ static int copy_block(int at)
     return good;
 }
 
-/* Opens the second context with all particles there are; after a failure there is none, and the next call tries anew.
- */
+/* Opens the second context and copies all particles to it.  After a failure it is closed; the next call tries again. */
 static void open_still(void)
 {
     const int told = sapporo_last_error(sixth.moving)[0] != '\0';
     int good = 1;
     sixth.still = open_context();
     for (int at = 0; at * BLOCK < sixth.upper && good && sixth.still; at++) good = copy_block(at);
-    if (!told) sapporo_clear_error(sixth.moving); /* gaps are none */
+    if (!told) sapporo_clear_error(sixth.moving); /* errors about addresses without a particle are expected */
     if (good) return;
     sapporo_close(sixth.still);
     sixth.still = NULL;
 }
 
-/* Whether a particle that no device took has not been sent again. */
+/* Whether some particle was sent while no context was open and has not been sent again. */
 static int lacks_particles(void)
 {
     for (int k = 0; k < sixth.elsewhere.n; k++)
@@ -224,7 +226,7 @@ static int lacks_particles(void)
     return sixth.unkept > 0;
 }
 
-/* The context of forces; NULL: it could not be opened or filled, or lacks particles. */
+/* The context for forces; NULL: it could not be opened or filled, or lacks particles. */
 static sapporo *current(void)
 {
     if (!is_open(1) || lacks_particles()) return NULL;
@@ -289,7 +291,7 @@ static int compute(sapporo *context, const struct sap_sixth_force *f)
     return status;
 }
 
-/* This interface has a positive potential, and softened distances to nearest neighbours. */
+/* Converts results to this interface: positive potentials and softened distances of the nearest neighbours. */
 static void convert(const struct sap_sixth_force *f)
 {
     for (int i = 0; i < f->ni; i++) {
