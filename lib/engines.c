@@ -1,8 +1,8 @@
 /*
  * engines.c - the engines of this build.
  *
- * This is the one file that names every engine.  All other files find engines in this list, so no arrow leads from the
- * context to an engine.
+ * Only this file names every engine.  All other files find engines in this list, so the context does not depend on any
+ * engine.
  */
 #include "cpu/cpu_engine.h"
 #include "gpu/gpu_engine.h"

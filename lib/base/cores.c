@@ -1,4 +1,4 @@
-/* cores.c - the processor cores that this process may use: affinity, places of OpenMP, quota of control groups. */
+/* cores.c - counts the cores that this process may use: affinity, places of OpenMP, quota of control groups. */
 #define _GNU_SOURCE
 #include "base/cores.h"
 
@@ -27,21 +27,21 @@ int sap_cores_of_quota(const char *text)
 #include <sched.h>
 #include <sys/stat.h>
 
-/* Of an OpenMP run time, if the program has one. */
+/* Functions of an OpenMP run time, if the program has one. */
 __attribute__((weak)) int omp_get_num_places(void);
 __attribute__((weak)) int omp_get_place_num_procs(int place);
 __attribute__((weak)) void omp_get_place_proc_ids(int place, int *ids);
 
 enum { CPUS = 16384, PATH = 512, TEXT = 4096 };
 
-/* A set of processors of any machine. */
+/* A set of processors, large enough for any machine. */
 struct processors {
     unsigned long bit[CPUS / (8 * sizeof(unsigned long))];
 };
 
 static int count_of(struct processors *set) { return CPU_COUNT_S(sizeof *set, (cpu_set_t *)(void *)set); }
 
-/* 1: the user gave places to OpenMP's run time. */
+/* Whether the user has set places or affinity for the OpenMP run time. */
 static int places_are_set(void)
 {
     const char *text;
@@ -51,8 +51,9 @@ static int places_are_set(void)
 }
 
 /*
- * The places of OpenMP together; 0: it has none.  A run time that was given no places is not asked: the first question
- * starts it, and LLVM's ends the process when there is no memory for that.
+ * Sets *set to the processors of all OpenMP places and returns their number; 0: there are none.  It asks the run time
+ * only if the user has set places, because the first call starts the run time, and LLVM's run time ends the process if
+ * it has no memory to start.
  */
 static int find_places(struct processors *set)
 {
@@ -87,7 +88,7 @@ void sap_cores_of_places(pthread_attr_t *attributes)
     if (find_places(&set) > 0) (void)pthread_attr_setaffinity_np(attributes, sizeof set, (cpu_set_t *)(void *)&set);
 }
 
-/* The beginning of a small regular file; 0: it cannot be read. */
+/* Reads the beginning of a small regular file; returns 0 if it cannot be read. */
 static int read_text(const char *path, char text[TEXT])
 {
     struct stat about;
@@ -101,7 +102,7 @@ static int read_text(const char *path, char text[TEXT])
 
 static int fewer(int a, int b) { return a == 0 || (b > 0 && b < a) ? b : a; }
 
-/* The limit of one group, in the files of version 2 or 1; 0: none. */
+/* The limit of one control group in cores, from the files of version 2 or 1; 0: none. */
 static int limit_of_group(const char *root, const char *group)
 {
     char path[2 * PATH], text[TEXT], period[TEXT];
@@ -115,7 +116,7 @@ static int limit_of_group(const char *root, const char *group)
     return sap_cores_of_quota(path);
 }
 
-/* The smallest limit of a group and of the groups above it. */
+/* The smallest limit of a control group and all groups above it; 0: none. */
 static int limit_of_groups(const char *root, const char *name)
 {
     char group[PATH];
@@ -137,7 +138,8 @@ static int names_cpu(const char *list)
     return 0;
 }
 
-/* The limit of the groups of this process; 0: none.  Lines of the file read "0::/name" or "4:cpu,cpuacct:/name". */
+/* The smallest limit of all control groups of this process; 0: none.  Lines of the file have the form "0::/name" or
+ * "4:cpu,cpuacct:/name". */
 static int quota(void)
 {
     char text[TEXT], *rest = text;
@@ -166,7 +168,7 @@ void sap_cores_of_places(pthread_attr_t *attributes) { (void)attributes; }
 
 int sap_cores(void)
 {
-    static atomic_int known; /* quota + 1, read once: it takes some 10 us */
+    static atomic_int known; /* quota + 1, read once, because reading takes about 10 us; 0: not read yet */
     int limit = atomic_load_explicit(&known, memory_order_relaxed) - 1;
     const int cores = allowed();
     if (limit < 0) {

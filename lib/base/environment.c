@@ -44,7 +44,7 @@ size_t sap_parse_count(const char *text, size_t n, int *value)
     return k;
 }
 
-/* Appends the digits at text[k] to *value; returns the place behind them. */
+/* Appends the digits from text[k] on to *value; returns the position after them. */
 static size_t digits(const char *text, size_t n, size_t k, double *value, int *count)
 {
     for (; k < n && is_digit(text[k]); k++, ++*count) *value = *value * 10 + (text[k] - '0');
@@ -58,7 +58,7 @@ static double power_of_ten(int power)
     return value;
 }
 
-/* Not strtod, which takes the decimal point of the caller's locale. */
+/* Does not use strtod, which depends on the decimal point of the caller's locale. */
 int sap_parse_real(const char *text, size_t n, double *value)
 {
     double sum = 0, exponent = 0;
@@ -113,7 +113,7 @@ int sap_env_raised(void)
 #endif
 }
 
-/* The value as it is; NULL: not set, or for tests where no test runs. */
+/* The unchanged value; NULL: not set, or a variable for tests in a process with raised privileges. */
 static const char *value_of(enum sap_variable variable)
 {
     const struct sap_variable_row *const row = &sap_variables[variable];
@@ -137,7 +137,7 @@ const char *sap_env_path(enum sap_variable variable)
     return value != NULL && *value != 0 ? value : NULL;
 }
 
-/* "NAME is 'text'; it may be ", without control characters; returns the length. */
+/* Writes "NAME is 'text'; it may be " without control characters; returns the length. */
 static size_t begin_wrong(char *wrong, const char *name, const char *text, size_t n)
 {
     const int shown = n < SHOWN ? (int)n : SHOWN;
@@ -156,7 +156,7 @@ void sap_env_wrong_word(char *wrong, const char *name, const char *text, size_t 
     }
 }
 
-/* Adds what the value may be to a message that has `at` characters. */
+/* Appends the allowed values to a message of `at` characters. */
 static void end_wrong(char *wrong, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void end_wrong(char *wrong, size_t at, const char *format, ...)
@@ -183,7 +183,7 @@ enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word 
     return SAP_READ_GOOD;
 }
 
-/* Length of the number that counts: of "4,2" that of "4", if the first number of a list does. */
+/* The length of the text that counts: of the first number for SAP_TYPE_FIRST ("4" in "4,2"), else of the whole text. */
 static size_t counting(enum sap_variable_type type, const char *text, size_t n)
 {
     const char *const comma = type == SAP_TYPE_FIRST ? memchr(text, ',', n) : NULL;

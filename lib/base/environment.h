@@ -1,12 +1,12 @@
 /*
  * environment.h - the one reader of environment variables.
  *
- * Callers name a variable by its row in variable_table.h.  Words are the same in
- * upper and lower case, and blanks around a value do not count.  A variable that
- * is empty or blank counts as not set.  A value without a meaning gives a text
- * that says what is possible; the caller makes an error or a warning of it.  The
- * NBODY6 libraries contain this file too, so it needs no other file of the
- * library but the table.
+ * Callers name a variable by its row in variable_table.h.  Upper and lower case
+ * of words are equal, and blanks around a value do not count.  A variable that
+ * is empty or blank counts as not set.  For an invalid value the reader writes a
+ * text with the allowed values; the caller makes an error or a warning of the
+ * text.  The NBODY6 libraries contain this file too, so it depends on no file of
+ * the library except the table.
  *
  * getenv is as safe between threads as the caller's own use of setenv.
  */
@@ -23,62 +23,62 @@ enum sap_reading {
     SAP_READ_BAD /* `wrong` holds a message */
 };
 
-/* Bytes of a message about a bad value. */
+/* Size in bytes of the buffer for a message about a bad value. */
 enum { SAP_WRONG_ROOM = 256 };
 
 /* ---- text of known length, which need not end with a 0 ---- */
 
-/* The entry of the table that equals the text, or NULL. */
+/* The entry of the table that equals the text in upper or lower case, or NULL. */
 const struct sap_word *sap_parse_word(const struct sap_word *words, const char *text, size_t n);
 
 /* A decimal number >= 0 at the start of the text; returns its length, or 0 if there is none or it exceeds INT_MAX. */
 size_t sap_parse_count(const char *text, size_t n, int *value);
 
 /*
- * A decimal number >= 0 that is the whole text, as in 12, .5 and 2.5e-3, in any locale; 0: the text is something else.
- * Up to 15 digits with a scale of at most 10^22 are rounded correctly.
+ * Reads a text that is a decimal number >= 0, such as 12, .5 or 2.5e-3, in any locale; returns 0 for any other text.
+ * Numbers of up to 15 digits with a scale of at most 10^22 are rounded correctly.
  */
 int sap_parse_real(const char *text, size_t n, double *value);
 
-/* Numbers separated by blanks, or by a comma with or without blanks; returns how many, or -1 for any other text. */
+/* Reads numbers separated by blanks or commas; returns how many, or -1 for any other text. */
 int sap_parse_list(const char *text, size_t n, int *list, int room);
 
 /* ---- variables ---- */
 
-/* 1: the process got privileges that its caller lacks, as a set-user-ID program does. */
+/* 1 if the process has privileges that its caller lacks, for example in a set-user-ID program. */
 int sap_env_raised(void);
 
-/* 1: the variable is set, be it to nothing. */
+/* 1 if the variable is set, even to an empty value. */
 int sap_env_is_set(enum sap_variable variable);
 
 /*
- * The value without the blanks around it, and its length; 0 if the variable is not set, empty or blank.  Variables for
- * tests count as not set in a process with raised privileges.
+ * Sets *text to the value without the blanks around it and returns its length; 0 if the variable is not set, empty or
+ * blank.  Variables for tests count as not set in a process with raised privileges.
  */
 size_t sap_env_text(enum sap_variable variable, const char **text);
 
 /*
- * A path: the whole value, NULL if the variable is not set or empty.  Always NULL in a process with raised privileges
- * (sap_env_raised): there the caller must not choose which files the library reads or writes.
+ * The whole value as a path; NULL if the variable is not set or empty.  Always NULL in a process with raised privileges
+ * (sap_env_raised), because its caller must not choose which files the library reads or writes.
  */
 const char *sap_env_path(enum sap_variable variable);
 
 /*
- * Readers by type.  `wrong` has SAP_WRONG_ROOM bytes in all functions below, and is written for SAP_READ_BAD alone;
- * results are written for SAP_READ_GOOD alone.
+ * Readers by type.  `wrong` has SAP_WRONG_ROOM bytes in all functions below, and is written only for SAP_READ_BAD;
+ * results are written only for SAP_READ_GOOD.
  */
 enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word **found, char *wrong);
 
-/* A whole number within the range of the table. */
+/* An integer within the range of the table. */
 enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wrong);
 
 /* A number > 0, at most 1e30. */
 enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *wrong);
 
-/* Device numbers, in the order given; *n receives how many.  Repeated numbers stay. */
+/* Device numbers in the given order; *n receives their number.  Repeated numbers are kept. */
 enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, int *n, char *wrong);
 
-/* Whether the value has a meaning, by its type.  Paths, texts and SAPPORO_DEVICES are never bad here. */
+/* Checks whether the value is valid for its type.  Paths, texts and SAPPORO_DEVICES are never bad here. */
 enum sap_reading sap_env_check(enum sap_variable variable, char *wrong);
 
 /* Writes "NAME is 'text'; it may be sp, ds or dp" to `wrong`. */

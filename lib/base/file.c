@@ -31,7 +31,7 @@ const char *sap_file_distrust(const struct stat *about)
     return NULL;
 }
 
-/* Whether the file may be read, by what fstat or fstatat says of it. */
+/* Decides from the result of fstat or fstatat whether the file may be read. */
 static enum sap_file_status judge(const struct stat *about, size_t most, int own, struct sap_file *file)
 {
     const char *const distrust = own ? sap_file_distrust(about) : NULL;
@@ -81,7 +81,7 @@ static enum sap_file_status take_in(int handle, size_t most, int own, struct sap
     return SAP_FILE_READ;
 }
 
-/* The file is looked at before it is opened too: opening some devices has effects. */
+/* Checks the file before and after it is opened, because opening some devices has side effects. */
 static enum sap_file_status read_at(int folder, const char *path, size_t most, int own, struct sap_file *file)
 {
     struct stat about;

@@ -1,8 +1,8 @@
 /*
  * file.h - reads small files that another user may have put there.
  *
- * Opening never waits: only regular files of bounded size are read, so a FIFO,
- * a device or an endless file counts as unreadable.
+ * Opening never blocks: only regular files of bounded size are read.  A FIFO, a
+ * device or an endless file counts as unreadable.
  */
 #ifndef SAP_FILE_H
 #define SAP_FILE_H
@@ -10,23 +10,23 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Largest files that are read, in bytes. */
+/* The largest sizes of files that the library reads, in bytes. */
 enum {
     SAP_CONFIG_MOST = 1 << 16, /* sapporo2.config, sapporo.config */
     SAP_TUNE_MOST = 1 << 20,   /* the tuning file */
-    SAP_CACHE_MOST = 1 << 28   /* a compiled program; those of PoCL and NVIDIA have some MB */
+    SAP_CACHE_MOST = 1 << 28   /* a compiled program; programs of PoCL and NVIDIA have some MB */
 };
 
 enum sap_file_status {
     SAP_FILE_READ,
     SAP_FILE_MISSING,
-    SAP_FILE_REFUSED /* `why` says why */
+    SAP_FILE_REFUSED /* `why` has the reason */
 };
 
 struct sap_file {
-    char *bytes; /* malloc's, with a 0 behind them; NULL unless SAP_FILE_READ */
+    char *bytes; /* allocated by malloc, followed by a 0; NULL unless SAP_FILE_READ */
     size_t size;
-    char why[96]; /* why the file was refused */
+    char why[96]; /* the reason why the file was refused */
 };
 
 /*
@@ -36,12 +36,12 @@ struct sap_file {
 enum sap_file_status sap_file_read(const char *path, size_t most, struct sap_file *file);
 
 /*
- * The same for a file `name` in an open folder, which must belong to the effective user, must not be writable by the
- * group or others, and is no symbolic link.
+ * Like sap_file_read, for a file `name` in an open folder.  The file must belong to the effective user, must not be
+ * writable by the group or others, and must not be a symbolic link.
  */
 enum sap_file_status sap_file_read_own(int folder, const char *name, size_t most, struct sap_file *file);
 
-/* NULL if a file or folder belongs to the effective user and no one else can write to it; else why not. */
+/* NULL if a file or folder belongs to the effective user and no other user can write to it; else the reason. */
 const char *sap_file_distrust(const struct stat *about);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * finite.h - tests of doubles by integers, which leave the caller's floating-point flags and traps alone.
+ * finite.h - tests doubles with integer operations, which do not depend on the floating-point environment.
  *
- * Numbers that, added to the exponent of a double, carry into the sign bit: if it is infinite or NaN; if it is
- * SAP_WIDE or more.
+ * A test adds a number to the exponent bits of a double.  The sum carries into the sign bit if the double is infinite
+ * or NaN (if_not_finite), or if its absolute value is SAP_WIDE or more (if_wide).
  */
 #ifndef SAP_FINITE_H
 #define SAP_FINITE_H
@@ -14,17 +14,17 @@ static const uint64_t exponent = UINT64_C(0x7FF) << 52;
 static const uint64_t if_not_finite = UINT64_C(1) << 52;
 static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
 
-/* The bits of two doubles, which are tested at a time. */
+/* The bits of two doubles, which are tested together. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
 
-/* Two doubles; (pair) of them are their bits. */
+/* Two doubles; a cast to pair gives their bits. */
 typedef double two __attribute__((vector_size(16)));
 
 static inline pair pair_of(double x, double y) { return (pair)(two){x, y}; }
 
-/* Two that lie side by side.  (With memcpy gcc 12 takes them apart by way of the stack.) */
+/* Loads two adjacent doubles.  (For memcpy gcc 12 generates a detour over the stack.) */
 static inline two two_at(const double *x)
 {
     typedef double loose __attribute__((vector_size(16), aligned(8), may_alias));
@@ -33,14 +33,14 @@ static inline two two_at(const double *x)
 
 static inline void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
 
-/* One of each: place 0 or 1 of a, and of b. */
+/* A vector of element of_a (0 or 1) of a and element of_b of b. */
 #if defined(__clang__)
 #define sap_two_of(a, of_a, b, of_b) __builtin_shufflevector((a), (b), (of_a), 2 + (of_b))
 #else
 #define sap_two_of(a, of_a, b, of_b) __builtin_shuffle((a), (b), (pair){(of_a), 2 + (of_b)})
 #endif
 
-/* Whether either of two has carried. */
+/* Whether one of the two sums has carried. */
 static inline int carried(pair c) { return (c[0] | c[1]) >> 63 != 0; }
 
 /* Whether all three coordinates are finite. */

@@ -1,12 +1,13 @@
 /*
- * fpenv.h - the floating-point environment of a computation.
+ * fpenv.h - switches between the caller's and the library's floating-point environment.
  *
- * Clients trap exceptions, flush denormals or round upwards; our bits must not
- * know, and our masked lanes must not raise their signals.  Every thread that
- * computes enters a clean environment and leaves the caller's as it was, flags
- * included.  What a vendor's driver does to the registers stays inside as well:
- * sap_fp_guard and sap_fp_release stand around whatever may call one, and keep the
- * thread from being cancelled in between (cancel.h).
+ * Clients trap exceptions, flush denormals or round upwards.  Such settings must
+ * not change the bits of results, and masked vector lanes must not raise the
+ * client's signals.  So each thread that computes enters a clean environment and
+ * then restores the caller's environment, including its flags.  A vendor's driver
+ * may change the registers, too: code that may call a driver runs between
+ * sap_fp_guard and sap_fp_release, which also prevent that the thread is cancelled
+ * in between (cancel.h).
  */
 #ifndef SAP_FPENV_H
 #define SAP_FPENV_H
@@ -20,7 +21,7 @@
 
 typedef unsigned sap_fpenv;
 
-/* Round to nearest, all exceptions masked, denormals kept. */
+/* Enters the library's environment: round to nearest, all exceptions masked, denormals kept.  Returns the old one. */
 static inline sap_fpenv sap_fp_enter(void)
 {
     const unsigned old = _mm_getcsr();
@@ -30,7 +31,7 @@ static inline sap_fpenv sap_fp_enter(void)
 
 static inline void sap_fp_leave(sap_fpenv old) { _mm_setcsr(old); }
 
-/* The registers of SSE, and control and flags of the x87, which kernels do not touch and drivers may. */
+/* The SSE control register, and control word and flags of the x87, which drivers may change and kernels do not. */
 typedef struct {
     unsigned csr;
     unsigned short control, flags;
@@ -39,7 +40,7 @@ typedef struct {
 
 enum { SAP_X87_DEFAULT = 0x037F, SAP_X87_FLAGS = 0x3F };
 
-/* Reads them without touching them: some 10 ns. */
+/* Reads the registers without changing them, in about 10 ns. */
 static inline sap_fpguard sap_fp_read(void)
 {
     sap_fpguard r = {.csr = _mm_getcsr()};
@@ -48,7 +49,7 @@ static inline sap_fpguard sap_fp_read(void)
     return r;
 }
 
-/* The x87's as well as SSE's; dear, so only where they differ. */
+/* Writes control word and flags of the x87.  This is slow, so callers do it only if a value differs. */
 static inline void sap_fp_write_x87(unsigned short control, unsigned short flags)
 {
     struct {
@@ -114,8 +115,9 @@ static inline void sap_fp_release(sap_fpguard old)
 #endif
 
 /*
- * The same value, out of memory.  A compiler may move arithmetic on values in registers across sap_fp_enter and
- * sap_fp_leave; arithmetic on a held value stays behind the one, and a held result before the other.
+ * Returns x after a write to memory and a read from memory.  A compiler may move arithmetic on values in registers
+ * across sap_fp_enter and sap_fp_leave.  Arithmetic on a held value stays after sap_fp_enter, and the computation of a
+ * held result stays before sap_fp_leave.
  */
 static inline double sap_fp_hold(double x)
 {

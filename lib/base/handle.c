@@ -1,4 +1,4 @@
-/* handle.c - handles: the table of objects, and their lives. */
+/* handle.c - the table of objects with handles: creates, reuses and closes them. */
 #include "base/handle.h"
 #include "base/process.h"
 
@@ -17,7 +17,7 @@ static enum sap_handle_kind kind_of(const struct sap_handle *object)
     return (enum sap_handle_kind)(object->last & (SAP_HANDLE_KINDS - 1));
 }
 
-/* A closed object; NULL: there is none.  Table locked. */
+/* Takes a closed object from the list; NULL: there is none.  Table locked. */
 static struct sap_handle *take_closed(enum sap_handle_kind kind)
 {
     struct sap_handle *const object = TABLE->closed[kind];
@@ -25,7 +25,7 @@ static struct sap_handle *take_closed(enum sap_handle_kind kind)
     return object;
 }
 
-/* The chunk of the next slot; NULL: out of memory, or of slots.  Table locked. */
+/* The chunk of the next slot, allocated if necessary; NULL: out of memory, or no slot is left.  Table locked. */
 static struct sap_handle_chunk *reserve_slot(void)
 {
     if (TABLE->slots == SAP_HANDLE_SLOTS) return NULL;
@@ -64,7 +64,7 @@ void *sap_handle_object(enum sap_handle_kind kind, size_t size, void (*make)(voi
 
 void *sap_handle_give(struct sap_handle *object)
 {
-    object->last += (uintptr_t)1 << SAP_HANDLE_LIFE_SHIFT; /* with 32 bits lives begin anew */
+    object->last += (uintptr_t)1 << SAP_HANDLE_LIFE_SHIFT; /* with 32 bits the lives wrap around */
     atomic_store_explicit(&object->now, object->last, memory_order_release);
     return (void *)object->last;
 }

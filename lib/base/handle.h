@@ -1,17 +1,17 @@
 /*
  * handle.h - handles of contexts, forces and trees: numbers in the form of pointers, which are never dereferenced.
  *
- * A handle names a slot of one table for the whole process, and one of the lives that the object in the slot has had.
- * Objects are never freed: an object that was closed serves the next open call, under another handle.  So the handle of
- * a closed object names nothing, whatever was opened since, and a thread that still looks at the object reads memory
- * that exists.
+ * A handle names a slot of the process's one table, and one life of the object in the slot.  A life lasts from one open
+ * call to the close call.  Objects are never freed: the next open call reuses a closed object, with another handle.  So
+ * the handle of a closed object stays invalid, whatever is opened later, and a thread that still reads the object reads
+ * valid memory.
  *
- * How an object is used safely: sap_handle_find gives the object if it has this handle now; the caller takes the
- * object's lock, and asks sap_handle_is again, since another thread may have closed the object meanwhile.  Handles are
- * given and withdrawn under that lock.
+ * To use an object safely, call sap_handle_find, which returns the object if it has this handle now.  Then lock the
+ * object and call sap_handle_is, because another thread may have closed the object meanwhile.  Handles are given and
+ * withdrawn under the object's lock.
  *
- * Bits of a handle, from the lowest: kind (never 0, so no handle is NULL or the address of anything aligned), slot,
- * life.  With 64 bits an object of 2^40 lives is never used again; with 32 bits lives repeat after 2^16.
+ * Bits of a handle, from the lowest: kind (never 0, so no handle is NULL or the address of an aligned object), slot,
+ * life.  With 64 bits an object is not reused after 2^40 lives; with 32 bits the lives repeat after 2^16.
  */
 #ifndef SAP_HANDLE_H
 #define SAP_HANDLE_H
@@ -29,14 +29,14 @@ enum {
     SAP_HANDLE_SLOT_BITS = sizeof(uintptr_t) > 4 ? 22 : 14,
     SAP_HANDLE_LIFE_SHIFT = SAP_HANDLE_KIND_BITS + SAP_HANDLE_SLOT_BITS,
     SAP_HANDLE_SLOTS = 1 << SAP_HANDLE_SLOT_BITS,
-    SAP_HANDLE_CHUNK = 256 /* slots that are allocated at a time */
+    SAP_HANDLE_CHUNK = 256 /* number of slots that are allocated at a time */
 };
 
 /* The first member of every object that has a handle. */
 struct sap_handle {
-    atomic_uintptr_t now;    /* its handle; 0: it is closed */
-    uintptr_t last;          /* the handle that it had last; changed by sap_handle_give alone */
-    struct sap_handle *next; /* among closed objects; guarded by the table's lock */
+    atomic_uintptr_t now;    /* the object's handle; 0: it is closed */
+    uintptr_t last;          /* the object's last handle; only sap_handle_give changes it */
+    struct sap_handle *next; /* in the list of closed objects; guarded by the table's lock */
 };
 
 struct sap_handle_chunk {
@@ -46,7 +46,7 @@ struct sap_handle_chunk {
 /* All objects.  Readers take no lock; chunks are never freed. */
 struct sap_handle_table {
     struct sap_lock lock; /* guards closed and slots */
-    int slots;            /* used so far */
+    int slots;            /* number of slots in use */
     struct sap_handle *closed[SAP_HANDLE_KINDS];
     _Atomic(struct sap_handle_chunk *) chunk[SAP_HANDLE_SLOTS / SAP_HANDLE_CHUNK];
 };
@@ -59,7 +59,7 @@ static inline int sap_handle_is(const struct sap_handle *object, const void *han
     return atomic_load_explicit(&object->now, memory_order_acquire) == (uintptr_t)handle;
 }
 
-/* The object that has this handle; NULL: none has it.  Any value may be asked for.  Takes no lock. */
+/* The object that has this handle; NULL: no object has it.  `handle` may be any value.  Takes no lock. */
 static inline void *sap_handle_find(enum sap_handle_kind kind, const void *handle)
 {
     const uintptr_t bits = (uintptr_t)handle, slot = bits >> SAP_HANDLE_KIND_BITS & (SAP_HANDLE_SLOTS - 1);
@@ -71,25 +71,25 @@ static inline void *sap_handle_find(enum sap_handle_kind kind, const void *handl
     return object && sap_handle_is(object, handle) ? object : NULL;
 }
 
-/* Whether an object has had all its lives. */
+/* Whether an object has used all its lives, so that it must not be reused. */
 static inline int sap_handle_is_worn(const struct sap_handle *object)
 {
     return sizeof object->last > 4 && object->last >> SAP_HANDLE_LIFE_SHIFT == UINTPTR_MAX >> SAP_HANDLE_LIFE_SHIFT;
 }
 
 /*
- * An object of a kind that has no handle, `size` bytes: one that was closed, as sap_handle_keep got it, or a new one of
- * zeros for which `make` (NULL: nothing) was called once.  NULL: out of memory, or all slots are in use.
+ * An object of a kind without a handle, of `size` bytes.  It is a closed object, unchanged since sap_handle_keep, or a
+ * new object of zeros, for which `make` is called once if it is not NULL.  NULL: out of memory, or no slot is left.
  */
 void *sap_handle_object(enum sap_handle_kind kind, size_t size, void (*make)(void *object));
 
-/* Gives an object a handle that it never had, and returns it. */
+/* Gives an object a handle that it never had, and returns the handle. */
 void *sap_handle_give(struct sap_handle *object);
 
 /* Withdraws the handle of an object. */
 void sap_handle_withdraw(struct sap_handle *object);
 
-/* Keeps an object without a handle, which the caller uses no more, for the next open call. */
+/* Puts an object without a handle into the list of closed objects for reuse; the caller must not use it afterwards. */
 void sap_handle_keep(struct sap_handle *object);
 
 #endif

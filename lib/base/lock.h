@@ -1,9 +1,9 @@
 /*
- * lock.h - the lock of a context, and of everything else that several threads share.
+ * lock.h - the lock of a context, and of all other data that several threads share.
  *
- * A lock is taken for every call, so taking a free one costs one atomic exchange and giving it back one store.  A lock
- * may be held for the length of a force, so a thread that waits sleeps after a few microseconds.  Sleeping also lets a
- * holder of lower real-time priority run on the same core.  Not recursive; the thread that took a lock gives it back.
+ * Each call takes a lock, so taking a free lock costs one atomic exchange, and releasing it one store.  A lock may be
+ * held while a force is computed, so a waiting thread sleeps after a few microseconds.  Sleeping also lets a holder of
+ * lower real-time priority run on the same core.  Locks are not recursive; the thread that took a lock releases it.
  */
 #ifndef SAP_LOCK_H
 #define SAP_LOCK_H
@@ -14,10 +14,10 @@
 
 struct sap_lock {
     atomic_uint held;    /* 0 or 1 */
-    atomic_uint waiters; /* threads that sleep until it is free, or are about to */
+    atomic_uint waiters; /* number of threads that sleep until the lock is free, or are about to sleep */
 };
 
-/* A lock in static memory; memory of zeros is a free lock, too. */
+/* Initialiser of a free lock in static memory; memory of zeros is a free lock, too. */
 #define SAP_LOCK_INIT                                                                                                  \
     {                                                                                                                  \
         0, 0                                                                                                           \
@@ -29,13 +29,13 @@ static inline void sap_lock_start(struct sap_lock *lock)
     atomic_init(&lock->waiters, 0);
 }
 
-/* Takes the lock if it is free; 0: another thread has it. */
+/* Takes the lock if it is free; returns 0 if a thread holds it. */
 static inline int sap_try_lock(struct sap_lock *lock)
 {
     return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
 }
 
-/* For sap_lock: the lock was held. */
+/* The slow path of sap_lock: waits until the lock is free and takes it. */
 __attribute__((cold, noinline, unused)) static void sap_lock_wait(struct sap_lock *lock)
 {
     enum { TRIES = 100 };
@@ -45,7 +45,7 @@ __attribute__((cold, noinline, unused)) static void sap_lock_wait(struct sap_loc
         if (!atomic_load_explicit(&lock->held, memory_order_relaxed) && sap_try_lock(lock)) return;
     }
     atomic_fetch_add(&lock->waiters, 1);
-    /* Sleeps are bounded: a wake-up is lost if sap_unlock read `waiters` just before this thread was counted. */
+    /* the sleep has a limit: a wake-up is lost if sap_unlock reads `waiters` just before the increment above */
     for (long limit = 1000000; !sap_try_lock(lock); limit = limit < longest ? 2 * limit : longest)
         sap_wait_sleep(&lock->held, 1, limit);
     atomic_fetch_sub(&lock->waiters, 1);
@@ -56,7 +56,7 @@ static inline void sap_lock(struct sap_lock *lock)
     if (!sap_try_lock(lock)) sap_lock_wait(lock);
 }
 
-/* Reads nothing of the lock after it is free: the next holder may free its memory. */
+/* Releases the lock.  It does not read the lock after the release, because the next holder may free its memory. */
 static inline void sap_unlock(struct sap_lock *lock)
 {
     const unsigned waiters = atomic_load_explicit(&lock->waiters, memory_order_relaxed);

@@ -1,4 +1,4 @@
-/* log.c - the only way out for messages. */
+/* log.c - prints all messages of the library; see log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -28,13 +28,13 @@ int sap_verbosity(void)
     int level = atomic_load_explicit(&sap_messages.verbosity, memory_order_relaxed);
     if (level >= 0) return level;
     char wrong[SAP_WRONG_ROOM];
-    level = 1; /* also for a value with no meaning, which options.c refuses */
+    level = 1; /* also for an invalid value, which options.c refuses */
     (void)sap_env_number(SAP_VAR_VERBOSE, &level, wrong);
     atomic_store_explicit(&sap_messages.verbosity, level, memory_order_relaxed);
     return level;
 }
 
-/* Hands one line to the log function, or to stderr in one piece. */
+/* Passes one line to the log function, or writes it to stderr in one piece. */
 static void put_line(int level, const char *text)
 {
     sap_lock(&sap_messages.lock);
@@ -50,7 +50,7 @@ static void put_line(int level, const char *text)
     if (n > 0) (void)fwrite(line, 1, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, stderr);
 }
 
-/* A message is one line: control characters, which a file or a variable may contain, are replaced. */
+/* Formats a message as one line: it replaces control characters, which a file or a variable may contain. */
 static void format_line(char *text, size_t room, const char *format, va_list args)
 {
     (void)vsnprintf(text, room, format, args);
@@ -58,7 +58,7 @@ static void format_line(char *text, size_t room, const char *format, va_list arg
         if ((unsigned char)*text < ' ' || *text == 0x7F) *text = *text == '\t' ? ' ' : '?';
 }
 
-/* The same, for callers that may hold locks: writing is a cancellation point. */
+/* Like put_line, without cancellation: the caller may hold locks, and writing is a cancellation point. */
 static void put(int level, const char *text)
 {
     const int cancel = sap_cancel_forbid();
@@ -66,7 +66,7 @@ static void put(int level, const char *text)
     sap_cancel_allow(cancel);
 }
 
-/* Whether a level is wanted: errors and warnings at 1, choices at 2, calls at 3. */
+/* Whether the verbosity includes a level: errors and warnings from 1 on, information from 2, calls from 3. */
 static int wanted(int level) { return sap_verbosity() >= (level > SAPPORO_LOG_WARNING ? level : 1); }
 
 void sap_log(int level, const char *format, ...)
@@ -80,7 +80,7 @@ void sap_log(int level, const char *format, ...)
     put(level, text);
 }
 
-/* One line of a context, of which there are SAP_LINES_MAX unless more are asked for. */
+/* Prints one line of a context; at the default verbosity only the first SAP_LINES_MAX lines. */
 static void put_counted(struct sap_notes *notes, int level, const char *text)
 {
     if (!wanted(level)) return;

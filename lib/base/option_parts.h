@@ -1,4 +1,4 @@
-/* option_parts.h - what interfaces and the reader of options (options.h) both know of them. */
+/* option_parts.h - the parts of options that interfaces and the reader of options (options.h) share. */
 #ifndef SAP_OPTION_PARTS_H
 #define SAP_OPTION_PARTS_H
 
@@ -6,13 +6,13 @@
 
 #include "sapporo_tree.h"
 
-/* Most devices of a context. */
+/* The largest number of devices of a context. */
 enum { SAP_DEVICES_MAX = 64 };
 
-/* For interfaces whose clients say "any n": SAP_ANY_DEVICES + n in sapporo_options.ndevices, 0 < n <= the above. */
+/* sapporo_options.ndevices = SAP_ANY_DEVICES + n means any n devices, 0 < n <= SAP_DEVICES_MAX. */
 #define SAP_ANY_DEVICES INT_MIN
 
-/* SAPPORO_TREE_KIND, _MAC, _ACCURACY; what is not set is 0. */
+/* The values of SAPPORO_TREE_KIND, _MAC and _ACCURACY; 0 if a variable is not set. */
 struct sap_tree_variables {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;

@@ -1,4 +1,4 @@
-/* process.c - fork: the child finds the state of the process complete, and no lock held. */
+/* process.c - keeps the state of the process consistent at fork; in the child no lock is held. */
 #include "base/process.h"
 
 #include <pthread.h>
@@ -8,15 +8,16 @@
 
 int sap_forked;
 
-/* All locks of the process; NULL: a static library without the module that has the lock. */
+/* All locks of the process; NULL: the module with the lock is not linked (static library). */
 static struct sap_lock *locks[SAP_LOCKS];
 
 void sap_guard_at_fork(enum sap_lock_order order, struct sap_lock *lock) { locks[order] = lock; }
 
-/* Which of them the thread that forks has taken. */
+/* 1: the forking thread has taken this lock. */
 static int taken[SAP_LOCKS];
 
-/* Takes the locks, so that the child finds whole what they guard; gives up where that takes long. */
+/* Takes the locks, so that the data that they guard are consistent in the child.  It gives up on a lock that stays
+ * held for long. */
 static void before_fork(void)
 {
     enum { TRIES = 100 };
@@ -37,7 +38,7 @@ static void in_parent(void)
         if (taken[k]) sap_unlock(locks[k]);
 }
 
-/* Other threads, the library's own among them, do not exist in the child: no other thread holds a lock. */
+/* Frees all locks and resets the team in the child, which has only the forking thread. */
 static void in_child(void)
 {
     for (int k = 0; k < SAP_LOCKS; k++)

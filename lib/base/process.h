@@ -1,17 +1,16 @@
 /*
- * process.h - what happens to the state of the process when it forks, and where that state is.
+ * process.h - lists the state of the process, and keeps it consistent when the process forks.
  *
- * Every global variable that changes belongs to the module in this table.  Nothing else outlives a call without
- * belonging to a context.  No state is torn down when the process ends, so calls from atexit handlers and from other
- * threads stay harmless.
+ * This table has every global variable that changes.  All other state belongs to a context or ends with a call.  No
+ * state is destroyed when the process ends, so calls from atexit handlers and from other threads are harmless.
  *
  *   state                       declared in                      what it is
  *   sap_forked                  base/process.h                   1 in a child after fork
- *   sap_messages                base/log.h                       log function, verbosity, messages of no context
+ *   sap_messages                base/log.h                       log function, verbosity, messages without a context
  *   sap_handles                 base/handle.h                    handles of contexts, forces and trees
  *   workers                     base/team.c                      worker threads
  *   OMP_NUM_THREADS as read     base/threads.c
- *   sap_segments                engine/jstore.h                  memory of freed j-stores, kept for the next
+ *   sap_segments                engine/jstore.h                  memory of freed j-stores, kept for reuse
  *   sap_machine                 cpu_sse/isa.h                    instruction paths of the processor
  *   loaded kernels              gpu/gpu_devices.c                kernels that are kept with their device
  *   sap_cuda, sap_opencl        driver/cuda, driver/opencl       the vendors' libraries
@@ -42,10 +41,10 @@ enum sap_lock_order {
     SAP_LOCKS
 };
 
-/* Holds a lock during every fork, so that the child finds complete what the lock guards. */
+/* Holds a lock during every fork, so that the data that it guards are consistent in the child. */
 void sap_guard_at_fork(enum sap_lock_order order, struct sap_lock *lock);
 
-/* The same, once, when the library is loaded.  For use at file scope; NAME makes the function unique. */
+/* Calls sap_guard_at_fork when the library is loaded.  For use at file scope; NAME makes the function unique. */
 #define SAP_GUARD_AT_FORK(NAME, ORDER, LOCK)                                                                           \
     __attribute__((constructor)) static void guard_##NAME##_at_fork(void) { sap_guard_at_fork(ORDER, LOCK); }
 

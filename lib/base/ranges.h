@@ -1,33 +1,33 @@
-/* ranges.h - addresses of j-particles, and sets of addresses that need no memory. */
+/* ranges.h - sets of addresses of j-particles that need no allocated memory. */
 #ifndef SAP_RANGES_H
 #define SAP_RANGES_H
 
 #include <stdint.h>
 
 enum {
-    SAP_ADDRESSES = 1 << 30, /* addresses are below */
-    SAP_RANGES_MOST = 16     /* ranges of a set */
+    SAP_ADDRESSES = 1 << 30, /* number of addresses: an address is below it */
+    SAP_RANGES_MOST = 16     /* largest number of ranges in a set */
 };
 
-/* Addresses first to last. */
+/* The addresses first .. last. */
 struct sap_range {
     int32_t first, last;
 };
 
-/* A set of addresses that needs no memory: some that lie between others may be in it too. */
+/* A set of addresses in fixed memory.  It is approximate: it may also have addresses that lie between added ranges. */
 struct sap_ranges {
     int n;
     struct sap_range range[SAP_RANGES_MOST];
 };
 
-/* Addresses between two ranges: 0 if they touch or overlap. */
+/* The number of addresses between two ranges; 0 if they touch or overlap. */
 static inline int sap_ranges_gap(struct sap_range a, struct sap_range b)
 {
     if (a.first > b.last) return a.first - b.last - 1;
     return b.first > a.last ? b.first - a.last - 1 : 0;
 }
 
-/* The range that lies nearest to another, of at least one. */
+/* The index of the range of a set that is nearest to r; the set must not be empty. */
 static inline int sap_ranges_nearest(const struct sap_ranges *set, struct sap_range r)
 {
     int best = 0;
@@ -36,7 +36,7 @@ static inline int sap_ranges_nearest(const struct sap_ranges *set, struct sap_ra
     return best;
 }
 
-/* Adds a range.  Where there is no room for it, it becomes one with its neighbour, and the gap between is in the set.
+/* Adds a range.  If the set is full, the range is merged with the nearest one, and the gap between them is added too.
  */
 static inline void sap_ranges_add(struct sap_ranges *set, struct sap_range r)
 {

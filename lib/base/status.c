@@ -1,4 +1,4 @@
-/* status.c - what each status means, in one line. */
+/* status.c - the text of each sapporo_status. */
 #include "sapporo.h"
 
 static const struct {

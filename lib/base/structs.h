@@ -1,4 +1,4 @@
-/* structs.h - structs of the interface that begin with their size, as a caller of any version has them. */
+/* structs.h - copies public structs that begin with their size, from callers of any version of the library. */
 #ifndef SAP_STRUCTS_H
 #define SAP_STRUCTS_H
 
@@ -7,12 +7,13 @@
 
 #include "sapporo.h"
 
-/* No struct of any version is longer: a greater size was never set. */
+/* Structs of all versions are shorter; a greater size means that the caller has not set it. */
 enum { SAP_STRUCT_MOST = 4096 };
 
 /*
- * Copies a struct whose first version had `least` bytes: what an older caller's lacks becomes zero.  A newer caller's
- * may be longer, if all that this library does not know is zero.  SAPPORO_ERR_ARGUMENT: the size makes no sense.
+ * Copies a caller's struct; `least` is the size of its first version.  Members that an older struct lacks become zero.
+ * A newer struct may be longer if all unknown members are zero, else SAPPORO_ERR_UNSUPPORTED.  SAPPORO_ERR_ARGUMENT:
+ * the size is not valid.
  */
 static inline int sap_struct_copy(void *to, size_t room, const void *from, size_t least)
 {
@@ -30,14 +31,14 @@ static inline int sap_struct_copy(void *to, size_t room, const void *from, size_
     return SAPPORO_OK;
 }
 
-/* Place of particle k in a column of elements of `size` bytes, which must be there. */
+/* The address of element k of a column that is not absent; elements have `size` bytes. */
 static inline const void *sap_column_at(const sapporo_column *column, int k, size_t size)
 {
     const ptrdiff_t stride = column->stride ? column->stride : (ptrdiff_t)size;
     return (const char *)column->base + k * stride;
 }
 
-/* Number k of a column of doubles, 0 if the column is absent. */
+/* Element k of a column of doubles; 0 if the column is absent. */
 static inline double sap_column_double(const sapporo_column *column, int k)
 {
     double x = 0;

@@ -1,12 +1,12 @@
 /*
- * team.c - worker threads: how they are made, sleep, and find work.
+ * team.c - worker threads: creates them, lets them sleep and gives them work.
  *
- * A region takes a desk: a place in static memory where it announces its work and how many workers it wants (tickets).
- * A worker that takes a ticket is inside until it has returned from the work.  The caller withdraws the tickets that
- * are left when it has done its own part, and waits until no worker is inside.
+ * A region takes a desk: a struct in static memory with the region's work and one ticket per wanted worker.  A worker
+ * takes a ticket and is inside the region until it returns from the work.  When the caller has finished its own part,
+ * it withdraws the remaining tickets and waits until no worker is inside.
  *
- * Workers without work watch the mask of desks that have tickets for some microseconds and then sleep.  The caller
- * wakes two of them and each of these wakes two more, as long as tickets are left.
+ * A worker without work polls `bell`, which changes when a desk opens, for some microseconds, and then sleeps.  The
+ * caller wakes two sleeping workers, and each of them wakes two more while tickets are left.
  */
 #define _GNU_SOURCE
 #include "base/team.h"
@@ -39,28 +39,28 @@
 #endif
 
 enum {
-    DESKS = 32, /* regions at once; a region beyond computes alone */
+    DESKS = 32, /* largest number of regions at the same time; the caller of a further region computes alone */
     LINE = 64,
-    STACK = 1 << 20 /* bytes: kernels use less than a quarter of a MiB (test/context/test_stack.sh) */
+    STACK = 1 << 20 /* stack of a worker in bytes; kernels use less than 256 KiB (test/context/test_stack.sh) */
 };
 
-/* The state of a desk: how many threads are inside, how many more are wanted, and two bits. */
+/* The state of a desk: the number of workers inside, the number of tickets, and two flags. */
 enum { INSIDE = 1, TICKET = 1 << 10, TAKEN = 1 << 20, CALLER_SLEEPS = 1 << 21, COUNT = (1 << 10) - 1 };
 
 /*
- * How long a thread watches for a change that did not come in time before, or that did, and how long the caller waits
- * for workers before it sleeps.  Forces of block steps follow each other after tens of microseconds, and waking takes
- * some, too.  All are nanoseconds.
+ * Polling times in nanoseconds: a worker polls for WATCH_LONG if its last wait was shorter than WATCH_LONG, else for
+ * WATCH_SHORT; the caller polls for workers for WAIT_FOR_WORKERS.  Then a thread sleeps.  Forces of block steps follow
+ * each other within tens of microseconds, and waking a thread takes some microseconds.
  */
 enum { WATCH_SHORT = 10000, WATCH_LONG = 300000, WAIT_FOR_WORKERS = 30000 };
 
 /*
- * A watching thread that is not run for so long shares its core with others.  Nobody watches in the time that follows:
- * nanoseconds.
+ * In nanoseconds: a polling thread that does not run for DESCHEDULED shares its core with other threads.  After that no
+ * thread polls for CROWDED.
  */
 enum { DESCHEDULED = 200000, CROWDED = 20000000 };
 
-/* After a failure to make a thread none is made for so long: nanoseconds. */
+/* After a failure to create a thread, the team tries again after this time in nanoseconds. */
 static const long long retry_after = 1000000000;
 
 struct desk {
@@ -72,14 +72,14 @@ struct desk {
 
 static struct {
     struct desk desk[DESKS];
-    _Alignas(LINE) atomic_uint open; /* bit of each desk that has tickets */
+    _Alignas(LINE) atomic_uint open; /* bit k: desk k has tickets */
     atomic_uint bell;                /* changes when a desk opens; workers sleep on it */
     _Alignas(LINE) atomic_int workers;
     atomic_int sleepers;
-    atomic_int cores;           /* that the maker of the first worker was granted */
-    atomic_llong crowded_until; /* see CROWDED */
-    struct sap_lock making;     /* guards what follows */
-    long long retry_at;         /* 0: no failure */
+    atomic_int cores;           /* number of cores when the first worker was created */
+    atomic_llong crowded_until; /* time until which no thread polls, see CROWDED */
+    struct sap_lock making;     /* guards the creation of workers, retry_at and started */
+    long long retry_at;         /* time of the next attempt after a failure; 0: no failure */
     int started;                /* 1: the key exists, and the code stays in memory */
     pthread_key_t key;          /* not NULL in a thread that is inside a region */
     atomic_int has_key;
@@ -100,19 +100,19 @@ static long long now(void)
 
 int sap_team_workers(void) { return atomic_load_explicit(&team.workers, memory_order_relaxed); }
 
-/* Threads that sleep until a desk opens. */
+/* The number of workers that sleep until a desk opens. */
 static int sleepers(void) { return atomic_load_explicit(&team.sleepers, memory_order_relaxed); }
 
 /* ----------------------------------------------------------------- watching */
 
-/* Whether a core is left for a thread that only watches: all workers that are awake, and the caller, have one. */
+/* Whether a thread may poll: only if the awake workers and the caller do not outnumber the cores. */
 static int may_watch(long long time)
 {
     return sap_team_workers() - sleepers() + 1 <= atomic_load_explicit(&team.cores, memory_order_relaxed) &&
            time >= atomic_load_explicit(&team.crowded_until, memory_order_relaxed);
 }
 
-/* Watches until *word has (equal: 1) or has not (0) this value in the bits of the mask; 0: not within the time. */
+/* Polls until the masked bits of *word are equal (equal 1) or not equal (0) to `value`; returns 0 if time runs out. */
 static int watch(atomic_uint *word, unsigned mask, unsigned value, int equal, long long nanoseconds)
 {
     enum { TURNS = 32 };
@@ -134,14 +134,14 @@ static int watch(atomic_uint *word, unsigned mask, unsigned value, int equal, lo
 
 /* ------------------------------------------------------------------ workers */
 
-/* Wakes two sleeping workers if a desk wants more than there are awake. */
+/* Wakes two sleeping workers if a desk wants more workers than are awake and idle. */
 static void wake_some(unsigned wanted, unsigned inside)
 {
     const int asleep = sleepers(), awake = sap_team_workers() - asleep - (int)inside;
     if (asleep > 0 && (int)wanted > awake) sap_wait_wake(&team.bell, 2);
 }
 
-/* Takes a ticket of a desk, and with it part in its work; 0: there is none. */
+/* Takes a ticket of a desk and runs its work; returns 0 if there is no ticket. */
 static int serve(struct desk *d, unsigned bit)
 {
     unsigned state = atomic_load_explicit(&d->state, memory_order_relaxed);
@@ -163,7 +163,7 @@ static int serve(struct desk *d, unsigned bit)
     return 1;
 }
 
-/* Takes part in one region that is open; 0: there is none. */
+/* Takes part in one open region; returns 0 if no region is open. */
 static int serve_any(unsigned first)
 {
     const unsigned open = atomic_load_explicit(&team.open, memory_order_acquire);
@@ -175,14 +175,14 @@ static int serve_any(unsigned first)
 }
 
 /*
- * What a worker does until the process ends.  A worker that was not needed several times in a row sleeps, so that those
- * that watch are about as many as regions want.
+ * The main loop of a worker, which runs until the process ends.  A worker that finds no ticket several times in a row
+ * sleeps, so that about as many workers poll as regions need.
  */
 static void *live(void *number)
 {
     enum { MISSES = 8 };
     const unsigned first = (unsigned)(size_t)number % DESKS;
-    long long gap = 0; /* between the end of work and the next region, the last time */
+    long long gap = 0; /* duration of the last wait for a region */
     (void)pthread_setspecific(team.key, &team);
     for (int missed = 0;;) {
         const unsigned bell = atomic_load(&team.bell);
@@ -205,7 +205,7 @@ static void *live(void *number)
 
 /* ------------------------------------------------------------- new workers */
 
-/* Keeps this code in memory when the library that contains it is closed: workers sleep in it. */
+/* Keeps this code in memory after dlclose, because workers sleep in it. */
 static void stay_in_memory(void)
 {
 #if defined(RTLD_NODELETE)
@@ -216,7 +216,7 @@ static void stay_in_memory(void)
 #endif
 }
 
-/* What the first worker needs; 0: nothing works. */
+/* Prepares the team for its first worker; returns 0 after a failure. */
 static int start(void)
 {
     if (team.started) return 1;
@@ -228,7 +228,7 @@ static int start(void)
     return 1;
 }
 
-/* 0: the system makes no more threads. */
+/* Creates a worker; returns 0 if the system creates no thread. */
 static int make_worker(void)
 {
     pthread_t thread;
@@ -241,7 +241,7 @@ static int make_worker(void)
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     int failed = pthread_create(&thread, &how, live, (void *)(size_t)sap_team_workers());
-    /* large thread-local variables of the program leave no room on such a stack */
+    /* thread-local variables of the program may not fit on this stack: try a larger one */
     if (failed) failed = pthread_attr_setstacksize(&how, 8 * STACK) || pthread_create(&thread, &how, live, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     (void)pthread_attr_destroy(&how);
@@ -249,7 +249,7 @@ static int make_worker(void)
     return !failed;
 }
 
-/* Workers that are inside a region now. */
+/* The number of workers that are inside regions now. */
 static int busy(void)
 {
     int n = 0;
@@ -258,7 +258,8 @@ static int busy(void)
     return n;
 }
 
-/* Makes workers for a region of so many threads: no more than the cores granted can run, or this region wants. */
+/* Creates the workers that a region of `threads` threads lacks.  The team grows to cores - 1 or threads - 1 workers,
+ * whichever is larger. */
 static void make_workers(int threads)
 {
     const int cores = atomic_load_explicit(&team.cores, memory_order_relaxed);
@@ -274,7 +275,7 @@ static void make_workers(int threads)
 
 /* ------------------------------------------------------------------ regions */
 
-/* A free desk, or NULL. */
+/* Takes a free desk; NULL: all desks are in use. */
 static struct desk *take_desk(unsigned *bit)
 {
     for (unsigned k = 0; k < DESKS; k++) {
@@ -294,13 +295,13 @@ static void open_desk(struct desk *d, unsigned bit, int threads, sap_team_work *
     d->work = work;
     d->argument = argument;
     atomic_store_explicit(&d->state, TAKEN + (unsigned)(threads - 1) * TICKET, memory_order_release);
-    /* in this order, before sleepers are counted: a worker counts itself and then sees whether the bell has changed */
+    /* set `open`, then `bell`, then read `sleepers`: a worker counts itself as sleeper and then reads `bell` */
     atomic_fetch_or(&team.open, bit);
     atomic_fetch_add(&team.bell, 1);
     if (atomic_load(&team.sleepers) > 0) wake_some((unsigned)threads - 1, 0);
 }
 
-/* Lets no more workers in, and waits for those inside. */
+/* Withdraws the tickets of a desk, waits for the workers inside and frees the desk. */
 static void close_desk(struct desk *d, unsigned bit)
 {
     unsigned state = atomic_fetch_and_explicit(&d->state, ~(COUNT * (unsigned)TICKET), memory_order_acquire);

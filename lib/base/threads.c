@@ -1,4 +1,4 @@
-/* threads.c - how many threads may compute. */
+/* threads.c - decides how many threads compute; see threads.h. */
 #include "base/threads.h"
 
 #include <stdatomic.h>
@@ -8,15 +8,14 @@
 #include "base/process.h"
 #include "base/team.h"
 
-/* Of an OpenMP run time, if the program has one: the library needs none. */
+/* Functions of an OpenMP run time, if the program has one; the library does not need one. */
 __attribute__((weak)) int omp_in_parallel(void);
 __attribute__((weak)) int omp_get_max_threads(void);
 
-/* OMP_NUM_THREADS and OMP_THREAD_LIMIT as they were first read, + 1; 1: the variable names no number; 0: not read yet.
- */
+/* First values of OMP_NUM_THREADS and OMP_THREAD_LIMIT, plus 1; 1: the variable has no number; 0: not read yet. */
 static atomic_int threads_told, threads_most;
 
-/* A number of threads that OpenMP's variables give; 0: the variable is not set, or has no meaning. */
+/* The number of threads in an OpenMP variable; 0: the variable is not set or not valid. */
 static int read_number(enum sap_variable variable)
 {
     char wrong[SAP_WRONG_ROOM];
@@ -25,7 +24,7 @@ static int read_number(enum sap_variable variable)
     return n < SAP_TEAM_MOST ? n : SAP_TEAM_MOST;
 }
 
-/* The same, read once. */
+/* Like read_number, but it reads the variable only once per process. */
 static int number_of(enum sap_variable variable, atomic_int *known)
 {
     int n = atomic_load_explicit(known, memory_order_relaxed) - 1;
@@ -41,7 +40,7 @@ int sap_threads_default(void)
 {
     const int limit = number_of(SAP_VAR_THREAD_LIMIT, &threads_most);
     const int told = number_of(SAP_VAR_NUM_THREADS, &threads_told);
-    const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* omp_set_num_threads counts */
+    const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* respects omp_set_num_threads */
     int n = told > 0 && of_program > 0 ? of_program : sap_cores();
     if (of_program > 0) n = smaller(n, of_program);
     if (limit > 0) n = smaller(n, limit);
@@ -69,7 +68,7 @@ int sap_threads_few(int worth)
 
 int sap_threads_for_rows(int rows)
 {
-    /* one thread copies a thousand rows in the time in which others start and meet again; then memory is the bound */
+    /* one thread copies about 1,000 rows in the time that it takes to start other threads and to wait for them */
     enum { ROWS_PER_THREAD = 1024 };
     return sap_threads_few(rows / ROWS_PER_THREAD);
 }

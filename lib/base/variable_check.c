@@ -11,24 +11,25 @@ extern char **environ;
 
 static const char ours[] = "SAPPORO_";
 
-/* What the names of the project's programs and tests begin with, behind SAPPORO_. */
+/* Prefixes, after SAPPORO_, of variables that belong to the project's programs and tests. */
 static const char *const elsewhere[] = {"TEST_", "FAULT", "LIBRARY", "TOOL"};
 
-/* 1: the process has looked at its environment. */
+/* 1: the environment has been checked. */
 static atomic_int checked;
 
-enum { LONGEST = 40 }; /* characters of the longest name that is compared, behind the first '_' */
+enum { LONGEST = 40 }; /* length of the longest name that is compared, without the part up to the first '_' */
 
 /* ---- distance between names ------------------------------------------------------------ */
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* Not toupper, which depends on the caller's locale. */
+/* Like toupper, but independent of the caller's locale. */
 static int upper(char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; }
 
 /*
- * How many letters must be inserted, deleted, replaced or swapped with their neighbour to make one text of the other
- * (Damerau 1964, Communications of the ACM 7, 171, no letter being touched twice).  Neither is longer than LONGEST.
+ * The number of letters that must be inserted, deleted, replaced or swapped with their neighbour to change one text
+ * into the other (Damerau 1964, Communications of the ACM 7, 171; each letter is changed at most once).  Neither text
+ * is longer than LONGEST.
  */
 static int distance(const char *a, int na, const char *b, int nb)
 {
@@ -51,7 +52,7 @@ const char *sap_variable_nearest(const char *name, int n)
 {
     const char *nearest = NULL, *const dash = memchr(name, '_', (size_t)n);
     const int from = dash != NULL ? (int)(dash - name) + 1 : 0;
-    int least = (n - from) / 2 + 1; /* texts that differ in more than half of the letters do not resemble each other */
+    int least = (n - from) / 2 + 1; /* texts that differ in more than half of their letters are not similar */
     if (n - from > LONGEST) return NULL;
     for (int k = 0; k < SAP_VARIABLES; k++) {
         const char *const known = strchr(sap_variables[k].name, '_');
@@ -64,7 +65,7 @@ const char *sap_variable_nearest(const char *name, int n)
     return nearest;
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+/* ---- check -------------------------------------------------------------------------------- */
 
 static int is_known(const char *name, size_t n)
 {

@@ -3,18 +3,17 @@
 #define SAP_VARIABLE_CHECK_H
 
 /*
- * Warns once per process about each variable SAPPORO_* that the library does not know, with the nearest known name, and
- * about each value without a meaning that the library ignores (SAP_BAD_WARNED).  The first call looks, later calls do
- * nothing.
+ * Warns once per process about each unknown variable SAPPORO_*, with the nearest known name, and about each invalid
+ * value that the library ignores (SAP_BAD_WARNED).  The first call checks; later calls do nothing.
  */
 void sap_variable_check(void);
 
-/* Lets the next call look again, for tests. */
+/* Makes the next call of sap_variable_check check again, for tests. */
 void sap_variable_check_again(void);
 
 /*
- * The known variable whose name resembles that of `n` characters most; NULL: none resembles it.  Beginnings up to the
- * first '_' do not count: SAPPORO_NPIPES resembles GRAPE_NPIPES.
+ * The known variable with the name most similar to a name of n characters; NULL: no name is similar.  The part up to
+ * the first '_' does not count: SAPPORO_NPIPES is similar to GRAPE_NPIPES.
  */
 const char *sap_variable_nearest(const char *name, int n);
 

@@ -3,7 +3,7 @@
  *
  * Readers (environment.h), `sapporo info`, the table of the README and the tests
  * take names, words, ranges and defaults from this table.  The NBODY6 libraries
- * contain it too, so it needs no other file of the library.
+ * contain this file too, so it depends on no other file of the library.
  */
 #ifndef SAP_VARIABLE_TABLE_H
 #define SAP_VARIABLE_TABLE_H
@@ -60,8 +60,8 @@ enum sap_variable {
 
 enum sap_variable_type {
     SAP_TYPE_WORD,
-    SAP_TYPE_COUNT,   /* a whole number from `least` to `most` */
-    SAP_TYPE_FIRST,   /* the same; of a list that is separated by commas, the first number */
+    SAP_TYPE_COUNT,   /* an integer from `least` to `most` */
+    SAP_TYPE_FIRST,   /* an integer from `least` to `most`, or a list separated by commas whose first number counts */
     SAP_TYPE_REAL,    /* a number above 0, at most 1e30 */
     SAP_TYPE_DEVICES, /* device numbers */
     SAP_TYPE_PATH,
@@ -69,11 +69,11 @@ enum sap_variable_type {
     SAP_TYPES
 };
 
-/* What a value without a meaning does. */
+/* The effect of an invalid value. */
 enum sap_variable_bad {
-    SAP_BAD_NONE,  /* every value has a meaning */
+    SAP_BAD_NONE,  /* every value is valid */
     SAP_BAD_OPEN,  /* opening a context fails */
-    SAP_BAD_USE,   /* the call that needs the variable fails: no option of the caller replaces the variable there */
+    SAP_BAD_USE,   /* the call that needs the variable fails, because no option of the caller can replace it */
     SAP_BAD_WARNED /* the value is ignored, with one warning per process */
 };
 
@@ -83,18 +83,17 @@ enum sap_variable_audience {
     SAP_OF_OTHERS = 2  /* of other software */
 };
 
-/* Texts put what a user can type into back quotes. */
+/* A row of the table.  Its texts put everything that a user can type into back quotes. */
 struct sap_variable_row {
     const char *name;
     enum sap_variable_type type;
     enum sap_variable_bad bad;
     enum sap_variable_audience audience;
-    const struct sap_word
-        *words;         /* of words; of devices and paths the words that have a meaning of their own, or NULL */
-    int least, most;    /* of whole numbers */
-    const char *values; /* what the value may be; NULL: words, range and type say it */
-    const char *usual;  /* the default */
-    const char *about;  /* one line of documentation */
+    const struct sap_word *words; /* allowed words; for devices and paths the words with a special meaning, or NULL */
+    int least, most;              /* range of integers */
+    const char *values;           /* text of the allowed values; NULL: it follows from words, range and type */
+    const char *usual;            /* the default */
+    const char *about;            /* one line of documentation */
 };
 
 extern const struct sap_variable_row sap_variables[SAP_VARIABLES];
@@ -102,7 +101,7 @@ extern const struct sap_variable_row sap_variables[SAP_VARIABLES];
 /* "word", "whole number", "number", "device numbers", "path" or "text". */
 const char *sap_variable_type(enum sap_variable variable);
 
-/* Writes what the value may be, such as "`sp`, `ds` or `dp`" or "0 to 9". */
+/* Writes the allowed values, such as "`sp`, `ds` or `dp`" or "0 to 9". */
 void sap_variable_values(enum sap_variable variable, char *text, size_t room);
 
 #endif

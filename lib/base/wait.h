@@ -1,8 +1,8 @@
 /*
- * wait.h - sleeping until a word in memory changes: futexes on Linux.
+ * wait.h - lets a thread sleep until a word in memory changes: futexes on Linux.
  *
- * sap_wait_sleep and sap_wait_wake have no state of their own on Linux, so that the libraries beside libsapporo can use
- * them inline.  Elsewhere a sleeping thread looks at the word again after a fraction of a millisecond.
+ * On Linux sap_wait_sleep and sap_wait_wake have no state of their own, so other libraries than libsapporo can use them
+ * inline.  On other systems a sleeping thread reads the word again after a fraction of a millisecond.
  */
 #ifndef SAP_WAIT_H
 #define SAP_WAIT_H
@@ -14,13 +14,13 @@
 
 #include <sys/syscall.h>
 
-long syscall(long number, ...); /* unistd.h declares it for _DEFAULT_SOURCE alone */
+long syscall(long number, ...); /* unistd.h declares it only for _DEFAULT_SOURCE */
 
 enum { SAP_FUTEX_WAIT = 128, SAP_FUTEX_WAKE = 129 }; /* FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE of linux/futex.h */
 
 /*
- * Sleeps while *word holds `value`, at most `nanoseconds` (below a second; 0: without limit).  May return early, so the
- * caller looks at the word again.  No cancellation point.
+ * Sleeps while *word is `value`, at most `nanoseconds` (less than one second; 0: no limit).  It may return early, so
+ * the caller must read the word again.  It is no cancellation point.
  */
 static inline void sap_wait_sleep(atomic_uint *word, unsigned value, long nanoseconds)
 {
@@ -50,7 +50,7 @@ static inline void sap_wait_wake(atomic_uint *word, int n)
 
 #endif
 
-/* One turn of a loop that waits for another thread: tells the processor so. */
+/* Tells the processor that the thread is in a loop that waits for another thread. */
 static inline void sap_wait_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,8 +1,8 @@
 /*
- * weak.h - names of the dialects are weak.
+ * weak.h - makes the exported names of the interfaces weak.
  *
- * Clients define some of these names themselves, by value in their sources and by reference in their headers
- * (spec 11.2, 11.3).  In a static library a second definition is then no error.
+ * Clients define some of these names themselves: names by value in their sources, names by reference in their headers
+ * (spec 11.2, 11.3).  With weak names the second definition is no error in a static library.
  */
 #ifndef SAP_WEAK_H
 #define SAP_WEAK_H
