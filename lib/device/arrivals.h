@@ -1,7 +1,9 @@
-/* arrivals.h - kernels that keep the j-store: particles come, empty slots, i-particles of a force. */
+/*
+ * arrivals.h - kernels that write the j-store: they store particles, clear slots, and copy the i-particles of a force.
+ */
 #include "device/store.h"
 
-/* Makes superpackets from .. to-1 empty: massless particles out of everyone's way. */
+/* Makes superpackets from .. to-1 empty: massless particles at SAP_EMPTY_X, far from all others. */
 KERNEL(256) store_clear(GLOBAL D *store, const int columns, const int from, const int to)
 {
     const size_t n = (size_t)(to - from) * (columns * SAP_GPU_SUPERPACKET);
@@ -10,7 +12,10 @@ KERNEL(256) store_clear(GLOBAL D *store, const int columns, const int from, cons
         at[k] = d_set1(k / SAP_GPU_SUPERPACKET % columns < 3 ? SAP_EMPTY_X : SAP_ZERO);
 }
 
-/* A word of an update: struct sap_gpu_update is one word longer than the columns before those of higher orders. */
+/*
+ * Stores word w of an update in its column.  struct sap_gpu_update has one word more than the j-store has columns; the
+ * extra word precedes the columns of orders 6 and 8.
+ */
 SAP_INLINE void scatter(GLOBAL D *store, int columns, const LOCAL D *word, int w)
 {
     const LOCAL struct sap_gpu_update *u = (const LOCAL struct sap_gpu_update *)word;
@@ -25,7 +30,7 @@ SAP_INLINE void scatter(GLOBAL D *store, int columns, const LOCAL D *word, int w
     }
 }
 
-/* Updates, in words, that a group takes at a time. */
+/* Words of the updates that a group of threads handles at a time. */
 #define STAGED(ORDER) (STAGE_ITEMS / SAP_GPU_UPDATE_WORDS(ORDER) * SAP_GPU_UPDATE_WORDS(ORDER))
 
 SAP_INLINE void stage(int order, GLOBAL D *store, const GLOBAL D *update, int n, GLOBAL wide *i,
@@ -43,7 +48,7 @@ SAP_INLINE void stage(int order, GLOBAL D *store, const GLOBAL D *update, int n,
     }
 }
 
-/* Stores n particles (each address once) and copies i-particles; both may lie in pinned memory of the host. */
+/* Stores n particles (each address at most once) and copies i-particles.  Both inputs may lie in pinned host memory. */
 #define SAP_STAGE(NAME, ORDER)                                                                                         \
     KERNEL(STAGE_ITEMS)                                                                                                \
     NAME(GLOBAL D *store, const GLOBAL D *update, const int n, GLOBAL wide *i, const GLOBAL wide *i_from,              \
@@ -52,6 +57,6 @@ SAP_INLINE void stage(int order, GLOBAL D *store, const GLOBAL D *update, int n,
         SHARED D words[STAGED(ORDER)];                                                                                 \
         stage(ORDER, store, update, n, i, i_from, i_parts, words);                                                     \
     }
-SAP_STAGE(store_stage, 4) /* and 2 */
+SAP_STAGE(store_stage, 4) /* orders 4 and 2 */
 SAP_STAGE(store_stage_order6, 6)
 SAP_STAGE(store_stage_order8, 8)

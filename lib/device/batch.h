@@ -1,16 +1,17 @@
 /*
- * batch.h - many small forces of order 2 in one launch (struct sap_gpu_item): a group of threads takes some targets of
- * a list, and a superpacket of its sources.  The same sequence of operations as in force.h, so the same bits as if the
- * sources of the list lay at addresses from 0 on.
+ * batch.h - a batch of small forces of order 2 in one launch (struct sap_gpu_item): a group of threads computes the
+ * force on some targets of a list from a superpacket of its sources.  The sequence of operations is that of force.h, so
+ * the bits are the same as if the sources of the list lay at addresses from 0 on.
  *
- * On GPUs each 32 threads of a group walk a packet of their own for all targets of the item, two a thread; then the
- * sums of these packets are added in order, and it goes on with the next ones.  On CPUs a thread is a group.
+ * On GPUs each 32 threads of a group sum a packet of their own for all targets of the item, two targets per thread.
+ * Then the group adds the sums of these packets in order and goes on with the next packets.  On CPUs a thread is a
+ * group.
  */
 #include "device/pairs.h"
 
-enum { TARGET_WORDS = SAP_GPU_TARGET_WORDS(LOW), TURN = 4 /* elements of a packet: loops take so many at a time */ };
+enum { TARGET_WORDS = SAP_GPU_TARGET_WORDS(LOW), TURN = 4 /* elements of a packet that the loops handle at a time */ };
 
-/* LANES targets, or one. */
+/* Loads LANES targets, or one. */
 SAP_INLINE void load_target(const GLOBAL W *from, int row, int n, struct i_words *t)
 {
     W x[3][LANES], low[3][LANES], eps2[LANES];
@@ -35,11 +36,11 @@ SAP_INLINE void load_target(const GLOBAL W *from, int row, int n, struct i_words
 /* Where the sources of an item come from. */
 struct sources {
     const GLOBAL part *predicted, *own;
-    const GLOBAL int *index; /* NULL: they are its own */
-    int n, pitch;            /* pitch: parts from one of its own to the next */
+    const GLOBAL int *index; /* NULL: the item has sources of its own */
+    int n, pitch;            /* pitch: parts from one of its own sources to the next */
 };
 
-/* Source number `at` as so many parts; beyond the last there is nobody. */
+/* Loads source number `at` as so many parts; beyond the last source it loads an empty slot. */
 SAP_INLINE void fetch_source(int parts, const struct sources *s, int at, part *p)
 {
     if (at >= s->n) {
@@ -66,7 +67,7 @@ SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *p
     const GLOBAL part *own = (const GLOBAL part *)(input + (size_t)lists->j * 16);
     const GLOBAL int *sent = (const GLOBAL int *)(input + (size_t)lists->index * 16);
     const GLOBAL int *index = item->indexed == SAP_GPU_KEPT_LISTS ? kept : sent;
-    const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening all is as of targets */
+    const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening, sources lie as targets do */
     const struct sources s = {predicted, item->indexed ? own : own + (size_t)item->j * pitch,
                               item->indexed ? index + item->j : NULL, item->nj, pitch};
     return s;
@@ -78,7 +79,9 @@ SAP_INLINE const GLOBAL W *targets_of(const GLOBAL char *input, const struct sap
     return (const GLOBAL W *)(input + (size_t)lists->i * 16) + (size_t)item->i * TARGET_WORDS;
 }
 
-/* The sum of a superpacket: a record, or where there is no other one the result, in true sign. */
+/*
+ * Stores the sum of a superpacket: as a record, or, if the list has no other superpacket, as the result in true sign.
+ */
 SAP_INLINE void store_sum(const struct sap_gpu_item *item, int row, int q, D total, GLOBAL D *record, GLOBAL D *out,
                           int out_rows)
 {
@@ -99,7 +102,7 @@ enum { BATCH_THREADS = 1 };
 typedef const GLOBAL part *batch_room;
 typedef W *batch_sums;
 
-/* A source in all lanes. */
+/* Loads a source into all lanes. */
 SAP_INLINE void load_source(int parts, const struct sources *s, int at, struct j_words *j)
 {
     part p[PARTS];
@@ -142,7 +145,7 @@ enum {
     ROUND = SAP_GPU_BATCH_THREADS / 32, /* packets at a time */
     BATCH_THREADS = SAP_GPU_BATCH_THREADS,
     COLUMNS = SUMS * TARGETS * 32, /* sums of an item */
-    MINE = COLUMNS / BATCH_THREADS /* of them a thread adds up */
+    MINE = COLUMNS / BATCH_THREADS /* sums that a thread adds up */
 };
 #define BATCH_ROOM                                                                                                     \
     SHARED part tile[PARTS * BATCH_THREADS];                                                                           \
@@ -152,10 +155,10 @@ enum {
 typedef LOCAL part *batch_room;
 typedef LOCAL W *batch_sums;
 
-/* The source that a thread brings of packets from `first` on: [element][packet]. */
+/* Returns the source that a thread loads for the packets from `first` on, which lie as [element][packet]. */
 SAP_INLINE int my_source(int first) { return local_id() / ROUND * SAP_GPU_PACKETS + first + local_id() % ROUND; }
 
-/* Packet number `mine` of those in memory of the group; its sums follow one another by quantity. */
+/* Sums packet number `mine` of the packets in memory of the group; the sums are stored by quantity. */
 SAP_INLINE void walk_packet(struct pair_mode mode, const LOCAL part *tile, int mine, int elements,
                             const struct i_words *target, batch_sums to)
 {
@@ -195,7 +198,7 @@ SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, co
     for (int first = 0; first < SAP_GPU_PACKETS; first += ROUND) {
 #pragma unroll
         for (int w = 0; w < parts; w++) tile[w * BATCH_THREADS + local_id()] = next[w];
-        group_barrier(); /* nor does anybody read sums of the round before */
+        group_barrier(); /* also: all reads of the sums of the last round are done */
         fetch_source(parts, s, my_source(first + ROUND), next);
         walk_packet(mode, tile, mine, elements, target, sums + mine * COLUMNS + lane);
         group_barrier();
@@ -213,7 +216,9 @@ SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, co
 }
 #endif
 
-/* SOFT: some source has softening of its own; ZERO: some target has none, so that pairs at zero distance are skipped */
+/*
+ * SOFT: some source has softening of its own; ZERO: some target has no softening, so pairs at zero distance are skipped
+ */
 #define SAP_BATCH(NAME, ZERO, SOFT)                                                                                    \
     KERNEL(BATCH_THREADS)                                                                                              \
     NAMED(batch_##NAME)                                                                                                \

@@ -1,4 +1,7 @@
-/* finish.h - records of superpackets become one result a row: accumulators or rounded sums, and the nearest. */
+/*
+ * finish.h - kernels that turn records of superpackets into one result per row: accumulators or rounded sums, and the
+ * nearest neighbour.
+ */
 #include "device/list_rows.h"
 #include "device/outside.h"
 
@@ -6,7 +9,7 @@
 
 /* ------------------------------------------------------------------- sums */
 
-/* AHEAD: records that are read before the first of them is deposited; an accumulator: unit, limbs, special */
+/* AHEAD: records that are read before the first of them is deposited; ACCUMULATOR: words: unit, limbs, special */
 enum { SUMS_ITEMS = 128, AHEAD = 4, ACCUMULATOR = SAP_LIMBS + 2 };
 
 SAP_INLINE void clear(D *a)
@@ -17,7 +20,7 @@ SAP_INLINE void clear(D *a)
 
 SAP_INLINE void merge(D *a, D *b) { sap_merge(&a[0], &a[1], &a[SAP_LIMBS + 1], &b[0], &b[1], &b[SAP_LIMBS + 1]); }
 
-/* One sum of a row: column q of rounded sums in true sign, or columns 6 q to 6 q + 5 of accumulators. */
+/* Stores one sum of a row: column q of rounded sums in true sign, or columns 6 q to 6 q + 5 of accumulators. */
 SAP_INLINE void store_sum(GLOBAL D *out, const struct sap_gpu_force *f, int q, int row, const D *a)
 {
     const size_t at = (size_t)f->first_i + row, room = f->out_rows;
@@ -29,7 +32,7 @@ SAP_INLINE void store_sum(GLOBAL D *out, const struct sap_gpu_force *f, int q, i
     }
 }
 
-/* What a thread deposits of the records of a row. */
+/* Deposits a thread's share of the records of a row. */
 SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_force *f, int q, int row, int part,
                                 int parts, D *a)
 {
@@ -47,7 +50,7 @@ SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_for
     }
 }
 
-/* The accumulators of `parts` threads meet in that of the first. */
+/* Merges the accumulators of `parts` threads into the accumulator of the first. */
 #define JOIN_PARTS(a, parts, room)                                                                                     \
     for (int step = 1; step < (parts); step *= 2) {                                                                    \
         D b[ACCUMULATOR];                                                                                              \
@@ -55,7 +58,9 @@ SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_for
         merge(a, b);                                                                                                   \
     }
 
-/* Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row. */
+/*
+ * Sums the records of a force.  Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row.
+ */
 KERNEL(SUMS_ITEMS)
 finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts)
 {
@@ -67,7 +72,10 @@ finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f,
     if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
 }
 
-/* The pairs that a kernel left out and that are no members (list_fill_outside): each is deposited on its own. */
+/*
+ * Deposits, one by one, the pairs of candidates that are no members of a list (list_fill_outside).  The force kernel
+ * left these pairs out.
+ */
 SAP_INLINE void deposit_outside(const GLOBAL D *store, const struct sap_gpu_force *f,
                                 const struct sap_gpu_outside *outside, const GLOBAL struct sap_gpu_i *i_all,
                                 const struct list_memory *m, int q, int row, int part, int parts, D *a)
@@ -82,8 +90,8 @@ SAP_INLINE void deposit_outside(const GLOBAL D *store, const struct sap_gpu_forc
 }
 
 /*
- * The same of a force without the members of lists, beside its lists, which wait for the host's bus while others
- * compute: groups take a quantity of some rows each, those behind them sort lists.
+ * Sums the records of a regular force, and sorts its lists.  Both are in one launch because lists wait for the host's
+ * bus while sums compute: each of the first groups sums one quantity of some rows, the groups after them sort lists.
  */
 KERNEL_DENSE(SUMS_ITEMS, 8)
 finish_sums_outside(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts,
@@ -111,8 +119,8 @@ finish_sums_outside(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_
 }
 
 /*
- * Results of several devices.  gathered: a block a device, columns 6 q to 6 q + 5 of f.ni rows each; out as above.
- * Group number 1 is the quantity.
+ * Merges the results of several devices.  gathered: one block per device, columns 6 q to 6 q + 5 of f.ni rows each;
+ * out: as above.  Group number 1 is the quantity.
  */
 KERNEL(SUMS_ITEMS)
 finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force f, const int devices)
@@ -129,7 +137,7 @@ finish_merge(const GLOBAL D *gathered, GLOBAL D *out, const struct sap_gpu_force
     store_sum(out, &f, q, row, a);
 }
 
-/* Sums of lists with several superpackets: a group takes some targets of one. */
+/* Sums the records of lists that have several superpackets: a group of threads handles some targets of one list. */
 KERNEL(SUMS_ITEMS)
 finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, const struct sap_gpu_batch lists)
 {
@@ -148,7 +156,10 @@ finish_long(const GLOBAL D *record, const GLOBAL char *input, GLOBAL D *out, con
 
 /* ---------------------------------------------------------------- nearest */
 
-/* The smallest distance that the kernel reported, the smallest in other packets, and its packet. */
+/*
+ * The smallest distance that the kernel reported, the smallest distance in the other packets, and the packet of the
+ * first.
+ */
 struct near_row {
     D best, second;
     int packet; /* superpacket * 32 + packet, -1: none */
@@ -162,9 +173,9 @@ SAP_INLINE void join(struct near_row *n, D best, D second, int packet)
     n->best = d_select(closer, best, n->best);
 }
 
-enum { NEAR_ROWS = 32, NEAR_TEAMS = NEAR_ITEMS / 32 }; /* of a group; 32 threads a team */
+enum { NEAR_ROWS = 32, NEAR_TEAMS = NEAR_ITEMS / 32 }; /* rows of a group; 32 threads per team */
 
-/* Neighbouring threads read neighbouring rows; each team takes its share of the superpackets. */
+/* Joins a team's share of the superpackets for one row; neighbouring threads read neighbouring rows. */
 SAP_INLINE struct near_row gather_near(const GLOBAL D *near, const struct sap_gpu_force *f, int row, int team)
 {
     struct near_row n = {SAP_LARGEST, SAP_LARGEST, -1};
@@ -176,7 +187,7 @@ SAP_INLINE struct near_row gather_near(const GLOBAL D *near, const struct sap_gp
     return n;
 }
 
-/* The best of a search; ties go to the lower address. */
+/* The nearest particle of a search; ties go to the lower address. */
 struct search {
     D r2;      /* never NaN */
     int place; /* address + 1, 0: none */
@@ -184,9 +195,9 @@ struct search {
 };
 
 /*
- * Takes a particle at a squared distance of r2 if it is nearer.  A distance that is NaN is never the nearest, as on the
- * CPU.  What remains is ordered in full, so the threads that compare the same particles find the same one, in whatever
- * order they meet them.
+ * Replaces the nearest particle by a particle at a squared distance of r2, if that is nearer.  As on the CPU, a
+ * particle whose distance is NaN is never the nearest.  All other distances are fully ordered, so threads that compare
+ * the same particles in any order find the same nearest one.
  */
 SAP_INLINE void consider(struct search *s, D r2, int place, int at)
 {
@@ -198,7 +209,7 @@ SAP_INLINE void consider(struct search *s, D r2, int place, int at)
     s->at = better ? at : s->at;
 }
 
-/* Considers a local address, if a particle is there that can be a neighbour. */
+/* Considers the particle at a local address, if there is one that can be a neighbour. */
 SAP_INLINE void consider_local(struct search *s, const GLOBAL D *store, const struct sap_gpu_force *f,
                                const struct sap_gpu_i *i, int at)
 {
@@ -207,7 +218,7 @@ SAP_INLINE void consider_local(struct search *s, const GLOBAL D *store, const st
         consider(s, canonical_r2(store, f, sp, a, i->x), tag_at(store, f->columns, sp, 1, a), at);
 }
 
-/* The best of what the threads of a team have found, in all of them. */
+/* Gives all threads of a team the nearest particle that any of them has found. */
 SAP_INLINE void join_search(struct search *s, LOCAL struct search *room)
 {
 #if SAP_SHUFFLE
@@ -227,8 +238,8 @@ SAP_INLINE void join_search(struct search *s, LOCAL struct search *room)
 }
 
 /*
- * The largest softened squared distance that a kernel may report for a true squared distance of r2.  Squares that are
- * so small that single precision has few digits of them are not told apart: hence 2^-120.
+ * Returns the largest softened squared distance that a kernel may report for a true squared distance of r2.  2^-120 is
+ * added because single precision has few digits of squares that are smaller, and cannot tell them apart.
  */
 SAP_INLINE D outer(const struct sap_gpu_force *f, const D *x, D r2)
 {
@@ -239,7 +250,7 @@ SAP_INLINE D outer(const struct sap_gpu_force *f, const D *x, D r2)
     return d_mul(d_add(square, f->near_eps2), widen);
 }
 
-/* Decides who is nearest to a row out of what the kernel reported; a team does. */
+/* Finds the nearest particle to a row from what the kernel reported; all 32 threads of a team call it. */
 SAP_INLINE struct search decide(const GLOBAL D *store, const struct sap_gpu_force *f, const struct sap_gpu_i *i,
                                 const struct near_row *n, LOCAL struct search *room)
 {
@@ -250,9 +261,9 @@ SAP_INLINE struct search decide(const GLOBAL D *store, const struct sap_gpu_forc
         consider_local(&s, store, f, i, sp * SAP_GPU_SUPERPACKET + a);
     }
     join_search(&s, room);
-    /* an empty slot may have seemed to be nearer, or another packet may hold somebody as near */
+    /* an empty slot may have seemed nearer, or another packet may hold a particle as near */
     const int mine = s.place > 0 && d_gt(n->second, outer(f, i->x, s.r2));
-    const int settled = lanes_first(mine); /* one answer for the team: a join waits for all of its threads */
+    const int settled = lanes_first(mine); /* one answer for the team: a join waits for all of the team's threads */
     if (settled && SAP_SHUFFLE) return s;  /* without shuffles, the other teams wait at the barriers */
     for (int k = lane; k < f->superpackets * SAP_GPU_SUPERPACKET && !settled; k += 32)
         consider_local(&s, store, f, i, k);
@@ -260,7 +271,10 @@ SAP_INLINE struct search decide(const GLOBAL D *store, const struct sap_gpu_forc
     return s;
 }
 
-/* 32 rows a group.  out: column 0 squared distance, column 1 address + 1 (0: nobody) and index as two int. */
+/*
+ * Finds the nearest neighbours of 32 rows per group.  out: column 0 squared distance, column 1 address + 1 (0: none)
+ * and index as two int.
+ */
 KERNEL(NEAR_ITEMS)
 finish_nearest(const GLOBAL D *store, const GLOBAL D *near, const GLOBAL struct sap_gpu_i *i_all, GLOBAL D *out,
                const struct sap_gpu_force f)

@@ -1,18 +1,20 @@
 /*
- * force.h - the force kernels, one text for every order, precision, shape and kind of device.
+ * force.h - the force kernels: one kernel source for every order, precision, shape and kind of device.
  *
- * Each group takes one superpacket of j-particles and some i-particles, and
- * leaves one record of double sums for each; finish.h turns records into
- * results.  `many`: a lane is an i-particle, and walks the packets one after
- * the other.  `few`: a lane is a packet.  The same sequence of operations, so
- * the same bits (physics/gpu_layout.h).
+ * Each group of threads takes one superpacket of j-particles and some i-particles, and writes one record of double sums
+ * for each i-particle; finish.h turns records into results.  In `many` a lane is an i-particle, and sums the packets
+ * one after the other.  In `few` a lane is a packet.  Both run the same sequence of operations, so results have the
+ * same bits (device/gpu_layout.h).
  *
- * On GPUs a lane is a thread and j-particles are staged in memory of the group;
- * on CPUs (SAP_VECTORS) a thread is a group of its own with LANES lanes.
+ * On GPUs a lane is a thread, and j-particles are staged in memory of the group.  On CPUs (SAP_VECTORS) a thread is a
+ * group of its own with LANES lanes.
  */
 #include "device/pairs.h"
 
-/* Spheres of rows from, from + step, ..., each with `lanes` between its lanes, and a pair with or without them. */
+/*
+ * LOAD_SPHERES loads the spheres of rows from, from + step, ..., with `lanes` rows between lanes.  ADD_PAIR adds a pair
+ * with or without spheres.
+ */
 #if SAP_KERNEL_ORDER == 4
 #define LOAD_SPHERES(mode, n, i_all, f, from, step, lanes)                                                             \
     struct sphere sphere[4];                                                                                           \
@@ -38,7 +40,7 @@ enum { STAGE_PACKETS = SAP_GPU_PACKETS };
 #define stage_packets(parts, tile, m, sp, first) ((m)->predicted + (size_t)(sp) * (PARTS * SAP_GPU_SUPERPACKET))
 typedef const GLOBAL part *room_pointer;
 #else
-enum { STAGE_PACKETS = 8 /* that `many` holds in memory of the group at a time; cannot change a bit */ };
+enum { STAGE_PACKETS = 8 /* packets that `many` holds in memory of the group at a time; does not affect results */ };
 #define MANY_ROOM SHARED part tile[PARTS * STAGE_PACKETS * SAP_GPU_PACKET];
 #define MANY_TILE tile
 typedef LOCAL part *room_pointer;
@@ -58,7 +60,7 @@ SAP_INLINE tile_pointer stage_packets(int parts, room_pointer tile, const struct
 }
 #endif
 
-/* The i-particles of a thread. */
+/* An i-particle per lane of a thread, with its sums. */
 struct many_row {
     struct i_words i;
     struct packet_state s;
@@ -77,7 +79,7 @@ SAP_INLINE void start_row(int near, const struct force_memory *m, const struct s
     for (int q = 0; q < SUMS; q++) r->total[q] = v_total_zero();
 }
 
-/* A packet has been walked. */
+/* Ends a packet: adds its sums to the totals, and notes its nearest distance and its candidates. */
 SAP_INLINE void close_packet(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp, int packet,
                              int row, struct many_row *r)
 {
@@ -116,7 +118,7 @@ SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, 
     }
 }
 
-/* ipt, a constant: i-particles of a lane. */
+/* The many-target kernel.  ipt, a constant: i-particles per lane. */
 SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                      room_pointer room)
 {
@@ -159,11 +161,11 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
 /* -------------------------------------------------------------------- few */
 
 enum {
-    FEW_COLUMNS = SUMS + !SAP_SHUFFLE, /* packet sums of an i-particle; smallest distances, to exchange them */
-    FEW_PITCH = SAP_GPU_PACKETS + 1    /* of them in memory of the group: no bank twice */
+    FEW_COLUMNS = SUMS + !SAP_SHUFFLE, /* packet sums of an i-particle; without shuffles also its smallest distances */
+    FEW_PITCH = SAP_GPU_PACKETS + 1    /* distance of columns in memory of the group, without bank conflicts */
 };
 
-/* Whose packet sums are in memory of the group at a time: of ipt i-particles. */
+/* Number of i-particles, out of ipt, whose packet sums are in memory of the group at a time. */
 #define FEW_AT_ONCE(ipt) (SAP_SHUFFLE || SAP_VECTORS ? (ipt) : 1)
 
 #if SAP_VECTORS
@@ -173,7 +175,7 @@ typedef W *sums_pointer;
     few_pointer tile = m.predicted + group_id(0) * (size_t)(PARTS * SAP_GPU_SUPERPACKET);
 enum { FEW_LANES = 1 };
 #elif !SAP_FEW_STAGED
-/* Little memory: j-particles come from where they lie, and each is read but once or twice. */
+/* The group has little memory: j-particles are read from device memory, each only once or twice. */
 typedef LOCAL W *sums_pointer;
 #define FEW_ROOM(ipt)                                                                                                  \
     GROUP_MEMORY(W, all_room)                                                                                          \
@@ -188,7 +190,10 @@ typedef LOCAL W *sums_pointer;
         (sums_pointer)(tile + PARTS * SAP_GPU_SUPERPACKET) + local_id() / 32 * ((ipt)*FEW_COLUMNS * FEW_PITCH);
 enum { FEW_LANES = 32 }; /* threads that share i-particles */
 
-/* A superpacket in memory of the group, [part][1024], so many parts: predicted here, or as it was predicted before. */
+/*
+ * Copies a superpacket into memory of the group, [part][1024], so many parts: predicted in this kernel, or read from
+ * the predicted records.
+ */
 SAP_INLINE void few_stage(int parts, few_pointer to, const struct force_memory *m, const struct sap_gpu_force *f)
 {
     room_pointer tile = (room_pointer)to;
@@ -209,24 +214,24 @@ SAP_INLINE void few_stage(int parts, few_pointer to, const struct force_memory *
 #endif
 
 #if SAP_VECTORS || !SAP_FEW_STAGED
-#define few_stage(parts, tile, m, f) /* they come from where they lie */
+#define few_stage(parts, tile, m, f) /* j-particles are read from device memory */
 #endif
 
 #if SAP_SHUFFLE
-/* The nearest over the packets, each of which a thread has. */
+/* Finds the nearest over the packets, one packet per thread. */
 SAP_INLINE void join_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row, V low)
 {
     const int lane = local_id() % 32;
     struct near_state n = {low, v_set1(W_HUGE), low < W_HUGE ? lane : -1};
     for (int step = 1; step < 32; step *= 2) {
         const V best = lanes_xor(n.best, step), second = lanes_xor(n.second, step);
-        /* equal distances: both keep their own packet, and `second` says that it is not settled */
+        /* equal distances: both threads keep their own packet, and `second` makes finish_nearest decide */
         note_near(&n, best, second, lanes_xor(n.packet, step));
     }
     if (lane == 0) store_near(m, f, sp, row, n.best, n.second, n.packet);
 }
 #else
-/* The same, out of a column of smallest distances. */
+/* Finds the nearest over the packets from a column of their smallest distances. */
 SAP_INLINE void walk_near(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row,
                           sums_pointer low)
 {
@@ -242,8 +247,10 @@ SAP_INLINE void walk_near(const struct force_memory *m, const struct sap_gpu_for
 }
 #endif
 
-/* Column k of the packet sums of i-particles from `row` on: added in order in double; the last column of an i-particle
- * may be its distances. */
+/*
+ * Adds column k of the packet sums of i-particles from `row` on, in order, in double.  The last column of an i-particle
+ * may be its distances.
+ */
 SAP_INLINE void add_column(int near, const struct force_memory *m, const struct sap_gpu_force *f, int sp, int row,
                            int k, sums_pointer room)
 {
@@ -260,7 +267,7 @@ SAP_INLINE void add_column(int near, const struct force_memory *m, const struct 
 #endif
 }
 
-/* What a lane found beside its sums. */
+/* Notes what a lane found beside its sums: candidates, pairs at zero distance, and the nearest. */
 SAP_INLINE void note_lanes(struct pair_mode mode, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
                            int row, int packet, const struct packet_state *s, VM met)
 {
@@ -279,7 +286,7 @@ SAP_INLINE void note_lanes(struct pair_mode mode, const struct force_memory *m, 
 #endif
 }
 
-/* Packet sums of n i-particles into memory of the group. */
+/* Writes the packet sums of n i-particles into memory of the group. */
 SAP_INLINE void put_packets(int near, int n, const struct packet_state *s, sums_pointer to)
 {
 #pragma unroll
@@ -290,7 +297,7 @@ SAP_INLINE void put_packets(int near, int n, const struct packet_state *s, sums_
     }
 }
 
-/* They are added up; a lane takes a column, or one takes all. */
+/* Adds the columns of packet sums: each lane adds one column, or, where there is one lane, it adds all. */
 SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const struct sap_gpu_force *f, int sp,
                             int row, int mine, sums_pointer room)
 {
@@ -305,7 +312,9 @@ SAP_INLINE void load_rows(int near, int ipt, const struct force_memory *m, const
     for (int n = 0; n < ipt; n++) load_i(!(near & 4), units_for(near), m->i, f, row + n, 0, &i[n]);
 }
 
-/* i-particles row .. row + ipt - 1 against the superpacket in `tile`; ipt is a constant, 1, 2 or 4. */
+/*
+ * Computes the force on i-particles row .. row + ipt - 1 from the superpacket in `tile`; ipt is a constant, 1, 2 or 4.
+ */
 SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                          few_pointer tile, sums_pointer room, int row, const struct i_words *i)
 {
@@ -348,8 +357,8 @@ SAP_INLINE void few_rows(struct pair_mode mode, int ipt, const struct force_memo
 }
 
 /*
- * Group number 1 takes rows_per_group rows, a multiple of those that it takes at a time: barriers are met by all.
- * Where 32 threads need nobody else, those that have no row are done.
+ * The few-target kernel.  Group number 1 takes rows_per_group rows.  Without shuffles, all threads run the same number
+ * of turns, because all must meet the barriers; with shuffles, 32 threads that have no row left return.
  */
 SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
                     int rows_per_group, few_pointer tile, sums_pointer room)
@@ -357,8 +366,8 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     const int from = group_id(1) * rows_per_group, to = min(from + rows_per_group, f->ni);
     const int turn = local_size() / FEW_LANES * ipt, first = local_id() / FEW_LANES * ipt;
     struct i_words i[4];
-    load_rows(mode.near, ipt, m, f, from + first,
-              i); /* on their way, perhaps from the memory of the host, while j are staged */
+    /* loaded first, perhaps from host memory, so that the load overlaps with staging */
+    load_rows(mode.near, ipt, m, f, from + first, i);
     start_noted(mode.near, m);
     few_stage(parts_for(mode), tile, m, f);
     for (int row = from + first; row - (SAP_SHUFFLE ? 0 : first) < to; row += turn) {
@@ -398,12 +407,15 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
         few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
 #if SAP_KERNEL_ORDER == 2
-/* What most forces ask for has kernels of its own; `soft` serves all others without neighbours, `near` all. */
+/*
+ * The most frequent forces have kernels of their own; `soft` serves all other forces without neighbours, `near` all
+ * forces with neighbours.
+ */
 #define SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, plain, 0, 0, 0, 0) SHAPE(IPT, zero, 0, 1, 0, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, own, 0, 1, 1, 0) SHAPE(IPT, soft, 0, 1, 1, 1) SHAPE(IPT, near, 3, 1, 1, 1)
 #elif SAP_KERNEL_ORDER > 4
-/* Each i-particle has its softening in all of them. */
+/* All of these kernels use a softening per i-particle. */
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SHAPE(IPT, plain, 0, 0, 1, 1)                                                                                      \
     SHAPE(IPT, zero, 0, 1, 1, 1) SHAPE(IPT, nearest, 1, 1, 1, 1) SHAPE(IPT, all, 3, 1, 1, 1)
@@ -428,15 +440,14 @@ KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const 
 
 SAP_ALL(SAP_MANY, 1)
 SAP_ALL(SAP_FEW, 1)
-#if !SAP_VECTORS         /* one i-particle a lane fills the registers of a CPU */
-#if SAP_KERNEL_ORDER > 4 /* an i-particle has so much to do that reading j hardly counts */
+#if !SAP_VECTORS         /* one i-particle per lane fills the registers of a CPU */
+#if SAP_KERNEL_ORDER > 4 /* a pair has so many operations that reading j hardly counts */
 SAP_ALL(SAP_FEW, 2)
 #else
 SAP_ALL(SAP_MANY, 2)
 SAP_ALL(SAP_FEW, 4)
 #endif
-#if SAP_KERNEL_ORDER == 2 && !defined(SAP_KERNEL_DP) /* there is room in the registers, and reading j takes its part   \
-                                                      */
+#if SAP_KERNEL_ORDER == 2 && !defined(SAP_KERNEL_DP) /* registers are left, and reading j matters */
 SAP_PLAIN(SAP_MANY, 4)
 #endif
 #endif

@@ -1,5 +1,6 @@
 /*
- * list_rows.h - the entries of a row's list, in any order, become a list: sorted, each index once.
+ * list_rows.h - turns the entries of a row, which come in any order, into its neighbour list: sorted by index, each
+ * index once.
  */
 #ifndef SAP_DEVICE_LIST_ROWS_H
 #define SAP_DEVICE_LIST_ROWS_H
@@ -9,16 +10,19 @@
 
 #include "device/gpu_layout.h"
 
-/* A group takes a row for each 32 of its threads: these sort a short list on their own, all together a long one. */
+/*
+ * A group of threads sorts one row for each 32 of its threads.  32 threads sort a short list on their own; the whole
+ * group sorts a long one.
+ */
 enum { SORT_ITEMS = 128, SORT_ROOM = 2048, SORT_TEAMS = SAP_GPU_SORT_ROWS, SORT_EACH = 8, SORT_SHORT = 32 * SORT_EACH };
 
-/* Memory of a group that sorts. */
+/* Memory of a group of threads that sorts. */
 #define SORT_MEMORY                                                                                                    \
     SCAN_ROOM(sort_scan, SORT_ITEMS);                                                                                  \
     SHARED int sort_near[SORT_ROOM];                                                                                   \
     SHARED int sort_rest[SORT_TEAMS];
 
-/* Lists of a slab in the making, and where they go. */
+/* Entries of the lists of a slab, and where the finished lists go. */
 struct list_memory {
     const GLOBAL int *offset, *cursor;
     GLOBAL int *entry;
@@ -28,7 +32,7 @@ struct list_memory {
     int rows, first_row, entry_room, out_room;
 };
 
-/* A list in the making: n entries, which go to `to`; none, where there is no room here or there. */
+/* A list to be sorted: n entries, which go to `to`; n is 0 if the entries or the list overflow their buffer. */
 struct list_row {
     GLOBAL int *from, *to;
     int n, unit;
@@ -52,14 +56,15 @@ SAP_INLINE void tell_list(const struct list_memory *m, int row, int unit, int co
 }
 
 /*
- * One step of a sorting network, of n integers that all threads of a group see; missing partners are infinite.  The
- * choice of memory stands within: PoCL's compiler ends the process over two loops in branches before a barrier.
+ * Does one step of a sorting network, on n integers that all threads of a group see; missing partners count as
+ * infinite. The choice of memory is made inside the loop, because PoCL's compiler aborts on two loops in branches
+ * before a barrier.
  */
 SAP_INLINE void sort_step(LOCAL int *near, GLOBAL int *out, int fits, int n, int k, int span, int size)
 {
     for (int t = local_id(); t < size / 2; t += local_size()) {
         const int low = t / span * 2 * span + t % span;
-        /* the first step of a merge compares mirrored places, so that all comparisons point the same way */
+        /* the first step of a merge compares mirrored positions, so that all comparisons point the same way */
         const int high = span == k / 2 ? (low / k) * k + k - 1 - low % k : low + span;
         if (high >= n) continue;
         const int a = fits ? near[low] : out[low], b = fits ? near[high] : out[high];
@@ -72,8 +77,8 @@ SAP_INLINE void sort_step(LOCAL int *near, GLOBAL int *out, int fits, int n, int
 }
 
 /*
- * 32 threads sort a list of up to SORT_SHORT entries: one goes where the number of smaller ones says.  Lists that are
- * longer, or in which some are equal, are left to the group: *rest is 1 then.
+ * Sorts a list of up to SORT_SHORT entries with 32 threads: the position of an entry is the number of smaller entries.
+ * Sets *rest to 1 for lists that are longer, or that have equal entries; the whole group must sort these (sort_long).
  */
 SAP_INLINE void sort_short(const struct list_memory *m, int row, LOCAL int *near, LOCAL int *rest)
 {
@@ -108,12 +113,13 @@ SAP_INLINE void sort_short(const struct list_memory *m, int row, LOCAL int *near
         if (e * 32 + lane < n && ready) near[place[e]] = mine[e];
     near_barrier();
 #pragma unroll
-    for (int e = 0; e < SORT_EACH; e++) /* neighbours side by side, since `to` may lie beyond a bus */
+    for (int e = 0; e < SORT_EACH;
+         e++) /* neighbouring threads write neighbouring entries, since `to` may lie in host memory */
         if (e * 32 + lane < n && ready) l.to[e * 32 + lane] = near[e * 32 + lane];
     if (lane == 0 && ready && row <= last) tell_list(m, row, l.unit, n);
 }
 
-/* A group sorts a list, and writes each index once. */
+/* Sorts a list with all threads of a group, and writes each index once. */
 SAP_INLINE void sort_long(const struct list_memory *m, int row, LOCAL int *near, SCAN_ARGUMENT(room, SORT_ITEMS))
 {
     const struct list_row l = find_list(m, row);
@@ -130,7 +136,7 @@ SAP_INLINE void sort_long(const struct list_memory *m, int row, LOCAL int *near,
         }
     for (int first = 0; first < n; first += SORT_ITEMS) {
         const int k = first + local_id(), here = min(k, n - 1), last = max(here - 1, 0);
-        /* loaded without branches: LLVM's checks of itself end the process of PoCL 6 over them */
+        /* loaded without branches, because LLVM's self-checks abort PoCL 6 on branches here */
         const int mine = fits ? near[here] : l.from[here], before = fits ? near[last] : l.from[last];
         const int is_new = k < n && (k == 0 || before != mine);
         int at, total;
@@ -139,10 +145,10 @@ SAP_INLINE void sort_long(const struct list_memory *m, int row, LOCAL int *near,
         kept += total;
     }
     if (local_id() == 0) tell_list(m, row, l.unit, kept);
-    group_barrier(); /* before the next one comes into the same memory */
+    group_barrier(); /* before the next list uses the same memory */
 }
 
-/* Rows first .. first + SORT_TEAMS - 1: sorted, each index once, into `out`, all lists of the force in units. */
+/* Sorts the lists of rows first .. first + SORT_TEAMS - 1 into `out`, each index once. */
 SAP_INLINE void sort_lists(const struct list_memory *m, int first, LOCAL int *near, LOCAL int *rest,
                            SCAN_ARGUMENT(room, SORT_ITEMS))
 {

@@ -1,8 +1,9 @@
 /*
- * lists.h - neighbour lists out of candidates: decided exactly, sorted by index, each index once.
+ * lists.h - kernels that make neighbour lists from candidates: each candidate is tested exactly, lists are sorted by
+ * index, each index once.
  *
- * Candidates come in any order and leave in a fixed one, so nothing depends on
- * the order in which atomic counters were raised.
+ * Candidates come in any order and leave in a fixed one, so results do not depend on the order in which atomic counters
+ * were raised.
  */
 #include "device/list_rows.h"
 #include "device/store.h"
@@ -10,10 +11,11 @@
 enum { FILL_ITEMS = 128 };
 
 /*
- * One group, after the force of a slab: row's list begins at unit offset[row] of the slab's, offset[n] is their end.
- * Clears what the next slab counts in, and keeps in *counters what the host needs to know of all slabs; after the last
- * one that is told, and all is as the next force needs it.  cursor: of members by row, then of candidates that are none
- * (list_fill_outside).
+ * Computes where the lists of a slab begin, after its force; one group of threads.  The list of a row begins at unit
+ * offset[row] of the slab's lists; offset[n] is the end of the last list.  The kernel clears the counters of the next
+ * slab and accumulates in *counters what the host needs to know of all slabs.  After the last slab it copies *counters
+ * to *told and resets the counters for the next force, so no separate launch is needed to clear them.  cursor: number
+ * of members of each row, then number of candidates of each row that are no members (list_fill_outside).
  */
 KERNEL(SCAN_ITEMS)
 list_offsets(GLOBAL int *count, GLOBAL int *offset, GLOBAL int *cursor, GLOBAL struct sap_gpu_counters *counters,
@@ -49,7 +51,10 @@ list_offsets(GLOBAL int *count, GLOBAL int *offset, GLOBAL int *cursor, GLOBAL s
     }
 }
 
-/* A thread takes a candidate's mask; lists for which there is no room are left out. */
+/*
+ * Tests the candidates of a slab exactly and stores the members of lists, one mask of candidates per thread.  Lists
+ * that do not fit into the buffer are left out.
+ */
 KERNEL(FILL_ITEMS)
 list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL struct sap_gpu_hit *hit,
           const GLOBAL int *offset, GLOBAL int *cursor, GLOBAL int *entry,
@@ -72,8 +77,8 @@ list_fill(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLO
 }
 
 /*
- * The same of a force without the members of lists.  Candidates that are no members are noted for its sums: their local
- * addresses come last in the room of a row, from its end on; there is room for every candidate.
+ * list_fill of a regular force.  Candidates that are no members belong to the sums: their local addresses are stored at
+ * the end of the row's buffer, from its last entry downwards.  The buffer has space for every candidate.
  */
 KERNEL(FILL_ITEMS)
 list_fill_outside(const GLOBAL D *store, const GLOBAL struct sap_gpu_i *i_all, const GLOBAL struct sap_gpu_hit *hit,

@@ -1,32 +1,32 @@
 /*
- * neighbour.h - forces from lists of addresses, with the bits of the CPU's (cpu_sse/kernel_neighbour.h), whose packets
- * are meant here: entry e of a list belongs to packet e % 16.  Particles are predicted as often as lists name them.
+ * neighbour.h - neighbour forces, with the same bits as on the CPU (cpu_sse/kernel_neighbour.h).  Packets are those of
+ * the CPU: entry e of a list belongs to packet e % 16.  A particle is predicted as often as lists name it.
  *
- * On GPUs 16 threads take a list, each one packet; on CPUs a thread takes all packets, in vectors.  What a list cannot
- * be summed for is left to the CPU: somebody is not there, or nowhere.
+ * On GPUs 16 threads share a list, one packet each; on CPUs a thread sums all packets, in vectors.  The CPU computes
+ * the force of a list that names an address without a particle, or a particle whose position is not finite.
  */
 #include "device/pairs.h"
 
-#ifndef SAP_BITS /* devices without double precision leave lists to the CPU */
+#ifndef SAP_BITS /* on devices without double precision, the CPU computes neighbour forces */
 
 enum {
     LIST_PACKETS = SAP_CPU_LANES,
-    LIST_THREADS = SAP_VECTORS ? 1 : LIST_PACKETS, /* of a list */
+    LIST_THREADS = SAP_VECTORS ? 1 : LIST_PACKETS, /* threads per list */
     LIST_GROUP = SAP_VECTORS ? 1 : 128,
-    LISTS = LIST_GROUP / LIST_THREADS /* of a group */
+    LISTS = LIST_GROUP / LIST_THREADS /* lists per group of threads */
 };
 
-/* Addresses that are no particle's. */
+/* Values in place of an address, for "no particle" and "cannot be computed here". */
 enum { NOBODY = -1, MISSING = -2 };
 
-/* What a call has in common. */
+/* Arguments that all lists of a call share. */
 struct neighbour_work {
     const GLOBAL D *rows;
     const GLOBAL unsigned *there;
     struct sap_gpu_neighbour_slabs f;
 };
 
-/* A row at the time of the force; index: of the particle. */
+/* A stored particle at the time of the force; index: of the particle. */
 struct neighbour_particle {
     D x[3], v[3], mass;
     int index;
@@ -52,7 +52,7 @@ SAP_INLINE void predict_row(int terms, const GLOBAL wide *row, D time, struct ne
 #pragma unroll
     for (int axis = 0; axis < 3; axis++) {
         sap_predict(terms, c[axis], dt, &p->x[axis], &p->v[axis]);
-        p->mass = d_add(p->mass, d_sub(p->x[axis], p->x[axis])); /* NaN where the place is none */
+        p->mass = d_add(p->mass, d_sub(p->x[axis], p->x[axis])); /* NaN where the position is not finite */
     }
 }
 
@@ -66,7 +66,7 @@ SAP_INLINE void take_row(const struct neighbour_work *w, int address, struct nei
         predict_row(3, (const GLOBAL wide *)row, w->f.time, p);
 }
 
-/* LANES particles, one a lane, as words. */
+/* LANES particles, one per lane, as words. */
 struct neighbour_lanes {
     W x[3][LANES], v[3][LANES], low[3][LANES], mass[LANES];
     int index[LANES];
@@ -84,7 +84,7 @@ SAP_INLINE void set_lane(struct neighbour_lanes *to, int lane, const struct neig
     to->index[lane] = p->index;
 }
 
-/* Nobody: massless and far away. */
+/* Makes a lane an empty slot: massless and far away. */
 SAP_INLINE void clear_lane(struct neighbour_lanes *to, int lane)
 {
     struct neighbour_particle p;
@@ -126,7 +126,7 @@ SAP_INLINE void load_owner(const struct neighbour_particle *p, struct i_words *i
     i->index = j.index;
 }
 
-/* 1/sqrt(r2) of correctly rounded operations, or +0. */
+/* Returns 1/sqrt(r2) by correctly rounded operations, or +0 where `keep` is false. */
 SAP_INLINE V exact_root_kept(VM keep, V r2)
 {
     W x[LANES];
@@ -148,10 +148,10 @@ SAP_INLINE void add_neighbour(V *sum, const struct i_words *i, const struct j_wo
     add_terms(sum, &d, j->mass, exact_root_kept(keep, r2));
 }
 
-/* The nearest of a packet: canonical squared distances, ties go to the lower address. */
+/* The nearest neighbour in a packet, by canonical squared distance; ties go to the lower address. */
 struct neighbour_near {
     D r2;
-    int address; /* or NOBODY, MISSING: somebody is not there, or at no finite distance */
+    int address; /* or NOBODY; MISSING: an address has no particle, or a distance is not finite */
     int index;
 };
 
@@ -180,7 +180,7 @@ SAP_INLINE void look_at(struct neighbour_near *best, const struct neighbour_part
         best->address = MISSING;
 }
 
-/* Adds the entries of LANES packets from `packet` on. */
+/* Adds the list entries of LANES packets, from `packet` on. */
 SAP_INLINE void walk_list(const struct neighbour_work *w, const struct neighbour_particle *own, const GLOBAL int *list,
                           int n, int packet, V *sum, struct neighbour_near *near)
 {
@@ -213,7 +213,7 @@ typedef const W *packet_sums;
 typedef const LOCAL W *packet_sums;
 #endif
 
-/* Sum q of a list, out of those of its packets, as lib/cpu/cpu_neighbour.c delivers it. */
+/* Returns sum q of a list from the sums of its packets, as lib/cpu/cpu_neighbour.c delivers it. */
 SAP_INLINE D total_of(packet_sums packets, int q)
 {
     D total = d_set1(SAP_ZERO);
@@ -276,7 +276,7 @@ NAMED(neighbour)
     SHARED int near_address[LIST_GROUP], near_index[LIST_GROUP];
     const struct neighbour_work w = {rows, there, f};
     const int thread = local_id() % LIST_THREADS, which = group_id(0) * LISTS + local_id() / LIST_THREADS;
-    const int mine = local_id() - thread; /* of the threads of a list, the first */
+    const int mine = local_id() - thread; /* the first thread of this list */
     GLOBAL D *out = all_out + (size_t)which * SAP_GPU_NEIGHBOUR_WORDS;
     if (which < f.ni) {
         const struct sap_gpu_neighbour_row row = ((const GLOBAL struct sap_gpu_neighbour_row *)input)[which];
@@ -306,7 +306,10 @@ NAMED(neighbour)
 }
 #endif
 
-/* Changed rows: `words` each, one after the other in the input, which begins with their addresses. */
+/*
+ * Stores changed rows of `words` doubles each.  The input begins with their addresses; the rows follow one after the
+ * other.
+ */
 KERNEL(256)
 NAMED(neighbour_put)
 (GLOBAL D *rows, const GLOBAL int *input, int n, int words, int first)

@@ -1,6 +1,7 @@
 /*
- * outside.h - a pair that a force kernel left out as a candidate for a list, and that is no member: in double, from
- * canonical positions, by the one text of the interaction (lib/cpu/cpu_outside.c is the CPU's).
+ * outside.h - the term of a pair that a force kernel left out as a candidate for a list, but that is no member of the
+ * list: in double, from canonical positions, by the same kernel source of the interaction as all pairs
+ * (lib/cpu/cpu_outside.c is the CPU's version).
  */
 #ifndef SAP_DEVICE_OUTSIDE_H
 #define SAP_DEVICE_OUTSIDE_H
@@ -13,7 +14,7 @@ typedef D V;
 #define v_mul          d_mul
 #define SAP_ROOT_SCALE 1.0
 #ifdef SAP_BITS
-/* Rounded twice, and a root to 60 bits: these devices are a kind of their own. */
+/* Multiply-add rounds twice, and the root has 60 bits: results on these devices have a kind of their own. */
 #define v_set1(x)       d_of_float((float)(x))
 #define v_fma(a, b, c)  d_add(d_mul(a, b), c)
 #define v_fnma(a, b, c) d_sub(c, d_mul(a, b))
@@ -32,7 +33,10 @@ SAP_INLINE D inverse_root(D r2) { return d_div(d_set1(SAP_ONE), d_sqrt(r2)); }
 
 #include "physics/interaction.h"
 
-/* Term q of the pair of i, two units, and local address `at`; 0: it does not count, being at zero distance. */
+/*
+ * Computes term q of the pair of i (two units) and local address `at`; returns 0 if the pair is skipped because it is
+ * at zero distance.
+ */
 SAP_INLINE int outside_pair(const GLOBAL D *store, const struct sap_gpu_force *f, const struct sap_gpu_outside *outside,
                             const GLOBAL struct sap_gpu_i *i, int at, int q, D *term)
 {
@@ -52,7 +56,7 @@ SAP_INLINE int outside_pair(const GLOBAL D *store, const struct sap_gpu_force *f
     sap_pair4(sum, x[0], x[1], x[2], v[0], v[1], v[2], mass, inverse_root(r2));
     *term = sum[0];
 #pragma unroll
-    for (int k = 1; k < SAP_SUMS4; k++) *term = k == q ? sum[k] : *term; /* registers have no numbers */
+    for (int k = 1; k < SAP_SUMS4; k++) *term = k == q ? sum[k] : *term; /* registers cannot be indexed */
     return d_ge(r2, outside->coincident);
 }
 

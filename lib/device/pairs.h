@@ -1,4 +1,4 @@
-/* pairs.h - one pair, one packet, and what is noted of neighbours. */
+/* pairs.h - the terms of one pair, the sums of one packet, and the candidates for neighbour lists. */
 #ifndef SAP_DEVICE_PAIRS_H
 #define SAP_DEVICE_PAIRS_H
 
@@ -7,8 +7,8 @@
 #include "physics/accumulate.h"
 
 /*
- * By order: sums of an i-particle; whether pairs at zero distance are told (one of order 2 may well meet itself);
- * whether distances are compared with their softening, as only order 4 has one for all.
+ * By order: sums per i-particle; whether pairs at zero distance are reported (in order 2 a particle may well meet
+ * itself); whether distances are compared with their softening, since only order 4 has one softening for all pairs.
  */
 enum {
     SUMS = SAP_KERNEL_ORDER == 2 ? SAP_SUMS2 : 1 + 3 * SAP_KERNEL_ORDER / 2,
@@ -16,18 +16,18 @@ enum {
     SOFT_DISTANCE = SAP_KERNEL_ORDER == 4
 };
 
-/* What a kernel does with pairs: constants where they are inlined. */
+/* What a kernel does with pairs; the members are constants where they are inlined. */
 struct pair_mode {
-    int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 these leave the sums, 8 with radii by mass */
+    int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 candidates leave the sums, 8 list radii by mass */
     int zero; /* pairs at zero distance are skipped */
-    int own;  /* pairs of the same index are, unless `any` says that all count */
-    int soft; /* each i, in order 2 each j too, has softening of its own; else eps2 is common */
+    int own;  /* pairs of the same index are skipped, unless `any` says that all count */
+    int soft; /* each i-particle, in order 2 each j-particle too, has its own softening; else eps2 is common */
 };
 
-/* Units of an i-particle. */
+/* Returns the number of units of an i-particle. */
 SAP_INLINE int units_for(int near) { return near & 4 ? (int)SAP_GPU_UNITS_OUTSIDE : (int)UNITS; }
 
-/* Parts of a predicted j that it needs, from the first on. */
+/* Returns how many parts of a predicted j-particle a kernel needs, from the first part on. */
 SAP_INLINE int parts_for(struct pair_mode mode)
 {
     return mode.soft && AT_EPS2 > 0 ? PARTS
@@ -35,7 +35,7 @@ SAP_INLINE int parts_for(struct pair_mode mode)
                                     : PARTS_PLAIN;
 }
 
-/* Sums of an i-particle over one packet (LANES i-particles, or packets), and who came near. */
+/* Sums of an i-particle over one packet (LANES i-particles, or LANES packets), and its candidates. */
 struct packet_state {
     V sum[SUMS];
     V low;   /* smallest squared distance */
@@ -50,7 +50,7 @@ SAP_INLINE void start_packet(struct packet_state *s)
     s->mask = vi_set1(0);
 }
 
-/* What a pair is apart by. */
+/* Differences of position, velocity and so on of a pair. */
 struct separation {
     V x[3], v[DERIVED];
 };
@@ -66,7 +66,7 @@ SAP_INLINE void separate(const struct i_words *i, const struct j_words *j, struc
     for (int k = 0; k < 3 * HIGHER; k++) d->v[k] = v_sub(j->v[k], i->v[k]);
 }
 
-/* Adds the terms of a pair, of which u is 1/R. */
+/* Adds the terms of a pair; u is its 1/R. */
 SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 {
 #if SAP_KERNEL_ORDER == 2
@@ -82,9 +82,9 @@ SAP_INLINE void add_terms(V *sum, const struct separation *d, V mass, V u)
 
 #if SAP_KERNEL_ORDER == 4
 /*
- * A pair of a force without the members of lists: candidates leave the sums, and finish.h adds those that are no
- * members.  Who is nearer now or at the time ahead t, on straight lines, or as good as at the same place, is one:
- * |r + t v|^2 = r^2 + 2 t (r.v + t v^2 / 2), and r.v is what the jerk needs too.
+ * Adds a pair of a regular force.  Candidates leave the sums; finish.h adds those that are no members of the list.  A
+ * particle is a candidate if it is within the sphere now or at the time ahead t, on straight lines, or almost at the
+ * same position: |r + t v|^2 = r^2 + 2 t (r.v + t v^2 / 2), where the jerk needs r.v too.
  */
 SAP_INLINE void add_pair_outside(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
                                  const struct sphere *sphere, const struct j_words *j, V eps2, int element)
@@ -93,7 +93,7 @@ SAP_INLINE void add_pair_outside(struct pair_mode mode, struct packet_state *s, 
     separate(i, j, &d);
     const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], eps2)));
     V now = v_fma(r2, sphere->shrink, sphere->reach);
-    /* who has no mass, or less, has no sphere, but is skipped at zero distance */
+    /* a particle of zero or negative mass has no sphere, but is skipped at zero distance */
     if (mode.near & 8) now = v_fnma(v_larger(j->mass, v_set1(0.0)), sphere->weight, now);
     const V later = v_fma(sphere->twice, v_fma(sphere->halved, sap_dot(d.v, d.v), sap_dot(d.x, d.v)), now);
     const V beyond = v_min(later, now);
@@ -102,7 +102,7 @@ SAP_INLINE void add_pair_outside(struct pair_mode mode, struct packet_state *s, 
 }
 #endif
 
-/* any: not 0 where pairs of the same index count too. */
+/* Adds a pair.  any: nonzero where pairs of the same index count too. */
 SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
                          const struct j_words *j, V eps2, any_index any, int element, VM *coincident)
 {
@@ -123,7 +123,9 @@ SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const st
     add_terms(s->sum, &d, j->mass, u);
 }
 
-/* The smallest distance of all packets so far, the smallest in the other packets, and its packet. */
+/*
+ * The smallest distance of all packets so far, the smallest distance in the other packets, and the packet of the first.
+ */
 struct near_state {
     V best, second;
     VI packet;
@@ -144,8 +146,9 @@ SAP_INLINE void note_near(struct near_state *n, V best, V second, VI packet)
 }
 
 /*
- * Candidates that a group has noted wait in its memory and leave it together: a counter of the device takes a thousand
- * cycles to answer, for which 32 neighbours wait.  Those for which there is no room leave one by one.
+ * Candidates that a group of threads collects in its memory and writes to the device's buffer together.  This saves
+ * atomic operations on a counter in device memory, each of which takes about a thousand cycles while 32 threads wait.
+ * Candidates that overflow this memory are written one by one.
  */
 enum { NOTED_MOST = 512 };
 struct noted {
@@ -154,15 +157,15 @@ struct noted {
     int n, first;
 };
 
-/* Where the force kernels read and write. */
+/* Memory that the force kernels read and write. */
 struct force_memory {
-    const GLOBAL D *store;        /* j-store, for the few-i kernels that predict */
+    const GLOBAL D *store;        /* j-store, for the few-target kernels that predict */
     const GLOBAL part *predicted; /* [superpacket][part][1024] */
     const GLOBAL struct sap_gpu_i *i;
     GLOBAL D *record; /* [superpacket][SUMS][room], or results: [SUMS][out_rows] */
     GLOBAL D *near;   /* [superpacket][3][room] */
     GLOBAL struct sap_gpu_hit *hit;
-    GLOBAL int *hit_count; /* by row: candidates */
+    GLOBAL int *hit_count; /* number of candidates of each row */
     GLOBAL struct sap_gpu_counters *counters;
 #if !SAP_VECTORS
     LOCAL struct noted *noted;
@@ -207,7 +210,7 @@ SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_for
 {
     if (!wants_lists(f)) return;
     const int k = atomic_add(&m->noted->n, 1);
-    (void)atomic_add(&m->hit_count[row], (int)popcount(mask)); /* nobody waits for this one */
+    (void)atomic_add(&m->hit_count[row], (int)popcount(mask)); /* no thread waits for this result */
     if (k < NOTED_MOST) {
         m->noted->place[k] = row * SAP_GPU_PACKETS + packet;
         m->noted->mask[k] = mask;
@@ -216,7 +219,7 @@ SAP_INLINE void note_hits(const struct force_memory *m, const struct sap_gpu_for
     }
 }
 
-/* Before the first is noted, and after the last: all threads of the group. */
+/* start_noted runs before the first candidate, send_noted after the last; all threads of the group call them. */
 SAP_INLINE void start_noted(int near, const struct force_memory *m)
 {
     if (!(near & 2)) return;
@@ -237,13 +240,13 @@ SAP_INLINE void send_noted(int near, const struct force_memory *m, const struct 
 }
 #endif
 
-/* Record of superpacket sp and row: column c of `columns`. */
+/* Returns the position in the records of superpacket sp and `row`: column c of `columns`. */
 SAP_INLINE size_t record_at(int sp, int columns, int c, int room, int row)
 {
     return ((size_t)sp * columns + c) * room + row;
 }
 
-/* The sum of a superpacket: a record, or where there is no other superpacket the result, in true sign. */
+/* Stores the sum of a superpacket: as a record, or, if there is no other superpacket, as the result in true sign. */
 SAP_INLINE void store_total(const struct force_memory *m, const struct sap_gpu_force *f, int sp, int q, int row,
                             D total)
 {

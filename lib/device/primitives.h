@@ -1,6 +1,6 @@
 /*
- * primitives.h - exclusive scans, compaction and bounds over whole arrays, each in two or three launches: groups do
- * tiles, one group what they left, and groups the tiles once more.
+ * primitives.h - exclusive scans, compaction and bounds of whole arrays, each in two or three launches: the first works
+ * on tiles, the second joins the results of the tiles in one group of threads, the third finishes the tiles.
  */
 #include "dialect.h"
 #include "scan.h"
@@ -11,7 +11,7 @@ enum { PRIMITIVE_THREADS = SAP_PRIMITIVE_THREADS, SCAN_EACH = SAP_SCAN_TILE / SA
 
 /* ---- scan ---- */
 
-/* sums[tile]: of the integers of a tile. */
+/* Sums the integers of each tile into sums[tile]. */
 KERNEL(PRIMITIVE_THREADS)
 scan_tiles(const GLOBAL int *in, GLOBAL int *sums, const int n)
 {
@@ -26,7 +26,10 @@ scan_tiles(const GLOBAL int *in, GLOBAL int *sums, const int n)
     if (local_id() == 0) sums[group_id(0)] = total;
 }
 
-/* One group: sums[tile] becomes the sum of the tiles before, sums[tiles] that of all. */
+/*
+ * Scans the sums, with one group of threads: sums[tile] becomes the sum of the tiles before, sums[tiles] the sum of
+ * all.
+ */
 KERNEL(PRIMITIVE_THREADS)
 scan_sums(GLOBAL int *sums, const int tiles)
 {
@@ -42,7 +45,7 @@ scan_sums(GLOBAL int *sums, const int tiles)
     if (local_id() == 0) sums[tiles] = before;
 }
 
-/* out[k]: the sum of the integers before k; may be `in`. */
+/* Finishes the scan: out[k] is the sum of the integers before k; out may be `in`. */
 KERNEL(PRIMITIVE_THREADS)
 scan_finish(const GLOBAL int *in, const GLOBAL int *sums, GLOBAL int *out, const int n)
 {
@@ -61,7 +64,7 @@ scan_finish(const GLOBAL int *in, const GLOBAL int *sums, GLOBAL int *out, const
 
 /* ---- compaction: place[] is the scan of flag[], whose entries are 0 or 1 ---- */
 
-/* out: value[k] (NULL: k) of those that are flagged, in order. */
+/* Writes value[k] (without values: k) of the flagged k to `out`, in order. */
 KERNEL(PRIMITIVE_THREADS)
 compact_fill(const GLOBAL int *flag, const GLOBAL int *place, const GLOBAL int *value, const int has_values,
              GLOBAL int *out, const int n)
@@ -72,7 +75,9 @@ compact_fill(const GLOBAL int *flag, const GLOBAL int *place, const GLOBAL int *
 
 /* ---- bounds ---- */
 
-/* The smallest and the largest of a group's values; room: two for each thread.  The first thread has them. */
+/*
+ * Finds the smallest and the largest of a group's values; the first thread receives them.  room: two values per thread.
+ */
 SAP_INLINE void group_bounds(LOCAL D *room, D *low, D *high)
 {
     const int me = (int)local_id();
@@ -90,8 +95,8 @@ SAP_INLINE void group_bounds(LOCAL D *room, D *low, D *high)
 }
 
 /*
- * Columns of n values, `stride` apart; part[2 * (column * groups + group)] and the next: bounds of what a group looked
- * at, which is every groups-th run of values.
+ * Computes bounds of columns of n values, `stride` apart.  part[2 * (column * groups + group)] and the next: bounds of
+ * the values that a group looked at, which are every groups-th run of values.
  */
 KERNEL(PRIMITIVE_THREADS)
 bounds_parts(const GLOBAL D *x, GLOBAL D *part, const int n, const int stride)
@@ -113,7 +118,7 @@ bounds_parts(const GLOBAL D *x, GLOBAL D *part, const int n, const int stride)
     }
 }
 
-/* A group a column: out[2 * column], out[2 * column + 1]. */
+/* Joins the bounds of a column, one group of threads per column: out[2 * column], out[2 * column + 1]. */
 KERNEL(PRIMITIVE_THREADS)
 bounds_join(const GLOBAL D *part, GLOBAL D *out, const int groups)
 {

@@ -1,12 +1,13 @@
 /*
- * sort.h - a stable radix sort of keys with 32-bit values, 8 bits a pass.
+ * sort.h - a stable radix sort of 64-bit keys with 32-bit values, 8 bits per pass.
  *
- * A pass reads keys to count digits a tile (sort_count), sums the counts up over the tiles, digit by digit
- * (sort_offsets), and reads keys and values to write them where they belong (sort_scatter).  There a group first sorts
- * its tile in memory of the group, so that neighbours write to neighbours.
+ * A pass counts the digits of each tile (sort_count), sums the counts over the tiles for each digit (sort_offsets), and
+ * moves keys and values to their new positions (sort_scatter).  In sort_scatter a group first sorts its tile in memory
+ * of the group, so that neighbouring threads write to neighbouring addresses.
  *
- * Who comes before whom is never left to an atomic counter: 32 neighbours set a bit each in a word of their digit, and
- * count the bits below their own.  So nothing but 32 neighbours that pass barriers is asked of a device.
+ * Atomic counters do not decide the order of equal digits.  Instead each of 32 neighbouring threads sets its bit in a
+ * word of its digit, and counts the bits below its own.  So a device needs nothing more than 32 neighbouring threads
+ * that pass barriers together.
  */
 #include "dialect.h"
 #include "scan.h"
@@ -14,7 +15,7 @@
 #include "device/primitives_layout.h"
 
 enum {
-    SORT_MOST = SORT_LONG / SAP_PRIMITIVE_THREADS, /* keys of a thread */
+    SORT_MOST = SORT_LONG / SAP_PRIMITIVE_THREADS, /* keys per thread */
     SORT_THREADS = SAP_PRIMITIVE_THREADS,
     SORT_WARPS = SORT_THREADS / 32,
     SORT_DIGITS = SAP_SORT_DIGITS,
@@ -23,7 +24,10 @@ enum {
 
 SAP_INLINE int digit_of(U64 key, int shift) { return (int)(key >> shift) & (SORT_DIGITS - 1); }
 
-/* count[digit * tiles + tile], in scratch behind a word a digit: keys of a tile with this digit. */
+/*
+ * Counts the digits of each tile: count[digit * tiles + tile] is the number of keys of the tile with this digit.  count
+ * follows one word per digit in scratch.
+ */
 KERNEL(SORT_THREADS)
 sort_count(const GLOBAL U64 *key, GLOBAL int *scratch, const int n, const int shift, const int tile, const int tiles)
 {
@@ -41,7 +45,10 @@ sort_count(const GLOBAL U64 *key, GLOBAL int *scratch, const int n, const int sh
     scratch[SORT_DIGITS + (size_t)me * tiles + group_id(0)] = sum;
 }
 
-/* A group a digit: count becomes the number of its keys in the tiles before; the first words of scratch: in all. */
+/*
+ * Sums the counts, one group of threads per digit: count becomes the number of keys with the digit in the tiles before.
+ * The first words of scratch become the number of keys with each digit.
+ */
 KERNEL(SORT_THREADS)
 sort_offsets(GLOBAL int *scratch, const int tiles)
 {
@@ -59,8 +66,8 @@ sort_offsets(GLOBAL int *scratch, const int tiles)
 }
 
 /*
- * How many of the tile's earlier keys, as this warp has met them, have this thread's digit.  bits: a word a digit of
- * the warp, 0 between calls; count: keys of the warp so far.  All threads of the group do it.
+ * Returns how many earlier keys of this warp have this thread's digit, and counts this one.  bits: one word per digit
+ * of the warp, 0 between calls; count: keys of the warp so far, by digit.  All threads of the group must call it.
  */
 SAP_INLINE int rank_in_warp(LOCAL unsigned *bits, LOCAL int *count, int digit)
 {
@@ -70,7 +77,7 @@ SAP_INLINE int rank_in_warp(LOCAL unsigned *bits, LOCAL int *count, int digit)
     const unsigned same = bits[digit];
     const int before = count[digit];
     near_barrier();
-    if (same >> lane == 1U) { /* the last of them */
+    if (same >> lane == 1U) { /* the last thread with this digit */
         bits[digit] = 0;
         count[digit] = before + (int)popcount(same);
     }
@@ -79,8 +86,9 @@ SAP_INLINE int rank_in_warp(LOCAL unsigned *bits, LOCAL int *count, int digit)
 }
 
 /*
- * After a tile has been counted, warp by warp: count[warp][digit] becomes the place in the sorted tile of the warp's
- * first key with this digit, to[digit] what is to be added to a place in the tile for its place among all.
+ * Computes positions after a tile has been counted, warp by warp: count[warp][digit] becomes the position in the sorted
+ * tile of the warp's first key with this digit.  to[digit] becomes the difference between positions in the output and
+ * in the sorted tile.
  */
 SAP_INLINE void place_digits(SCAN_ARGUMENT(room, SORT_THREADS), LOCAL int *count, LOCAL int *to,
                              const GLOBAL int *offset, const GLOBAL int *total, int tiles)
@@ -101,7 +109,7 @@ SAP_INLINE void place_digits(SCAN_ARGUMENT(room, SORT_THREADS), LOCAL int *count
     group_barrier();
 }
 
-/* What is sorted; value NULL with values 0: the value of a key is its place. */
+/* The arrays to sort; with values 0, the value of a key is its position. */
 struct sort_arrays {
     const GLOBAL U64 *key;
     const GLOBAL int *value;
@@ -111,8 +119,8 @@ struct sort_arrays {
 };
 
 /*
- * Sorts a tile of `each` keys a thread, at most SORT_MOST, and writes it to where it belongs.  A warp has consecutive
- * keys, 32 at a time.  sorted: as many keys as the tile has, and at least half of SORT_BINS; to: one a digit.
+ * Sorts a tile of `each` keys per thread, at most SORT_MOST, and writes it to the output.  A warp has consecutive keys,
+ * 32 at a time.  sorted: memory for all keys of the tile, and at least half of SORT_BINS; to: one word per digit.
  */
 SAP_INLINE void scatter_tile(SCAN_ARGUMENT(room, SORT_THREADS), LOCAL U64 *sorted, LOCAL int *count, LOCAL int *to,
                              struct sort_arrays s, const GLOBAL int *offset, const GLOBAL int *total, int tiles,
@@ -144,7 +152,7 @@ SAP_INLINE void scatter_tile(SCAN_ARGUMENT(room, SORT_THREADS), LOCAL U64 *sorte
         const int at = k * SORT_THREADS + me;
         const U64 now = sorted[at];
         const int digit = digit_of(now, s.shift);
-        place[k] |= digit << 16; /* that of `at`, beside a place: it will be wanted for the value */
+        place[k] |= digit << 16; /* the digit at `at`, packed beside the position: the value needs it too */
         if (at < here) s.key_out[to[digit] + at] = now;
     }
     group_barrier();
@@ -159,7 +167,7 @@ SAP_INLINE void scatter_tile(SCAN_ARGUMENT(room, SORT_THREADS), LOCAL U64 *sorte
     }
 }
 
-/* A group a tile; scratch: total of sort_offsets, then what it made of count. */
+/* Moves keys and values, one group of threads per tile; scratch: as sort_offsets left it. */
 #define SORT_SCATTER(name, TILE, DENSITY)                                                                              \
     KERNEL_DENSE(SORT_THREADS, DENSITY)                                                                                \
     name(const GLOBAL U64 *key, const GLOBAL int *value, const int values, GLOBAL U64 *key_out, GLOBAL int *value_out, \

@@ -1,8 +1,8 @@
 /*
- * store.h - the j-store of a device (physics/gpu_layout.h), and canonical prediction and distance.
+ * store.h - the j-store of a device (device/gpu_layout.h), and canonical prediction and distance.
  *
- * The texts of lib/device are written once, in what CUDA's C++ and OpenCL C
- * have in common; dialect.h (kernels_cuda, kernels_ocl) supplies the rest.
+ * The kernel sources of lib/device are written once, in what CUDA's C++ and OpenCL C have in common; dialect.h
+ * (kernels_cuda, kernels_ocl) supplies the rest.
  */
 #ifndef SAP_DEVICE_STORE_H
 #define SAP_DEVICE_STORE_H
@@ -13,20 +13,20 @@
 #include "physics/arithmetic.h"
 #include "physics/predictor.h"
 
-/* Local address a of superpacket sp in a store of so many columns. */
+/* Returns the address of the first column of local address a of superpacket sp, in a store of so many columns. */
 SAP_INLINE const GLOBAL D *store_at(const GLOBAL D *store, int columns, int sp, int a)
 {
     return store + (size_t)sp * (columns * SAP_GPU_SUPERPACKET) + a;
 }
 
-/* which: 0 index, 1 address + 1 or 0 where nobody is */
+/* Returns a tag of a slot: the index (which 0), or address + 1, 0 if the slot is empty (which 1). */
 SAP_INLINE int tag_at(const GLOBAL D *store, int columns, int sp, int which, int a)
 {
     const GLOBAL int *tags = (const GLOBAL int *)(store_at(store, columns, sp, 0) + SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
     return tags[which * SAP_GPU_SUPERPACKET + a];
 }
 
-/* Whether a particle is there that takes part. */
+/* Returns 1 if the slot holds a particle that takes part in the force. */
 SAP_INLINE int takes_part(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a)
 {
     const int place = tag_at(store, f->columns, sp, 1, a);
@@ -34,8 +34,8 @@ SAP_INLINE int takes_part(const GLOBAL D *store, const struct sap_gpu_force *f, 
 }
 
 /*
- * A unit of the i-particle of a row, which has so many of them; constant places, so that those of the argument stay
- * there.
+ * Returns a unit of the i-particle of a row, which has `units` units.  inline_i is read at constant positions, so that
+ * it stays in the arguments of the launch.
  */
 SAP_INLINE struct sap_gpu_i i_unit(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int units,
                                    int row, int unit)
@@ -63,7 +63,7 @@ SAP_INLINE void predict_terms(int terms, const GLOBAL D *at, D dt, D *x, D *v)
     }
 }
 
-/* Orders 6 and 8: x, and n - 1 derivatives one after the other in v. */
+/* Predicts x, and n - 1 derivatives one after the other in v, for orders 6 and 8. */
 SAP_INLINE void predict_derivatives(int terms, int n, const GLOBAL D *at, D dt, D *x, D *v)
 {
 #pragma unroll
@@ -78,7 +78,7 @@ SAP_INLINE void predict_derivatives(int terms, int n, const GLOBAL D *at, D dt, 
     }
 }
 
-/* Where a particle was put. */
+/* Returns the stored position of a particle. */
 SAP_INLINE void stored_position(const GLOBAL D *at, D *x)
 {
 #pragma unroll
@@ -86,8 +86,8 @@ SAP_INLINE void stored_position(const GLOBAL D *at, D *x)
 }
 
 /*
- * Position and velocity of a stored particle at the time of the force, up to order 4: canonical, the same bits on every
- * engine.  In order 2 (no terms) particles stay where they are, and v is not set.
+ * Predicts position and velocity of a stored particle at the time of the force, up to order 4.  The prediction is
+ * canonical: it has the same bits on every engine.  In order 2 (no terms) particles do not move, and v is not set.
  */
 SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v)
 {
@@ -111,7 +111,7 @@ SAP_INLINE void predict_position(const GLOBAL D *store, const struct sap_gpu_for
     }
 }
 
-/* Its position, in any order. */
+/* Predicts the position of a stored particle, in any order. */
 SAP_INLINE void canonical_position(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x)
 {
     D v[3];
@@ -125,7 +125,7 @@ SAP_INLINE void canonical_position(const GLOBAL D *store, const struct sap_gpu_f
         predict_position(store, f, sp, a, x, v);
 }
 
-/* Squared distance of a stored particle from a place: canonical (lib/engine/canonical.h). */
+/* Returns the squared distance of a stored particle from a position: canonical (lib/engine/canonical.h). */
 SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from)
 {
     D x[3], r2 = d_set1(SAP_ZERO);
@@ -135,7 +135,7 @@ SAP_INLINE D canonical_r2(const GLOBAL D *store, const struct sap_gpu_force *f, 
     return r2;
 }
 
-/* The smaller of the squared distances now and dt later, on straight lines: canonical too. */
+/* Returns the smaller of the squared distances now and dt later, on straight lines: canonical too. */
 SAP_INLINE D canonical_r2_ahead(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, const D *from,
                                 const D *from_v, D dt)
 {
@@ -150,7 +150,7 @@ SAP_INLINE D canonical_r2_ahead(const GLOBAL D *store, const struct sap_gpu_forc
     return d_select(d_gt(now, later), later, now);
 }
 
-/* Whether a particle can be a neighbour of i. */
+/* Returns 1 if a slot holds a particle that can be a neighbour of the i-particle of index `own`. */
 SAP_INLINE int eligible(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, int own)
 {
     return takes_part(store, f, sp, a) && (!f->skip_own || tag_at(store, f->columns, sp, 0, a) != own);

@@ -1,11 +1,11 @@
 /*
- * tree_build.h - a tree out of particles: bounds, keys, sorted particles, nodes.
+ * tree_build.h - kernels that build a tree from particles: bounds, keys, sorted particles, nodes.
  *
- * Who starts a node is known from keys alone.  With c the number of levels in which a sorted particle shares its cell
- * with the one before, and d the level of its leaf, nodes of levels c + 1 to d begin at it; d is one more than the most
- * levels that any leaf_size + 1 particles in a row, it among them, have in common.  So one pass counts the nodes of
- * each level that begin in a tile, and, after a scan over levels and tiles, a second one numbers and writes them,
- * breadth first, whatever the depth.
+ * Keys alone decide which particles begin a node.  Let c be the number of levels in which a sorted particle shares its
+ * cell with the particle before, and d the level of its leaf; then nodes of levels c + 1 to d begin at the particle.  d
+ * is one more than the most levels that any leaf_size + 1 consecutive particles, including this one, have in common.
+ * So one pass counts the nodes of each level that begin in a tile, and, after a scan over levels and tiles, a second
+ * pass numbers and writes them, breadth first, for any depth.
  */
 #include "device/tree_units.h"
 
@@ -29,7 +29,10 @@ SAP_INLINE void join_bounds(LOCAL D *room, D mine, int which)
     group_barrier();
 }
 
-/* SAP_TREE_PARTS groups: bounds of every part of n > 0 particles; then those whose number the sample names. */
+/*
+ * Computes the bounds of every part of n > 0 particles, with SAP_TREE_PARTS groups of threads; then copies the
+ * positions of the `members` particles of the sample.
+ */
 KERNEL(TREE_THREADS)
 tree_bounds(const GLOBAL wide *given, GLOBAL D *out, const int n, const int members)
 {
@@ -72,7 +75,9 @@ tree_keys(const GLOBAL wide *given, GLOBAL U64 *key, const struct sap_gpu_tree t
     key[i] = t.morton ? sap_key_morton(c[0], c[1], c[2]) : sap_key_hilbert(c[0], c[1], c[2]);
 }
 
-/* sorted[k]: particle address[k], with its mass times mass_unit (0: mass 1); place[address[k]] = k, where it is wanted.
+/*
+ * Gathers the particles in sorted order: sorted[k] is particle address[k], with its mass times mass_unit (0: mass 1).
+ * With has_place it also writes the inverse, place[address[k]] = k.
  */
 KERNEL(TREE_THREADS)
 tree_gather(const GLOBAL wide *given, const GLOBAL int *address, GLOBAL wide *sorted, GLOBAL int *place,
@@ -90,7 +95,7 @@ tree_gather(const GLOBAL wide *given, const GLOBAL int *address, GLOBAL wide *so
 
 /* ---- nodes ---- */
 
-/* Levels in which two keys have the same cells: 0 to 21. */
+/* Returns the number of levels in which two keys have the same cells: 0 to 21. */
 SAP_INLINE int common_levels(U64 a, U64 b)
 {
     const U64 x = a ^ b;
@@ -100,15 +105,15 @@ SAP_INLINE int common_levels(U64 a, U64 b)
 }
 
 /*
- * levels[k]: 32 times the first level, and the last one, of the nodes that begin at sorted particle k; none: first >
- * last.  count[level * tiles + tile]: nodes that begin in a tile.
+ * Finds the nodes that begin at each sorted particle k: levels[k] is 32 times the first level plus the last level; no
+ * node begins there if first > last.  count[level * tiles + tile]: nodes that begin in a tile.
  */
 KERNEL(TREE_THREADS)
 tree_levels(const GLOBAL U64 *key, GLOBAL int *levels, GLOBAL int *count, const struct sap_gpu_tree t)
 {
     SHARED int counts[LEVELS];
-    SHARED unsigned char
-        window[TILE + SAP_LINK_LEAF]; /* from particle `first - leaf` on: levels common with leaf later */
+    SHARED unsigned char window[TILE + SAP_LINK_LEAF]; /* from particle `begin - leaf` on: 1 + levels in common with the
+                                                          particle `leaf` later */
     const int me = (int)local_id(), leaf = t.leaf_size, begin = (int)group_id(0) * TILE;
     if (me < LEVELS) counts[me] = 0;
     for (int k = me; k < TILE + leaf; k += TREE_THREADS) {
@@ -131,7 +136,7 @@ tree_levels(const GLOBAL U64 *key, GLOBAL int *levels, GLOBAL int *count, const 
     if (me < LEVELS) count[(size_t)me * t.tiles + group_id(0)] = counts[me];
 }
 
-/* After the scan of count, all in one: where levels begin, and the number of nodes. */
+/* Reads from the scanned counts where each level begins, and the number of nodes. */
 KERNEL(32)
 tree_level_firsts(const GLOBAL int *count, const GLOBAL int *total, GLOBAL int *first, const int total_at,
                   const int tiles)
@@ -141,7 +146,7 @@ tree_level_firsts(const GLOBAL int *count, const GLOBAL int *total, GLOBAL int *
     if (me == LEVELS) first[me] = total[total_at];
 }
 
-/* The end of the run of particles from k on whose keys agree with k's in all bits from `shift` on. */
+/* Returns the end of the run of particles from k on whose keys agree with key[k] in all bits from `shift` on. */
 SAP_INLINE int run_end(const GLOBAL U64 *key, int k, int n, int shift)
 {
     const U64 run = key[k] >> shift;
@@ -161,7 +166,7 @@ SAP_INLINE int run_end(const GLOBAL U64 *key, int k, int n, int shift)
     return high;
 }
 
-/* Writes the nodes that begin in a tile; children[] of inner ones are counted later. */
+/* Writes the nodes that begin in a tile; tree_leaves sets children[] of inner nodes later. */
 KERNEL(TREE_THREADS)
 tree_link(const GLOBAL U64 *key, const GLOBAL int *levels, const GLOBAL int *offset, GLOBAL struct sap_tree_link *node,
           GLOBAL int *node_level, const struct sap_gpu_tree t)
@@ -186,7 +191,7 @@ tree_link(const GLOBAL U64 *key, const GLOBAL int *levels, const GLOBAL int *off
     for (int k = me; k < TILE && begin + k < t.n; k += TREE_THREADS) {
         const int here = levels[begin + k], first = here / 32, last = here % 32;
         const unsigned below = (1U << (k % 32)) - 1U;
-        int child = 0; /* from the leaf up: the node below, that begins here too, is the first child */
+        int child = 0; /* from the leaf up: the node below that begins here is the first child */
         for (int level = last; level >= first; level--) {
             const int e = level * TILE_WORDS + k / 32, number = before[e] + (int)popcount(bits[e] & below);
             struct sap_tree_link made;

@@ -1,30 +1,33 @@
 /*
- * tree_few.h - forces on few walkers: a bunch of up to 32 that follow each other on the curve shares a walk, and the
- * threads of a group share the walkers (Miki & Umemura 2017, New Astronomy 52, 65, section 2.5).
+ * tree_few.h - tree forces on few target particles.  A bunch is up to 32 target particles that follow each other on the
+ * curve and share a walk; the threads of a group share the particles of a bunch (Miki & Umemura 2017, New Astronomy 52,
+ * 65, section 2.5).
  *
- * The walk is that of tree_walk.h, by more threads; the ball is that of the bunch.  Thread k has walker k % width and
- * adds each (threads / width)-th of a list to it; the sums of its threads are joined at the end.  A bunch whose ball
- * holds far more than the bunch, or is so wide that float would blur who is near, goes on one by one: about a walker
- * itself differences of coordinates lose nothing.  Who is in a bunch depends on who is active, and on nothing else.
+ * The walk is that of tree_walk.h, with more threads and with the ball of the bunch.  Thread k handles target particle
+ * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
+ * The particles of a bunch walk one by one if the ball holds far more leaves than the bunch has, or is so wide that
+ * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
+ * The members of a bunch depend on the set of active particles alone.
  *
- * Each kernel is an instance, FEW_KERNEL(name, threads, groups for which a multiprocessor shall have room; 0: as the
- * compiler thinks).  Groups of one warp do for many who walk alone; larger ones are sooner done.
+ * Each kernel is an instance, FEW_KERNEL(name, threads, groups that a multiprocessor must be able to hold; 0: the
+ * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
+ * sooner.
  */
 #include "device/tree_terms.h"
 
-/* Walkers of a bunch, in memory of the group. */
+/* Target particles of a bunch, in memory of the group. */
 struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
-    int taken, cells, bad; /* by a round: runs, cells; sums that are not finite */
+    int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
 };
 
-/* Memory of a group; what kernels are told. */
+/* Memory of a group of threads, and the arguments of the kernel. */
 struct few_room {
     LOCAL struct few_who *who;
-    LOCAL unsigned *stack;         /* runs: of each level as many as threads */
-    LOCAL int *next, *cell, *near; /* as many as threads, twice, four times that */
-    LOCAL part *words;             /* of a list */
+    LOCAL unsigned *stack;         /* runs of siblings: for each level as many as threads */
+    LOCAL int *next, *cell, *near; /* entries: threads, 2 threads, 4 threads */
+    LOCAL part *words;             /* words of the entries of a list */
     LOCAL int *scan;
 };
 struct few_force {
@@ -38,14 +41,14 @@ struct few_force {
     GLOBAL int *left;
 };
 
-/* The walker of a thread. */
+/* The target particle of a thread. */
 struct few_walker {
     V x[3];
-    int number; /* place among the tree's particles, -1: none */
+    int number; /* index among the tree's sorted particles, -1: it is none of them */
     D sum[SAP_SUMS2];
 };
 
-/* Enclosing ball of rows walkers about the middle of their box. */
+/* Computes the enclosing ball of target particles about the middle of their box; returns its radius. */
 SAP_INLINE D few_ball(const LOCAL struct few_who *who, int first, int rows, D *centre)
 {
     D r2 = d_set1(SAP_ZERO);
@@ -62,7 +65,7 @@ SAP_INLINE D few_ball(const LOCAL struct few_who *who, int first, int rows, D *c
     return d_sqrt(r2);
 }
 
-/* The particles of a list, by the sharer-th of `share` threads of a walker. */
+/* Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads. */
 SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
                               struct few_walker *i, int sharer, int share, int n)
 {
@@ -92,7 +95,7 @@ SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, s
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
 
-/* Sums of the threads of each walker, joined by halves; thread k < width has those of walker k. */
+/* Joins the sums of the threads of each target particle by halves; thread k < width has those of target particle k. */
 SAP_INLINE void few_join(struct few_walker *i, LOCAL D *room, int threads, int width)
 {
     const int me = (int)local_id();
@@ -107,13 +110,13 @@ SAP_INLINE void few_join(struct few_walker *i, LOCAL D *room, int threads, int w
     group_barrier();
 }
 
-/* A bunch: `together` walk at a time, of the first `end`. */
+/* A bunch: its slots begin at `begin`; `together` target particles walk at a time, of the first `end`. */
 struct few_bunch {
     int begin, together, end;
     V strictness;
 };
 
-/* Loads a bunch's walkers, and says how they can walk. */
+/* Loads the target particles of a bunch, and decides how they can walk. */
 SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct few_force *o,
                                        const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, int item)
 {
@@ -145,7 +148,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct fe
     return q;
 }
 
-/* The kernel of `threads` threads. */
+/* Computes the forces on all bunches with groups of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
                          const struct few_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
 {
@@ -171,7 +174,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
             group_barrier();
-            if (me == 0) m->stack[0] = 0; /* the root alone */
+            if (me == 0) m->stack[0] = 0; /* the root */
             group_barrier();
             while (top > 0) {
                 const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
@@ -182,7 +185,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 const int taken = me < top && before + length <= threads;
                 for (int c = 0; c < length && taken; c++) m->next[before + c] = (int)(run >> 3) + c;
                 if (taken && (me == threads - 1 || before + length + more > threads)) {
-                    m->who->taken = me + 1; /* the last that is taken */
+                    m->who->taken = me + 1; /* the last run that is taken */
                     m->who->cells = before + length;
                 }
                 group_barrier();
@@ -205,10 +208,11 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 cells += marks.first;
                 all_cells += marks.first;
                 all_nears += near_sum;
-                if (within > SAP_FEW_CROWD * width && many > 1) top = cells = nears = near_sum = 0; /* not together */
+                if (within > SAP_FEW_CROWD * width && many > 1)
+                    top = cells = nears = near_sum = 0; /* too many leaves: one by one */
                 group_barrier();
 
-                const int last = top == 0; /* what is listed must be added now */
+                const int last = top == 0; /* all list entries must be added now */
                 const int adds_cells = cells > cells_most - threads || (last && cells > 0);
                 for (int e = me; e < cells && adds_cells; e += threads)
                     bring_cell(&f, s, m->cell[e], m->words + e * CELL_PARTS);
@@ -255,7 +259,10 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
     }
 }
 
-/* As tree_walk.h's; slot: walkers of slots, where not all walk; strict: then of slots. */
+/*
+ * Arguments as in tree_walk.h.  slot: target particles of the slots, if not all particles are targets; then strict is
+ * by slot.
+ */
 #define FEW_KERNEL(name, threads, groups)                                                                              \
     KERNEL_DENSE(threads, groups)                                                                                      \
     name(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,              \

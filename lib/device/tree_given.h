@@ -1,12 +1,16 @@
-/* tree_given.h - particles and lists of who is active that the caller has in memory of the device: columns without
- * gaps. */
+/*
+ * tree_given.h - kernels that check and take particles and lists of active particles that the caller has in device
+ * memory: columns without gaps.
+ */
 #include "device/tree_units.h"
 
 SAP_INLINE int is_place(D x) { return dm_any(d_ge(d_set1(SAP_NUMBER(1e100, 0x54B249AD2594C37DUL)), d_abs(x))) ? 1 : 0; }
 
 SAP_INLINE int is_finite(D x) { return dm_any(d_eq(d_sub(x, x), d_set1(SAP_ZERO))) ? 1 : 0; }
 
-/* bad[0], [1], [2]: the first particle whose position, mass or acceleration is none, if it is less than what is there.
+/*
+ * Finds the first particle whose position (bad[0]), mass (bad[1]) or acceleration (bad[2]) is not valid; lowers an
+ * entry only if the particle's number is less than the entry.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_look(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int has_a,
@@ -20,7 +24,7 @@ tree_look(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int 
     if (has_a && !is_finite(a[i])) (void)atomic_min(&bad[2], (int)i);
 }
 
-/* Particles as a tree has them; keeps: masses stay, else they are 0 where there are none. */
+/* Converts columns to a tree's particles; keeps: without has_mass the particles keep their masses, else these are 0. */
 KERNEL(SAP_TREE_THREADS)
 tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int keeps,
           const int has_a, GLOBAL wide *particle, GLOBAL D *sizes, const int n)
@@ -35,7 +39,7 @@ tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int 
     if (has_a) sizes[i] = a[i];
 }
 
-/* bad[0]: the first of ni active ones that is none of n particles, if it is less than what is there. */
+/* Finds the first of ni active particles that is none of n particles; lowers bad[0] if its number is less. */
 KERNEL(SAP_TREE_THREADS)
 tree_look_active(const GLOBAL int *active, GLOBAL int *bad, const int ni, const int n)
 {

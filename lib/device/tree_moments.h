@@ -1,14 +1,15 @@
 /*
- * tree_moments.h - what cells of a tree are, from the leaves up, and what the walk needs of them; bounds of groups.
+ * tree_moments.h - kernels that compute the moments of cells from the leaves up, the words of cells that the walk
+ * needs, and the bounds of groups.
  *
- * A thread makes a cell, from its particles or its children in their order: sums have the bits that they have on every
+ * A thread computes a cell, from its particles or its children in their order, so that sums have the same bits on every
  * engine.
  */
 #include "device/tree_build.h"
 
 /* ---- cells ---- */
 
-/* Counts the children of inner nodes, and makes the cells of leaves; level_first: where levels of nodes begin. */
+/* Counts the children of inner nodes, and computes the cells of leaves; level_first: where levels of nodes begin. */
 KERNEL(TREE_THREADS)
 tree_leaves(const GLOBAL wide *sorted, GLOBAL struct sap_tree_link *node, const GLOBAL int *node_level,
             const GLOBAL int *level_first, GLOBAL struct sap_cell *cell, const int linked, const struct sap_gpu_tree t)
@@ -40,7 +41,7 @@ tree_leaves(const GLOBAL wide *sorted, GLOBAL struct sap_tree_link *node, const 
     cell[k] = c;
 }
 
-/* Cells of inner nodes of a level, from .. to - 1; their children are there. */
+/* Computes the cells of the inner nodes from .. to - 1 of a level; the cells of their children must be ready. */
 KERNEL(TREE_THREADS)
 tree_cells(const GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell, const int from, const int to)
 {
@@ -90,7 +91,7 @@ tree_words(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, GLOBAL float
 
 /* ---- groups: 32 threads each ---- */
 
-/* All 32 threads get the sum, the least or the most (which 0, 1, 2) of what each has. */
+/* Returns to all 32 threads the sum, the least or the most (which 0, 1, 2) of their values. */
 SAP_INLINE D joined(LOCAL D *room, D mine, int which)
 {
     const int me = (int)local_id();
@@ -107,7 +108,7 @@ SAP_INLINE D joined(LOCAL D *room, D mine, int which)
     return room[0];
 }
 
-/* Square of the distance of the farthest of a group's walkers. */
+/* Returns the squared distance of the farthest target particle of a group. */
 SAP_INLINE D farthest(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre)
 {
     D most = d_set1(SAP_ZERO), at[3], mass;
@@ -118,7 +119,7 @@ SAP_INLINE D farthest(LOCAL D *room, const GLOBAL wide *x, int first, int end, c
     return joined(room, most, 2);
 }
 
-/* The one of a group's walkers, the first of them, that is as far as r2 says. */
+/* Returns the first target particle of a group that is at a squared distance of at least r2. */
 SAP_INLINE int farthest_one(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D r2)
 {
     D least = d_of_int(end - 1), at[3], mass;
@@ -129,7 +130,10 @@ SAP_INLINE int farthest_one(LOCAL D *room, const GLOBAL wide *x, int first, int 
     return int_of_d(joined(room, least, 1));
 }
 
-/* Ritter's ball, by every thread alike; what rounding left outside is the caller's to find. */
+/*
+ * Computes Ritter's ball, in every thread alike.  Rounding may leave particles outside, so the caller must compute the
+ * radius from the particles.
+ */
 SAP_INLINE void ball_of_ritter(LOCAL D *room, const GLOBAL wide *x, int first, int end, D *centre)
 {
     D a[3], b[3], mass, radius;
@@ -145,7 +149,10 @@ SAP_INLINE void ball_of_ritter(LOCAL D *room, const GLOBAL wide *x, int first, i
     }
 }
 
-/* Middle of the box of a group, and its centre of mass, of masses without signs; 0: it has none. */
+/*
+ * Computes the middle of the box of a group, and its centre of mass, of masses without signs; returns 0 if the mass is
+ * 0.
+ */
 SAP_INLINE int centres_of(LOCAL D *room, const GLOBAL wide *x, int first, int end, D *middle, D *mean)
 {
     D low[3], high[3], sum[4], at[3], mass;
@@ -171,7 +178,7 @@ SAP_INLINE int centres_of(LOCAL D *room, const GLOBAL wide *x, int first, int en
     return dm_any(d_gt(weight, d_set1(SAP_ZERO)));
 }
 
-/* Whether float would not do for the pair terms of a group; *nearest: as sap_group_wide has it. */
+/* Returns 1 if the pair terms of a group need double; *nearest: as sap_group_wide needs it. */
 SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D radius,
                        const struct sap_cell *root, const struct sap_gpu_tree *t, D *nearest)
 {
@@ -191,8 +198,8 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
 }
 
 /*
- * ball[5 g ...]: centre, radius and nearest of group g of n sorted walkers; heavy[g]: its pair terms need double.
- * strict[g], if a is there: its strictness; a lies by address.
+ * Computes the bounds of groups.  ball[5 g ...]: centre, radius and nearest of group g of n sorted target particles;
+ * heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by address.
  */
 KERNEL(32)
 tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *ball, GLOBAL int *heavy,

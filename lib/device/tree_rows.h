@@ -1,7 +1,13 @@
-/* tree_rows.h - in which order rows of a force walk, where not all particles of a tree do; sizes of accelerations. */
+/*
+ * tree_rows.h - kernels that order the rows of a force in which not all particles of a tree are targets, and that
+ * compute the sizes of accelerations.
+ */
 #include "device/tree_units.h"
 
-/* key[i]: the sorted particle that row i is about; active, if it is there, names its address, else i does. */
+/*
+ * Sets key[i] to the sorted position of the target particle of row i: the particle of address active[i], or without
+ * `active` of address i.
+ */
 KERNEL(SAP_TREE_THREADS)
 tree_row_keys(const GLOBAL int *place, const GLOBAL int *active, const int has_active, GLOBAL U64 *key, const int n)
 {
@@ -9,7 +15,7 @@ tree_row_keys(const GLOBAL int *place, const GLOBAL int *active, const int has_a
     if (i < n) key[i] = (U64)place[has_active ? active[i] : i];
 }
 
-/* Few rows in the order of their keys, ties by row: each counts those before it. */
+/* Sorts few rows by their keys, ties by row: each thread counts the rows before its own. */
 KERNEL(SAP_TREE_THREADS)
 tree_row_order(const GLOBAL U64 *key, GLOBAL U64 *sorted, GLOBAL int *row, const int n)
 {
@@ -22,7 +28,7 @@ tree_row_order(const GLOBAL U64 *key, GLOBAL U64 *sorted, GLOBAL int *row, const
     row[at] = i;
 }
 
-/* slot[k]: sorted keys as integers. */
+/* Copies sorted keys as integers to slot[k]. */
 KERNEL(SAP_TREE_THREADS)
 tree_row_slots(const GLOBAL U64 *key, GLOBAL int *slot, const int n)
 {
@@ -30,7 +36,7 @@ tree_row_slots(const GLOBAL U64 *key, GLOBAL int *slot, const int n)
     if (k < n) slot[k] = (int)key[k];
 }
 
-/* The same of rows in the order given: slot[i] and row[i] = i. */
+/* Sets the slots of rows that stay in the given order: slot[i] and row[i] = i. */
 KERNEL(SAP_TREE_THREADS)
 tree_row_places(const GLOBAL int *place, const GLOBAL int *active, const int has_active, GLOBAL int *slot,
                 GLOBAL int *row, const int n)
@@ -41,7 +47,7 @@ tree_row_places(const GLOBAL int *place, const GLOBAL int *active, const int has
     row[i] = i;
 }
 
-/* strict[k]: the strictness of the walker of slot k; a lies by address. */
+/* Sets strict[k] to the strictness of the target particle of slot k; a lies by address. */
 KERNEL(SAP_TREE_THREADS)
 tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, const GLOBAL D *a,
                 const GLOBAL int *address, GLOBAL float *strict, const int n, const struct sap_gpu_tree t)
@@ -52,7 +58,7 @@ tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, cons
     strict[k] = strictness_of(&root, &t, a[address[slot[k]]]);
 }
 
-/* Rows out of forces by address. */
+/* Copies forces from order of address to order of rows. */
 KERNEL(SAP_TREE_THREADS)
 tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, const int has_active,
           GLOBAL D *picked_acc, GLOBAL D *picked_pot, const int n)
@@ -64,7 +70,7 @@ tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, co
     picked_pot[i] = pot[from];
 }
 
-/* a[address of row i]: the size of its acceleration. */
+/* Sets a[address of row i] to the size of the row's acceleration. */
 KERNEL(SAP_TREE_THREADS)
 tree_sizes(const GLOBAL D *acc, const GLOBAL int *active, const int has_active, GLOBAL D *a, const int n)
 {

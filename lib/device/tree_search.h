@@ -1,7 +1,13 @@
-/* tree_search.h - a tree by next and more: where to go on behind a node, and who is within a radius of a place. */
+/*
+ * tree_search.h - kernels that walk a tree by `next` links: they compute the links, and search for the particles within
+ * a radius of a position.
+ */
 #include "device/tree_units.h"
 
-/* next[k]: the node behind k's last descendant, -1: none.  For the children of the nodes from ... to - 1 of a level. */
+/*
+ * Computes the links of the children of the nodes from .. to - 1 of a level.  next[k] is the node after the last
+ * descendant of k, -1: none.
+ */
 KERNEL(SAP_TREE_THREADS)
 tree_next(const GLOBAL struct sap_tree_link *node, GLOBAL int *next, const int from, const int to)
 {
@@ -13,7 +19,7 @@ tree_next(const GLOBAL struct sap_tree_link *node, GLOBAL int *next, const int f
     for (int j = 0; j < here.children; j++) next[here.child + j] = j + 1 < here.children ? here.child + j + 1 : behind;
 }
 
-/* Squared distance of a place from a box, less than what rounding makes of it. */
+/* Returns the squared distance of a position from a box, reduced by more than its rounding error. */
 SAP_INLINE D box_distance2(const GLOBAL struct sap_cell *cell, const D *x)
 {
     D r2 = d_set1(SAP_ZERO);
@@ -25,8 +31,8 @@ SAP_INLINE D box_distance2(const GLOBAL struct sap_cell *cell, const D *x)
 }
 
 /*
- * query: x, y, z and the radius of n places.  count[i]: particles within it; fills 1: list[first[i] ...] are their
- * addresses instead, in any order.
+ * Finds the particles within a radius of n positions.  query: x, y, z and the radius of each.  count[i]: number of
+ * particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any order.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL int *address,

@@ -1,6 +1,6 @@
 /*
- * tree_stackless.h - the walk by next and more (Nakasato), a thread for each walker: a ball without extent, and all in
- * double.  Included behind tree_walk.h, whose terms these are.
+ * tree_stackless.h - the walk by `next` links (Nakasato), one thread per target particle: the ball is a point, and all
+ * arithmetic is in double.  It must be included after tree_walk.h, whose terms it uses.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_walk_alone(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,

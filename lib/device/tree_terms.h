@@ -1,9 +1,10 @@
 /*
- * tree_terms.h - what the walks of a tree share: who acts, in which units, when a cell does as a whole, and the terms.
+ * tree_terms.h - what the walks of a tree share: the sources, their units, the test by which a cell is accepted, and
+ * the terms.
  *
- * Cells and particles that act are listed; a list that is full is brought into memory of the group, in units of the
- * cube relative to the middle of a ball that holds the walkers, and added to all of them, sums of a list in the working
- * type, lists in double.
+ * A walk lists the cells that are accepted and the particles of opened leaves.  When a list is full, its entries are
+ * loaded into memory of the group, in units of the cube relative to the middle of the ball that holds the target
+ * particles, and added to all target particles.  Sums over a list are in the working type, sums of lists in double.
  */
 #ifndef SAP_DEVICE_TREE_TERMS_H
 #define SAP_DEVICE_TREE_TERMS_H
@@ -13,14 +14,14 @@
 
 #if defined(SAP_KERNEL_DP)
 #define WALK_COINCIDENT 0x1p-1022
-#define WALK_FRAME(x)   d_set1(SAP_ZERO) /* coordinates as they are: an escaper in the group must not blur the others */
+#define WALK_FRAME(x)   d_set1(SAP_ZERO) /* absolute coordinates: an escaper in a group must not blur the others */
 #define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
 SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #else
 #define WALK_COINCIDENT 0x1p-126F
 #define WALK_FRAME(x)   (x)
-#define WALK_CELL(r2)   1 /* a cell so near that its square is lost makes sums that are not finite */
+#define WALK_CELL(r2)   1 /* a cell so near that its squared distance underflows makes sums that are not finite */
 SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
 #endif
@@ -33,21 +34,21 @@ enum {
     NEAR_PARTS = NEAR_WORDS / IN_PART
 };
 
-/* Who acts. */
+/* The particles and cells that exert forces. */
 struct walk_sources {
     const GLOBAL wide *particle, *centre;
     const GLOBAL float4 *moments;
     const GLOBAL struct sap_cell *cell;
 };
 
-/* The middle of a ball, and what makes units of lengths. */
+/* The centre of a ball, and the factors from lengths and moments to units. */
 struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
     int order, softened;
 };
 
-/* A ball as cells are compared with it. */
+/* A ball in the form in which cells are compared with it. */
 struct walk_ball {
     V x[3], radius, strictness;
 };
@@ -61,7 +62,7 @@ SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, in
     w[3] = w_of_d(mass);
 }
 
-/* Moments of a cell in units. */
+/* Loads the moments of a cell, in units. */
 SAP_INLINE void moments_of(const struct walk_frame *f, const struct walk_sources *s, int cell, W *w)
 {
 #if defined(SAP_KERNEL_DP)
@@ -74,7 +75,7 @@ SAP_INLINE void moments_of(const struct walk_frame *f, const struct walk_sources
     w[7] = 0;
 }
 
-/* Brings listed particle k into a list. */
+/* Loads particle k into a list. */
 SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
 {
     W w[NEAR_WORDS];
@@ -95,7 +96,10 @@ SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
     for (int p = 0; p < parts; p++) words_of(from[p], w + p * IN_PART);
 }
 
-/* One particle on a walker at x; careful: only if it is `another` one, and not at the same place. */
+/*
+ * Adds one particle to the sums of a target particle at x.  careful: skips it if it is not `another` one, or at zero
+ * distance.
+ */
 SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w, int careful, int another, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
@@ -104,7 +108,7 @@ SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w,
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
 }
 
-/* A cell with second moments. */
+/* Adds a cell with second moments. */
 SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
@@ -122,7 +126,7 @@ SAP_INLINE int accepted(const GLOBAL float4 *word, const GLOBAL float *turn, int
                : 0;
 }
 
-/* Whether a cell's centre is within a ball. */
+/* Returns 1 if a cell's centre is within a ball. */
 SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_ball *b)
 {
     const float4 w = word[cell];
@@ -130,7 +134,7 @@ SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_bal
     return d2 < v_mul(b->radius, b->radius) ? 1 : 0;
 }
 
-/* About a ball.  The strictness is the caller's. */
+/* Sets the frame and the ball of a walk from a centre and a radius; the caller sets the strictness. */
 SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D radius, struct walk_frame *f,
                             struct walk_ball *b)
 {
@@ -148,7 +152,7 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D rad
     b->radius = padded(d_mul(radius, t->unit), size);
 }
 
-/* Writes the sums of a walker to a row; returns whether all are finite. */
+/* Writes the sums of a target particle to a row; returns 1 if all are finite. */
 SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)
 {
     const D to_pot = d_div(t->unit, t->mass_unit), to_acc = d_mul(to_pot, t->unit);
@@ -159,7 +163,7 @@ SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to
     return finite;
 }
 
-/* Adds to a number of two words. */
+/* Adds x to a number of two words. */
 SAP_INLINE void count_up(GLOBAL int *at, U64 x)
 {
     GLOBAL unsigned *const words = (GLOBAL unsigned *)at;
@@ -168,21 +172,21 @@ SAP_INLINE void count_up(GLOBAL int *at, U64 x)
     if (carry) (void)atomic_add(&words[1], carry);
 }
 
-/* Rows that have interacted so often. */
+/* Counts the interactions of `rows` target particles with so many particles and cells each. */
 SAP_INLINE void tell(GLOBAL int *left, int rows, int particles, int cells)
 {
     count_up(left + SAP_LEFT_TOLD, (U64)rows * (U64)particles);
     count_up(left + SAP_LEFT_TOLD + 2, (U64)rows * (U64)cells);
 }
 
-/* Puts something on a list of what is left to launches behind: in any order, since each stands for itself. */
+/* Puts an item on a list for a later launch; the order of items does not matter, because they are independent. */
 SAP_INLINE void leave_it(GLOBAL int *left, const struct sap_gpu_walk *w, int list, int what)
 {
     left[SAP_LEFT_FIRST + (size_t)list * (size_t)w->left_room + (size_t)atomic_add(&left[SAP_LEFT_COUNT + list], 1)] =
         what;
 }
 
-/* How many items this launch has, and the k-th of them. */
+/* items_of returns how many items this launch has, item_of the k-th item. */
 SAP_INLINE int items_of(const GLOBAL int *left, const struct sap_gpu_walk *w, int without)
 {
     return w->from < 0 ? without : left[SAP_LEFT_COUNT + w->from];

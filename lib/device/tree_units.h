@@ -1,4 +1,4 @@
-/* tree_units.h - particles of a tree, and lengths in units of its cube, as the kernels of trees see them. */
+/* tree_units.h - loads particles of a tree, and converts lengths to units of its cube, for the kernels of trees. */
 #ifndef SAP_DEVICE_TREE_UNITS_H
 #define SAP_DEVICE_TREE_UNITS_H
 
@@ -12,7 +12,7 @@
 
 #include "physics/interaction.h"
 
-/* sap_accept, of one cell a thread. */
+/* sap_accept, for one cell per thread. */
 #define SAP_TREE_VECTORS
 #define v_lt v_less
 SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
@@ -22,20 +22,20 @@ SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 #include "physics/tree_pair.h"
 #include "physics/tree_words.h"
 
-/* Particle k of those that lie as four doubles each. */
+/* Loads particle k from an array of four doubles per particle. */
 SAP_INLINE void load_particle(const GLOBAL wide *from, int k, D *x, D *mass)
 {
     const wide a = from[2 * (size_t)k], b = from[2 * (size_t)k + 1];
     x[0] = a.x, x[1] = a.y, x[2] = b.x, *mass = b.y;
 }
 
-/* A place in units, and its largest coordinate. */
+/* Converts a position to units; returns its largest coordinate. */
 SAP_INLINE D in_units(const D *place, const struct sap_gpu_tree *t, D *x)
 {
     return sap_tree_in_units(place, t->middle, t->unit, x);
 }
 
-/* The word of strictness of walkers with accelerations of at least a. */
+/* Returns the word of strictness of target particles with accelerations of at least a. */
 SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu_tree *t, D a)
 {
     const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, root);

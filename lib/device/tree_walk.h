@@ -1,17 +1,18 @@
 /*
- * tree_walk.h - forces on all walkers by groups: 32 threads hold up to 64 walkers of a group, whose ball decides which
- * cells act as a whole.
+ * tree_walk.h - tree forces on all target particles by groups: 32 threads hold up to 64 target particles of a group,
+ * whose ball decides which cells are accepted.
  *
- * Cells that are to be looked at wait as runs of siblings on a stack.  A round takes runs from its top, 32 cells at
- * most, looks at each by a thread, and puts the children of those that must be opened on top, the deepest last.  So
- * runs of a level lie together, deeper ones above, and those of one level were all put there in the same round: never
- * more than 32 a level, however many particles there are.
+ * Cells to be tested wait on a stack as runs of siblings.  A round takes runs from the top, 32 cells at most, tests one
+ * cell per thread, and puts the children of cells that are opened on top, the deepest last.  So runs of a level lie
+ * together, with deeper runs above, and all runs of one level were put there in the same round: there are never more
+ * than 32 runs per level, for any number of particles.
  *
- * Who comes where on a list is decided by sums over the threads, so the order of terms is always the same.
+ * Sums over the threads decide the position of each entry on a list, so the order of terms is always the same.
  *
- * A group whose ball holds far more than the group, since the curve jumps within it, say, would open all of that by 32
- * threads: it is left to the walk of few (tree_few.h), eight walkers at a time.  A group that needs more than float
- * from the start, or whose sums are not finite in float, is left to the kernel in double.
+ * If the ball of a group holds far more leaves than the group has (for instance because the curve jumps within the
+ * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
+ * target particles at a time.  A group that needs double from the start, or whose sums are not finite in float, is left
+ * to the kernel in double.
  */
 #include "device/tree_terms.h"
 
@@ -24,7 +25,7 @@
 #endif
 
 #ifndef WALK_GROUPS
-#define WALK_GROUPS 0 /* for which a multiprocessor shall have room; 0: as the compiler thinks */
+#define WALK_GROUPS 0 /* groups that a multiprocessor must be able to hold; 0: the compiler decides */
 #endif
 
 enum {
@@ -33,20 +34,20 @@ enum {
     STACK = WALK_THREADS * SAP_LINK_LEVELS, /* runs */
     CELL_LIST = 2 * WALK_THREADS,
     NEAR_LIST = 4 * WALK_THREADS,
-    OWN_EACH = 8 /* of a group's particles: SAP_GROUP_MOST / 32 */
+    OWN_EACH = 8 /* particles of the group per thread: SAP_GROUP_MOST / 32 */
 };
 
-/* Memory of a group. */
+/* Memory of a group of threads. */
 struct walk_room {
     LOCAL unsigned *stack;              /* [STACK] */
     LOCAL int *next_ones, *cell, *near; /* [WALK_THREADS + 2], [CELL_LIST], [NEAR_LIST] */
-    LOCAL part *words;                  /* of a list */
+    LOCAL part *words;                  /* words of the entries of a list */
 };
 
-/* Walkers of a thread, with what it has summed up. */
+/* Target particles of a thread, with their sums. */
 struct walkers {
     V x[IPT][3];
-    int number[IPT]; /* place among the tree's particles, -1: none */
+    int number[IPT]; /* index among the tree's sorted particles, -1: it is none of them */
     D sum[IPT][SAP_SUMS2];
 };
 
@@ -66,7 +67,7 @@ SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2])
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_add(i->sum[k][q], d_of_w(sum[k][q]));
 }
 
-/* The particles of a list, n <= NEAR_LIST; careful: some are walkers, or may be at zero distance. */
+/* Adds the particles of a list, n <= NEAR_LIST; careful: some are target particles, or may be at zero distance. */
 SAP_INLINE void sum_particles(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
                               struct walkers *i, int careful, int n)
 {
@@ -91,7 +92,7 @@ SAP_INLINE void sum_particles(const struct walk_frame *f, const struct walk_room
     group_barrier();
 }
 
-/* The cells of a list, n <= CELL_LIST. */
+/* Adds the cells of a list, n <= CELL_LIST. */
 SAP_INLINE void sum_cells(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
                           struct walkers *i, int n)
 {
@@ -118,7 +119,10 @@ SAP_INLINE void sum_cells(const struct walk_frame *f, const struct walk_room *m,
 
 /* ---- the walk ---- */
 
-/* Of the particles of a leaf those that are not the group's: their number; they are first ..., with a gap at `own`. */
+/*
+ * Returns how many particles of a leaf belong to the group; they are a gap in the leaf's particles that begins at
+ * `own`.
+ */
 SAP_INLINE int overlap(struct sap_tree_link leaf, int own, int own_end)
 {
     return max(0, min(leaf.first + leaf.count, own_end) - max(leaf.first, own));
@@ -138,7 +142,7 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
     }
 }
 
-/* Writes the sums of a thread's walkers to their rows; returns whether all are finite. */
+/* Writes the sums of a thread's target particles to their rows; returns 1 if all are finite. */
 SAP_INLINE int deliver(const struct walkers *i, const struct sap_gpu_tree *t, const GLOBAL int *row, int rows,
                        GLOBAL D *acc, GLOBAL D *pot)
 {
@@ -152,8 +156,8 @@ SAP_INLINE int deliver(const struct walkers *i, const struct sap_gpu_tree *t, co
 }
 
 /*
- * acc (three a row) and pot of all rows; heavy[group]: left to double; strict: of groups.  left: what was done, and
- * what is left to launches behind (tree_layout.h).
+ * Computes acc (three per row) and pot of all rows.  heavy[group]: the group is left to the kernel in double; strict:
+ * by group.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
  */
 KERNEL_DENSE(WALK_THREADS, WALK_GROUPS)
 WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,
@@ -182,7 +186,7 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
         if (rows > 0 && !walks && me == 0) leave_it(left, &w, SAP_LEFT_PARTS, p);
 #endif
         if (walks) {
-            /* particles of the tree that walk here: no cell that acts holds any, and they are listed by themselves */
+            /* target particles of the tree: no accepted cell holds any of them, and they are listed by themselves */
             struct walk_frame f;
             struct walk_ball b;
             struct walkers i;
@@ -195,10 +199,10 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, owning = w.own;
             int within = 0; /* leaves in the ball */
             group_barrier();
-            if (me == 0) stack[0] = 0; /* the root alone */
+            if (me == 0) stack[0] = 0; /* the root */
             group_barrier();
             while (owning || top > 0) {
-                /* particles to be listed: of this thread, from `from` on, with a gap of `hidden` at the group's own */
+                /* particles to be listed by this thread: from `from` on, with a gap of `hidden` for the group's own */
                 int from = own + me * OWN_EACH, near = max(0, min(own_end - from, (int)OWN_EACH)), hidden = 0;
                 int near_at = me * OWN_EACH, near_sum = own_end - own;
                 if (!owning) {
@@ -210,7 +214,7 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                     const int taken = me < top && before + length <= WALK_THREADS;
                     for (int c = 0; c < length && taken; c++) next_ones[before + c] = (int)(run >> 3) + c;
                     if (taken && (me == WALK_THREADS - 1 || before + length + more > WALK_THREADS)) {
-                        next_ones[WALK_THREADS] = me + 1; /* the last that is taken */
+                        next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
                         next_ones[WALK_THREADS + 1] = before + length;
                     }
                     group_barrier();
@@ -235,10 +239,10 @@ WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL s
                     cells += marks.first;
                     all_cells += marks.first;
                     all_nears += near_sum;
-                    if (within > crowd) top = cells = nears = near_sum = 0; /* not together */
+                    if (within > crowd) top = cells = nears = near_sum = 0; /* too many leaves: the group is split */
                     group_barrier();
                 }
-                const int last = owning || top == 0; /* what is listed must be added now */
+                const int last = owning || top == 0; /* all list entries must be added now */
                 if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
                     sum_cells(&f, &m, &s, &i, cells);
                     cells = 0;

@@ -1,11 +1,10 @@
 /*
- * working.h - particles in the working type of one precision: SAP_KERNEL_SP, _DS or _DP; and of one order:
- * SAP_KERNEL_ORDER, 4 where nothing is said.
+ * working.h - particles in the working type of one precision (SAP_KERNEL_SP, _DS or _DP) and of one order
+ * (SAP_KERNEL_ORDER, 4 by default).
  *
- * words.h of the dialect has the type: V is a word, or a vector of LANES words
- * (SAP_VECTORS).  A predicted j-particle is PARTS parts; those of a superpacket
- * lie as [part][1024], so that neighbouring threads read neighbouring parts.
- * A part is 16 bytes, or with vectors a word.
+ * words.h of the dialect defines the type: V is a word, or a vector of LANES words (SAP_VECTORS).  A predicted
+ * j-particle is PARTS parts.  The parts of a superpacket lie as [part][1024], so that neighbouring threads read
+ * neighbouring parts. A part is 16 bytes, or with vectors a word.
  */
 #ifndef SAP_DEVICE_WORKING_H
 #define SAP_DEVICE_WORKING_H
@@ -28,7 +27,7 @@ enum { LOW = 0 };
 #define SAP_COINCIDENT 0x1p-126F
 #endif
 
-/* Names of kernels end with the precision, those of other orders than 4 with the order too. */
+/* Names of kernels end with the precision; names of orders other than 4 end with order and precision. */
 #define SAP_JOIN(a, b)      a##b
 #define SAP_JOINED(a, b)    SAP_JOIN(a, b)
 #define SAP_NAME_OF_ORDER_2 _order2
@@ -45,9 +44,9 @@ enum { LOW = 0 };
 #endif
 
 /*
- * Where the words of a predicted j-particle are: position and mass first; in order 2, which has no velocities, what
- * every pair needs comes before what only some do.  AT_ of what is not there is 0.  HIGHER: derivatives that pairs
- * need.
+ * Positions of the words of a predicted j-particle.  Position and mass come first; in order 2, which has no velocities,
+ * words that every pair needs come before words that only some pairs need.  AT_ of a word that does not exist is 0.
+ * HIGHER: number of derivatives that pairs need.
  */
 #if SAP_KERNEL_ORDER == 2
 enum {
@@ -56,7 +55,7 @@ enum {
     AT_LOW = LOW ? 4 : 0,
     AT_V = 0,
     AT_INDEX = 4 + 3 * LOW,
-    AT_EPS2 = SAP_GPU_AT_EPS2(LOW), /* squared softening of its own */
+    AT_EPS2 = SAP_GPU_AT_EPS2(LOW), /* its own squared softening */
     WORDS_PLAIN = 4 + 3 * LOW
 };
 #else
@@ -64,7 +63,7 @@ enum {
     HIGHER = SAP_KERNEL_ORDER / 2 - 1,
     AT_MASS = 3,
     AT_V = 4,
-    AT_INDEX = 7, /* between the velocity and what follows of derivatives */
+    AT_INDEX = 7, /* between the velocity and the further derivatives */
     AT_LOW = LOW ? 5 + 3 * HIGHER : 0,
     AT_EPS2 = 0,
     WORDS_PLAIN = 5 + 3 * HIGHER + 3 * LOW
@@ -75,15 +74,15 @@ enum {
     IN_PART = sizeof(part) / sizeof(W),
     WORDS = SAP_GPU_WORDS(SAP_KERNEL_ORDER, LOW, sizeof(W)),
     PARTS = WORDS / IN_PART,
-    PARTS_PLAIN = (WORDS_PLAIN + IN_PART - 1) / IN_PART, /* that hold what every pair needs */
-    PARTS_INDEX = (AT_INDEX + 1 + IN_PART - 1) / IN_PART /* and the index */
+    PARTS_PLAIN = (WORDS_PLAIN + IN_PART - 1) / IN_PART, /* parts that hold what every pair needs */
+    PARTS_INDEX = (AT_INDEX + 1 + IN_PART - 1) / IN_PART /* parts up to the index */
 };
 
 #define SAP_ROOT_SCALE 1.0
 
 #include "physics/interaction.h"
 
-/* A predicted j-particle, or LANES of them, in registers; v: the velocity, and what follows. */
+/* A predicted j-particle, or LANES of them, in registers; v: the velocity and further derivatives. */
 struct j_words {
     V x[3], v[DERIVED], mass, low[3], eps2;
     VI index;
@@ -95,13 +94,15 @@ struct i_words {
     VI index;
 };
 
-/* Of each, in forces without the members of lists: who is a candidate (physics/gpu_layout.h); the time ahead twice and
- * by half, what the squared distance is multiplied by; reach is negative. */
+/*
+ * The sphere of candidates of LANES i-particles, in regular forces (device/gpu_layout.h).  reach is negative; twice and
+ * halved: twice and half the time ahead; shrink: factor on the squared distance.
+ */
 struct sphere {
     V reach, weight, twice, halved, shrink;
 };
 
-/* Where number k of the velocity and so on is. */
+/* Returns the position of component k of the velocity and the further derivatives. */
 SAP_INLINE int at_derived(int k) { return k < 3 ? AT_V + k : AT_INDEX + 1 + k - 3; }
 
 /* ------------------------------------------------------------ j-particles */
@@ -116,7 +117,7 @@ SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3])
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
 #endif
 
-/* The working form of a particle; eps2: its own squared softening, of order 2 alone. */
+/* Converts a particle to its working form; eps2: its own squared softening, used in order 2 alone. */
 SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
 {
     W w[WORDS];
@@ -136,7 +137,7 @@ SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
     for (int k = 0; k < PARTS; k++) p[k] = part_of(w + k * IN_PART);
 }
 
-/* All but the index, of the words of so many parts. */
+/* Takes all members but the index from the words of so many parts. */
 SAP_INLINE void take_words(int parts, const V *w, struct j_words *j)
 {
 #pragma unroll
@@ -151,8 +152,8 @@ SAP_INLINE void take_words(int parts, const V *w, struct j_words *j)
 }
 
 /*
- * load_j reads the first so many parts of the j-particle at `at`, into all lanes; load_lanes_j of those from `at` on,
- * one a lane.  `parts`, a constant: the index is read where they hold it.
+ * load_j reads the first `parts` parts of the j-particle at `at` into all lanes; load_lanes_j reads the j-particles
+ * from `at` on, one per lane.  `parts` is a constant: the index is read if the parts hold it.
  */
 #if SAP_VECTORS
 
@@ -199,7 +200,10 @@ SAP_LOAD_J(load_lanes_j, few_pointer)
 #endif
 #endif
 
-/* The working form of local address a of superpacket sp; an empty slot where nobody takes part. */
+/*
+ * Predicts the particle at local address a of superpacket sp, in its working form; an empty slot where no particle
+ * takes part.
+ */
 SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
     D x[3], v[DERIVED], mass = d_set1(SAP_ZERO), eps2 = d_set1(SAP_ZERO);
@@ -219,7 +223,7 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
                             d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x, v);
 #endif
         mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
-        /* the root of an infinite distance is +0, so that the potential would not show a place that is not finite */
+        /* 1/sqrt of an infinite distance is +0; without this the potential would hide a position that is not finite */
 #pragma unroll
         for (int k = 0; k < 3; k++) mass = d_add(mass, d_sub(x[k], x[k]));
         if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
@@ -230,7 +234,10 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
 
 /* ------------------------------------------------------------ i-particles */
 
-/* A word of the velocity, or of what order 2 has in its place; and what the first word leaves of a coordinate. */
+/*
+ * v_of_i returns a word of the velocity, or of what order 2 stores in its place; low_of_i what the first word leaves of
+ * a coordinate.
+ */
 #ifdef SAP_BITS
 SAP_INLINE W v_of_i(const struct sap_gpu_i *i, int k) { return i->split.v[k]; }
 SAP_INLINE W low_of_i(const struct sap_gpu_i *i, int k, W high) { return i->split.low[k]; }
@@ -246,8 +253,8 @@ SAP_INLINE struct sap_gpu_i i_of_row(int inlined, const GLOBAL struct sap_gpu_i 
 }
 
 /*
- * i-particles row, row + step, ...: one a lane.  Rows beyond the last are the last.  inlined, a constant: whether they
- * may have travelled with the launch; units, a constant: of each.
+ * Loads the i-particles row, row + step, ..., one per lane; rows beyond the last repeat the last.  inlined, a constant:
+ * whether they may lie in the arguments of the launch; units, a constant: units per i-particle.
  */
 SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f,
                        int row, int step, struct i_words *i)
@@ -291,9 +298,10 @@ SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *al
 
 #if SAP_KERNEL_ORDER == 4
 /*
- * Spheres of the same rows.  Errors that grow with the distance now count where particles come from afar: of the
- * separation, and of the squared distance at the time ahead, of which terms nearly cancel (some 32 roundings of the
- * square).  A part of the squared distance covers them, as the margin of lib/gpu/gpu_input.c does all others.
+ * Loads the spheres of the same rows.  Two errors grow with the distance now and matter for particles that come from
+ * far away: the error of the separation, and the error of the squared distance at the time ahead, whose terms nearly
+ * cancel (some 32 roundings of the square).  A fraction of the squared distance covers these errors; the margin of
+ * lib/gpu/gpu_input.c covers all others.
  */
 SAP_INLINE void load_sphere(const GLOBAL struct sap_gpu_i *all, const struct sap_gpu_force *f, int row, int step,
                             struct sphere *s)
