@@ -1,22 +1,19 @@
 /*
- * accumulate.h - the order-free accumulator, written once.
+ * accumulate.h - the reproducible accumulator, written once: its total does not depend on the order of terms.
  *
- * Included after the named operations of a double type D: the CPU kernels use
- * it on vectors, lib/engine/accum.c on scalars.
+ * It is included after the named operations of a double type D: the CPU kernels use it on vectors, lib/engine/accum.c
+ * on scalars.
  *
- * An accumulator holds SAP_LIMBS doubles.  limb[k] is a whole multiple of
- * unit * 2^(-32 k); unit lies on an absolute grid of powers of 2^32 and only
- * rises, to the largest deposit.  A deposit is cut into one piece a limb, each
- * rounded to its limb's unit; what is left below the last limb is dropped.  So
- * each value enters as itself rounded to a multiple of the last unit, and the
- * exact total of the limbs depends on the set of values alone, not on their
- * order or grouping.  (The idea is that of binned summation: Demmel & Nguyen
- * 2015, IEEE Trans. Comput. 64, 2060.)  At least 96 bits are kept below the
- * largest term.  2^20 deposits are safe: pieces stay below 2^32 units, and a
- * double counts 2^53 of them.
+ * An accumulator holds SAP_LIMBS doubles.  limb[k] is a whole multiple of unit * 2^(-32 k).  unit lies on an absolute
+ * grid of powers of 2^32 and only rises, to the largest deposit.  A deposit is cut into one piece per limb, each
+ * rounded to its limb's unit; the remainder below the last limb is dropped.  So each value enters rounded to a multiple
+ * of the last unit, and the exact total of the limbs depends on the set of values alone, not on their order or
+ * grouping.  (The idea is that of binned summation: Demmel & Nguyen 2015, IEEE Trans. Comput. 64, 2060.)  At least 96
+ * bits are kept below the largest term.  2^20 deposits are safe: pieces stay below 2^32 units, and a double counts 2^53
+ * of them.
  *
- * Range: values of 2^993 (1e299) and above count as infinite, values below
- * 2^-959 as zero.  Infinities and NaN are summed in `special`.
+ * Range: values of 2^993 (1e299) and above count as infinite, values below 2^-959 as zero.  Infinities and NaN are
+ * summed in `special`.
  */
 #ifndef SAP_PHYSICS_ACCUMULATE_H
 #define SAP_PHYSICS_ACCUMULATE_H
@@ -26,10 +23,10 @@
 #ifdef SAP_HAVE_OPERATIONS
 
 #ifndef SAP_FUNCTION
-#define SAP_FUNCTION static /* a function that is called, where not inlined */
+#define SAP_FUNCTION static /* for functions that are called if they are not inlined */
 #endif
 
-/* Moves limbs down until unit >= u; u are grid units, *x loses what goes to `special`. */
+/* Moves limbs down until unit >= u; u are grid units.  Values beyond the range move from *x to `special`. */
 SAP_FUNCTION void sap_raise(D *unit, D *limb, D *special, D *x, D u)
 {
     const D zero = d_set1(SAP_ZERO);
@@ -45,7 +42,7 @@ SAP_FUNCTION void sap_raise(D *unit, D *limb, D *special, D *x, D u)
         limb[0] = d_select(low, zero, limb[0]);
         *unit = d_select(low, d_mul(*unit, d_set1(SAP_UNIT_STEP)), *unit);
     }
-    *unit = d_select(d_gt(u, *unit), u, *unit); /* all limbs have left */
+    *unit = d_select(d_gt(u, *unit), u, *unit); /* all limbs have been moved out */
 }
 
 /* Adds x.  A new accumulator has unit SAP_UNIT_MIN and zeros elsewhere. */
@@ -62,7 +59,7 @@ SAP_INLINE void sap_deposit(D *unit, D *limb, D *special, D x)
     }
 }
 
-/* Adds another accumulator, which is raised to the same unit. */
+/* Adds another accumulator; raises both to the same unit. */
 SAP_INLINE void sap_merge(D *unit, D *limb, D *special, D *unit2, D *limb2, D *special2)
 {
     D nothing = d_set1(SAP_ZERO);
@@ -72,7 +69,9 @@ SAP_INLINE void sap_merge(D *unit, D *limb, D *special, D *unit2, D *limb2, D *s
     *special = d_add(*special, *special2);
 }
 
-/* Carries, so that limbs below the first lie in [0, unit above): the digits of the exact total. */
+/*
+ * Carries, so that limbs below the first lie in [0, unit of the limb above): they become the digits of the exact total.
+ */
 SAP_INLINE void sap_carry(D unit, D *limb)
 {
     D above[SAP_LIMBS]; /* above[k] is the unit of limb k - 1 */
@@ -87,7 +86,7 @@ SAP_INLINE void sap_carry(D unit, D *limb)
     }
 }
 
-/* The total as one double, off by less than one unit in its last place. */
+/* Returns the total as one double, with an error of less than one unit in its last place. */
 SAP_INLINE D sap_total(D unit, const D *raw, D special)
 {
     const D zero = d_set1(SAP_ZERO);
@@ -104,13 +103,13 @@ SAP_INLINE D sap_total(D unit, const D *raw, D special)
 }
 
 /*
- * The total of x alone in a new accumulator, with the same bits and without one: all but the smallest values are kept
- * as they are.
+ * Returns the total that a new accumulator has after a deposit of x, with the same bits, but without an accumulator.
+ * All values but the smallest are returned unchanged.
  */
 SAP_INLINE D sap_total_of_one(D x)
 {
     const D small = d_set1(SAP_KEPT_WHOLE), zero = d_set1(SAP_ZERO);
-    /* the last two pieces of a deposit; those before are zeros */
+    /* the last two pieces of a deposit; the pieces before are zeros */
     const D above = d_set1(SAP_MAGIC_3);
     const D last = d_set1(SAP_MAGIC_4);
     const D high = d_sub(d_add(x, above), above), rest = d_sub(x, high);

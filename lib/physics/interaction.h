@@ -1,9 +1,8 @@
 /*
  * interaction.h - the pair interaction, written once.
  *
- * Included by every kernel after the named operations (v_add, v_fma, ...) of
- * its working type V and mask type VM; see lib/physics/ops_scalar.h for what each
- * operation means.  The sequence of operations below is the definition of a
+ * Every kernel includes it after the named operations (v_add, v_fma, ...) of its working type V and mask type VM; see
+ * lib/physics/ops_scalar.h for the meaning of each operation.  The sequence of operations below is the definition of a
  * pair term: no kernel may reorder it.
  *
  * With r = x_j - x_i, v = v_j - v_i, R2 = |r|^2 + eps2 and u = 1/R:
@@ -17,26 +16,26 @@
  *     jerk += m u^3 J,  snap += m u^3 S,  crackle += m u^3 C
  * Nitadori & Makino 2008, New Astronomy 13, 498, section 2.
  *
- * v_root gives s u with s = SAP_ROOT_SCALE, which saves a multiplication where
- * the Newton step would end in one; powers of s are taken out when results are read.
+ * v_root returns s u with s = SAP_ROOT_SCALE.  The factor s saves a multiplication if the Newton step would end in one;
+ * powers of s are divided out when results are read.
  */
 #ifndef SAP_PHYSICS_INTERACTION_H
 #define SAP_PHYSICS_INTERACTION_H
 
-/* Sums of one i-particle (or one a lane): order 2 has pot and acc, order 4 jerk too, 6 snap too, 8 crackle too. */
+/* Sums of one i-particle (or one per lane): order 2 has pot and acc, order 4 jerk too, 6 snap too, 8 crackle too. */
 enum { SAP_POT, SAP_ACC, SAP_JERK = SAP_ACC + 3, SAP_SNAP = SAP_JERK + 3, SAP_CRACKLE = SAP_SNAP + 3 };
 enum { SAP_SUMS2 = SAP_JERK, SAP_SUMS4 = SAP_SNAP, SAP_SUMS6 = SAP_CRACKLE, SAP_SUMS8 = SAP_CRACKLE + 3 };
 
 #ifdef SAP_HAVE_OPERATIONS
 
-/* s u^... with s = SAP_ROOT_SCALE: what the sums of each quantity must be divided by. */
+/* The sums of each quantity must be multiplied by these factors, because they contain powers of SAP_ROOT_SCALE. */
 #define SAP_SCALE_POT (1.0 / SAP_ROOT_SCALE)
 #define SAP_SCALE_ACC (1.0 / (SAP_ROOT_SCALE * SAP_ROOT_SCALE * SAP_ROOT_SCALE))
 
 /* Squared unsoftened distance. */
 SAP_INLINE V sap_distance2(V dx, V dy, V dz) { return v_fma(dx, dx, v_fma(dy, dy, v_mul(dz, dz))); }
 
-/* Products of m and u = s/R, which is already +0 for pairs that do not count: then all of them are zeros. */
+/* Products of m and u = s/R.  u is +0 for pairs that are skipped, so all products are zeros. */
 struct sap_powers {
     V mu, u2, mu3;
 };

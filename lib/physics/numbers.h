@@ -1,9 +1,8 @@
 /*
  * numbers.h - the doubles that formulas need, each as a number and as its bits.
  *
- * On accelerators without double precision a double is 64 bits that integer
- * arithmetic works on (SAP_BITS): their compilers never see the number.
- * test/physics/test_soft_double.c compares the two.
+ * On accelerators without double precision a double is stored as 64 bits and computed by integer arithmetic (SAP_BITS);
+ * the compiler never sees the number.  test/physics/test_soft_double.c compares number and bits.
  */
 #ifndef SAP_PHYSICS_NUMBERS_H
 #define SAP_PHYSICS_NUMBERS_H
@@ -37,18 +36,18 @@
      : (n) == 6 ? SAP_SIXTH                                                                                            \
                 : SAP_SEVENTH)
 
-/* Where an address that holds no particle lies in predicted form: far from everybody, but not beyond SAP_FAR. */
+/* Coordinate of an empty slot in predicted form: far from all particles, but not beyond SAP_FAR. */
 #define SAP_EMPTY_X SAP_NUMBER(1e15, 0x430C6BF526340000UL)
 
 /* Accumulators (accumulate.h). */
 #define SAP_UNIT_MIN   SAP_NUMBER(0x1p-863, 0x0A00000000000000UL) /* grid: biased exponents that are multiples of 32 */
-#define SAP_UNIT_END   SAP_NUMBER(0x1p993, 0x7E00000000000000UL)  /* units are below */
+#define SAP_UNIT_END   SAP_NUMBER(0x1p993, 0x7E00000000000000UL)  /* all units are below this */
 #define SAP_UNIT_STEP  SAP_NUMBER(0x1p32, 0x41F0000000000000UL)
 #define SAP_UNIT_BACK  SAP_NUMBER(0x1p-32, 0x3DF0000000000000UL)    /* 1 / SAP_UNIT_STEP */
 #define SAP_MAGIC      SAP_NUMBER(0x1.8p52, 0x4338000000000000UL)   /* (x + magic) - magic rounds x to an integer */
-#define SAP_MAGIC_3    SAP_NUMBER(0x1.8p-875, 0x0948000000000000UL) /* of the last limbs of a new accumulator */
+#define SAP_MAGIC_3    SAP_NUMBER(0x1.8p-875, 0x0948000000000000UL) /* for the last limbs of a new accumulator */
 #define SAP_MAGIC_4    SAP_NUMBER(0x1.8p-907, 0x0748000000000000UL)
 #define SAP_OVERFLOWER SAP_NUMBER(0x1p64, 0x43F0000000000000UL)   /* makes units from SAP_UNIT_END on infinite */
-#define SAP_KEPT_WHOLE SAP_NUMBER(0x1p-900, 0x07B0000000000000UL) /* all bits from here on are above the last unit */
+#define SAP_KEPT_WHOLE SAP_NUMBER(0x1p-900, 0x07B0000000000000UL) /* from here on no bit is below the last unit */
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * ops_scalar.h - the named operations in plain C: the portable path and the dictionary.
+ * ops_scalar.h - the named operations in plain C: the portable path, and the definition of each operation.
  *
- * Every instruction path defines the same names.  F is a vector of float, D of
- * double, FI and DI hold 32-bit indices beside F and D lanes, FM and DM are
- * masks.  f_fma(a,b,c) = a b + c, f_fnma(a,b,c) = c - a b: fused where the path
- * has the instruction, so results belong to the path (see sapporo_kind).
+ * Every instruction path defines the same names.  F is a vector of float, D of double, FI and DI hold 32-bit indices
+ * beside F and D lanes, FM and DM are masks.  f_fma(a,b,c) = a b + c, f_fnma(a,b,c) = c - a b: fused where the path has
+ * the instruction, so results depend on the path (see sapporo_kind).
  */
 #ifndef SAP_OPS_H
 #define SAP_OPS_H
@@ -38,9 +37,9 @@ SAP_INLINE F f_fnma(F a, F b, F c) { return c - a * b; }
 SAP_INLINE F f_min(F a, F b) { return a < b ? a : b; }
 SAP_INLINE F f_max(F a, F b) { return a > b ? a : b; }
 SAP_INLINE FM f_lt(F a, F b) { return a < b; }
-SAP_INLINE FM f_nlt(F a, F b) { return !(a < b); }                      /* true for NaN: what is not finite shows */
-SAP_INLINE F f_keep(FM m, F a) { return m ? a : 0.0F; }                 /* a, or +0 */
-SAP_INLINE F f_drop(FM m, F a) { return m ? 0.0F : a; }                 /* +0, or a */
+SAP_INLINE FM f_nlt(F a, F b) { return !(a < b); }      /* true for NaN, so values that are not finite show */
+SAP_INLINE F f_keep(FM m, F a) { return m ? a : 0.0F; } /* a, or +0 */
+SAP_INLINE F f_drop(FM m, F a) { return m ? 0.0F : a; } /* +0, or a */
 SAP_INLINE F f_min_where(FM m, F a, F b) { return m && b < a ? b : a; } /* a, or the smaller where m */
 SAP_INLINE F f_div(F a, F b) { return a / b; }
 SAP_INLINE F f_sqrt(F a) { return sqrtf(a); }
@@ -81,7 +80,7 @@ SAP_INLINE unsigned dm_bits(DM m) { return (unsigned)m; }
 SAP_INLINE DI di_set1(int32_t i) { return i; }
 SAP_INLINE DI di_load(const int64_t *p) { return (int32_t)*p; }
 SAP_INLINE DM di_ne(DI a, DI b) { return a != b; }
-/* 1/sqrt to single precision out of correctly rounded operations: the same on every machine */
+/* 1/sqrt to single precision by correctly rounded operations: the same on every machine */
 SAP_INLINE D d_rsqrt_seed(D x) { return (double)(1.0F / sqrtf((float)x)); }
 /* the largest power of 2^32 (times 2^-1023) that is <= |x| */
 SAP_INLINE D d_grid(D x)

@@ -1,19 +1,19 @@
 /*
  * predictor.h - the predictor of j-particles, written once.
  *
- * Included after the named operations of a double type D (d_add, d_mul, ...).
- * A particle keeps its derivatives as GRAPE-6 clients send them: x, v, acc/2,
- * jerk/6, snap/18.  With dt = t - t_j,
+ * It is included after the named operations of a double type D (d_add, d_mul, ...).  A particle keeps its derivatives
+ * as GRAPE-6 clients pass them: x, v, acc/2, jerk/6, snap/18.  With dt = t - t_j,
  *     x(t) = x + v dt + (acc/2) dt^2 + (jerk/6) dt^3 + (3/4) (snap/18) dt^4
  *     v(t) = v + 2 (acc/2) dt + 3 (jerk/6) dt^2 + 3 (snap/18) dt^3
- * which is the Taylor series to the fourth derivative of x (GRAPE-6: Makino,
- * Fukushige, Koga & Namura 2003, PASJ 55, 1163, eqs. 5 and 6).
+ * which is the Taylor series to the fourth derivative of x (GRAPE-6: Makino, Fukushige, Koga & Namura 2003, PASJ 55,
+ * 1163, eqs. 5 and 6).
  *
- * Orders 6 and 8 keep full derivatives, to crackle and to the seventh of x (Nitadori & Makino 2008, New Astronomy 13,
- * 498, sections 2.2 and 2.3), and predict what their pairs need: the acceleration too, and the jerk.
+ * Orders 6 and 8 keep full derivatives: order 6 up to crackle, order 8 up to the seventh of x (Nitadori & Makino 2008,
+ * New Astronomy 13, 498, sections 2.2 and 2.3).  They also predict the acceleration, and order 8 the jerk, because
+ * their pairs need them.
  *
- * Absent derivatives (terms < 4) give the same bits as derivatives of zero.  No operation
- * is fused, so predicted particles have the same bits on every engine.
+ * Absent derivatives (terms < 4) give the same bits as derivatives of zero.  No operation is fused, so predicted
+ * particles have the same bits on every engine.
  */
 #ifndef SAP_PHYSICS_PREDICTOR_H
 #define SAP_PHYSICS_PREDICTOR_H
@@ -23,8 +23,8 @@
 #ifdef SAP_HAVE_OPERATIONS
 
 /*
- * One coordinate and its velocity.  c[0..terms] are x, v, acc/2, jerk/6, snap/18;
- * terms (1 to 4) is a constant where it is inlined.
+ * Predicts one coordinate and its velocity.  c[0..terms] are x, v, acc/2, jerk/6, snap/18; terms (1 to 4) is a constant
+ * where the function is inlined.
  */
 SAP_INLINE void sap_predict(int terms, const D *c, D dt, D *x, D *v)
 {
@@ -52,8 +52,8 @@ SAP_INLINE void sap_predict(int terms, const D *c, D dt, D *x, D *v)
 }
 
 /*
- * Orders 6 and 8 keep full derivatives.  c[0..terms] are those of one coordinate; out[0..n-1] become x, v, a, ... at
- * the end of the step.
+ * Predicts one coordinate and its derivatives, for orders 6 and 8.  c[0..terms] are its full derivatives; out[0..n-1]
+ * become x, v, a, ... after the time dt.
  */
 SAP_INLINE void sap_predict_full(int terms, int n, const D *c, D dt, D *out)
 {

@@ -1,7 +1,7 @@
 /*
- * scalars.h - the named operations on one double in plain C, for what is done once a particle or once a cell.
+ * scalars.h - the named operations on one double in plain C, for work that is done once per particle or once per cell.
  *
- * Whoever includes cpu_sse/ops_*.h has them as vectors; this is for files that are compiled for every processor.
+ * Files compiled for every processor include it; files that include cpu_sse/ops_*.h have the operations on vectors.
  */
 #ifndef SAP_TREE_SCALARS_H
 #define SAP_TREE_SCALARS_H

@@ -1,25 +1,30 @@
 /*
- * tree_accept.h - when a cell acts as a whole on a group of particles, written once.
+ * tree_accept.h - the multipole acceptance criteria: when a cell is accepted for a group of particles, written once.
  *
- * A group is a ball.  With d the distance of the cell's centre from the ball's, less the ball's radius, a cell is
+ * A group is a ball.  Let d be the distance between the centres of cell and ball, less the ball's radius.  A cell is
  * accepted if
  *     d > guard   and   d > turn * strictness of the group,
- * two numbers a cell and one a group, whatever the criterion:
+ * with two numbers per cell and one per group, for every criterion:
  *
  * opening        d > l / theta + s, where l is the longest edge of the cell's box and s the distance of its centre of
  *                mass from the middle of the box.  (Barnes & Hut 1986, Nature 324, 446, with the offset of Barnes 1994,
- *                in: Computational Astrophysics.)  Beyond theta = 8/7 a cell might act on its own particles: then 8/7.
- * multipole      d beyond the radius where the bound on the error of the cell's pull is the tolerance t (Warren &
- * Salmon 1993, Supercomputing '93, 12; Salmon & Warren 1994, J. Comp. Phys. 111, 136): with b the largest distance of
- * the box from the centre and B_n = sum |m| |x - centre|^n, monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 +
- * sqrt(b^2/4 + sqrt(3 B_2 / t)) quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2 where t = accuracy * M /
- * s^2 with M the mass of all (without signs) and s their root mean square distance from their centre. acceleration   M
- * l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration of the group's
- * particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
+ *                in: Computational Astrophysics.)  Beyond theta = 8/7 a cell might be accepted by its own particles, so
+ *                larger values count as 8/7.
  *
- * sap_ball_* are bounds of groups: fixed runs of group_size sorted particles.  Miki & Umemura 2017, New Astronomy 52,
- * 65, appendix B, compares them.  The middle of the box, the centre of mass, the smaller of both, or Ritter's 1990
- * ball.
+ * multipole      d beyond the radius where the bound on the error of the cell's pull is the tolerance t (Warren &
+ *                Salmon 1993, Supercomputing '93, 12; Salmon & Warren 1994, J. Comp. Phys. 111, 136).  With b the
+ *                largest distance of the box from the centre and B_n = sum |m| |x - centre|^n:
+ *                  monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 + sqrt(b^2/4 + sqrt(3 B_2 / t))
+ *                  quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2
+ *                where t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
+ *                square distance from their centre.
+ *
+ * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration
+ *                of the group's particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
+ *
+ * sap_ball_* compute bounds of groups, which are fixed runs of group_size sorted particles.  The centre of a ball is
+ * the middle of the box, the centre of mass, the one of these with the smaller ball, or that of Ritter's 1990 ball.
+ * Miki & Umemura 2017, New Astronomy 52, 65, appendix B, compare them.
  *
  * Included after the named operations of a scalar D and, for sap_accept, of a working type V.
  */
@@ -29,39 +34,39 @@
 #include "physics/numbers.h"
 #include "physics/tree_cell.h"
 
-/* By sapporo_tree_mac and sapporo_tree_ball. */
+/* Values of sapporo_tree_mac and sapporo_tree_ball. */
 enum { SAP_MAC_OPENING = 1, SAP_MAC_MULTIPOLE = 2, SAP_MAC_ACCELERATION = 3 };
 enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTER = 4 };
 
-/* Guard of a cell that is never accepted; engines whose words end earlier cut it. */
+/* Guard of a cell that is never accepted; engines whose words have a smaller range cut it. */
 #define SAP_GUARD_NEVER SAP_NUMBER(0x1p400, 0x58F0000000000000UL)
 
-/* More than rounding makes of masses of one sign. */
+/* If sum |m| exceeds |sum m| by more than this factor, masses have both signs: rounding cannot cause the difference. */
 #define SAP_MIXED SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)
 
-/* No point of a box is as far from its middle, over the longest edge. */
+/* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
 
 #ifdef SAP_HAVE_OPERATIONS
 
-/* What the criterion says of a cell. */
+/* The bounds of a cell by the criterion. */
 struct sap_reach {
     D guard, turn;
 };
 
-/* What it needs of the settings: of OPENING 1 / theta, of MULTIPOLE t; order 1: monopoles, 2: quadrupoles. */
+/* The settings of a criterion.  value: of OPENING 1 / theta, of MULTIPOLE t; order 1: monopoles, 2: quadrupoles. */
 struct sap_criterion {
     int mac, order;
     D value;
 };
 
-/* Longest edge of a box. */
+/* Returns the longest edge of a box. */
 SAP_INLINE D sap_cell_edge(const struct sap_cell *c)
 {
     return d_max(d_max(d_sub(c->high[0], c->low[0]), d_sub(c->high[1], c->low[1])), d_sub(c->high[2], c->low[2]));
 }
 
-/* Distance of the centre from the middle of the box. */
+/* Returns the distance of the centre from the middle of the box. */
 SAP_INLINE D sap_cell_offset(const struct sap_cell *c)
 {
     D s2 = d_set1(SAP_ZERO);
@@ -73,7 +78,7 @@ SAP_INLINE D sap_cell_offset(const struct sap_cell *c)
     return d_sqrt(s2);
 }
 
-/* Largest distance of the box from the centre. */
+/* Returns the largest distance of the box from the centre. */
 SAP_INLINE D sap_cell_far(const struct sap_cell *c)
 {
     D b2 = d_set1(SAP_ZERO);
@@ -84,7 +89,9 @@ SAP_INLINE D sap_cell_far(const struct sap_cell *c)
     return d_sqrt(b2);
 }
 
-/* d with d^3 (d - b)^2 = c from a first d > b, by Newton's method: convex, so all but the first step come from above.
+/*
+ * Solves d^3 (d - b)^2 = c for d by Newton's method, from a first d > b.  The function is convex, so all steps but the
+ * first come from above.
  */
 SAP_INLINE D sap_accept_root(D d, D b, D c)
 {
@@ -109,7 +116,7 @@ SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D toleran
     return sap_accept_root(d, b, d_mul(b, d_add(four, four)));
 }
 
-/* What MULTIPOLE's tolerance is measured by: M / s^2. */
+/* Returns the unit of MULTIPOLE's tolerance: M / s^2. */
 SAP_INLINE D sap_typical_pull(const struct sap_cell *root)
 {
     const D edge = sap_cell_edge(root), none = d_set1(SAP_ZERO);
@@ -131,7 +138,7 @@ SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy,
     return how;
 }
 
-/* From where on a cell, whose moments are known, may act as a whole. */
+/* Returns from which distance on a cell is accepted; its moments must be known. */
 SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const struct sap_criterion *how)
 {
     struct sap_reach reach;
@@ -149,14 +156,19 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
     return reach;
 }
 
-/* What words of turns are multiplied by, and those of strictness divided: one over the root's turn. */
+/*
+ * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn.
+ */
 SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how)
 {
     const D turn = sap_accept_reach(root, how).turn;
     return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
 }
 
-/* Strictness of a group by ACCELERATION, from accuracy times its smallest acceleration; 0 of other criteria. */
+/*
+ * Returns the strictness of a group for ACCELERATION, from accuracy times its smallest acceleration; it is 0 for other
+ * criteria.
+ */
 SAP_INLINE D sap_accept_strictness(D accuracy_times_a)
 {
     if (!dm_any(d_gt(accuracy_times_a, d_set1(SAP_ZERO)))) return d_set1(SAP_GUARD_NEVER);
@@ -173,8 +185,8 @@ SAP_INLINE D sap_ball_far(const D *centre, const D *x)
 }
 
 /*
- * Ritter's ball: from the middle between two particles far from each other, with halved their distance as radius; then
- * each particle outside widens the ball until it lies on its surface.
+ * Widens Ritter's ball until x lies on its surface, if x lies outside.  The ball begins with its centre midway between
+ * two particles far from each other, and with half their distance as radius.
  */
 SAP_INLINE void sap_ball_widen(D *centre, D *radius, const D *x)
 {
@@ -186,9 +198,10 @@ SAP_INLINE void sap_ball_widen(D *centre, D *radius, const D *x)
 }
 
 /*
- * Whether pair terms of a group need double precision whatever was asked for: differences of coordinates relative to
- * its centre, which are off by 2^-24 of its radius, would be off by more than 2^-12 of `nearest2`, the smallest of
- * |r|^2 + eps2 of particles that follow each other and are apart (there is none: SAP_LARGEST).
+ * Returns 1 if the pair terms of a group need double precision, whatever precision was asked for.  Differences of
+ * coordinates relative to the group's centre have errors of 2^-24 of its radius.  They must be within 2^-12 of the root
+ * of `nearest2`, the smallest |r|^2 + eps2 of consecutive particles that are not at the same position (SAP_LARGEST:
+ * none).
  */
 SAP_INLINE int sap_group_wide(D radius, D nearest2)
 {
@@ -197,7 +210,7 @@ SAP_INLINE int sap_group_wide(D radius, D nearest2)
 
 #ifdef SAP_TREE_VECTORS
 
-/* Whether cells are accepted: x, y, z from the ball's centre to theirs. */
+/* Returns whether cells are accepted: x, y, z point from the ball's centre to theirs. */
 SAP_INLINE VM sap_accept(V x, V y, V z, V guard, V turn, V radius, V strictness)
 {
     const V d2 = v_fma(x, x, v_fma(y, y, v_mul(z, z)));

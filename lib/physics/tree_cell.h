@@ -1,11 +1,12 @@
 /*
- * tree_cell.h - what a cell of a tree is, and how it comes from its particles or from its children, written once.
+ * tree_cell.h - the cell of a tree, and its computation from its particles or from its children, written once.
  *
- * Every engine builds the same tree.  Particles are sorted by key (tree_key.h), those of equal key by address.  Node 0
- * is the root, of level 0, and holds all.  A node with at most leaf_size particles, or of level SAP_KEY_LEVELS, is a
- * leaf; any other has as children the runs of equal digit SAP_KEY_DIGIT(key, level) of its particles, in their order,
- * at least one.  Nodes are numbered breadth first: those of a level follow each other, and so do the children of a
- * node. There is no other limit of depth, and particles of one key make one leaf, however many they are.
+ * Every engine builds the same tree.  Particles are sorted by key (tree_key.h), particles of equal key by address.
+ * Node 0 is the root, of level 0, and holds all particles.  A node with at most leaf_size particles, or of level
+ * SAP_KEY_LEVELS, is a leaf.  The children of any other node are the runs of equal digit SAP_KEY_DIGIT(key, level) of
+ * its particles, in their order, at least one.  Nodes are numbered breadth first: nodes of a level follow each other,
+ * and so do the children of a node.  There is no other limit of depth, and particles of one key form one leaf, however
+ * many they are.
  *
  * Columns of the nodes of a tree, which have these names in every engine:
  *     first, count     its sorted particles are first ... first + count - 1
@@ -14,11 +15,12 @@
  *     mass, x, y, z    its mass and centre (below)
  *     q[6]             second moments about the centre (order 2)
  *     low[3], high[3]  the box of its particles, exactly
- *     guard, turn      from where on it may act as a whole (tree_accept.h)
- * What is double here may be float in an engine's copies for `sp`, if positions are differences from a place near.
+ *     guard, turn      the distances from which on it is accepted (tree_accept.h)
+ * Columns that are double here may be float in an engine's copies for `sp`, if positions are differences from a near
+ * position.
  *
- * The centre is the centre of mass, of masses without their signs; without mass the middle of the box.  A cell with
- * masses of both signs is never accepted, since its dipole moment about that centre is not zero.
+ * The centre is the centre of mass, of masses without their signs; without mass it is the middle of the box.  A cell
+ * with masses of both signs is never accepted, since its dipole moment about that centre is not zero.
  *
  * Included after the named operations of a scalar D.
  */
@@ -27,12 +29,12 @@
 
 #include "physics/numbers.h"
 
-/* Places of second moments. */
+/* Positions of second moments in an array. */
 enum { SAP_XX, SAP_XY, SAP_XZ, SAP_YY, SAP_YZ, SAP_ZZ, SAP_MOMENTS2 };
 
 #ifdef SAP_HAVE_OPERATIONS
 
-/* A cell on its way, or done. */
+/* A cell, finished or under construction. */
 struct sap_cell {
     D weight; /* sum of |m| */
     D mass;   /* sum of m */
@@ -54,7 +56,7 @@ SAP_INLINE void sap_cell_start(struct sap_cell *cell)
     for (int k = 0; k < SAP_MOMENTS2; k++) cell->q[k] = d_set1(SAP_ZERO);
 }
 
-/* First pass: adds a particle (weight |m|, box of a point), or a child with what it has. */
+/* First pass: adds a particle (weight |m|, box of a point), or a child with its weight and box. */
 SAP_INLINE void sap_cell_add(struct sap_cell *cell, D mass, D weight, const D *x, const D *low, const D *high)
 {
     cell->mass = d_add(cell->mass, mass);
@@ -66,7 +68,7 @@ SAP_INLINE void sap_cell_add(struct sap_cell *cell, D mass, D weight, const D *x
     }
 }
 
-/* Between the passes: the centre, within the box whatever was rounded. */
+/* Between the passes: computes the centre, and keeps it within the box despite rounding. */
 SAP_INLINE void sap_cell_centre(struct sap_cell *cell)
 {
     const int massive = dm_any(d_gt(cell->weight, d_set1(SAP_ZERO)));
@@ -93,7 +95,7 @@ SAP_INLINE void sap_cell_shape(struct sap_cell *cell, D mass, const D *x)
     cell->q[SAP_ZZ] = d_add(cell->q[SAP_ZZ], d_mul(md[2], d[2]));
 }
 
-/* A child's second moments go into its parent's as they are, beside those of its mass at its centre. */
+/* Second pass: adds a child, which contributes its own second moments and those of its mass at its centre. */
 SAP_INLINE void sap_cell_shape_child(struct sap_cell *cell, D mass, const D *x, const D *q)
 {
     sap_cell_shape(cell, mass, x);

@@ -1,12 +1,12 @@
 /*
- * tree_key.h - keys by which particles of a tree are sorted, written once.
+ * tree_key.h - the keys by which particles of a tree are sorted, written once.
  *
- * A cube is cut into 2^21 cells an axis; the key of a cell has 63 bits, three a level, the coarsest first, so the cells
- * of level L are the runs of equal 3 L highest bits.  Included after the named operations of a scalar D; keys are
- * integers and the operations before them exact or rounded once, so every engine sorts alike.
+ * A cube is cut into 2^21 cells per axis.  The key of a cell has 63 bits, three per level, the coarsest first, so the
+ * cells of level L are the runs of equal 3 L highest bits.  Included after the named operations of a scalar D.  Keys
+ * are integers, and the operations before them are exact or rounded once, so every engine sorts alike.
  *
- * Peano-Hilbert keys: Skilling 2004, "Programming the Hilbert curve", AIP Conf. Proc. 707, 381.  Morton keys
- * interleave.
+ * Peano-Hilbert keys: Skilling 2004, "Programming the Hilbert curve", AIP Conf. Proc. 707, 381.  Morton keys interleave
+ * the bits of the axes.
  */
 #ifndef SAP_PHYSICS_TREE_KEY_H
 #define SAP_PHYSICS_TREE_KEY_H
@@ -22,17 +22,17 @@ typedef unsigned sap_cell_number;   /* 21 bits */
 #endif
 
 #define SAP_KEY_LEVELS 21                                          /* below the root */
-#define SAP_KEY_BITS   (3 * SAP_KEY_LEVELS)                        /* of a key */
-#define SAP_KEY_LAST   SAP_NUMBER(2097151.0, 0x413FFFFF00000000UL) /* of the cells of an axis */
+#define SAP_KEY_BITS   (3 * SAP_KEY_LEVELS)                        /* bits of a key */
+#define SAP_KEY_LAST   SAP_NUMBER(2097151.0, 0x413FFFFF00000000UL) /* last cell of an axis */
 
-/* The key's digit (0 to 7) that tells the cell of level + 1 (1 to 21) within that of level. */
+/* The digit of a key (0 to 7) that selects the cell of level + 1 (1 to 21) within the cell of `level`. */
 #define SAP_KEY_DIGIT(key, level) ((int)((key) >> (3 * (SAP_KEY_LEVELS - 1 - (level)))) & 7)
 
 #ifdef SAP_HAVE_OPERATIONS
 
 /*
- * The number of x's cell on an axis; what lies outside of the cube gets the cell at its border.  cells: 2^21 over the
- * cube's edge, a power of two.
+ * Returns the number of x's cell on an axis; a coordinate outside the cube gets the cell at its border.  cells: 2^21
+ * over the cube's edge, a power of two.
  */
 SAP_INLINE sap_cell_number sap_key_cell(D x, D low, D cells)
 {
@@ -40,7 +40,7 @@ SAP_INLINE sap_cell_number sap_key_cell(D x, D low, D cells)
     return (sap_cell_number)int_of_d(d_min(d_max(place, d_set1(SAP_ZERO)), d_set1(SAP_KEY_LAST)));
 }
 
-/* Bits 0, 1, 2 ... to places 0, 3, 6 ... */
+/* Moves bits 0, 1, 2 ... to bits 0, 3, 6 ... */
 SAP_INLINE sap_key sap_key_spread(sap_cell_number x)
 {
     sap_key k = x;
@@ -56,10 +56,13 @@ SAP_INLINE sap_key sap_key_morton(sap_cell_number x, sap_cell_number y, sap_cell
     return sap_key_spread(x) << 2 | sap_key_spread(y) << 1 | sap_key_spread(z);
 }
 
-/* All ones if a bit is set: what depends on it is selected, since half of such branches would be mispredicted. */
+/*
+ * Returns all ones if a bit is set, else 0.  The caller selects by this mask, since the processor would mispredict half
+ * of such branches.
+ */
 SAP_INLINE sap_cell_number sap_key_if(sap_cell_number axis, int bit) { return 0U - (axis >> bit & 1U); }
 
-/* One axis of one bit of the inverse rotations: turns the lower bits of the first axis round, or exchanges them. */
+/* Does one axis of one bit of the inverse rotations: inverts the lower bits of the first axis, or exchanges them. */
 #define SAP_KEY_TURN(first, axis, bit)                                                                                 \
     {                                                                                                                  \
         const sap_cell_number set = sap_key_if(axis, bit), lower = (1U << (bit)) - 1U;                                 \

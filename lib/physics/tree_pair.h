@@ -2,16 +2,15 @@
  * tree_pair.h - the pull of a cell on a particle, written once.
  *
  * Included after the named operations of a working type V.  With r from the particle to the cell's centre, R2 = |r|^2 +
- * eps2, u = 1/R, M the mass and Q the second moments sum m s s about the centre, of the potential 1/R of each particle
- * the terms to second order in s are
+ * eps2, u = 1/R, M the mass and Q the second moments sum m s s about the centre, the terms to second order in s are
  *     pot += M u - tr(Q)/2 u^3 + 3/2 (r Q r) u^5
  *     acc += u^3 [ (M + u^2 (15/2 (r Q r) u^2 - 3/2 tr Q)) r - 3 u^2 Q r ]
- * (the sign of the potential is given when results are read).  The first order is 0 about the centre of mass.  Plain
- * moments, not traceless ones, since the softened potential is not harmonic.  Particles, and cells of order 1, are
+ * (the sign of the potential is given when results are read).  The first order is 0 about the centre of mass.  The
+ * moments are plain, not traceless, since the softened potential is not harmonic.  Particles, and cells of order 1, use
  * sap_pair2 of interaction.h.
  *
- * Cells come with S = 3 Q and T = 3/2 tr Q.  u is s/R with s = SAP_ROOT_SCALE, as in interaction.h, and so are the
- * sums.
+ * Cells are passed with S = 3 Q and T = 3/2 tr Q.  u is s/R with s = SAP_ROOT_SCALE, and the sums contain its powers,
+ * as in interaction.h.
  */
 #ifndef SAP_PHYSICS_TREE_PAIR_H
 #define SAP_PHYSICS_TREE_PAIR_H

@@ -1,8 +1,8 @@
 /*
- * tree_words.h - lengths of a tree in units of its cube, and how they go into words of float, written once.
+ * tree_words.h - lengths of a tree in units of its cube, and their conversion to words of float, written once.
  *
  * Words of a walk are coordinates relative to the middle of the cube, cut at SAP_TREE_FAR; guards and radii are padded
- * by what rounding may take away.
+ * by more than the rounding error.
  *
  * Included after the named operations of a scalar D.
  */
@@ -14,11 +14,13 @@
 /* Largest coordinate of the walk. */
 #define SAP_TREE_FAR SAP_NUMBER(1e18, 0x43ABC16D674EC800UL)
 
-/* Guard, radius or strictness of what is never let through: beyond all distances of such words, and twice it squared is
- * finite. */
+/*
+ * Guard, radius or strictness with which a cell is never accepted: beyond all distances of such words; the square of
+ * twice this value is finite.
+ */
 #define SAP_TREE_NEVER SAP_NUMBER(8e18, 0x43DBC16D674EC800UL)
 
-/* Largest coordinate of what pair terms in float see. */
+/* Largest coordinate for pair terms in float. */
 #define SAP_TREE_NEAR SAP_NUMBER(1e15, 0x430C6BF526340000UL)
 
 #ifdef SAP_HAVE_OPERATIONS
@@ -28,7 +30,7 @@ SAP_INLINE D sap_tree_cut(D x)
     return d_max(d_min(x, d_set1(SAP_TREE_FAR)), d_sub(d_set1(SAP_ZERO), d_set1(SAP_TREE_FAR)));
 }
 
-/* A place in units from the middle of the cube; returns its largest coordinate. */
+/* Converts a position to units from the middle of the cube; returns its largest coordinate. */
 SAP_INLINE D sap_tree_in_units(const D *place, const D *middle, D unit, D *x)
 {
     D size = d_set1(SAP_ZERO);
@@ -40,8 +42,8 @@ SAP_INLINE D sap_tree_in_units(const D *place, const D *middle, D unit, D *x)
 }
 
 /*
- * A guard or a radius, in units, that holds for words of float: they are off by 2^-24 of a coordinate each, of which
- * `size` is the largest.  Where coordinates have been cut nothing is far enough.
+ * Returns a guard or a radius, in units, padded so that it holds for words of float, which have errors of 2^-24 of a
+ * coordinate each; `size` is the largest coordinate.  If coordinates have been cut, no distance is large enough.
  */
 SAP_INLINE D sap_tree_padded(D length, D size)
 {
