@@ -1,14 +1,14 @@
 #!/bin/sh
-# Which architectures the kernels are compiled for, by the version of nvcc.
+# Prints the architectures for which the kernels are compiled, by the version of nvcc.
 #
-#   archs.sh 13.0             sm_75 sm_80 ... compute_120: code for each, then PTX of the newest for what comes later
+#   archs.sh 13.0             sm_75 sm_80 ... compute_120: code for each, then PTX of the newest for later GPUs
 #   archs.sh --ends 13.0      the oldest, the newest and the PTX
 #   archs.sh --flags 13.0     the same as -gencode flags; also with --ends
-#   archs.sh --flags 13.0 sm_90 compute_90      flags for these
+#   archs.sh --flags 13.0 sm_90 compute_90      flags for the named ones
 #
-# Only what the toolkit neither lacks nor calls deprecated.  Left out are 12.1,
-# which runs the code of sm_120, and boards of the Tegra family (8.7, 11.0 and
-# others), which run no other chip's code: CUDA_ARCHS can name them.
+# The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
+# code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
+# name them.
 ends=
 flags=
 while :; do
@@ -33,7 +33,7 @@ minor=${minor#.}
 minor=${minor%%.*}
 case $major${minor:=0} in *[!0-9]*) usage "'$version' is no version" ;; esac
 
-# Later toolkits than those known are taken to be like the last.
+# Prints the compute capabilities for the toolkit.  A toolkit later than the known ones counts as the last known one.
 chips() {
     if [ "$major" -lt 11 ]; then
         usage "nvcc $version is older than 11.0"
@@ -43,7 +43,7 @@ chips() {
         [ "$minor" -lt 8 ] || echo 89 90
     elif [ "$major" -eq 12 ] && [ "$minor" -lt 8 ]; then
         echo 52 60 61 70 75 80 86 89 90
-    elif [ "$major" -eq 12 ] && [ "$minor" -eq 8 ]; then # calls all before sm_75 deprecated
+    elif [ "$major" -eq 12 ] && [ "$minor" -eq 8 ]; then # calls all older than sm_75 deprecated
         echo 75 80 86 89 90 100 120
     else
         echo 75 80 86 89 90 100 103 120

@@ -1,12 +1,12 @@
-# cuda.mk - kernels_cuda/*.cu become fat binaries in build/cuda-HASH, and those a part of the library.
+# cuda.mk - compiles kernels_cuda/*.cu to fat binaries in build/cuda-HASH and embeds them in the library.
 #
-#   CUDA=0          leaves them out; so does a machine without nvcc
-#   NVCC            nvcc of the path, else of CUDA_HOME, else of the place where NVIDIA puts it
+#   CUDA=0          builds without CUDA kernels, as a machine without nvcc does
+#   NVCC            the compiler; default: nvcc in PATH, else in CUDA_HOME, else in /usr/local/cuda
 #   CUDA_ARCHS      "sm_90 compute_90", or `ends`: oldest, newest, PTX; default: archs.sh
 #
-# HASH stands for nvcc, architectures and flags alone: all compilers of the host
-# and all sanitizers share the fat binaries.  ptxas tells what each kernel takes
-# of registers and stack while it compiles; X.resources keeps that (test/gpu/test_cuda_budget.sh).
+# HASH depends on nvcc, architectures and flags alone: all compilers of the host and all sanitizers share the fat
+# binaries.  X.resources keeps what ptxas prints: the registers and the stack of each kernel
+# (test/gpu/test_cuda_budget.sh).
 
 CUDA       ?= 1
 CUDA_ARCHS ?=
@@ -27,8 +27,8 @@ else
 CUDA_WHY     := built with CUDA=0
 endif
 
-# Without -fmad=false products and sums would be fused where nobody has written so.  Every driver that runs code of
-# CUDA 13 can unpack it; of 12, not every one.
+# -fmad=false keeps the compiler from fusing products and sums that the source does not fuse.  Fat binaries are
+# compressed from CUDA 13 on: every driver that runs code of CUDA 13 can unpack them, but not every driver of CUDA 12.
 NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
                 $(if $(filter-out 11.% 12.%,$(NVCC_RELEASE)),--compress-mode=size)
 
@@ -36,7 +36,7 @@ NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
 #
 #   CUDA_LIST, CUDA_CODE   the architectures, and their flags
 #   CUDA_HOST              flags for the compiler that nvcc needs to read sources, if its own choice fails
-#   CUDA_WHY               why there is no CUDA after all
+#   CUDA_WHY               why the library is built without CUDA, if it is
 
 ifeq ($(CUDA_WHY),)
 CUDA_PROBE := build/probe-cuda-$(call hash,$(NVCC) $(NVCC_ID) $(CUDA_ARCHS) $(CC) $(NVCC_OPTIONS)).mk
@@ -71,7 +71,7 @@ endif
 CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_WHY))
 CUDA_IMAGES := $(CUDA_SOURCES:kernels_cuda/%.cu=$(CUDA_DIR)/%.fatbin)
 
-# Written under another name first: several makes may work here at once.
+# The output gets another name first, because several makes may work in this folder at once.
 $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
@@ -80,7 +80,7 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 	    { cat $$t.log >&2; exit 1; }; \
 	mv -f $$t.log $(@:.fatbin=.resources) && mv -f $$t.d $(@:.fatbin=.d) && mv -f $$t.fatbin $@
 
-# The bytes of the fat binaries between two labels each, and the table of driver.h.
+# The C file with the bytes of the fat binaries, a label for each, and the table of driver.h.
 $(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh
 	@mkdir -p $(@D)
 	$(Q)$(if $(CUDA_IMAGES),echo '$(NVCC_RELEASE)' >$(@D)/release &&) \

@@ -1,24 +1,27 @@
 /*
- * dialect.h - what the kernels of lib/device are written in, as CUDA has it.  kernels_ocl/dialect.h has the same names.
+ * dialect.h - the names in which the kernels of lib/device are written, defined for CUDA.  kernels_ocl/dialect.h
+ * defines the same names for OpenCL C.
  *
- * What the operations of the arithmetic mean is said in lib/physics/ops_scalar.h.
- * Compiled with -fmad=false: only f_fma and d_fma are fused, so a sequence of
- * names has the same bits wherever it is inlined.
+ * lib/physics/ops_scalar.h says what the operations of the arithmetic mean.  The compiler runs with -fmad=false: only
+ * f_fma and d_fma are fused, so a sequence of names has the same bits wherever it is inlined.
  */
 #ifndef SAP_DIALECT_H
 #define SAP_DIALECT_H
 
-/* ---- where functions and memory are ---- */
+/* ---- functions and kinds of memory ---- */
 #define SAP_HAVE_OPERATIONS           1
 #define SAP_INLINE                    static __device__ __forceinline__
 #define SAP_FUNCTION                  static __device__ __forceinline__
 #define KERNEL(threads)               extern "C" __global__ void __launch_bounds__(threads)
 #define KERNEL_DENSE(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define GLOBAL
-#define LOCAL             /* what a pointer to memory of a group says */
-#define SHARED __shared__ /* what its declaration says */
+#define LOCAL             /* qualifier of a pointer to memory of a group */
+#define SHARED __shared__ /* qualifier of a declaration of memory of a group */
 
-/* Memory of a group whose size the launch names: behind a kernel's last argument, and as its first statement. */
+/*
+ * Memory of a group whose size the launch gives: GROUP_ARGUMENT follows a kernel's last argument, GROUP_MEMORY is its
+ * first statement.
+ */
 #define GROUP_ARGUMENT
 #define GROUP_MEMORY(type, name)                                                                                       \
     extern __shared__ double2 sap_shared[];                                                                            \
@@ -26,7 +29,7 @@
 
 #define UNROLL _Pragma("unroll")
 
-/* ---- who a thread is ---- */
+/* ---- numbers of threads and groups ---- */
 #define local_id()     (threadIdx.x)
 #define local_size()   (blockDim.x)
 #define global_id()    (blockIdx.x * blockDim.x + threadIdx.x)
@@ -35,16 +38,16 @@
 #define group_id(axis) ((axis) == 0 ? blockIdx.x : blockIdx.y)
 
 /* ---- threads of a group, and 32 neighbours ---- */
-#define SAP_VECTORS    0 /* 1: a thread holds vectors, and no memory of a group is used */
-#define SAP_SHUFFLE    1 /* 1: 32 neighbours see each other's registers, and need not wait for the rest of the group */
-#define SAP_FEW_STAGED 1 /* 1: kernels for few i-particles hold a superpacket in memory of the group */
-enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* of a group: as in the host's geometry */
-#define group_barrier()           __syncthreads()                /* memory of the group is as written */
-#define group_barrier_all()       __syncthreads()                /* and all other memory, among the group */
-#define lanes_barrier()           __syncwarp()                   /* of the 32 at least */
-#define near_barrier()            __syncwarp()                   /* the same where a thread is no group of its own */
+#define SAP_VECTORS    0 /* 1: a thread computes with vectors, and uses no memory of a group */
+#define SAP_SHUFFLE    1 /* 1: 32 neighbours read each other's registers, and need not wait for the rest of the group */
+#define SAP_FEW_STAGED 1 /* 1: few-target kernels hold a superpacket in memory of the group */
+enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* threads per group: as in the host's geometry */
+#define group_barrier()           __syncthreads()                /* waits for all writes to memory of the group */
+#define group_barrier_all()       __syncthreads()                /* and, among the group, to all other memory */
+#define lanes_barrier()           __syncwarp()                   /* barrier of at least these 32 threads */
+#define near_barrier()            __syncwarp() /* the same, where a thread is not a group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
-#define lanes_first(x)            __shfl_sync(~0U, x, 0) /* what the first of the 32 has, in all of them */
+#define lanes_first(x)            __shfl_sync(~0U, x, 0) /* returns the value of the first of the 32 to all of them */
 #define LANES_ROOM(type, name, n) type *const name = 0;  /* memory for exchanges: not needed */
 
 /* ---- integers ---- */
@@ -64,7 +67,7 @@ SAP_INLINE F f_fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
 SAP_INLINE F f_fnma(F a, F b, F c) { return __fmaf_rn(-a, b, c); }
 SAP_INLINE F f_min(F a, F b) { return fminf(a, b); }
 
-/* 1/sqrt(x) to 23 bits for x >= 2^-126; smaller ones never count (SAP_TINY_R2). */
+/* Returns 1/sqrt(x) to 23 bits for x >= 2^-126; smaller values never count (SAP_TINY_R2). */
 SAP_INLINE F f_rsqrt(F x)
 {
 #if defined(__CUDA_ARCH__)
@@ -100,14 +103,14 @@ SAP_INLINE bool dm_any(DM m) { return m; }
 SAP_INLINE D d_of_int(int x) { return x; }
 SAP_INLINE int int_of_d(D x) { return (int)x; }
 
-/* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
+/* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return __hiloint2double(__double2hiint(x) & 0x7E000000, 0); }
 
-/* What a force kernel leaves of the sums of a superpacket: record_of of words.h. */
+/* The record of a sum that a force kernel writes: the counterpart of record_of of words.h. */
 enum { RECORDS_ARE_D = 1 };
 SAP_INLINE D d_of_record(D record) { return record; }
 
-/* A seed of 1/sqrt(x), x > 0 of any size, good to 20 bits. */
+/* Returns a seed of 1/sqrt(x), x > 0 of any size, good to 20 bits. */
 SAP_INLINE D d_rsqrt_seed(D x)
 {
 #if defined(__CUDA_ARCH__)
@@ -119,7 +122,10 @@ SAP_INLINE D d_rsqrt_seed(D x)
 #endif
 }
 
-/* b: a of the thread `step` further on, of n values; room: for n of each of `items` threads of the group. */
+/*
+ * Sets b to `a` of the thread `step` positions further on, for n values; room: for n values of each of the group's
+ * `items` threads.
+ */
 SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items)
 {
     (void)room, (void)items;

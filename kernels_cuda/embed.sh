@@ -3,8 +3,8 @@
 #
 #   embed.sh ARCHS WHY IMAGE...
 #
-# The assembler reads the images from the folder where the compiler runs.  Bytes
-# are aligned as loaders of code like them.
+# The assembler reads the images, by paths relative to the folder where the compiler runs.  Images are aligned to 64
+# bytes for loaders of code.
 archs=$1
 why=$2
 shift 2

@@ -1,4 +1,4 @@
-/* scan.h - sums over the threads of a group, as CUDA has them. */
+/* scan.h - sums over the threads of a group, for CUDA. */
 #ifndef SAP_SCAN_H
 #define SAP_SCAN_H
 
@@ -7,9 +7,9 @@
 #include "dialect.h"
 
 /*
- * at: the sum of x over the threads before this one; total: over all.  All threads of a group, `items`, do it; they
- * have met once before anybody has its sum, and once more when it is done.  SCAN_ARGUMENT: a room as a function takes
- * it.
+ * Scans x over all threads of a group, `items`.  at: the sum of x over the threads before this one; total: over all.
+ * All threads must call it.  It contains a barrier before any thread has its sum, and another at its end.
+ * SCAN_ARGUMENT: declares a room as an argument of a function.
  */
 #define SCAN_ROOM(name, items)     __shared__ cub::BlockScan<int, items>::TempStorage name
 #define SCAN_ARGUMENT(name, items) cub::BlockScan<int, items>::TempStorage &name
@@ -19,7 +19,7 @@
         __syncthreads();                                                                                               \
     } while (0)
 
-/* The same among 32 neighbours, who are a group of their own; room: LANES_SCAN_ROOM. */
+/* Scans x over 32 neighbours, which are a group of their own; room: LANES_SCAN_ROOM. */
 #define LANES_SCAN_ROOM(name) int *const name = 0
 SAP_INLINE int lanes_scan(int *room, int x, int *total)
 {
@@ -36,8 +36,8 @@ SAP_INLINE int lanes_scan(int *room, int x, int *total)
 }
 
 /*
- * Who of the 32 says yes to three questions: how many, and how many of them before this thread.  Of the third only how
- * many.
+ * Counts how many of the 32 threads answer yes to each of three questions, and, for the first two, how many of the
+ * threads before this one do.
  */
 struct lanes_marks {
     int first, first_at, second, second_at, third;
@@ -51,8 +51,8 @@ SAP_INLINE struct lanes_marks lanes_mark(int *room, int first, int second, int t
 }
 
 /*
- * The same of a group of `items` threads, 32 or a few times that.  A round of a walk scans lengths of runs, and then
- * marks and numbers of particles at once; they meet once each.  room: ITEMS_ROOM.
+ * The same scans for a group of `items` threads, 32 or a few times 32.  A round of a walk scans lengths of runs
+ * (items_scan), and then marks and numbers of particles at once (items_look), with one barrier each.  room: ITEMS_ROOM.
  */
 #define ITEMS_ROOM(name, items) __shared__ int name[12]
 SAP_INLINE int items_join(const int *room, int items, int *total)

@@ -1,7 +1,7 @@
-/* tree_walk_dp.cu - walks of trees in the precision dp. */
+/* tree_walk_dp.cu - tree walks in the precision dp. */
 #define SAP_KERNEL_DP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
-#define WALK_GROUPS 8 /* left to itself the compiler puts a variable in memory */
+#define WALK_GROUPS 8 /* with the compiler's own choice a variable would lie in memory */
 #endif
 #include "device/tree_walk.h"
 

@@ -1,15 +1,15 @@
-/* tree_walk_sp.cu - walks of trees in the precision sp. */
+/* tree_walk_sp.cu - tree walks in the precision sp. */
 #define SAP_KERNEL_SP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
 #define WALK_GROUPS 22 /* with 24 a variable would lie in memory */
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WALK_GROUPS 24 /* others have room for fewer */
+#define WALK_GROUPS 24 /* older architectures have room for fewer */
 #endif
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define LARGE_GROUPS 8 /* in 64 registers, for which others would keep variables in memory */
+#define LARGE_GROUPS 8 /* in 64 registers; other architectures would keep variables in memory */
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
 #define LARGE_GROUPS 6
 #else

@@ -1,9 +1,9 @@
 /*
- * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), as CUDA has it.
+ * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), for CUDA.
  *
- * W is a word; V, what a thread computes with, is one, too, and VI is an
- * integer.  VM is what comparisons give.  Packet sums are added up in a w_total
- * (of a word) or a v_total, which is a double, or as good as one.
+ * W is a word.  V, the type a thread computes with, is also one word, and VI is an integer.  VM is the type of
+ * comparisons.  Packet sums are added in a w_total (of a word) or a v_total, which is a double or has nearly its
+ * precision.
  */
 #ifndef SAP_WORDS_H
 #define SAP_WORDS_H
@@ -12,7 +12,7 @@
 
 enum { LANES = 1 };
 typedef int VI;
-typedef bool VM, truth; /* truth: of one lane */
+typedef bool VM, truth; /* truth: the mask of one lane */
 typedef D w_total, v_total;
 
 SAP_INLINE VM vm_set1(int x) { return x != 0; }
@@ -44,14 +44,17 @@ SAP_INLINE D d_of_w(W x) { return x; }
 #define v_min    d_min
 #define v_larger d_max
 
-/* Whether a pair counts, `any` or not: in double the loops that compilers make of a truth are the faster ones. */
+/*
+ * Returns whether a pair counts: its indices differ, or `any` is set.  In double, compilers make the faster loops from
+ * a truth.
+ */
 typedef VM any_index;
 #define any_set vm_set1
 SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return (a != b) | any; }
 
 /*
- * 1/sqrt(r2), or +0 for a pair that does not count.  One third-order step from the seed: an error of the order of the
- * seed's error cubed.
+ * Returns 1/sqrt(r2), or +0 for a pair that does not count.  It does one third-order step from the seed, so the error
+ * is of the order of the seed's error cubed.
  */
 SAP_INLINE V v_root_kept(VM keep, V r2)
 {
@@ -61,7 +64,7 @@ SAP_INLINE V v_root_kept(VM keep, V r2)
     return keep ? u : 0.0;
 }
 
-/* 1/sqrt(r2), r2 >= 2^-1022, of correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
+/* Returns 1/sqrt(r2), r2 >= 2^-1022, by correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
 SAP_INLINE W exact_root(W r2)
 {
     const int inside = r2 >= 0x1p-126 && r2 < 0x1p126;
@@ -91,15 +94,18 @@ SAP_INLINE D d_of_w(W x) { return (D)x; }
 #define v_min      f_min
 #define v_larger   fmaxf
 
-/* Whether a pair counts, `any` or not: one instruction, where a truth would make two loops or a branch at each pair. */
+/*
+ * Returns whether a pair counts: its indices differ, or `any` is set.  An integer takes one instruction, where a truth
+ * would make two loops or a branch per pair.
+ */
 typedef VI any_index;
 #define any_set    vi_set1
 SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return ((a ^ b) | any) != 0; }
 
-/* 1/sqrt(r2), or +0, which is the root of infinity, for a pair that does not count. */
+/* Returns 1/sqrt(r2), or +0, which is the value for infinity, for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2) { return f_rsqrt(keep ? r2 : W_INFINITY); }
 
-/* The same of correctly rounded operations alone, r2 >= 2^-126: v_root_exact of cpu_sse/working_float.h. */
+/* Returns 1/sqrt(r2), r2 >= 2^-126, by correctly rounded operations alone: v_root_exact of cpu_sse/working_float.h. */
 SAP_INLINE W exact_root(W r2) { return __frcp_rn(__fsqrt_rn(r2)); }
 
 SAP_INLINE W word_of_index(int index) { return __int_as_float(index); }
@@ -109,7 +115,7 @@ SAP_INLINE unsigned sign_word(V x) { return __float_as_uint(x); }
 #endif
 
 SAP_INLINE VM v_less(V a, V b) { return a < b; }
-/* Notes of an element, the next one each time, whether a < b: the mask moves on by a bit. */
+/* Notes for the next element whether a < b: shifts the result into the mask as its lowest bit. */
 SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
 {
     (void)element;
@@ -123,11 +129,12 @@ SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
 SAP_INLINE D record_of(w_total t) { return t; }
 #define v_total_zero w_total_zero
 #define v_total_add  w_total_add
-#define v_total_put  v_put /* of each lane, as a record */
+#define v_total_put  v_put /* writes the total of each lane, as a record */
 
 /*
- * Groups of a many-kernel for which a multiprocessor shall have room, 0: as the compiler thinks.  In double it takes
- * more warps than that to hide how long operations take.  In orders 6 and 8 as many as there are registers for.
+ * Groups of a many-target kernel that a multiprocessor must be able to hold, 0: the compiler decides.  In double more
+ * warps than the compiler's choice are needed to hide the latency of operations.  In orders 6 and 8 it is as many as
+ * there are registers for.
  */
 #if defined(SAP_KERNEL_DP)
 #define MANY_GROUPS_HIGH(near)     (SAP_KERNEL_ORDER == 6 && (near) == 0 ? 4 : 3)
