@@ -1,25 +1,24 @@
 /*
- * dialect.h - what the kernels of lib/device are written in, as OpenCL C has it.  kernels_cuda/dialect.h has the same
- * names, and says what they are.
+ * dialect.h - the names in which the kernels of lib/device are written, defined for OpenCL C.  kernels_cuda/dialect.h
+ * defines the same names, and explains them.
  *
- * What the operations of the arithmetic mean is said in lib/physics/ops_scalar.h.
- * Only what is called fma is fused, so a sequence of names has the same bits
- * wherever it is inlined.
+ * lib/physics/ops_scalar.h says what the operations of the arithmetic mean.  Only fma is fused, so a sequence of names
+ * has the same bits wherever it is inlined.
  */
 #ifndef SAP_DIALECT_H
 #define SAP_DIALECT_H
 
 #pragma OPENCL FP_CONTRACT OFF
 
-/* The driver of the library says 1 for devices without double precision: then none is named below. */
+/* The library's driver defines SAP_NO_FP64 as 1 for devices without double precision; no double is named then. */
 #ifndef SAP_NO_FP64
 #define SAP_NO_FP64 0
 #endif
 #ifndef SAP_VECTORS
-#define SAP_VECTORS 0 /* the driver of the library says 1 for CPUs */
+#define SAP_VECTORS 0 /* the library's driver defines it as 1 for CPUs */
 #endif
 
-/* ---- where functions and memory are ---- */
+/* ---- functions and kinds of memory ---- */
 #define SAP_HAVE_OPERATIONS 1
 #define SAP_INLINE          static inline __attribute__((always_inline))
 #if SAP_NO_FP64 && SAP_VECTORS
@@ -42,14 +41,14 @@
 #define GROUP_MEMORY(type, name) LOCAL type *name = (LOCAL type *)sap_shared;
 #endif
 
-/* PoCL makes a function of each stretch between barriers: unrolled, there would be hundreds. */
+/* PoCL makes a function of each stretch of code between barriers; unrolled loops would make hundreds. */
 #if defined(__NV_CL_C_VERSION)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL
 #endif
 
-/* ---- who a thread is ---- */
+/* ---- numbers of threads and groups ---- */
 #define local_id()     ((int)get_local_id(0))
 #define local_size()   ((int)get_local_size(0))
 #define global_id()    ((int)get_global_id(0))
@@ -59,7 +58,7 @@
 
 /* ---- threads of a group, and 32 neighbours ---- */
 #define SAP_SHUFFLE    0
-#define SAP_FEW_STAGED 0 /* a superpacket is more than many devices give a group */
+#define SAP_FEW_STAGED 0 /* many devices have less memory per group than a superpacket needs */
 enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
 #define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -68,7 +67,7 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #else
 #define lanes_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
-#define lanes_first(x) (x) /* without shuffles no barrier depends on it */
+#define lanes_first(x) (x) /* without shuffles, no barrier depends on it */
 #if defined(__NV_CL_C_VERSION)
 #define near_barrier() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
 #else
@@ -89,7 +88,10 @@ typedef ulong U64;
 typedef ulong2 wide;
 enum { RECORDS_ARE_D = 0 };
 
-/* The bits of two floats, as words.h adds them: the second has no meaning where the first is not finite. */
+/*
+ * Converts the bits of two floats, as words.h adds them, to a double; the second float has no meaning if the first is
+ * not finite.
+ */
 SAP_INLINE D d_of_record(D record)
 {
     const float high = as_float((uint)(record >> 32)), low = as_float((uint)record);
@@ -121,14 +123,14 @@ SAP_INLINE DM dm_any(DM m) { return m; }
 SAP_INLINE D d_of_int(int x) { return x; }
 SAP_INLINE int int_of_d(D x) { return (int)x; }
 
-/* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
+/* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return as_double(as_long(x) & 0x7E00000000000000L); }
 
 enum { RECORDS_ARE_D = 1 };
 SAP_INLINE D d_of_record(D record) { return record; }
 #endif
 
-/* Not shuffled: by way of memory of the group, and all of it does. */
+/* Exchanges values through memory of the group, since there are no shuffles; all threads of the group must call it. */
 SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, __local D *room, int items)
 {
     const int from = min(local_id() + step, items - 1);

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Writes the texts of OpenCL programs, each with what it includes in its place, and the C file that puts them into the
+# Writes the kernel sources of OpenCL programs, with all includes expanded, and the C file that puts them into the
 # library, as sap_embedded_opencl of lib/driver/driver.h.
 #
 #   embed.sh FOLDER FILE.cl...      FOLDER/NAME.cl, FOLDER/embedded.c
 #
-# OpenCL's compilers find no files: each header stands where it is first included.
+# OpenCL compilers have no include path, so each header is copied to where it is first included.
 folder=$1
 shift
 

@@ -1,4 +1,4 @@
-# opencl.mk - kernels_ocl/*.cl become a part of the library, as text: the user's OpenCL driver compiles them.
+# opencl.mk - embeds kernels_ocl/*.cl in the library as kernel sources, which the user's OpenCL driver compiles.
 
 OPENCL_SOURCES := $(sort $(wildcard kernels_ocl/*.cl))
 OPENCL_PARTS   := $(OPENCL_SOURCES) $(wildcard kernels_ocl/*.h lib/device/*.h lib/physics/*.h)

@@ -1,4 +1,4 @@
-/* scan.h - sums over the threads of a group, as OpenCL C has them; kernels_cuda/scan.h says what they are. */
+/* scan.h - sums over the threads of a group, for OpenCL C; kernels_cuda/scan.h explains them. */
 #ifndef SAP_SCAN_H
 #define SAP_SCAN_H
 
@@ -26,7 +26,7 @@ SAP_INLINE int scan_group(__local int *room, int items, int x, int *total)
 #define SCAN_ARGUMENT(name, items)            __local int *name
 #define group_scan(name, items, x, at, total) at = scan_group(name, items, x, &(total))
 
-/* Few barriers, since compilers for CPUs make a loop of each stretch between them. */
+/* Scans with few barriers, since compilers for CPUs make a loop of each stretch of code between barriers. */
 #define LANES_SCAN_ROOM(name) __local int name[32]
 SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
 {
@@ -57,7 +57,7 @@ SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int secon
     return m;
 }
 
-/* Of a group of `items` threads. */
+/* The same scans for a group of `items` threads. */
 #define ITEMS_ROOM(name, items) __local int name[items]
 SAP_INLINE int items_scan(__local int *room, int items, int x, int *total)
 {

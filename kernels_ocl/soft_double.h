@@ -1,17 +1,16 @@
 /*
- * soft_double.h - double precision on devices that have none: D is the 64 bits of a double, worked on as integers.
+ * soft_double.h - double precision for devices that have none: D is the 64 bits of a double, computed by integer
+ * arithmetic.
  *
- * Sums, differences, products, roots and conversions are rounded once, to the
- * nearest and of two to the even one, with denormal numbers, infinities and
- * zeros of both signs.  So what is said in terms of D (the predictor, canonical
- * distances, accumulators) has the bits that it has everywhere.  Only a NaN has
- * no sign and nothing to tell.  lib/physics/numbers.h has constants as bits.
+ * Sums, differences, products, roots and conversions are rounded once, to nearest, ties to even, with denormal numbers,
+ * infinities and zeros of both signs.  So everything that is written in terms of D (the predictor, canonical distances,
+ * accumulators) has the same bits as with hardware doubles.  Only a NaN has no sign and no payload.
+ * lib/physics/numbers.h has constants as bits.
  *
- * A finite number is kept apart as its sign, its exponent e (1 where the number
- * is denormal) and m, whose bit 62 is the leading one unless it is denormal:
- * m 2^(e - 62 - 1023).  The lowest bit of m stands for all that lie below it.
+ * A finite number is taken apart into its sign, its exponent e (1 if the number is denormal) and m, whose bit 62 is the
+ * leading one unless the number is denormal: m 2^(e - 62 - 1023).  The lowest bit of m is set if any bit below it is.
  *
- * test/physics/test_soft_double.c compiles this text for the host.
+ * test/physics/test_soft_double.c compiles this kernel source for the host.
  */
 #ifndef SAP_SOFT_DOUBLE_H
 #define SAP_SOFT_DOUBLE_H
@@ -24,7 +23,7 @@ typedef int DM;
 #define D_NAN      0x7FF8000000000000UL
 
 /* ---- parts of a number ---- */
-#define d_set1(x) ((x) | 0UL) /* an integer: numbers.h; no other number compiles */
+#define d_set1(x) ((x) | 0UL) /* x is an integer of numbers.h; a floating-point number does not compile */
 SAP_INLINE D d_neg(D a) { return a ^ D_SIGN; }
 SAP_INLINE D d_abs(D a) { return a & ~D_SIGN; }
 
@@ -40,28 +39,28 @@ SAP_INLINE ulong d_mantissa(D a)
     return (a & D_INFINITY) != 0 ? fraction | 1UL << 62 : fraction;
 }
 
-/* x 2^-by, by >= 0; bits that are lost set the lowest one. */
+/* Returns x 2^-by, by >= 0; bits that are lost set the lowest bit. */
 SAP_INLINE ulong shifted(ulong x, int by)
 {
     const ulong lost = x & ((1UL << (by & 63)) - 1);
     return by > 63 ? (ulong)(x != 0) : x >> (by & 63) | (ulong)(lost != 0);
 }
 
-/* m without its last `bits` bits, rounded to the nearest, of two to the even one. */
+/* Returns m without its last `bits` bits, rounded to nearest, ties to even. */
 SAP_INLINE ulong rounded(ulong m, int bits)
 {
     const ulong rest = m & ((1UL << bits) - 1), tie = 1UL << (bits - 1), whole = m >> bits;
     return whole + (ulong)(rest > tie || (rest == tie && (whole & 1) != 0));
 }
 
-/* e >= 1 */
+/* Packs sign, exponent e >= 1 and m into a double, with rounding. */
 SAP_INLINE D d_packed(ulong sign, int e, ulong m)
 {
     if (e > 2046) return sign | D_INFINITY;
     return sign | (((ulong)(e - 1) << 52) + rounded(m, 10)); /* a leading bit raises e, as does a carry */
 }
 
-/* n 2^k */
+/* Returns n 2^k as a double. */
 SAP_INLINE D d_of_integer(ulong sign, ulong n, int k)
 {
     const int up = (int)clz(n | 1) - 1; /* n < 2^63 */
@@ -70,7 +69,7 @@ SAP_INLINE D d_of_integer(ulong sign, ulong n, int k)
 
 /* ---- comparing ---- */
 
-/* In order of size, zeros alike. */
+/* Maps a number to an integer of the same order; both zeros map to 0. */
 SAP_INLINE long d_order(D a) { return (a & D_SIGN) != 0 ? -(long)d_abs(a) : (long)a; }
 SAP_INLINE int d_ordered(D a, D b) { return d_abs(a) <= D_INFINITY && d_abs(b) <= D_INFINITY; }
 SAP_INLINE DM d_ge(D a, D b) { return d_ordered(a, b) && d_order(a) >= d_order(b); }
@@ -81,12 +80,12 @@ SAP_INLINE D d_max(D a, D b) { return d_gt(a, b) ? a : b; }
 SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE DM dm_any(DM m) { return m; }
 
-/* The largest power of 2^32 (times 2^-1023) that is <= |x|. */
+/* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return x & 0x7E00000000000000UL; }
 
 /* ---- arithmetic ---- */
 
-/* large is an infinity or a NaN, and small is not beyond it. */
+/* Returns the sum if `large` is an infinity or a NaN, and |small| <= |large|. */
 SAP_INLINE D d_sum_beyond(D large, D small)
 {
     const int nothing = d_abs(large) > D_INFINITY || small == d_neg(large);
@@ -128,7 +127,7 @@ SAP_FUNCTION D d_mul(D a, D b)
     return e < 1 ? d_packed(sign, 1, shifted(product, 1 - e)) : d_packed(sign, e, product);
 }
 
-/* Digit by digit: a row needs it once. */
+/* Computes the root digit by digit, because a row needs only one. */
 SAP_FUNCTION D d_sqrt(D a)
 {
     if (d_abs(a) > D_INFINITY || (a > D_SIGN)) return D_NAN;
@@ -146,7 +145,7 @@ SAP_FUNCTION D d_sqrt(D a)
 /* ---- other numbers ---- */
 SAP_INLINE D d_of_int(int x) { return d_of_integer(x < 0 ? D_SIGN : 0, x < 0 ? (ulong) - (long)x : (ulong)x, 0); }
 
-/* Towards zero; |x| < 2^31. */
+/* Rounds towards zero; |x| < 2^31. */
 SAP_INLINE int int_of_d(D x)
 {
     const int e = d_exponent(x) - 1023;

@@ -1,4 +1,4 @@
-/* tree_walk_sp.cl - walks of trees in the precision sp, on devices with double precision. */
+/* tree_walk_sp.cl - tree walks in the precision sp, on devices with double precision. */
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
 #undef SAP_VECTORS
 #define SAP_VECTORS 0 /* groups of threads, on CPUs too */

@@ -1,9 +1,8 @@
 /*
- * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), as OpenCL C has it.
+ * words.h - the working type of one precision (SAP_KERNEL_SP, _DS or _DP), for OpenCL C.
  *
- * W is a word, V what a thread computes with: a word on GPUs, a vector of
- * LANES words on CPUs (SAP_VECTORS).  VI is the integer of V's size, which
- * comparisons give.
+ * W is a word.  V is the type a thread computes with: a word on GPUs, a vector of LANES words on CPUs (SAP_VECTORS).
+ * VI is the integer of V's size, and the type of comparisons.
  */
 #ifndef SAP_WORDS_H
 #define SAP_WORDS_H
@@ -11,7 +10,7 @@
 #include "dialect.h"
 
 #if defined(__NV_CL_C_VERSION) && !SAP_VECTORS
-#define SAP_NVIDIA 1 /* the seeds that its GPUs have, and a minimum of one instruction: as in kernels_cuda */
+#define SAP_NVIDIA 1 /* use the seeds that NVIDIA GPUs have, and a minimum of one instruction, as in kernels_cuda */
 #else
 #define SAP_NVIDIA 0
 #endif
@@ -77,14 +76,14 @@ typedef int truth;
 #define vm_put     vi_put
 #define W_INFINITY INFINITY
 
-/* ---- what packet sums are added up in ---- */
+/* ---- totals of packet sums ---- */
 #if SAP_NO_FP64
 #define w_of_d float_of_d
 #define d_of_w d_of_float
 
 /*
- * Two floats, of which the second holds what was rounded off the first: 48 bits (Knuth 1969 and Dekker 1971, sums
- * without errors).  From infinities on the second has no meaning.
+ * A total of two floats, of which the second holds the rounding error of the first: 48 bits (Knuth 1969 and Dekker
+ * 1971, sums without errors).  Once the first is infinite, the second has no meaning.
  */
 #define SAP_TOTAL(name, T)                                                                                             \
     typedef struct {                                                                                                   \
@@ -132,7 +131,7 @@ typedef D w_total;
 SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
 SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
 SAP_INLINE D record_of(w_total t) { return t; }
-#if defined(SAP_KERNEL_DP) /* as it is named above */
+#if defined(SAP_KERNEL_DP) /* v_total is defined above */
 #elif SAP_VECTORS
 typedef double16 v_total;
 #define v_widened convert_double16
@@ -163,17 +162,17 @@ SAP_INLINE VM v_less(V a, V b) { return a < b; }
 #define v_select(m, a, b)  ((m) ? (a) : (b))
 #define vi_select(m, a, b) ((m) ? (a) : (b))
 
-/* Of scalars the truth is any number but 0, of vectors -1. */
+/* The truth of a scalar is any number but 0, of a vector lane -1. */
 SAP_INLINE VM vm_set1(int x) { return (VM)(x ? -1 : 0); }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return b ? (VM)0 : a; }
-/* Whether a pair counts, `any` or not. */
+/* Returns whether a pair counts: its indices differ, or `any` is set. */
 typedef VI any_index;
 #define any_set vi_set1
 SAP_INLINE VM vi_differ(VI a, VI b, any_index any) { return ((a ^ b) | any) != 0; }
 
-/* Notes of an element whether a < b, in bit 31 - element: of scalars the mask moves on by a bit each time. */
+/* Notes for an element whether a < b, in bit 31 - element; the mask of scalars is shifted by a bit each time. */
 SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
 {
 #if SAP_VECTORS
@@ -185,7 +184,7 @@ SAP_INLINE VI vi_note(VI mask, int element, V a, V b)
 #endif
 }
 
-/* 1/sqrt(r2) from y, good to some bits: one third-order step, error of order (y's error)^3. */
+/* Improves y, an estimate of 1/sqrt(r2), by one third-order step: the error becomes of order (y's error)^3. */
 SAP_INLINE V v_root_from(V r2, V y)
 {
     const V e = v_fnma(v_mul(r2, y), y, v_set1(1.0));
@@ -193,7 +192,10 @@ SAP_INLINE V v_root_from(V r2, V y)
 }
 
 #if SAP_VECTORS && defined(SAP_KERNEL_DP)
-/* From the exponent's half, within 3.5 %: three steps.  No instruction of its own for a seed in OpenCL C. */
+/*
+ * Returns 1/sqrt(r2) from a seed made by halving the exponent, good to 3.5 %, and three steps.  OpenCL C has no
+ * instruction for a seed.
+ */
 SAP_INLINE V v_root(V r2)
 {
     const V y = as_V((VI)0x5FE6EB50C7B537A9L - (as_VI(r2) >> 1));
@@ -213,7 +215,7 @@ SAP_INLINE V v_root(V r2)
     return v_root_from(r2, y);
 }
 #elif SAP_NVIDIA
-/* The root of infinity is +0. */
+/* Returns 1/sqrt(r2), or +0, which is the value for infinity, for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2)
 {
     float y;
@@ -232,15 +234,15 @@ SAP_INLINE V v_root(V r2) { return rsqrt(r2); }
 #endif
 
 #if !SAP_NVIDIA || defined(SAP_KERNEL_DP)
-/* 1/sqrt(r2), or +0 for a pair that does not count. */
+/* Returns 1/sqrt(r2), or +0 for a pair that does not count. */
 SAP_INLINE V v_root_kept(VM keep, V r2) { return v_select(keep, v_root(r2), v_set1(0.0)); }
 #endif
 
 #if !SAP_NO_FP64
 /*
- * The square root and the reciprocal of a float, correctly rounded, which OpenCL's own need not be: the neighbours of
- * an estimate are tried.  A root s is it if s (s - ulp) < x <= s (s + ulp); of reciprocals the residual is smallest.
- * Residuals are exact, being fused.  Of 2^-126 <= x.
+ * Return the square root and the reciprocal of a float, correctly rounded; OpenCL's own need not be.  They compare an
+ * estimate with its two neighbours.  A root s is right if s (s - ulp) < x <= s (s + ulp); a reciprocal is right if its
+ * residual is smallest.  Residuals are exact, because they are fused.  x must be at least 2^-126.
  */
 SAP_INLINE float exact_sqrt(float x)
 {
@@ -262,7 +264,7 @@ SAP_INLINE float exact_reciprocal(float s)
 }
 
 #if defined(SAP_KERNEL_DP)
-/* 1/sqrt(r2), r2 >= 2^-1022, of correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
+/* Returns 1/sqrt(r2), r2 >= 2^-1022, by correctly rounded operations: v_root_wide of cpu_sse/working_double.h. */
 SAP_INLINE W exact_root(W r2)
 {
     const int inside = r2 >= 0x1p-126 && r2 < 0x1p126;
@@ -271,7 +273,7 @@ SAP_INLINE W exact_root(W r2)
     return fma(y * e, fma(e, 0.375, 0.5), y);
 }
 #else
-/* The same of r2 >= 2^-126: v_root_exact of cpu_sse/working_float.h. */
+/* Returns the same for r2 >= 2^-126: v_root_exact of cpu_sse/working_float.h. */
 SAP_INLINE W exact_root(W r2) { return exact_reciprocal(exact_sqrt(r2)); }
 #endif
 #endif
