@@ -1,7 +1,7 @@
 /*
- * bench.c - sapporo bench: how fast are forces here, and the calls around them?
+ * bench.c - sapporo bench: measures how fast forces, and the calls around them, are on this machine.
  *
- * Lists of sizes, precisions and so on are multiplied out into cases; each is measured by bench_measure.
+ * The program combines the lists of sizes, precisions and so on into cases; bench_measure.c measures each case.
  */
 #include "bench.h"
 #include "bench_nbody6.h"
@@ -54,7 +54,7 @@ static model_derivatives derivatives_from_name(const char *name)
 
 /* ---- cases ------------------------------------------------------------------------------ */
 
-/* A full list takes no more: 4,096 cases are more than anyone waits for. */
+/* Adds a case, unless the list is full: 4,096 cases take longer than any user waits. */
 static void add_case(case_list *list, const bench_case *what)
 {
     if (list->n < MOST_CASES) list->each[list->n++] = *what;
@@ -65,7 +65,7 @@ static bench_sources sources_from_name(const char *name)
     return strcmp(name, "own") == 0 ? BENCH_OWN : strcmp(name, "kept") == 0 ? BENCH_KEPT : BENCH_ADDRESSES;
 }
 
-/* The last steps of the product: order of addresses, or threads and neighbours. */
+/* Adds the variants of a case: orders of addresses, or threads and neighbours. */
 static void add_variants(case_list *list, const request *asked, bench_case what)
 {
     for (int t = 0; t < asked->threads.n; t++) {
@@ -113,7 +113,7 @@ static void add_engines(case_list *list, const request *asked, bench_case what)
     }
 }
 
-/* Sizes that suit a kind of case, where the user names none. */
+/* Adds a case with the usual sizes of its kind, for users that give none. */
 static void add_usual_sizes(case_list *list, const request *asked, bench_case what)
 {
     static const int usual[] = {1024, 4096, 16384};
@@ -204,7 +204,7 @@ static int run_cases(const case_list *list, const request *asked)
     return failed == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* --nj alone means few i-particles, --ni alone the usual number of stars. */
+/* Completes missing sizes: --nj alone means few i-particles, --ni alone the usual number of stars. */
 static void complete_sizes(request *asked)
 {
     if (asked->ni.n > 0 && asked->nj.n == 0) asked->nj = (count_list){1, {65536}};
@@ -269,7 +269,7 @@ static int read_request(request *asked, int argc, char **argv)
                          table, argc, argv);
 }
 
-/* --api tree: what the other cases have in common with it goes over. */
+/* Runs the cases of --api tree, with the options that it shares with the other cases. */
 static int run_trees(request *asked)
 {
     tree_request *const tree = &asked->tree;
@@ -286,7 +286,7 @@ static int run_trees(request *asked)
     return bench_trees(tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* --api nbody6: all stars, and blocks of them, as the client sends them. */
+/* Runs the cases of --api nbody6: all stars, and blocks of stars, as the client stores them. */
 static int run_nbody6(const request *asked)
 {
     nbody6_request n = {.nj = asked->nj.n > 0  ? asked->nj

@@ -16,7 +16,7 @@ struct batch_case {
     model cluster;
     targets stars;
     double *mass;
-    int *address; /* of all lists, one after the other, as a tree code has them */
+    int *address; /* addresses of all lists, one after the other, as a tree code has them */
     sapporo_small_force *list;
     sapporo_result *result;
     double (*acc)[3], *pot;

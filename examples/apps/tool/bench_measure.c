@@ -14,7 +14,7 @@ static const double LONG_ENOUGH = 10.0; /* seconds of samples after which a few 
 
 const double BENCH_EPS2 = 1.0 / 65536.0;
 
-/* What a case works on. */
+/* The data of a case. */
 typedef struct session {
     const bench_case *what;
     bench_result *result;
@@ -22,11 +22,11 @@ typedef struct session {
     model cluster;
     targets stars;
     forces out;
-    int *order; /* of addresses, BENCH_SETJ */
+    int *order; /* order of addresses, for BENCH_SETJ */
     long calls;
     int first, computed; /* the i-particles of the last call */
-    double time;         /* of the last call */
-    double untimed;      /* seconds of the last call that do not count */
+    double time;         /* time of the last call */
+    double untimed;      /* seconds of the last call that are not counted */
     batch_case *many;    /* BENCH_BATCH */
 } session;
 
@@ -38,14 +38,14 @@ static int give_up(session *on)
 
 /* ---- what is timed ------------------------------------------------------------------- */
 
-/* Times that differ from call to call and stay where the predictor is good. */
+/* Sets a time that differs from call to call and for which the predictor is accurate. */
 static int advance(session *on)
 {
     on->time = (double)(on->calls % 1024 + 1) * 0x1p-20;
     return on->what->type->set_time(on->self, on->time);
 }
 
-/* One force, on the next ni stars each time. */
+/* Computes one force, on the next ni stars each time. */
 static int call_force(session *on)
 {
     const bench_case *what = on->what;
@@ -59,8 +59,8 @@ static int call_force(session *on)
 }
 
 /*
- * One pass over all addresses.  The data are those of few stars, which stay in the cache, as they are after
- * a corrector step: what is timed is the library's memory, not the client's.
+ * Stores one star at every address.  The data are those of few stars, which stay in the cache, as they are after a
+ * corrector step: so the library's memory is timed, not the client's.
  */
 static int call_setj(session *on)
 {
@@ -71,7 +71,7 @@ static int call_setj(session *on)
     return 0;
 }
 
-/* A client has just corrected the stars of its block: they lie in its caches. */
+/* Reads the stars of a block into the caches, where a client has them that has just corrected them. */
 static void read_block(const session *on)
 {
     volatile double seen = 0;
@@ -82,7 +82,9 @@ static void read_block(const session *on)
     }
 }
 
-/* A block step: as many stars as it has i-particles are sent anew, to addresses in no order. */
+/*
+ * Does a block step: stores as many stars as it has i-particles, at addresses in no order, and computes their forces.
+ */
 static int call_step(session *on)
 {
     const bench_case *what = on->what;
@@ -97,7 +99,7 @@ static int call_step(session *on)
     return call_force(on);
 }
 
-/* Everything from the first star to the first force, in a new context; that it is opened does not count. */
+/* Does everything from the first star to the first force, in a new context; the time of opening is not counted. */
 static int call_load(session *on)
 {
     const client_type *type = on->what->type;
@@ -126,8 +128,8 @@ static int call_open(session *on)
 static int take_samples(session *on, int (*call)(session *), double scale)
 {
     double *sample = allocate(MOST_SAMPLES, sizeof *sample);
-    int n = 0, status = call(on);       /* memory is touched, threads are started */
-    if (status == 0) status = call(on); /* caches are warm */
+    int n = 0, status = call(on);       /* touches memory, starts threads */
+    if (status == 0) status = call(on); /* warms the caches */
     const double start = now();
     for (double last = start; status == 0 && n < MOST_SAMPLES;) {
         if (n >= on->what->repeat && last - start >= on->what->min_time) break;
@@ -149,9 +151,9 @@ static int take_samples(session *on, int (*call)(session *), double scale)
     return status;
 }
 
-/* ---- the numbers, checked ---------------------------------------------------------------- */
+/* ---- check of the numbers ---------------------------------------------------------------- */
 
-/* The force on one i-particle as a plain sum in double; `self`: of itself, too. */
+/* The force on one i-particle as a plain sum in double; `self`: with its force on itself. */
 typedef struct plain {
     double acc[3], jerk[3], pot, nearest_r2;
     int nearest, length;
@@ -194,7 +196,7 @@ static double relative(const double a[3], const double b[3])
     return sqrt(difference / length);
 }
 
-/* Errors beyond these mean that something else than this force was computed, not that it was rounded. */
+/* Returns the error above which a force is wrong, not rounded. */
 static double error_limit(sapporo_precision precision)
 {
     return precision == SAPPORO_SP ? 1e-3 : precision == SAPPORO_DP ? 1e-11 : 1e-5;
@@ -226,7 +228,7 @@ static int check_row(session *on, const targets *predicted, int row)
     return 0;
 }
 
-/* Checks a few forces of the last call, and that all of them are numbers. */
+/* Checks a few forces of the last call, and that all forces are finite. */
 static int check_numbers(session *on)
 {
     targets predicted = model_targets(&on->cluster, 1, on->time);
@@ -286,7 +288,7 @@ static int measure_setj(session *on)
     const int n = on->cluster.n;
     make_order(on, on->what->shuffled);
     if (take_samples(on, call_setj, 1e9 / n) != 0) return -1;
-    for (int k = 0; k < n; k++) /* each star where its last copy went, for the check */
+    for (int k = 0; k < n; k++) /* each star at the address of its last copy, for the check */
         if (on->what->type->set(on->self, &on->cluster, k, on->order[k]) != 0) return give_up(on);
     return call_force(on) == 0 ? check_numbers(on) : -1;
 }
@@ -367,7 +369,7 @@ static void prepare(session *on)
     if ((what->want & SAPPORO_WANT_LISTS) != 0)
         model_list_radii(&on->stars, what->nj, what->list_length);
     else
-        for (int i = 0; i < stars; i++) on->stars.h2[i] = BENCH_EPS2; /* a dummy, as GRAPE codes send */
+        for (int i = 0; i < stars; i++) on->stars.h2[i] = BENCH_EPS2; /* a dummy, as GRAPE codes pass */
     on->out = forces_new(what->ni, what->nj);
 }
 

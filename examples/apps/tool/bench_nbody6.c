@@ -1,8 +1,8 @@
 /*
- * bench_nbody6.c - see bench_nbody6.h: what libnbody6pp_gpu does, through sapporo.h.
+ * bench_nbody6.c - see bench_nbody6.h: does the calls of libnbody6pp_gpu, through sapporo.h.
  *
- * A call of the regular force computes forces outside of the neighbour spheres, and reads every list; the first on a
- * block of stars follows when all were sent.  One of the irregular force moves the time and sums over the lists.
+ * A call of the regular force computes forces without the neighbours, and reads every list; the first call on a block
+ * of stars follows the upload of all stars.  A call of the irregular force moves the time and sums over the lists.
  */
 #include "bench_nbody6.h"
 #include "util.h"
@@ -14,12 +14,12 @@
 enum { MOST_SAMPLES = 10000, WARM = 2, FEWEST = 3, CHECKED = 8 };
 
 static const double LONG_ENOUGH = 5;    /* seconds of samples after which a few are enough */
-static const double GOOD_ENOUGH = 1e-5; /* of the sum of both forces, against a plain sum of all */
+static const double GOOD_ENOUGH = 1e-5; /* error of the sum of both forces, against a plain sum over all stars */
 
 typedef struct session {
     const nbody6_request *asked;
     int nj, ni;
-    sapporo *context, *request; /* of regular forces; of irregular ones */
+    sapporo *context, *request; /* contexts of regular and of irregular forces */
     model cluster;
     targets stars;
     double (*x)[3], (*v)[3], *mass; /* [nj] */
@@ -27,7 +27,7 @@ typedef struct session {
     int *address, *entry, **list, *length, room; /* room: entries of each list */
     forces regular, irregular;
     long calls, members;
-    double sent, regular_time, irregular_time, error; /* seconds: with sending before, of the forces alone */
+    double sent, regular_time, irregular_time, error; /* seconds: with the upload before, of the forces alone */
     char failure[256];
 } session;
 
@@ -37,7 +37,7 @@ static int give_up(session *on, sapporo *context, const char *call)
     return -1;
 }
 
-/* Stars as the regular force gets them. */
+/* Stores stars as the regular force needs them. */
 static int send(session *on)
 {
     const sapporo_particles columns = {
@@ -46,7 +46,7 @@ static int send(session *on)
                                                                    : 0;
 }
 
-/* With derivatives, as the irregular one gets them. */
+/* Stores stars with derivatives, as the irregular force needs them. */
 static int send_all(session *on)
 {
     const sapporo_particle *p = on->cluster.particle;
@@ -133,7 +133,7 @@ static int measure_both(session *on)
     return call_irregular(on);
 }
 
-/* Both forces together against a plain sum over all, for a few of the stars. */
+/* Checks the sum of both forces against a plain sum over all stars, for a few of the stars. */
 static void check(session *on)
 {
     const int step = on->ni / CHECKED > 0 ? on->ni / CHECKED : 1;

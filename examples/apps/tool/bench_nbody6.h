@@ -7,7 +7,7 @@
 #include "client.h"
 #include "options.h"
 
-/* What the command line says; every combination of the lists is a case. */
+/* Options of the command line; every combination of the lists is a case. */
 typedef struct nbody6_request {
     count_list nj, ni;
     int list_length, repeat, json;
@@ -15,7 +15,7 @@ typedef struct nbody6_request {
     settings what;
 } nbody6_request;
 
-/* Measures all of them; returns how many gave no result. */
+/* Measures all cases; returns how many have no result. */
 int bench_nbody6(const nbody6_request *asked);
 
 #endif

@@ -21,7 +21,7 @@ const char *bench_derivatives_name(model_derivatives derivatives)
     return names[derivatives];
 }
 
-/* What a case is, in few words. */
+/* Short descriptions of cases. */
 static const char *const sources_text[] = {"addresses", "own sources", "addresses kept"}, *const sources_word[] = {
                                                                                               "address", "own", "kept"};
 

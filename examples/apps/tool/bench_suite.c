@@ -1,6 +1,4 @@
-/*
- * bench_suite.c - the figures of the project as cases, and cases in processes of their own.
- */
+/* bench_suite.c - the figures that the project promises as cases, and cases in processes of their own. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -20,7 +18,7 @@ extern char **environ;
 #define ALL   DERIVATIVES_ALL
 #define LESS  DERIVATIVES_NO_SNAP
 
-/* One row: threads 0 and isa NULL leave the choice to the library.  ni 0: all pairs. */
+/* One figure; with threads 0 and isa NULL the library chooses them.  ni 0: all pairs. */
 struct figure {
     const char *label;
     int ni, nj;
@@ -108,7 +106,7 @@ static const struct figure GPU_FIGURES[] = {
     {"10,000 lists, addresses kept, sp", 64, 1000, SAPPORO_SP, 0, 0, NULL, ALL, BENCH_BATCH, 0, 2, BENCH_KEPT},
 };
 
-/* Of 1, 2, 4, ... devices, where several are named. */
+/* Figures of 1, 2, 4, ... devices, if the user names several. */
 static const struct figure DEVICES_FIGURES[] = {
     {"all pairs, ds, several devices", 0, 262144, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4, 0},
     {"all pairs, ds, several devices", 0, 1048576, SAPPORO_DS, 0, 0, NULL, ALL, BENCH_FORCE, 0, 4, 0},
@@ -116,14 +114,14 @@ static const struct figure DEVICES_FIGURES[] = {
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-/* Cases under way. */
+/* A suite under construction. */
 typedef struct suite {
     const suite_choice *choice;
     bench_case *cases;
     int n, room;
 } suite;
 
-/* Which of the figures above. */
+/* Returns 1 for the figures of GPUs. */
 static int is_gpu(const suite_choice *choice)
 {
     return choice->backend == SAPPORO_BACKEND_CUDA || choice->backend == SAPPORO_BACKEND_OPENCL;
@@ -164,7 +162,7 @@ int bench_suite(bench_case *cases, int room, const suite_choice *choice)
         for (int k = 0; k < LENGTH(CPU_FIGURES); k++) add_figure(&made, &CPU_FIGURES[k], 0);
         return made.n;
     }
-    /* one device: the first of those named */
+    /* one device: the first one named */
     for (int k = 0; k < LENGTH(GPU_FIGURES); k++) add_figure(&made, &GPU_FIGURES[k], choice->devices.n > 0);
     for (int n = 1; n <= choice->devices.n && choice->devices.n > 1; n *= 2)
         for (int k = 0; k < LENGTH(DEVICES_FIGURES); k++) add_figure(&made, &DEVICES_FIGURES[k], n);

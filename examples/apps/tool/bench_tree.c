@@ -1,6 +1,4 @@
-/*
- * bench_tree.c - see bench_tree.h: a shared step of a tree code, without its kick and drift.
- */
+/* bench_tree.c - see bench_tree.h: times a shared step of a tree code, without its kick and drift. */
 #include "bench_tree.h"
 #include "bodies.h"
 #include "cluster.h"
@@ -17,7 +15,7 @@ static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
-/* One case, and what it gave. */
+/* One case and its result. */
 typedef struct tree_case {
     const char *model;
     int n, mac, multipoles, leaf, group, ball, walk, curve;
@@ -30,7 +28,7 @@ typedef struct tree_result {
     double median, min, max;           /* seconds of a step */
     double phase[SAPPORO_PHASES];      /* seconds, of the fastest step */
     double error50, error99, error100; /* relative, of accelerations */
-    double above[QUANTILES];           /* errors that 2^-k of the particles are above, k from 0 */
+    double above[QUANTILES];           /* error that a fraction 2^-k of the particles exceeds, k from 0 */
     sapporo_tree_statistics tree;
 } tree_result;
 
@@ -143,7 +141,7 @@ static int make_model(session *on)
     return cluster_make(&request, &on->set, &why) ? give_up(on, why.text) : 0;
 }
 
-/* Active particles lie all over the model: its particles are in no order. */
+/* Chooses active particles spread over the whole model, whose particles are in no order. */
 static void choose_active(session *on)
 {
     const double part = on->asked->active;
@@ -285,7 +283,7 @@ static int mac_of(const char *name)
     return mac;
 }
 
-/* The lists that only experts name: each number of the last varies fastest. */
+/* Runs all combinations of the lists that only experts use; the last list varies fastest. */
 static int run_shapes(const tree_request *asked, tree_case what)
 {
     const count_list *const list[] = {&asked->multipoles, &asked->leaf, &asked->group,

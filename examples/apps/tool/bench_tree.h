@@ -7,19 +7,19 @@
 #include "client.h"
 #include "options.h"
 
-/* What the command line says of trees; every combination of the lists is a case. */
+/* Options of the command line for trees; every combination of the lists is a case. */
 typedef struct tree_request {
     count_list n, multipoles, leaf, group, ball, walk, curve;
     word_list model, mac;
     real_list accuracy; /* 0: the criterion's default */
     double eps;         /* softening length */
-    int refresh;        /* 1: the tree is refreshed instead of built anew */
+    int refresh;        /* 1: the tree is refreshed instead of built */
     int repeat, json;
     double min_time, active; /* active: fraction of the particles that get forces */
     settings what;
 } tree_request;
 
-/* Measures all of them; returns how many gave no result. */
+/* Measures all cases; returns how many have no result. */
 int bench_trees(const tree_request *asked);
 
 #endif

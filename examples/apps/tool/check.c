@@ -1,8 +1,8 @@
 /*
- * check.c - sapporo check: is this machine right, and does it give the same bits each time?
+ * check.c - sapporo check: tests whether this machine computes right, and gives the same bits each time.
  *
- * Every test compares the library with a sum written independently in long double (reference.c), or
- * with the library itself asked in another way.  The verdict is the last line and the exit status.
+ * Every test compares the library with a sum written independently in long double (reference.c), or with another way of
+ * asking the library itself.  The last line and the exit status give the verdict.
  */
 #include "check.h"
 #include "options.h"
@@ -119,7 +119,7 @@ static int verdict(const report *to)
     return to->failed == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* All precisions that the user wants, on all paths: "" stands for the path that the library chooses. */
+/* Checks all precisions that the user wants, on all paths: "" is the path that the library chooses. */
 static void check_all(report *to, sapporo_backend backend, const word_list *precisions, const word_list *isas,
                       const count_list *orders, int n)
 {
@@ -131,7 +131,7 @@ static void check_all(report *to, sapporo_backend backend, const word_list *prec
                                .precision = precision_from_name(precisions->word[k / orders->n % precisions->n]),
                                .isa = isa[0] != '\0' ? isa : NULL,
                                .order = orders->value[k % orders->n]};
-        /* there is none */
+        /* this combination does not exist */
         if (what.order > 4 && what.precision == SAPPORO_SP && precisions->n > 1) continue;
         check_kind(to, &what, scenes);
     }

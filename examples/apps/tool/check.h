@@ -9,7 +9,7 @@
 
 /* ---- report (check.c) ------------------------------------------------------------- */
 
-/* Of relative errors: median, 99th percentile, and largest, so that one wrong star among many is seen. */
+/* Bounds of relative errors: median, 99th percentile, and largest, so that one wrong star among many is seen. */
 typedef struct bound {
     double median, high, largest;
 } bound;
@@ -17,14 +17,14 @@ typedef struct bound {
 typedef struct report {
     int json;
     int tests, failed;
-    char kind[128]; /* of the engine under test */
+    char kind[128]; /* kind of the engine under test */
 } report;
 
-/* One row: n relative errors, which are sorted, against their bound. */
+/* Reports one row: n relative errors, which are sorted, against their bound. */
 void report_errors(report *to, const char *test, const char *quantity, double *error, int n, bound allowed);
-/* One row: how many of n results are wrong; none may be. */
+/* Reports one row: how many of n results are wrong; none may be. */
 void report_wrong(report *to, const char *test, int wrong, int n);
-/* One row: a call of the library failed. */
+/* Reports one row: a call of the library failed. */
 void report_failure(report *to, const char *test, const char *why);
 
 /* ---- scenes (check_accuracy.c) ---------------------------------------------------- */
@@ -37,12 +37,12 @@ enum scene_name {
     NSCENES = 4
 };
 
-/* A model, the time and softening of the force, i-particles and the truth about them. */
+/* A model, the time and softening of the force, i-particles and their true forces. */
 typedef struct scene {
     const char *name;
     model cluster;
     double time, eps2;
-    int pair; /* address of the first star of the binary, -1: there is none */
+    int pair; /* address of the first star of the binary, -1: none */
     targets stars;
     truth *exact;
 } scene;
@@ -51,13 +51,16 @@ typedef struct scene {
 void scenes_make(scene scenes[NSCENES], int n);
 void scenes_free(scene scenes[NSCENES]);
 
-/* Accuracy of acc, jerk and pot on all scenes, and of the predictor. */
+/* Checks the accuracy of acc, jerk and pot on all scenes, and of the predictor. */
 void check_accuracy(report *to, const settings *what, const scene scenes[NSCENES]);
-/* Order 2 on a scene without individual times, within these bounds; many small forces with the same bits. */
+/*
+ * Checks order 2 on a scene without individual times, within these bounds, and that a batch of small forces has the
+ * same bits.
+ */
 void check_order2(report *to, const settings *what, const scene *on, bound acc, bound pot);
-/* Nearest neighbours and lists, which must be exact. */
+/* Checks nearest neighbours and lists, which must be exact. */
 void check_neighbours(report *to, const settings *what, const scene scenes[NSCENES]);
-/* The same bits however the force is asked for. */
+/* Checks that a force has the same bits in all ways of asking for it. */
 void check_bits(report *to, const settings *what, const scene *spread);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * check_accuracy.c - scenes with known forces, and how well the library computes them.
- */
+/* check_accuracy.c - checks how accurately the library computes scenes with known forces. */
 #include "check.h"
 #include "util.h"
 #include <float.h>
@@ -16,9 +14,9 @@ typedef struct bounds {
 } bounds;
 
 /*
- * Median and 99 % of ds, and of the acceleration of dp, are what the project promises for eps = 1/256; the
- * others are a few times what was measured, see docs/tool.md.  The largest error is only there to find what
- * went wrong.  Individual times add nothing that could be seen: one rounding of a position in double.
+ * The project promises median and 99 % of ds, and of the acceleration of dp, for eps = 1/256; the other bounds are a
+ * few times the measured errors, see docs/tool.md.  The largest error serves to find single wrong stars.  Individual
+ * times add no visible error: one rounding of a position in double.
  */
 static const bounds PLUMMER[3] = {
     {{4e-7, 4e-6, 4e-4}, {2e-6, 2e-5, 2e-3}, {1e-7, 3e-7, 3e-5}},
@@ -26,9 +24,9 @@ static const bounds PLUMMER[3] = {
     {{1e-14, 1e-13, 1e-11}, {1e-13, 1e-12, 1e-10}, {1e-14, 1e-13, 1e-11}},
 };
 /*
- * Unsoftened, so that close pairs count in full.  Velocity differences of 1 are taken between velocities of
- * 70, which have 24 bits in sp and ds: that costs the jerk one digit.  In sp the two stars of the binary
- * cannot be told apart, so that the largest error has no bound but must be finite.
+ * Bounds of the unsoftened scene, in which close pairs count in full.  Velocity differences of 1 are taken between
+ * velocities of 70, which have 24 bits in sp and ds: that costs the jerk one digit.  In sp the two stars of the binary
+ * have the same position, so the largest error has no bound but must be finite.
  */
 static const bounds HARD[3] = {
     {{4e-7, 1e-5, INFINITY}, {1e-5, 6e-5, INFINITY}, {2e-7, 1e-6, INFINITY}},
@@ -36,8 +34,8 @@ static const bounds HARD[3] = {
     {{1e-14, 1e-13, 1e-11}, {1e-13, 1e-12, 1e-10}, {1e-14, 1e-13, 1e-11}},
 };
 /*
- * The two stars of a binary alone; the acceleration in ds is promised.  A row of infinities: positions in
- * single words cannot tell the two apart.
+ * Bounds of the two stars of a binary alone; the acceleration in ds is promised.  A row of infinities: positions in
+ * single words cannot distinguish the two stars.
  */
 static const bounds PAIR[3] = {
     {{INFINITY, INFINITY, INFINITY}, {INFINITY, INFINITY, INFINITY}, {INFINITY, INFINITY, INFINITY}},
@@ -67,7 +65,7 @@ void scenes_make(scene scenes[NSCENES], int n)
     cluster = model_hard(n, &pair);
     scenes[SCENE_HARD] = (scene){"hard model, eps = 0", cluster, 0.0, 0.0, pair, {0}, NULL};
     for (int k = 0; k < NSCENES; k++) scene_finish(&scenes[k]);
-    model_list_radii(&scenes[SCENE_SPREAD].stars, n, 20); /* for forces that are asked for with lists */
+    model_list_radii(&scenes[SCENE_SPREAD].stars, n, 20); /* for forces with lists */
 }
 
 void scenes_free(scene scenes[NSCENES])
@@ -81,7 +79,7 @@ void scenes_free(scene scenes[NSCENES])
 
 /* ---- forces ------------------------------------------------------------------------ */
 
-/* Forces of the library on i-particles of a scene; 0, or -1 with a row that says why. */
+/* Computes forces on i-particles of a scene by the library; returns 0, or -1 after a report of the failure. */
 static int compute(report *to, const settings *what, const scene *on, const targets *stars, forces *out)
 {
     client *self = CLIENT_NATIVE.open(what);
@@ -108,7 +106,7 @@ static void report_three(report *to, const char *test, const forces *out, const 
     free(error);
 }
 
-/* What cannot be right must still be finite: nothing else may be spoilt by it. */
+/* Checks that forces that cannot be accurate are finite, because a force that is not would spoil others. */
 static void report_finite(report *to, const char *test, const forces *out, int n)
 {
     int wrong = 0;
@@ -127,7 +125,7 @@ static void check_scene(report *to, const settings *what, const scene *on, const
     forces_free(&out);
 }
 
-/* The binary of a scene: two i-particles whose percentiles are not drowned by the other stars. */
+/* Checks the binary of a scene alone: two i-particles among many have no influence on percentiles. */
 static void check_pair(report *to, const settings *what, const scene *on, const char *test, const bounds *allowed)
 {
     const model two = {2, on->cluster.particle + on->pair};
@@ -147,7 +145,7 @@ static void check_pair(report *to, const settings *what, const scene *on, const 
 
 /* ---- predictor ------------------------------------------------------------------------ */
 
-/* 1 if a predicted coordinate is off by more than a few roundings of the largest term of its series. */
+/* Returns 1 if a predicted coordinate has an error of more than a few roundings of the largest term of its series. */
 static int is_off(double value, long double exact, const sapporo_particle *star, int from, int c, double dt)
 {
     double size = 0.0, term = 1.0;
@@ -188,7 +186,7 @@ static void check_predictor(report *to, const settings *what, const scene *on)
     CLIENT_NATIVE.close(self);
 }
 
-/* Sums of few stars average less: below the promised number bounds widen with the root of what is missing. */
+/* Returns wider bounds for few stars, whose errors average less: with the root of PROMISED over their number. */
 static bounds widened(const bounds *allowed, int n)
 {
     const double factor = n < PROMISED ? sqrt((double)PROMISED / n) : 1.0;

@@ -1,8 +1,8 @@
 /*
- * check_bits.c - the promise of reproducibility: the same bits however a force is asked for.
+ * check_bits.c - tests the promise of reproducibility: the same bits in all ways of asking for a force.
  *
- * A first force is kept as it is.  Then the same force is asked for again in every way that must not
- * matter, and each result is compared bit by bit.
+ * A first force is kept.  Then the same force is computed in every way that must not matter, and each result is
+ * compared bit by bit.
  */
 #include "check.h"
 #include "util.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 256 }; /* i-particles where each is sent in a call of its own, or nearly so */
+enum { FEW = 256 }; /* i-particles of tests in which each has a call of its own, or nearly so */
 
-/* The force to be repeated, and what came out the first time. */
+/* The force to be repeated, and its first result. */
 typedef struct original {
     report *to;
     const settings *what;
@@ -22,18 +22,18 @@ typedef struct original {
     forces kept;
 } original;
 
-/* One way of asking: zero everywhere is the way of the original. */
+/* One way of asking for the force: zero in all members is the way of the original. */
 typedef struct variation {
     const client_type *type; /* NULL: native */
     int threads;             /* 0: as the settings say */
-    int size;                /* of the batches; 0: all in one call */
+    int size;                /* i-particles per call; 0: all in one call */
     int n;                   /* i-particles; 0: all */
-    int shuffled;            /* stars sent one by one in random order, each after a wrong version of itself */
-    int repeats;             /* further calls before the one that is compared */
-    unsigned want;           /* beside the force */
+    int shuffled;            /* stars are stored one by one in random order, each after a wrong version of itself */
+    int repeats;             /* further calls before the compared one */
+    unsigned want;           /* wanted results beside the force */
 } variation;
 
-/* 1 if n numbers have other bits: -0 is not 0 here, and a NaN equals itself. */
+/* Returns 1 if the bits of n numbers differ: -0 differs from 0, and a NaN equals itself. */
 static int bits_differ(const double *a, const double *b, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -45,7 +45,7 @@ static int bits_differ(const double *a, const double *b, int n)
     return 0;
 }
 
-/* Number of rows of two forces that differ in anything. */
+/* Returns the number of rows that differ in two forces. */
 static int differing(const forces *a, const forces *b, int n, unsigned want)
 {
     int rows = 0;
@@ -58,7 +58,7 @@ static int differing(const forces *a, const forces *b, int n, unsigned want)
     return rows;
 }
 
-/* Sends the stars in random order; each first with a wrong mass and place, which the second sending replaces. */
+/* Stores the stars in random order, each first with a wrong mass and position, which a second call replaces. */
 static int load_shuffled(const client_type *type, client *self, const model *cluster)
 {
     const int n = cluster->n;
@@ -129,7 +129,7 @@ static void try_threads(const original *first)
     }
 }
 
-/* ---- forces under way together --------------------------------------------------------- */
+/* ---- two forces at the same time ------------------------------------------------------- */
 
 static int begin(sapporo *context, const original *first, sapporo_job **job)
 {
@@ -142,7 +142,10 @@ static int begin(sapporo *context, const original *first, sapporo_job **job)
     return sapporo_force_begin(context, &request, job);
 }
 
-/* Rows that differ in two forces begun one after the other, with a star changed and put back in between. */
+/*
+ * Returns the number of rows that differ in two forces begun one after the other, with a star changed and restored in
+ * between.
+ */
 static int overlap(sapporo *context, const original *first, forces out[2])
 {
     const sapporo_particle *star = first->on->cluster.particle;

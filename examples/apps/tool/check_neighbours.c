@@ -1,6 +1,4 @@
-/*
- * check_neighbours.c - nearest neighbours and neighbour lists, which must be exact in every precision.
- */
+/* check_neighbours.c - checks nearest neighbours and neighbour lists, which must be exact in every precision. */
 #include "check.h"
 #include "util.h"
 #include <float.h>
@@ -11,21 +9,24 @@
 
 /* ---- nearest neighbour ---------------------------------------------------------------- */
 
-/* Error of a squared distance between positions that were rounded to double. */
+/* Returns the error of a squared distance between positions that were rounded to double. */
 static double rounding(const double x[3], long double r2)
 {
     const double r = sqrt((double)r2), size = fabs(x[0]) + fabs(x[1]) + fabs(x[2]);
     return 8.0 * DBL_EPSILON * r * (r + size);
 }
 
-/* A neighbour is right if it is the true one, or if rounded positions cannot tell which of the two is nearer. */
+/*
+ * Returns 1 if a neighbour is wrong: it is not the true one, and rounded positions can tell that the true one is
+ * nearer.
+ */
 static int nearest_is_wrong(const scene *on, const predicted *star, int i, int nearest, double r2, int rounded)
 {
     const truth *exact = &on->exact[i];
     const double slack = rounded ? rounding(on->stars.x[i], exact->nearest_r2) : 0.0;
     if (!(fabsl(r2 - exact->nearest_r2) <= slack)) return 1;
     if (nearest == star[exact->nearest].index) return 0;
-    if (!rounded) return 1; /* of equal distances the lowest address, not any */
+    if (!rounded) return 1; /* of equal distances the lowest address is right */
     for (int j = 0; j < on->cluster.n; j++) {
         if (star[j].index != nearest || nearest == on->stars.index[i]) continue;
         long double own = 0;
@@ -60,7 +61,7 @@ static int compare_integers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The true list of i-particle i: indices, ascending; returns its length. */
+/* Writes the true list of i-particle i: indices, ascending; returns its length. */
 static int true_list(const predicted *star, int nj, const targets *stars, int i, distance *sorted, int *list)
 {
     const int others = reference_distances(star, nj, stars, i, sorted);
@@ -73,7 +74,7 @@ static int true_list(const predicted *star, int nj, const targets *stars, int i,
     return n;
 }
 
-/* Compares one list, and the same cut short by one entry. */
+/* Compares one list, and the same list truncated by one entry. */
 static int list_is_wrong(sapporo_job *job, int i, const int *list, int n, int *got, int room)
 {
     int length = -1, total = -1;
@@ -84,7 +85,9 @@ static int list_is_wrong(sapporo_job *job, int i, const int *list, int n, int *g
     return length != n - 1 || total != n || memcmp(got, list, (size_t)(n - 1) * sizeof *list) != 0;
 }
 
-/* Lists of all stars within their h2; `want` tells the library in advance, or does not.  -1: the force failed. */
+/*
+ * Counts the wrong lists of stars within h2; `want` announces lists to the library, or does not.  -1: the force failed.
+ */
 static int count_wrong_lists(sapporo *context, const predicted *star, int nj, const targets *stars, unsigned want)
 {
     sapporo_request request = {.size = sizeof request, .nj = nj, .ni = stars->n, .want = want};
@@ -115,7 +118,7 @@ static void report_lists(report *to, sapporo *context, const char *test, int wro
         report_wrong(to, test, wrong, n);
 }
 
-/* Radii for lists of a given length, midway between two stars: no rounding can decide who is in. */
+/* Chooses radii for lists of a given length, midway between two stars, so that rounding cannot decide membership. */
 static void choose_radii(const predicted *star, int nj, targets *stars, int length)
 {
     distance *sorted = allocate((size_t)nj, sizeof *sorted);
@@ -145,7 +148,7 @@ static void check_lists(report *to, sapporo *context, const scene *on, const pre
     targets_free(&stars);
 }
 
-/* On a lattice distances are exact: equal ones go to the lowest address, and r^2 == h^2 is outside. */
+/* Checks a lattice, where distances are exact: equal ones go to the lowest address, and r^2 == h^2 is outside. */
 static void check_lattice(report *to, const settings *what)
 {
     scene on = {"ties on a lattice", model_lattice(8), 0.0, 0.0, -1, {0}, NULL};

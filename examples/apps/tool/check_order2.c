@@ -1,12 +1,10 @@
-/*
- * check_order2.c - order 2: acceleration and potential, with softening of each star; many small forces in one call.
- */
+/* check_order2.c - checks order 2: acceleration and potential, with softening per star, and batches of small forces. */
 #include "check.h"
 #include "util.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What one call computes. */
+/* The results of one call. */
 typedef struct newton {
     double (*acc)[3], *pot;
 } newton;
@@ -34,7 +32,10 @@ static int load(sapporo *context, const scene *on)
     return sapporo_set_particles(context, 0, on->cluster.n, &columns);
 }
 
-/* index NULL: stars act on themselves, too.  The softening is common, or that of each i-particle. */
+/*
+ * Computes a force of order 2.  index NULL: stars act on themselves too.  eps2_i: softening per i-particle, NULL:
+ * common.
+ */
 static int force(sapporo *context, const scene *on, const int *index, const double *eps2_i, const newton *out)
 {
     sapporo_job *job = NULL;
@@ -61,7 +62,7 @@ static int count_different(const newton *a, const newton *b, int n)
     return wrong;
 }
 
-/* All stars as two lists, by address and as sources of their own. */
+/* Computes the force of all stars as two lists, by address and as sources of their own. */
 static int two_lists(sapporo *context, const scene *on, const newton out[2])
 {
     const int n = on->cluster.n;

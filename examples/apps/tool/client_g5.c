@@ -10,8 +10,8 @@
 
 struct client {
     int id;
-    double (*x)[3], *mass; /* as codes of this kind keep them: in arrays, by address */
-    int room, n;           /* n: as the library was told */
+    double (*x)[3], *mass; /* arrays by address, as codes of this kind keep them */
+    int room, n;           /* n: number that the library knows */
     char error[256];
 };
 
@@ -23,7 +23,7 @@ static int fail(client *self, const char *call, int status)
 
 static client *tree_open(const settings *what)
 {
-    static int next_id = 2000; /* a new one each time: what is open already would stay as it is */
+    static int next_id = 2000; /* a new id each time: an open id would keep its settings */
     client *self = allocate(1, sizeof *self);
     self->id = next_id++;
     const int status = open_in_environment(what, g5_openMC, self->id);
@@ -80,7 +80,7 @@ static int tree_load(client *self, const model *cluster)
     return send(self, 0, cluster->n);
 }
 
-/* Nothing is predicted. */
+/* Does nothing, since the interface does not predict. */
 static int tree_set_time(client *self, double time)
 {
     (void)self, (void)time;
@@ -89,7 +89,7 @@ static int tree_set_time(client *self, double time)
 
 static int tree_force(client *self, int nj, const batch *what, double eps2, unsigned want, forces *out)
 {
-    (void)want; /* it knows no neighbours */
+    (void)want; /* the interface has no neighbours */
     const int size = what->size > 0 ? what->size : what->n;
     if (g5_set_eps2_to_all(eps2) != 0) return fail(self, "g5_set_eps2_to_all", -1);
     if (self->n != nj && g5_set_nMC(self->id, nj) != 0) return fail(self, "g5_set_nMC", -1);

@@ -16,7 +16,7 @@ typedef struct grape_particle {
 
 struct client {
     int id;
-    grape_particle *particle; /* those of the model seen last */
+    grape_particle *particle; /* particles of the last model */
     const sapporo_particle *source;
     int npipes;
     char error[256];
@@ -30,7 +30,7 @@ static int fail(client *self, const char *call, int status)
 
 static client *grape_open(const settings *what)
 {
-    static int next_id = 1000; /* a new one each time: what is open already would stay as it is */
+    static int next_id = 1000; /* a new id each time: an open id would keep its settings */
     client *self = allocate(1, sizeof *self);
     self->id = next_id++;
     const int status = open_in_environment(what, g6_open, self->id);
@@ -54,7 +54,7 @@ static void divide(const double value[3], double divisor, double out[3])
     for (int c = 0; c < 3; c++) out[c] = value[c] / divisor;
 }
 
-/* Divides the derivatives once and not at each call, as integrators do too. */
+/* Takes a model: divides the derivatives once and not at each call, as integrators do too. */
 static void take_model(client *self, const model *cluster)
 {
     if (self->source == cluster->particle) return;
@@ -107,7 +107,7 @@ static int read_lists(client *self, int n, int first, forces *out)
     return status == 0 ? 0 : fail(self, "g6_get_neighbour_list", status);
 }
 
-/* One call of the hardware's kind: n <= npipes i-particles from star i on, results from row `row` on. */
+/* Does one call of the hardware's kind: n <= npipes i-particles from star i on, results from row `row` on. */
 static int one_batch(client *self, int nj, const targets *stars, int i, int n, int row, double eps2, unsigned want,
                      forces *out)
 {

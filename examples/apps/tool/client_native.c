@@ -1,6 +1,4 @@
-/*
- * client_native.c - forces through sapporo.h, and what both clients share.
- */
+/* client_native.c - forces through sapporo.h, and functions that all clients share. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "client.h"
@@ -9,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `more`, of orders 6 and 8: a and jerk of i-particles, which are zeros and only travel, snap and crackle. */
+/* `more`, for orders 6 and 8: a and jerk of i-particles, which are zeros for the copy alone, snap and crackle. */
 struct client {
     sapporo *context;
     char error[256];
-    int order, room; /* rows of each of those */
+    int order, room; /* rows of each array */
     double (*more[4])[3];
 };
 

@@ -1,8 +1,8 @@
 /*
- * info.c - sapporo info: what is here, what would be chosen, and why.
+ * info.c - sapporo info: shows what this machine has, what the library would choose, and why.
  *
- * Everything is found out by asking the library: a backend that has no device is opened all the same,
- * and the error says why it cannot be used.
+ * All facts come from the library: the tool opens even a backend that has no device, and the error says why it cannot
+ * be used.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,13 +18,13 @@
 enum { NSIZES = 2 };
 static const int SIZES[NSIZES] = {65536, 1000000}; /* numbers of particles whose memory is shown */
 
-/* What opening a context with a given precision gives. */
+/* The result of opening a context with a given precision. */
 typedef struct choice {
     sapporo_precision asked, got;
     sapporo_backend backend;
     int threads;
     char kind[128];
-    char error[256];                     /* "" if it could be opened */
+    char error[256];                     /* "" if the context was opened */
     size_t host[NSIZES], device[NSIZES]; /* bytes */
 } choice;
 
@@ -62,7 +62,7 @@ static choice try_precision(sapporo_precision precision)
     return found;
 }
 
-/* Why a backend without devices has none. */
+/* Writes why a backend has no devices. */
 static void why_absent(sapporo_backend backend, char *why, size_t room)
 {
     const settings what = {.backend = backend};
@@ -71,7 +71,7 @@ static void why_absent(sapporo_backend backend, char *why, size_t room)
     if (why[0] == '\0') snprintf(why, room, "no device is counted, yet it opens");
 }
 
-/* 1 if the CPU engine runs this instruction path here. */
+/* Returns 1 if the CPU engine runs this instruction path on this machine. */
 static int isa_runs(const char *isa)
 {
     const settings what = {.backend = SAPPORO_BACKEND_CPU, .isa = isa};
@@ -88,7 +88,7 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* The reasons in the order in which the library decides; `rest` is what decides without a variable. */
+/* Writes the reason of a choice, in the order in which the library decides; `rest` decides if no variable does. */
 static void reason(char *out, size_t room, const char *name, const char *rest)
 {
     const char *value = variable(name);
@@ -295,7 +295,8 @@ int info_main(int argc, char **argv)
     static messages said, ignored;
     const char *set = getenv("SAPPORO_VERBOSE");
     char *verbose = set != NULL ? strdup(set) : NULL;
-    set_environment("SAPPORO_VERBOSE", "2"); /* before the first call that reads it: the library then explains itself */
+    set_environment("SAPPORO_VERBOSE",
+                    "2"); /* must precede the first call that reads it; makes the library explain its choices */
     choice found[4];
     sapporo_set_log(keep_message, &said);
     found[0] = try_precision(SAPPORO_PRECISION_DEFAULT);

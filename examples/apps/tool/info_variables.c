@@ -16,26 +16,26 @@ extern char **environ;
 
 enum { FOR_USERS = 0, FOR_TESTS = 1, OF_OTHERS = 2 };
 
-/* Read by CUDA itself: not by the library, but it decides which devices there are. */
+/* CUDA itself reads this variable, which decides which devices exist; the library does not read it. */
 static const char CUDA_VISIBLE[] = "CUDA_VISIBLE_DEVICES";
 
-/* 1: *variable is that of a number; 0: there is none. */
+/* Describes the variable of a number; returns 0 if there is none. */
 static int describe(int number, sapporo_variable *variable)
 {
     variable->size = sizeof *variable;
     return sapporo_variable_describe(number, variable) == SAPPORO_OK;
 }
 
-/* The value of a variable as the user set it; NULL: it is not set. */
+/* Returns the value of a variable as the user set it; NULL: it is not set. */
 static const char *value_of(const char *name, const char *verbose)
 {
     return strcmp(name, "SAPPORO_VERBOSE") == 0 ? verbose : getenv(name);
 }
 
-/* Paths of other software are set everywhere, and say who the user is. */
+/* Returns 1 for paths of other software, which are set everywhere and may name the user. */
 static int is_private(const sapporo_variable *v) { return v->audience == OF_OTHERS && strcmp(v->type, "path") == 0; }
 
-/* 1: the name of n characters begins with SAPPORO_, and the library does not read it. */
+/* Returns 1 if a name of n characters begins with SAPPORO_ but the library does not read it. */
 static int is_unknown(const char *name, size_t n)
 {
     sapporo_variable v;
@@ -47,7 +47,7 @@ static int is_unknown(const char *name, size_t n)
 
 /* ---- text ------------------------------------------------------------------------ */
 
-/* Prints without the back quotes. */
+/* Prints a text without its back quotes. */
 static void print_plain(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -68,7 +68,7 @@ static void print_variable(const sapporo_variable *v, const char *value)
     printf("%s\n", v->audience == FOR_TESTS ? "; for tests" : "");
 }
 
-/* A variable that is misspelt has no effect: it is shown, so that this is seen. */
+/* Prints unknown variables, because a misspelt variable has no effect. */
 static void print_unknown(void)
 {
     for (char **entry = environ; *entry != NULL; entry++) {

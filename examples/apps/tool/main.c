@@ -1,10 +1,10 @@
 /*
  * sapporo - the command-line tool of libsapporo.
  *
- *     sapporo info     what is here, and what the library would use
- *     sapporo check    are the forces of this machine right, and the same each time?
- *     sapporo bench    how fast are they?
- *     sapporo tune     how can they be faster on this GPU?
+ *     sapporo info     shows this machine, and what the library would use
+ *     sapporo check    tests whether forces are right, and have the same bits each time
+ *     sapporo bench    measures how fast forces are
+ *     sapporo tune     makes forces faster on this GPU
  *
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */

@@ -8,7 +8,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* Length of N-body units in Plummer's scale: b = 3 pi / 16 makes E = -1/4. */
+/* Returns the unit of length of N-body units in Plummer's scale: b = 3 pi / 16 makes E = -1/4. */
 static double plummer_length(void) { return 3.0 * PI / 16.0; }
 
 /* splitmix64 (Steele, Lea & Flood 2014): good enough for stars, and short. */
@@ -21,7 +21,7 @@ double model_random(unsigned long long *state)
     return ((double)(z >> 12) + 0.5) * 0x1p-52;
 }
 
-/* A vector of given length in a random direction. */
+/* Makes a vector of given length in a random direction. */
 static void random_direction(double length, unsigned long long *state, double vector[3])
 {
     const double z = 2.0 * model_random(state) - 1.0, phi = 2.0 * PI * model_random(state);
@@ -31,7 +31,7 @@ static void random_direction(double length, unsigned long long *state, double ve
     vector[2] = length * z;
 }
 
-/* One star of a Plummer sphere by the recipe of Aarseth, Henon & Wielen (1974, A&A 37, 183), their units. */
+/* Makes one star of a Plummer sphere by the recipe of Aarseth, Henon & Wielen (1974, A&A 37, 183), in their units. */
 static void plummer_star(unsigned long long *state, double x[3], double v[3])
 {
     double r, q, g;
@@ -48,7 +48,8 @@ static void plummer_star(unsigned long long *state, double x[3], double v[3])
 static model model_new(int n)
 {
     model cluster = {n, allocate((size_t)n, sizeof *cluster.particle)};
-    for (int k = 0; k < n; k++) cluster.particle[k].index = 5000 + n - k; /* descending, and never the address */
+    for (int k = 0; k < n; k++)
+        cluster.particle[k].index = 5000 + n - k; /* indices descend, and never equal the address */
     return cluster;
 }
 
@@ -83,12 +84,12 @@ model model_plummer(int n)
 }
 
 /*
- * GRAPE-6 takes a/2, j/6 and snap/18.  Float multiples of 2, 6 and 18 survive that division and the
- * multiplication in the library without rounding, so both interfaces get the same numbers to the bit.
+ * Rounds a value to a float multiple of a factor.  GRAPE-6 takes a/2, j/6 and snap/18; float multiples of 2, 6 and 18
+ * survive this division and the multiplication in the library without rounding, so both interfaces get the same bits.
  */
 static double multiple(double value, double factor) { return factor * (double)(float)(value / factor); }
 
-/* With q = (r^2 + b^2)^(-3/2): a = -q x, and the time derivatives of that along the orbit. */
+/* Sets derivatives along the orbit.  With q = (r^2 + b^2)^(-3/2): a = -q x, and its time derivatives. */
 static void add_derivatives(sapporo_particle *star, model_derivatives which)
 {
     const double *x = star->derivative[0], *v = star->derivative[1], b = plummer_length();
@@ -114,7 +115,7 @@ void model_spread_times(model *cluster, double time)
     for (int k = 0; k < cluster->n; k++) cluster->particle[k].time = time - (k % 65) * 0x1p-12;
 }
 
-/* Makes particles first and first + 1 a circular binary of total mass m, in the plane across `where`. */
+/* Makes particles first and first + 1 a circular binary of total mass m, in the plane perpendicular to `where`. */
 static void make_binary(model *cluster, int first, double separation, double mass)
 {
     sapporo_particle *a = &cluster->particle[first], *b = a + 1;
@@ -137,7 +138,7 @@ model model_tight_pair(int n, int *first)
     return cluster;
 }
 
-/* Root of the mean square velocity. */
+/* Returns the root mean square velocity. */
 static double dispersion(const model *cluster)
 {
     double sum = 0.0;
@@ -208,7 +209,10 @@ void targets_free(targets *stars)
 
 /* ---- radii of neighbour spheres ------------------------------------------------ */
 
-/* Part of the mass of a Plummer sphere (b = 1) within h of a point at radius r: an integral over its shells. */
+/*
+ * Returns the fraction of the mass of a Plummer sphere (b = 1) within h of a point at radius r: an integral over
+ * shells.
+ */
 static double mass_within(double r, double h)
 {
     enum { STEPS = 64 };
@@ -216,13 +220,13 @@ static double mass_within(double r, double h)
     double mass = 0.0;
     for (int k = 0; k < STEPS; k++) {
         const double s = from + (k + 0.5) * step, density = 3.0 / (4.0 * PI) * pow(1.0 + s * s, -2.5);
-        const double part = s + r <= h ? 1.0 : (h * h - (r - s) * (r - s)) / (4.0 * r * s); /* of the shell */
+        const double part = s + r <= h ? 1.0 : (h * h - (r - s) * (r - s)) / (4.0 * r * s); /* fraction of the shell */
         mass += 4.0 * PI * s * s * density * part * step;
     }
     return mass;
 }
 
-/* The h with mass_within(r, h) = mass. */
+/* Returns the h with mass_within(r, h) = mass. */
 static double radius_of_mass(double r, double mass)
 {
     double low = 0.0, high = r + 100.0;

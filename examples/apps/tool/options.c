@@ -27,7 +27,7 @@ static void print_help(const char *command, const char *summary, const option_sp
     printf("  %-26s  %s\n", "--help", "this text");
 }
 
-/* Numbers may be written as 65536 or 1e6; what is not a whole number in range is refused. */
+/* Reads a whole number, written as 65536 or 1e6; refuses others and numbers out of range. */
 static int read_count(const char *text, int least, int *count)
 {
     char *end;
@@ -100,7 +100,7 @@ static void empty_list(const option_spec *option)
         ((word_list *)option->target)->n = 0;
 }
 
-/* Gives each piece between commas to the list of the option. */
+/* Appends each item between commas to the list of the option. */
 static int read_list(const option_spec *option, const char *text)
 {
     empty_list(option);
@@ -143,7 +143,7 @@ static int store(const option_spec *option, const char *value)
     return -1;
 }
 
-/* The option named by an argument, which may continue with "=value". */
+/* Finds the option that an argument names, which may continue with "=value". */
 static const option_spec *find(const option_spec *table, const char *argument, const char **value)
 {
     const size_t length = strcspn(argument, "=");

@@ -1,6 +1,4 @@
-/*
- * options.h - the command line of a subcommand, as a table from which both the parser and the help come.
- */
+/* options.h - the command line of a subcommand, as a table that defines both the parser and the help. */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
 
@@ -36,8 +34,8 @@ typedef enum option_type {
 typedef struct option_spec {
     const char *name; /* with its dashes; NULL ends a table */
     option_type type;
-    void *target;         /* where the value goes, see option_type */
-    const char *argument; /* what the help calls the value; for words, the choices: "sp|ds|dp" */
+    void *target;         /* destination of the value, see option_type */
+    const char *argument; /* name of the value in the help; for words, the choices: "sp|ds|dp" */
     int least;            /* the smallest count allowed */
     const char *help;     /* NULL: not shown */
 } option_spec;

@@ -1,14 +1,14 @@
 /*
  * reference.c - the direct sum in long double, term by term as in the equations of sapporo.h.
  *
- * Nothing here is shared with the library on purpose: the tool must not repeat a mistake of what it tests.
+ * It shares no code with the library, so the tool cannot repeat a mistake of the library.
  */
 #include "reference.h"
 #include "util.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Taylor series of one coordinate's derivatives from..4 over dt. */
+/* Returns the Taylor series of one coordinate's derivatives from..4 over dt. */
 static long double series(const sapporo_particle *star, int from, int c, long double dt)
 {
     long double sum = 0, term = 1;

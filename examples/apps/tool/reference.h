@@ -1,7 +1,7 @@
 /*
- * reference.h - the force written out a second time, in long double, independently of the library.
+ * reference.h - the force written a second time, in long double, independently of the library.
  *
- * On x86 a long double carries 64 bits, so its sums are right to about 1e-18 and can judge double.
+ * On x86 a long double has 64 bits of mantissa, so its sums are accurate to about 1e-18 and can judge double.
  */
 #ifndef TOOL_REFERENCE_H
 #define TOOL_REFERENCE_H
@@ -27,16 +27,16 @@ typedef struct distance {
     int address;
 } distance;
 
-/* All stars of a model, predicted to `time`; free() it. */
+/* Returns all stars of a model, predicted to `time`; the caller frees them. */
 predicted *reference_predict(const model *cluster, double time);
-/* The force of nj stars on i-particle i. */
+/* Returns the force of nj stars on i-particle i. */
 truth reference_force(const predicted *star, int nj, const targets *stars, int i, double eps2);
-/* The same on all i-particles; free() it. */
+/* Returns the forces on all i-particles; the caller frees them. */
 truth *reference_forces(const model *cluster, double time, const targets *stars, double eps2);
-/* The other stars, nearest first, into room for nj of them; returns their number. */
+/* Writes the other stars, nearest first, into a buffer for nj of them; returns their number. */
 int reference_distances(const predicted *star, int nj, const targets *stars, int i, distance *sorted);
 
-/* |value - true| / |true| of vectors and numbers; infinite if anything is not finite. */
+/* Returns |value - true| / |true| of vectors and numbers; infinite if any value is not finite. */
 double vector_error(const double value[3], const long double exact[3]);
 double number_error(double value, long double exact);
 

@@ -1,6 +1,4 @@
-/*
- * tune.c - sapporo tune: measures what launch shapes depend on, and below which nj the CPU is faster.
- */
+/* tune.c - sapporo tune: measures launch parameters, and the nj below which the CPU is faster. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tune.h"
@@ -43,14 +41,14 @@ static sapporo_backend choose_backend(const request *asked)
     const sapporo_backend named = backend_from_name(asked->backend.word[0]);
     if (named != SAPPORO_BACKEND_AUTO) return named;
     if (sapporo_device_count(SAPPORO_BACKEND_CUDA) > 0) return SAPPORO_BACKEND_CUDA;
-    sapporo *usual = NULL; /* OpenCL's devices may be CPUs, which it leaves alone unless it is named */
+    sapporo *usual = NULL; /* OpenCL's devices may be CPUs, which are tuned only if the user names the backend */
     if (sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0) (void)sapporo_open(NULL, &usual);
     const int opencl = sapporo_get_backend(usual) == SAPPORO_BACKEND_OPENCL;
     sapporo_close(usual);
     return opencl ? SAPPORO_BACKEND_OPENCL : SAPPORO_BACKEND_AUTO;
 }
 
-/* Why a backend cannot be used, in the library's words. */
+/* Prints why a backend cannot be used, in the library's words. */
 static void print_absent(sapporo_backend backend, FILE *to)
 {
     char kind[8], why[256];
@@ -61,7 +59,7 @@ static void print_absent(sapporo_backend backend, FILE *to)
 
 static void no_messages(void *user, int level, const char *text) { (void)user, (void)level, (void)text; }
 
-/* 1: there is a GPU to tune; else the exit status is in *status. */
+/* Returns 1 if there is a GPU to tune; else the exit status is in *status. */
 static int find_device(const request *asked, sapporo_backend backend, int *status)
 {
     sapporo_set_log(no_messages, NULL); /* the same is said below */
@@ -82,8 +80,8 @@ static int find_device(const request *asked, sapporo_backend backend, int *statu
     return 0;
 }
 
-/* The file to be written; "" for none. */
-/* 1 if a value is the word, in any case, with or without blanks around it. */
+/* Returns the file to be written; "" for none. */
+/* Returns 1 if a value is the word, in any case, with or without blanks around it. */
 static int is_word(const char *value, const char *word)
 {
     const size_t length = strlen(word);
@@ -139,7 +137,7 @@ static int fail(const tuner *self, const char *what)
 static int tune_kind(tuner *self, const request *asked, const char *variable, const char *output, int first)
 {
     tune_result result;
-    set_environment("SAPPORO_TUNE", variable); /* what holds before: not the last trial's */
+    set_environment("SAPPORO_TUNE", variable); /* the setting of the user, not that of the last trial */
     if (tune_search(self, &result) != 0) return fail(self, "");
     print_result(self, &result);
     if (asked->maps != NULL && tune_maps(self, &result.now, asked->maps, first) != 0) return fail(self, ", maps");
@@ -213,7 +211,8 @@ int tune_main(int argc, char **argv)
     request asked = {.backend = {1, {"auto"}}, .precision = {3, {"sp", "ds", "dp"}}, .orders = {1, {"4"}}};
     int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
-    set_environment("SAPPORO_VERBOSE", "2"); /* before the first call that reads it: engines then tell their numbers */
+    set_environment("SAPPORO_VERBOSE",
+                    "2"); /* must precede the first call that reads it; makes engines print their launch parameters */
     tuner *self = allocate(1, sizeof *self);
     self->what.backend = choose_backend(&asked);
     if (find_device(&asked, self->what.backend, &status)) {

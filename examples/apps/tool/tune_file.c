@@ -1,6 +1,4 @@
-/*
- * tune_file.c - writes the tuning file; what is in it is told in docs/api.md.
- */
+/* tune_file.c - writes the tuning file, whose format docs/api.md describes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tune.h"
@@ -72,7 +70,7 @@ int tune_file_check(const char *path, char *error, size_t room)
     return 0;
 }
 
-/* 1 if a line sets one of the numbers that are written now. */
+/* Returns 1 if a line sets a launch parameter that is being written. */
 static int is_replaced(const char *line, const char *kind, const tuning *numbers)
 {
     char key[TUNE_KEY + 8];
@@ -85,7 +83,7 @@ static int is_replaced(const char *line, const char *kind, const tuning *numbers
     return 0;
 }
 
-/* 1 if a line begins the section of the device, 0 if another one, -1 if none. */
+/* Returns 1 if a line begins the section of the device, 0 if it begins another section, -1 if none. */
 static int begins_section(const char *line, const char *device)
 {
     line += strspn(line, " \t");
@@ -99,7 +97,7 @@ static void write_numbers(FILE *to, const char *kind, const tuning *numbers)
     for (int k = 0; k < numbers->n; k++) fprintf(to, "%s.%s %.6g\n", kind, numbers->key[k], numbers->value[k]);
 }
 
-/* Copies what is there, with the numbers in their section. */
+/* Copies the file, with the launch parameters in their section. */
 static void rewrite(FILE *from, FILE *to, const char *kind, const tuning *numbers)
 {
     char line[1024];

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double CPU_PATIENCE = 0.15; /* seconds of a CPU's force after which larger ones are left out */
+static const double CPU_PATIENCE = 0.15; /* seconds of a CPU's force above which larger forces are left out */
 
-/* A file of the folder, begun with its header by the first precision. */
+/* Opens a file of the folder; for the first precision, begins it with its header. */
 static FILE *open_data(tuner *self, const char *folder, const char *name, const char *header, int first)
 {
     char path[TUNE_PATH + 32];
@@ -38,7 +38,7 @@ static int close_data(tuner *self, FILE *file, int status)
 
 /* ---- launch shapes -------------------------------------------------------------------- */
 
-/* Costs out of all proportion, which leave one kind of kernel; 0: as it is. */
+/* Extreme costs that leave one kind of kernel in use; 0: unchanged. */
 typedef struct forced_shape {
     const char *name;
     double few, few1, many1;
@@ -50,7 +50,7 @@ static const forced_shape SHAPES[] = {{"as tuned", 0, 0, 0},
                                       {"4 i a warp", 1e-3, 0, 0},
                                       {"1 i a warp", 0, 1e-3, 0}};
 
-/* 0: these numbers know no such shapes. */
+/* Returns 0 if the launch parameters have no such shapes. */
 static int force_shape(tuning *numbers, const forced_shape *shape)
 {
     const int few = tune_find(numbers, "few_cost"), few1 = tune_find(numbers, "few1_cost");
@@ -84,7 +84,7 @@ static int map_shapes(tuner *self, const tuning *numbers, const char *folder, in
 
 /* ---- active particles, CPU or device ----------------------------------------------------- */
 
-/* One engine's times for all ni that are powers of two; `name` is its column. */
+/* Measures one engine's times for all ni that are powers of two; `name` is its column. */
 static int map_row(tuner *self, client *on, const char *name, int nj, double patience, FILE *file)
 {
     for (int ni = 1; ni <= nj; ni *= 2) {
@@ -136,7 +136,7 @@ int tune_maps(tuner *self, const tuning *numbers, const char *folder, int first)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-/* The script lies in tool/ beside the program; 0: it is not known where that is. */
+/* Finds the script in tool/ beside the program; returns 0 if its path is not known. */
 static int find_script(char *path, size_t room)
 {
     const ssize_t length = readlink("/proc/self/exe", path, room - 1);

@@ -1,6 +1,4 @@
-/*
- * tune_measure.c - times forces with the numbers of a trial file.
- */
+/* tune_measure.c - times forces with the launch parameters of a trial file. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "tune.h"
@@ -13,9 +11,9 @@
 
 static const double EPS2 = 1.0 / 65536.0;
 
-/* ---- what the library says --------------------------------------------------------- */
+/* ---- messages of the library ----------------------------------------------------------- */
 
-static char told[1024]; /* the library's last line about its numbers */
+static char told[1024]; /* the library's last line about its launch parameters */
 
 static void hear(void *user, int level, const char *text)
 {
@@ -26,7 +24,7 @@ static void hear(void *user, int level, const char *text)
         fprintf(stderr, "sapporo: %s\n", text);
 }
 
-/* "tuning of [DEVICE]: key number key number; from FILE" */
+/* Reads the line "tuning of [DEVICE]: key number key number; from FILE". */
 static int read_told(tuning *numbers)
 {
     memset(numbers, 0, sizeof *numbers);
@@ -102,7 +100,7 @@ static int call(tuner *self, client *on, int ni, int nj, int step, int turn)
     return CLIENT_NATIVE.force(on, nj, &all, EPS2, 0, &self->out);
 }
 
-/* The quarter of the samples is below: less disturbed than the median, less lucky than the least. */
+/* Returns the lower quartile of the samples: less disturbed than the median, less lucky than the least. */
 double tune_time(tuner *self, client *on, int ni, int nj, int step)
 {
     enum { MOST = 64, FEWEST = 7 };

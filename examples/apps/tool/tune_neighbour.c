@@ -1,5 +1,6 @@
 /*
- * tune_neighbour.c - from how many members on a device computes forces from lists faster than the CPU.
+ * tune_neighbour.c - measures the number of list members from which on a device computes neighbour forces faster than
+ * the CPU.
  */
 #include "tune.h"
 #include "util.h"
@@ -11,7 +12,7 @@ static const char NEIGHBOUR[] = "cpu_below_neighbour";
 
 enum { LENGTH = 100, MOST = 4096, TURNS = 9 };
 
-/* Lists of stars anywhere, and their forces. */
+/* Lists of random stars, and their forces. */
 typedef struct lists {
     int n, *address, *length, *entries;
     const int **list;
@@ -46,7 +47,7 @@ static void lists_free(lists *l)
     free(l->acc), free(l->jerk), free(l->entries), free(l);
 }
 
-/* A call on the first n lists, whose stars are sent anew before it, at a new time. */
+/* Does a call on the first n lists, whose stars are uploaded again before it, at a new time. */
 static int call(tuner *self, client *on, const lists *l, int n, int turn)
 {
     sapporo *c = client_native_context(on);
@@ -73,7 +74,9 @@ static double seconds_of(tuner *self, client *on, const lists *l, int n)
     return quantile(sample, TURNS, 0.25);
 }
 
-/* Members where the device becomes faster and stays so, between the powers of two that were measured; -1: failed. */
+/*
+ * Returns the number of members from which on the device stays faster, between the measured powers of two; -1: failed.
+ */
 static double find_crossing(tuner *self, client *cpu, client *device, const lists *l)
 {
     double crossing = 0.0, last = 0.0;
@@ -82,7 +85,7 @@ static double find_crossing(tuner *self, client *cpu, client *device, const list
         if (slow < 0.0 || fast < 0.0) return -1.0;
         const double ratio = log(slow / fast);
         if (ratio <= 0.0)
-            crossing = n == l->n || 2 * n > l->n ? 1e12 : n; /* never; at least */
+            crossing = n == l->n || 2 * n > l->n ? 1e12 : n; /* never; or at least */
         else if (last < 0.0)
             crossing = 0.5 * n * exp2(-last / (ratio - last));
         last = ratio;
@@ -90,7 +93,7 @@ static double find_crossing(tuner *self, client *cpu, client *device, const list
     return crossing < 1e12 ? floor(crossing * LENGTH) : 1e12;
 }
 
-/* The numbers with another one of this. */
+/* Opens a context with one launch parameter changed. */
 static client *open_with(tuner *self, const tuning *numbers, int k, double value)
 {
     tuning trial = *numbers;

@@ -1,6 +1,4 @@
-/*
- * tune_search.c - looks for better numbers: one after the other, up and down, as long as forces become faster.
- */
+/* tune_search.c - searches better launch parameters: one after the other, up and down, while forces become faster. */
 #include "tune.h"
 #include "util.h"
 #include <math.h>
@@ -9,10 +7,10 @@
 
 static const char CPU_BELOW[] = "cpu_below_nj";
 
-/* A trial must save so much of the time to count, and all of them together that much: less is noise. */
+/* Least fraction of time that a trial must save to count, and that all trials together must save: less is noise. */
 static const double WORTH_A_STEP = 0.004, WORTH_A_CHANGE = 0.006;
 
-/* The factor by which a number is varied first; then by its root. */
+/* Returns the first factor by which a launch parameter is varied; later factors are its roots. */
 static double first_step(const char *key)
 {
     static const struct {
@@ -24,7 +22,7 @@ static double first_step(const char *key)
     return 1.2;
 }
 
-/* Mean logarithm of times against others. */
+/* Returns the mean logarithm of the ratio of times to other times. */
 static double compare(const grid *times, const grid *others)
 {
     double sum = 0.0;
@@ -36,11 +34,11 @@ typedef struct search {
     tuner *self;
     tune_result *result;
     grid reference;
-    double score; /* of result->now against the reference */
-    double until; /* when to stop */
+    double score; /* score of result->now against the reference */
+    double until; /* time to stop */
 } search;
 
-/* Three digits are more than timing can tell. */
+/* Rounds to three digits, which are more than timing can resolve. */
 static double rounded(double value)
 {
     char text[32];
@@ -50,7 +48,10 @@ static double rounded(double value)
     return short_value;
 }
 
-/* 1: the number with this factor is better, and taken; 0: it is not, or time is up; -1: failed. */
+/*
+ * Tries a launch parameter times a factor; returns 1 if that is better and is taken, 0 if not, or time is up; -1:
+ * failed.
+ */
 static int try_factor(search *s, int k, double factor)
 {
     tuning trial = s->result->now;
@@ -77,7 +78,7 @@ static int try_number(search *s, int k, double step)
     return 0;
 }
 
-/* Both sets of numbers in turns, so that a drift of the machine is in both. */
+/* Times both sets of launch parameters in turns, so that a drift of the machine is in both. */
 static int confirm(search *s)
 {
     tune_result *r = s->result;
@@ -110,7 +111,7 @@ static int search_shapes(tuner *self, tune_result *result)
     for (int round = 0; round < (self->quick ? 1 : 3); round++) {
         const double before = s.score;
         for (int k = 0; k < result->now.n; k++) {
-            if (strncmp(result->now.key[k], "cpu_below", 9) == 0) continue; /* no shapes */
+            if (strncmp(result->now.key[k], "cpu_below", 9) == 0) continue; /* these are no launch shapes */
             if (try_number(&s, k, pow(first_step(result->now.key[k]), pow(0.5, round))) != 0) return -1;
         }
         if (round > 0 && s.score > before - WORTH_A_STEP) break;
@@ -120,7 +121,7 @@ static int search_shapes(tuner *self, tune_result *result)
 
 /* ---- the CPU ------------------------------------------------------------------------ */
 
-/* Mean logarithm of the CPU's time against the device's, for block steps of a sixteenth and of all; NAN: failed. */
+/* Returns the mean logarithm of CPU time over device time, for block steps of a sixteenth and of all; NAN: failed. */
 static double cpu_against_device(tuner *self, client *cpu, client *device, int nj)
 {
     double sum = 0.0;
@@ -133,7 +134,7 @@ static double cpu_against_device(tuner *self, client *cpu, client *device, int n
     return sum;
 }
 
-/* The nj where the device becomes faster and stays so, between the powers of two that were measured; -1: failed. */
+/* Returns the nj from which on the device stays faster, between the measured powers of two; -1: failed. */
 static double find_crossing(tuner *self, client *cpu, client *device)
 {
     double crossing = 0.0, last = 0.0;

@@ -74,7 +74,7 @@ size_t resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
     if (file == NULL) return 0;
-    char line[128]; /* pages in all, pages in memory, ... */
+    char line[128]; /* all pages, pages in memory, ... */
     char *end = line;
     const int found = fgets(line, sizeof line, file) != NULL;
     fclose(file);
@@ -122,7 +122,7 @@ void json_begin(const char *name, char bracket)
 void json_end(char bracket)
 {
     putchar(bracket);
-    json_members = 1; /* what was closed is a member of what encloses it */
+    json_members = 1; /* the closed object is a member of the enclosing one */
     if (--json_depth > 0) return;
     putchar('\n');
     json_members = 0;
