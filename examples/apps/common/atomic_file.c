@@ -36,7 +36,10 @@ int atomic_open(atomic_file *file, const char *path, message *why)
     return -1;
 }
 
-/* The new name is on the disk only when the folder is; without this a power cut could bring the old file back. */
+/*
+ * Forces the folder to the disk, because the new name is stored there; a power cut could otherwise restore the old
+ * file.
+ */
 static void sync_folder(const char *path)
 {
     char *folder = joined(path, "");

@@ -1,8 +1,8 @@
 /*
- * atomic_file.h - files that are there completely or not at all.
+ * atomic_file.h - files that are written completely or not at all.
  *
- * A program can be killed, or the machine can stop, in the middle of a write.  So the text goes to a second
- * file beside the one meant, is forced to the disk, and then takes the name of the first in one step.
+ * A program can be killed, or the machine can stop, in the middle of a write.  So the text goes to a second file beside
+ * the intended one, is forced to the disk, and then takes the name of the intended file in one step.
  */
 #ifndef COMMON_ATOMIC_FILE_H
 #define COMMON_ATOMIC_FILE_H
@@ -12,13 +12,13 @@
 #include <stdio.h>
 
 typedef struct atomic_file {
-    FILE *stream; /* write here */
+    FILE *stream; /* the caller writes to this stream */
     char *path;
     char *temporary;
 } atomic_file;
 
 int atomic_open(atomic_file *file, const char *path, message *why);
-/* Ends the write: from now on `path` holds what was written.  On failure it holds what it held before. */
+/* Ends the write: `path` then holds the new content.  After a failure it holds the old content. */
 int atomic_commit(atomic_file *file, message *why);
 
 #endif

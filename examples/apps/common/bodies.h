@@ -1,6 +1,4 @@
-/*
- * bodies.h - a set of particles: what snapshots hold and models make.
- */
+/* bodies.h - a set of particles, as snapshots hold them and models make them. */
 #ifndef COMMON_BODIES_H
 #define COMMON_BODIES_H
 
@@ -13,21 +11,23 @@ typedef struct bodies {
     double (*v)[3];
 } bodies;
 
-/* Room for n particles, all zero; -1 if there is not so much memory.  `set` is empty then. */
+/* Allocates n particles, all zero; returns -1 if memory is not sufficient, with an empty `set`. */
 int bodies_allocate(bodies *set, int n);
 /* Frees the arrays and leaves an empty set; may be called twice. */
 void bodies_free(bodies *set);
 
-/* Puts the centre of mass to rest at the origin. */
+/* Moves the centre of mass to the origin, at rest. */
 void bodies_centre(bodies *set);
 double bodies_kinetic(const bodies *set);
 /*
- * Potential energy without softening.  Above 32,768 particles the sum over all pairs takes too long for a
- * model that is only to be scaled, so the spherical average is taken: each particle in the field of the mass
- * that lies further in.  For the spherical models here the two agree to about 1 / n.
+ * Returns the potential energy without softening.  Above 32,768 particles the sum over all pairs takes too long for a
+ * model that is only scaled, so the function uses the spherical average: each particle in the field of the mass at
+ * smaller radii.  For the spherical models of this program both values agree to about 1 / n.
  */
 double bodies_potential(const bodies *set);
-/* N-body units: G = M = 1, E = -1/4, in virial equilibrium (T = 1/4, W = -1/2).  -1 if there is no such scale. */
+/*
+ * Scales to N-body units: G = M = 1, E = -1/4, in virial equilibrium (T = 1/4, W = -1/2).  -1 if no such scale exists.
+ */
 int bodies_scale(bodies *set);
 
 #endif

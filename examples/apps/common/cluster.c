@@ -1,11 +1,9 @@
-/*
- * cluster.c - from a request to a cluster in N-body units; masses; the Plummer model.
- */
+/* cluster.c - makes a cluster in N-body units from a request; masses; the Plummer model. */
 #include "cluster.h"
 
 #include <math.h>
 
-/* Streams of random numbers: masses must not change the orbits of the stars that carry them. */
+/* Streams of random numbers: masses must not change the orbits of their stars. */
 enum { STREAM_MASSES = 1, STREAM_ORBITS = 2 };
 
 cluster_request cluster_default(void)
@@ -45,7 +43,7 @@ static void choose_masses(bodies *set, const cluster_request *request)
     }
 }
 
-/* One component of velocity, in units of the speed of escape, from q^2 (1 - q^2)^(7/2), which is below 0.1. */
+/* Returns a speed in units of the speed of escape, from q^2 (1 - q^2)^(7/2), which is below 0.1. */
 static double plummer_speed(rng *source)
 {
     double q, level;

@@ -1,7 +1,7 @@
 /*
- * cluster.h - models of star clusters, in N-body units (G = M = 1, E = -1/4, virial equilibrium, at rest at
- * the origin).  The same request gives the same cluster on every machine, but for the last digits, which
- * depend on the mathematical library.
+ * cluster.h - models of star clusters, in N-body units (G = M = 1, E = -1/4, virial equilibrium, at rest at the
+ * origin). The same request gives the same cluster on every machine, except for the last digits, which depend on the
+ * mathematical library.
  */
 #ifndef COMMON_CLUSTER_H
 #define COMMON_CLUSTER_H
@@ -31,7 +31,7 @@ typedef struct cluster_request {
 } cluster_request;
 
 cluster_request cluster_default(void);
-/* -1 with a message for a request that makes no sense. */
+/* Makes a cluster; returns -1 with a message for a request that makes no sense. */
 int cluster_make(const cluster_request *request, bodies *set, message *why);
 
 /* ---- the models: x and v of stars 0 .. n-1 in the model's own units; G = 1 ---- */
@@ -60,7 +60,7 @@ typedef struct king_profile {
 
 int king_solve(double w0, king_profile *profile);
 void king_free(king_profile *profile);
-/* Radius that holds a fraction of the mass, and W there (which may be NULL). */
+/* Returns the radius that holds a fraction of the mass, and W there (which may be NULL). */
 double king_radius(const king_profile *profile, double fraction, double *depth);
 
 #endif

@@ -6,8 +6,8 @@
 #include <math.h>
 
 /*
- * Hernquist (1990) eq. 17 without its constant factor, at energy v^2/2 - psi.  `below` is 1 - q^2, q^2 = -E:
- * given apart, because it is tiny near the centre, where the function rises as its power -5/2.
+ * Returns Hernquist (1990) eq. 17 without its constant factor, at energy v^2/2 - psi.  `below` is 1 - q^2, q^2 = -E; it
+ * is an argument of its own because it is tiny near the centre, where the function rises as its power -5/2.
  */
 static double distribution(double below)
 {
@@ -18,10 +18,12 @@ static double distribution(double below)
     return bracket > 0 ? bracket * pow(below, -2.5) : 0;
 }
 
-/* Number of stars at speed v where 1 - psi = floor. */
+/* Returns the number of stars at speed v where 1 - psi = floor. */
 static double weight(double v, double floor) { return v * v * distribution(floor + 0.5 * v * v); }
 
-/* The weight has one maximum between rest and escape: narrow it down in the golden ratio. */
+/*
+ * Returns the largest weight.  The weight has one maximum between rest and escape, which a golden-section search finds.
+ */
 static double largest_weight(double escape, double floor)
 {
     const double ratio = 0.6180339887498949;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Density for depth W, up to a factor: the integral of v^2 (e^(W - v^2/2) - 1) up to v^2 = 2 W. */
+/* Returns the density for depth W, up to a factor: the integral of v^2 (e^(W - v^2/2) - 1) up to v^2 = 2 W. */
 static double density(double depth)
 {
     const double four_over_pi = 1.2732395447351627;
@@ -117,10 +117,10 @@ double king_radius(const king_profile *profile, double fraction, double *depth)
     return radius;
 }
 
-/* Number of stars with v^2 = 2 W s. */
+/* Returns the number of stars with v^2 = 2 W s. */
 static double weight(double s, double depth) { return s * expm1(depth * (1 - s)); }
 
-/* The weight rises until (1 - W s) e^(W (1 - s)) = 1. */
+/* Returns the largest weight.  The weight rises until (1 - W s) e^(W (1 - s)) = 1. */
 static double largest_weight(double depth)
 {
     double low = 0, high = 1;

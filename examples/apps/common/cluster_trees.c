@@ -1,5 +1,5 @@
 /*
- * cluster_trees.c - models on which trees are measured: one without any concentration, one with a cusp and a cut, one
+ * cluster_trees.c - models for measurements of trees: one without any concentration, one with a cusp and a cut, one
  * with substructure.
  */
 #include "cluster.h"
@@ -29,7 +29,7 @@ static double nfw_mass(double r) { return log1p(r) - r / (1 + r); }
 
 static double nfw_density(double r) { return 1 / (r * (1 + r) * (1 + r)); }
 
-/* Radius that holds a mass. */
+/* Returns the radius that holds a mass. */
 static double nfw_radius(double mass)
 {
     double low = 0, high = NFW_CUT;
@@ -45,7 +45,7 @@ static double nfw_radius(double mass)
 
 static double nfw_table_radius(int k) { return NFW_CUT * pow(1e-5, 1 - (double)k / STEPS); }
 
-/* Squares of the dispersion of one component at the table's radii: nothing is outside of the cut. */
+/* Computes the squared dispersion of one component at the table's radii; no mass is outside the cut. */
 static void nfw_dispersion(double *sigma2)
 {
     double pressure = 0;
@@ -78,7 +78,7 @@ void cluster_nfw(bodies *set, rng *source)
 
 /* ---- clumps ---- */
 
-/* One star of a Plummer sphere of a radius and a mass. */
+/* Makes one star of a Plummer sphere of a radius and a mass. */
 static void plummer_star(rng *source, double radius, double mass, double *x, double *v)
 {
     double one_x[1][3], one_v[1][3];

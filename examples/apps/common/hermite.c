@@ -1,13 +1,13 @@
 /*
- * hermite.c - a star cluster integrated in order 6 or 8, with individual power-of-two ("block") time steps.
+ * hermite.c - integrates a star cluster in order 6 or 8, with individual power-of-two ("block") time steps.
  *
- * The library gives the acceleration with its derivatives to the snap (order 6) or crackle (8).  One round of predict,
- * evaluate, correct; between both ends of a step the force is the polynomial through all that is known there, and its
- * further derivatives make the next prediction and choose the next step.
+ * The library computes the acceleration with its derivatives to the snap (order 6) or crackle (8).  One round is
+ * predict, evaluate, correct.  Between both ends of a step the force is the polynomial through all known values; its
+ * further derivatives improve the next prediction and choose the next step.
  *
- * Start-up: acceleration and jerk come first, then, with these sent, all derivatives that the library gives.  Those
- * beyond are zero at first, and first steps are cautious.  With --shared they come from two trial steps ahead instead,
- * so that the first step is as good as any.
+ * Start-up: a first force gives acceleration and jerk; a second one, with these stored, gives all derivatives that the
+ * library computes.  Higher derivatives are zero at first, and first steps are cautious.  With --shared two trial steps
+ * ahead give them instead, so that the first step is as accurate as any.
  */
 #include "hermite.h"
 
@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 8 }; /* derivatives of x that are kept, x itself among them */
+enum { KEPT = 8 }; /* derivatives of x that a star keeps, x itself among them */
 
-/* A particle at its own time.  The bytes of these are also those of the restart file. */
+/* A particle at its own time.  The restart file has the same bytes. */
 typedef struct star {
     double d[KEPT][3]; /* x, v, acceleration and its derivatives */
     double mass;
@@ -29,7 +29,7 @@ typedef struct star {
     int32_t level, id;
 } star;
 
-/* The particles of a block, in order of the schedule: f[k] are derivatives of the acceleration. */
+/* The particles of a block, in order of the schedule; f[k] are derivatives of the acceleration. */
 typedef struct block {
     int *index;
     double (*x)[3], (*v)[3], (*a)[3], (*j)[3], (*f[INTERPOLATE_MOST])[3], *pot;
@@ -44,7 +44,7 @@ typedef struct settings {
 typedef struct hermite {
     run *job;
     settings set;
-    int given, kept; /* derivatives of the force that the library gives; of x that are sent */
+    int given, kept; /* derivatives of the force that the library computes; derivatives of x that it stores */
     sapporo *library;
     star *body;
     schedule plan;
@@ -132,7 +132,7 @@ static int send_all(hermite *h)
     return 0;
 }
 
-/* Forces at `time` on the first ni particles of the block. */
+/* Computes the forces at `time` on the first ni particles of the block. */
 static int forces(hermite *h, int ni, double time)
 {
     block *now = &h->now;
@@ -165,13 +165,13 @@ static int forces(hermite *h, int ni, double time)
 
 static double square(const double *a) { return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]; }
 
-/* A^(k) of the generalised criterion, squared; f[k] are derivatives of the acceleration. */
+/* Returns A^(k) of the generalised criterion, squared; f[k] are derivatives of the acceleration. */
 static double change(double (*f)[3], int k) { return sqrt(square(f[k - 1]) * square(f[k + 1])) + square(f[k]); }
 
 /*
- * The next step.  Generalised Aarseth criterion (Nitadori & Makino 2008): eta (A1 / A(p-2))^(1 / (p-3)), which is eta
- * times the geometric mean of the times A(k) / A(k+1).  Averaged: their arithmetic mean, which a derivative that is
- * only noise cannot make small.
+ * Returns the next step.  The generalised Aarseth criterion (Nitadori & Makino 2008) is eta (A1 / A(p-2))^(1 / (p-3)),
+ * which is eta times the geometric mean of the times A(k) / A(k+1).  Averaged: eta times their arithmetic mean, which a
+ * derivative of pure noise cannot make small.
  */
 static double choose_step(const hermite *h, double (*f)[3])
 {
@@ -189,7 +189,7 @@ static double choose_step(const hermite *h, double (*f)[3])
     return h->set.eta * sum / (last - 1);
 }
 
-/* Particle k at the time of the block, with the terms that the library gives the sources. */
+/* Predicts particle k to the time of the block, with the derivatives that the library predicts for sources. */
 static void predict(hermite *h, int place, int k)
 {
     const star *p = &h->body[k];
@@ -204,7 +204,7 @@ static void predict(hermite *h, int place, int k)
         }
 }
 
-/* Corrects x and v of one coordinate, and finds all derivatives of the force at the end: f[0 .. 2 given - 1][c]. */
+/* Corrects x and v of one coordinate, and computes all derivatives of the force at the end: f[0 .. 2 given - 1][c]. */
 static void correct_axis(const hermite *h, int place, star *p, double dt, int c, double (*f)[3])
 {
     double f0[INTERPOLATE_MOST + 1] = {0}, f1[INTERPOLATE_MOST + 1] = {0}, higher[INTERPOLATE_MOST] = {0};
@@ -221,7 +221,7 @@ static void correct_axis(const hermite *h, int place, star *p, double dt, int c,
     for (int k = 2; k < h->kept; k++) p->d[k][c] = f[k - 2][c];
 }
 
-/* -1 if the orbit is not finite. */
+/* Corrects particle k; returns -1 if its orbit is not finite. */
 static int correct(hermite *h, int place, int k)
 {
     star *p = &h->body[k];
@@ -242,7 +242,7 @@ static int block_step(hermite *h)
     const int active = schedule_advance(&h->plan);
     for (int place = 0; place < active; place++) predict(h, place, h->plan.order[place]);
     if (forces(h, active, time_of(h, h->plan.tick))) {
-        h->plan.tick = before; /* nothing has changed yet: the restart file will be good */
+        h->plan.tick = before; /* the stars have not changed yet, so the restart file will be good */
         return -1;
     }
     for (int place = 0; place < active; place++) {
@@ -261,7 +261,7 @@ static int block_step(hermite *h)
 
 /* ---- beginning --------------------------------------------------------------------------------------- */
 
-/* All particles as they stand; only at times at which all of them are. */
+/* Computes the force on all particles, at a time that they all have reached. */
 static int force_on_all(hermite *h)
 {
     for (int k = 0; k < (int)h->set.n; k++) {
@@ -274,14 +274,14 @@ static int force_on_all(hermite *h)
     return forces(h, (int)h->set.n, time_of(h, h->plan.tick));
 }
 
-/* Takes the first n derivatives of the force, for what is sent. */
+/* Copies the first n derivatives of the force to the stars, for the next upload. */
 static void take_forces(hermite *h, int n)
 {
     for (int k = 0; k < (int)h->set.n; k++)
         for (int d = 0; d < n; d++) memcpy(h->body[k].d[2 + d], h->now.f[d][k], sizeof h->body[k].d[0]);
 }
 
-/* The force one step ahead tells higher derivatives at the beginning. */
+/* Computes the force one step ahead, which gives the higher derivatives at the beginning. */
 static int trial_step(hermite *h)
 {
     const double dt = h->job->plan.dt_max;
@@ -301,7 +301,7 @@ static int trial_step(hermite *h)
     return send_all(h);
 }
 
-/* The first step: a cautious multiple of the ratio of acceleration and jerk. */
+/* Chooses the first step: a cautious multiple of the ratio of acceleration and jerk. */
 static void first_step(hermite *h, int k)
 {
     star *p = &h->body[k];

@@ -9,7 +9,7 @@
 
 enum { OCTAVES = 16, WHITE = 255 };
 
-/* The pixel of a coordinate; -1: outside. */
+/* Returns the pixel of a coordinate; -1: outside. */
 static int pixel_of(double x, int pixels, double half)
 {
     const double place = (x + half) / (2 * half) * pixels;

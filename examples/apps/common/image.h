@@ -1,6 +1,4 @@
-/*
- * image.h - what a model looks like: its projected density as a grey picture.
- */
+/* image.h - draws the projected density of a model as a grey picture. */
 #ifndef COMMON_IMAGE_H
 #define COMMON_IMAGE_H
 
@@ -9,8 +7,8 @@
 
 /*
  * Writes the mass projected along z onto `pixels` x `pixels` squares of the window -half ... half in x and y as a PGM
- * file (16 levels of factors of two below the densest, 0: none; y points up).  Appears under its name when it is
- * complete.
+ * file (16 levels of factors of two below the densest, 0: empty; y points up).  The file appears under its name once it
+ * is complete.
  */
 int image_write(const char *path, const bodies *set, int pixels, double half, message *why);
 

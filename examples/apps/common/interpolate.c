@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* n (n - 1) ... over k factors */
+/* Returns n (n - 1) ..., a product of k factors. */
 static double falling(int n, int k)
 {
     double product = 1;
@@ -25,8 +25,8 @@ static void solve(int n, double (*a)[INTERPOLATE_MOST], double *r)
 }
 
 /*
- * With u = (t_here - t) / dt the force is g(u) = sum g_k u^k, whose first `given` terms are known at u = 0; the others
- * are what is left at u = 1.
+ * With u = (t_here - t) / dt the force is g(u) = sum g_k u^k.  The first `given` terms are known at u = 0; the
+ * difference that remains at u = 1 determines the others.
  */
 void interpolate_derivatives(int given, const double *here, const double *there, double dt, double *higher)
 {

@@ -16,9 +16,9 @@ static void catch_one(int signal_number)
     struct sigaction before, action;
     memset(&action, 0, sizeof action);
     action.sa_handler = remember;
-    action.sa_flags = SA_RESTART; /* a write under way is to be finished, not to fail */
+    action.sa_flags = SA_RESTART; /* a write in progress must be finished, not fail */
     sigemptyset(&action.sa_mask);
-    /* Who started us may want it ignored: nohup does, and shells do it for SIGINT of jobs in the background. */
+    /* Ignored signals stay ignored: nohup ignores SIGHUP, and shells ignore SIGINT for background jobs. */
     if (!sigaction(signal_number, NULL, &before) && before.sa_handler == SIG_IGN) return;
     sigaction(signal_number, &action, NULL);
 }

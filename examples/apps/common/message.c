@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Control characters, which a file may contain, are replaced: the text is one line. */
+/* Formats the text as one line: replaces control characters, which a file may contain. */
 static void format_line(message *to, const char *format, va_list arguments)
 {
     vsnprintf(to->text, sizeof to->text, format, arguments);

@@ -1,11 +1,9 @@
-/*
- * message.h - one line of text for the user, handed up by functions that can fail.
- */
+/* message.h - one line of text for the user, returned by functions that can fail. */
 #ifndef COMMON_MESSAGE_H
 #define COMMON_MESSAGE_H
 
 typedef struct message {
-    char text[512]; /* "" if there is nothing to say; never with a control character */
+    char text[512]; /* "" if there is no message; never with a control character */
 } message;
 
 #if defined(__GNUC__)

@@ -20,8 +20,7 @@ int noise_disagree(const double before[3], const double after[3], double change)
 
 int noise_block(noise_watch *watch, int active, int disagreeing)
 {
-    /* Up to 2 for a single block, so that blocks of one particle, which disagree every other time, count 1 on average.
-     */
+    /* A single block counts up to 2.  Blocks of one particle disagree every second time, so they count 1 on average. */
     if (active > 0) watch->noisy += 2.0 * disagreeing / active;
     if (++watch->blocks < NOISE_WINDOW) return 0;
     int collapsed = watch->noisy > 0.5 * NOISE_WINDOW, news = collapsed && !watch->found;

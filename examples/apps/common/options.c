@@ -16,7 +16,7 @@ static int real_value(const char *text, const char *end, double *value)
     return stop == text || stop != end || !isfinite(*value) ? -1 : 0;
 }
 
-/* A finite number or fraction. */
+/* Reads a finite number or fraction. */
 static int fraction(const char *text, const char *end, double *value)
 {
     double below = 1;

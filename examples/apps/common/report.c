@@ -6,8 +6,8 @@
 #include <math.h>
 
 /*
- * A sum that keeps what additions lose (Neumaier 1974): the energies of two moments are compared to 1e-10 and
- * better, and a plain sum over a million particles is no better than that.
+ * A sum that keeps the rounding errors of additions (Neumaier 1974): energies of two moments are compared to 1e-10 and
+ * better, and a plain sum over a million particles is not accurate enough.
  */
 typedef struct careful {
     double sum, lost;
@@ -32,7 +32,7 @@ report report_make(const bodies *set, const double *pot)
         const double *x = set->x[k], *v = set->v[k];
         double m = set->mass[k];
         add(&kinetic, 0.5 * m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
-        add(&potential, 0.5 * m * pot[k]); /* half: every pair is met twice */
+        add(&potential, 0.5 * m * pot[k]); /* half: every pair counts twice */
         add(&momentum[0], m * (x[1] * v[2] - x[2] * v[1]));
         add(&momentum[1], m * (x[2] * v[0] - x[0] * v[2]));
         add(&momentum[2], m * (x[0] * v[1] - x[1] * v[0]));

@@ -13,9 +13,12 @@ typedef struct report {
     double virial;      /* -T / W: 0.5 in equilibrium; 0 without potential energy */
 } report;
 
-/* `pot` is the potential at each particle, as force libraries give it: negative, without the particle itself. */
+/*
+ * Computes the report of a state.  `pot` is the potential at each particle, as force libraries return it: negative,
+ * without the particle itself.
+ */
 report report_make(const bodies *set, const double *pot);
-/* (E - E0) / |E0|; the bare difference where E0 is 0. */
+/* Returns (E - E0) / |E0|; the difference alone if E0 is 0. */
 double report_energy_error(const report *now, const report *start);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct piece_header {
 static const char MAGIC[8] = "SAPRUN1\n";
 static const uint64_t ORDER = UINT64_C(0x0102030405060708);
 
-/* FNV-1a, a word at a time: it is there to find damage, not malice. */
+/* Returns the check sum FNV-1a, one word at a time; it detects damage, not malice. */
 static uint64_t checksum(uint64_t sum, const void *data, size_t size)
 {
     const unsigned char *byte = data;
@@ -45,7 +45,7 @@ static const uint64_t CHECKSUM_START = UINT64_C(0xcbf29ce484222325);
 static void put(FILE *stream, const void *data, size_t size, uint64_t *sum)
 {
     *sum = checksum(*sum, data, size);
-    fwrite(data, 1, size, stream); /* an error shows in ferror, which the commit asks */
+    fwrite(data, 1, size, stream); /* ferror reports an error, and the commit checks it */
 }
 
 int restart_print(FILE *stream, const char *program, const restart_piece *pieces, int n)
@@ -70,7 +70,7 @@ int restart_write(const char *path, const char *program, const restart_piece *pi
 {
     atomic_file file;
     if (atomic_open(&file, path, why)) return -1;
-    restart_print(file.stream, program, pieces, n); /* errors show in ferror, which the commit asks */
+    restart_print(file.stream, program, pieces, n); /* ferror reports errors, and the commit checks it */
     return atomic_commit(&file, why);
 }
 
@@ -107,7 +107,7 @@ static int check(const char *path, const char *program, const restart_file *file
         return complain(why, "%s: written by '%s', but this is '%s'", path, top.program, program);
     if (top.size != file->size) return complain(why, "%s: damaged: its length is not what it says", path);
     memcpy(&sum, file->content + file->size - sizeof sum, sizeof sum);
-    /* The check sum is taken piece by piece, as they were written. */
+    /* The check sum is computed piece by piece, as it was written. */
     uint64_t found = checksum(CHECKSUM_START, file->content, sizeof top);
     size_t at = sizeof top, end = file->size - sizeof sum;
     for (uint64_t k = 0; k < top.pieces; k++) {

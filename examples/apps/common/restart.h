@@ -1,8 +1,8 @@
 /*
  * restart.h - files from which a program continues as if it had not been stopped.
  *
- * A file holds named pieces of memory, bit for bit, and a check sum.  It is read on the kind of machine that
- * wrote it; anything else is refused with a message.  It replaces an older one in one step (see atomic_file.h).
+ * A file holds named pieces of memory, bit for bit, and a check sum.  It can be read on the kind of machine that wrote
+ * it; other files are refused with a message.  A new file replaces an older one in one step (see atomic_file.h).
  */
 #ifndef COMMON_RESTART_H
 #define COMMON_RESTART_H
@@ -24,18 +24,21 @@ typedef struct restart_file {
     size_t size;
 } restart_file;
 
-/* `program` is the name and version of what is in the pieces; only the same one is read back. */
+/*
+ * Writes a file.  `program` is the name and version of the pieces' content; only a file of the same program can be
+ * read.
+ */
 int restart_write(const char *path, const char *program, const restart_piece *pieces, int n, message *why);
 
-/* The same to a stream; -1: the end was not written.  Other errors show in ferror. */
+/* Writes the same content to a stream; -1: the end was not written.  Other errors show in ferror. */
 int restart_print(FILE *stream, const char *program, const restart_piece *pieces, int n);
 
-/* Takes the file in and checks it; free it with restart_free. */
+/* Reads the file and checks it; the caller frees it with restart_free. */
 int restart_read(const char *path, const char *program, restart_file *file, message *why);
-/* The same for `size` bytes of malloc's, which the restart_file owns from then on; on failure they are freed. */
+/* Checks `size` bytes allocated by malloc, which the restart_file then owns; on failure it frees them. */
 int restart_parse(const char *path, const char *program, unsigned char *content, size_t size, restart_file *file,
                   message *why);
-/* Copies a piece, which must have just this size. */
+/* Copies a piece, which must have exactly this size. */
 int restart_get(const restart_file *file, const char *name, void *data, size_t size, message *why);
 void restart_free(restart_file *file);
 

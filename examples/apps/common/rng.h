@@ -12,12 +12,12 @@ typedef struct rng {
     uint64_t state[4];
 } rng;
 
-/* Streams of the same seed have nothing to do with each other. */
+/* Starts a stream; streams of the same seed are independent. */
 void rng_seed(rng *source, uint64_t seed, uint64_t stream);
 uint64_t rng_next(rng *source);
-/* In (0, 1): neither end ever comes, so logarithms and powers of it are finite. */
+/* Returns a number in (0, 1), never 0 or 1, so its logarithms and powers are finite. */
 double rng_uniform(rng *source);
-/* A vector of the given length in a random direction. */
+/* Makes a vector of the given length in a random direction. */
 void rng_direction(rng *source, double length, double vector[3]);
 
 #endif

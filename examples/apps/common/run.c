@@ -13,7 +13,7 @@
 
 enum { HALVINGS_MAX = 30, PATH_ROOM = 1200 };
 
-static const double INTERVALS_MAX = 4194304; /* times 2^40 ticks still fits 63 bits */
+static const double INTERVALS_MAX = 4194304; /* this times 2^40 ticks fits into 63 bits */
 
 void run_warn(run *job, const char *format, ...)
 {
@@ -35,7 +35,7 @@ void run_say(run *job, const char *format, ...)
     vprintf(format, arguments);
     va_end(arguments);
     putchar('\n');
-    fflush(stdout); /* whoever watches a log file sees it now */
+    fflush(stdout); /* a log file shows the line at once */
 }
 
 static int path_of(const run *job, char path[PATH_ROOM], const char *ending, message *why)
@@ -44,7 +44,7 @@ static int path_of(const run *job, char path[PATH_ROOM], const char *ending, mes
     return length < 0 || length >= PATH_ROOM ? complain(why, "the name of the output is too long") : 0;
 }
 
-/* What decides the bits of a force, as far as a client can know it. */
+/* Describes the settings that decide the bits of a force, as far as a client knows them. */
 static void describe_engine(char text[64])
 {
     static const char *const name[] = {"SAPPORO_PRECISION", "SAPPORO_BACKEND", "SAPPORO_CPU_ISA"};
@@ -73,8 +73,8 @@ static int get_particles(run *job, bodies *set)
 }
 
 /*
- * The steps are 1/2^k of the interval: then all particles are at the same time at every output, so that an
- * output needs no prediction, and changes nothing.
+ * Chooses the steps as 1/2^k of the interval.  Then all particles have the same time at every output, so an output
+ * needs no prediction and changes nothing.
  */
 static int plan_steps(run *job)
 {
@@ -144,7 +144,7 @@ int run_begin(run *job, bodies *set)
         bodies_free(set);
         return RUN_USAGE;
     }
-    interrupt_catch(); /* from here on there is something to lose */
+    interrupt_catch(); /* from now on an interruption would lose results */
     run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g, steps up to %.6g", set->n,
             plan->eps, plan->start, plan->end, plan->interval, plan->dt_max);
     say_end(job);
@@ -164,7 +164,7 @@ int run_reopen(run *job, restart_file *file)
     return RUN_OK;
 }
 
-/* The interval stays: it is the unit of the steps.  So a new end only changes the number of outputs. */
+/* Moves the end of the run.  The interval is the unit of the steps and stays, so only the number of outputs changes. */
 static void move_end(run *job, double now)
 {
     run_plan *plan = &job->plan;

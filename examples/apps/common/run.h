@@ -1,6 +1,6 @@
 /*
- * run.h - what all sample integrators have in common: options, where the particles come from, outputs, restart
- * files, the end.  An integrator adds its own options and its own pieces of the restart file.
+ * run.h - the parts that all sample integrators share: options, input of particles, outputs, restart files, the end.
+ * An integrator adds its own options and its own pieces of the restart file.
  */
 #ifndef COMMON_RUN_H
 #define COMMON_RUN_H
@@ -19,26 +19,28 @@
 /* Exit statuses; a run stopped by a signal ends with 128 + its number, as shells count. */
 enum { RUN_OK = 0, RUN_FAILED = 1, RUN_USAGE = 2, RUN_SIGNAL = 128 };
 
-/* What a restart file keeps of the run.  Only members of 8 bytes: the bytes of it are the file's. */
+/*
+ * The part of the run that a restart file keeps.  It has members of 8 bytes only, because the file has the same bytes.
+ */
 typedef struct run_plan {
     double start, end; /* times */
     double interval;   /* between outputs */
-    double dt_max;     /* interval / 2^k: so every particle has a step that ends at every output */
+    double dt_max;     /* interval / 2^k, so every particle has a step that ends at every output */
     double eps;        /* softening length */
     int64_t outputs;   /* intervals from start to end */
-    int64_t done;      /* outputs that have been made; that of the start is the first */
+    int64_t done;      /* outputs made so far; the output at the start is the first */
     int64_t blocks;    /* block steps so far */
     int64_t steps;     /* steps of single particles so far */
-    int64_t form;      /* of snapshots */
+    int64_t form;      /* form of snapshots */
     int64_t files;     /* 1: snapshots and restart files are written at each output */
     report first;      /* at the start */
-    char engine[64];   /* what the environment says about the library: a change changes the bits */
+    char engine[64];   /* settings of the environment for the library: a change changes the bits */
 } run_plan;
 
 typedef struct run {
-    /* the integrator's */
+    /* data of the integrator */
     const char *program; /* "hermite4" */
-    const char *layout;  /* "hermite4 1": what its restart files are called */
+    const char *layout;  /* "hermite4 1": program and version in its restart files */
     const char *about;   /* one line for --help */
     option_rule *own;    /* its options */
     int own_n;
@@ -57,27 +59,27 @@ typedef struct run {
     int lines;                           /* printed so far */
 } run;
 
-/* Fills in from the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
+/* Reads the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
 int run_parse(run *job, int argc, char **argv, int *status);
 
-/* Reads or makes the particles and plans the outputs.  Prints what is wrong and returns an exit status. */
+/* Reads or makes the particles and plans the outputs.  Prints errors and returns an exit status. */
 int run_begin(run *job, bodies *set);
 /* Opens the restart file and takes the plan from it; the integrator then takes its own pieces and calls run_go_on. */
 int run_reopen(run *job, restart_file *file);
 void run_go_on(run *job, double now);
 
-/* An output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
+/* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
 int run_output(run *job, const bodies *set, const double *pot);
 /* Writes the restart file: the plan and the integrator's pieces.  `always`: also if this run writes no files. */
 int run_save(run *job, const restart_piece *pieces, int n, int always);
-/* 1 if a signal or --stop-after asks to stop here. */
+/* Returns 1 if a signal or --stop-after asks to stop now. */
 int run_must_stop(const run *job);
-/* Says that the run has been stopped and how it goes on; returns the exit status. */
+/* Prints that the run has been stopped and how to continue it; returns the exit status. */
 int run_stopped(run *job, double now);
-/* The last lines of a run that has reached its end. */
+/* Prints the last lines of a run that has reached its end. */
 void run_finish(run *job);
 
-/* Lines on stderr and stdout that respect the bar and --quiet. */
+/* Print lines on stderr and stdout without damage to the bar; --quiet applies. */
 void run_warn(run *job, const char *format, ...) MESSAGE_FORMAT(2);
 void run_say(run *job, const char *format, ...) MESSAGE_FORMAT(2);
 

@@ -116,7 +116,7 @@ static void set_defaults(run *job, const char *command)
 
 static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
 
-/* PREFIX.restart is continued under PREFIX. */
+/* Sets the prefix: a run from PREFIX.restart continues under PREFIX. */
 static void prefix_of_restart(run *job)
 {
     static const char ending[] = ".restart";

@@ -33,7 +33,7 @@ void schedule_free(schedule *plan)
 
 int64_t schedule_ticks(int level) { return INT64_C(1) << (SCHEDULE_DEPTH - level); }
 
-/* Sorts the first `n` of the order by counting; they make up all particles of the levels >= shallowest. */
+/* Sorts the first `n` of the order by counting; these are all particles of the levels >= shallowest. */
 static void sort_front(schedule *plan, int n, int shallowest)
 {
     int place[SCHEDULE_DEPTH + 1], *count = plan->count;
@@ -53,7 +53,7 @@ void schedule_rebuild(schedule *plan)
     sort_front(plan, plan->n, 0);
 }
 
-/* The shallowest level whose step ends now. */
+/* Returns the shallowest level whose step ends now. */
 static int shallowest_level(const schedule *plan)
 {
     int level = SCHEDULE_DEPTH;

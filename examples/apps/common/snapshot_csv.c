@@ -15,10 +15,10 @@ static const char *const OTHER_NAME[COLUMNS] = {"index", "m", "x", "y", "z", "vx
 typedef struct layout {
     char separator;    /* ' ' stands for any number of blanks */
     int fields;        /* columns of the file */
-    int from[COLUMNS]; /* where each of ours is, -1: nowhere */
+    int from[COLUMNS]; /* the file's column for each of our columns, -1: none */
 } layout;
 
-/* Cuts off the next field, without the blanks and quotes around it; NULL at the end of the line. */
+/* Returns the next field, without the blanks and quotes around it; NULL at the end of the line. */
 static char *next_field(char **rest, char separator)
 {
     char *field = *rest, *end;

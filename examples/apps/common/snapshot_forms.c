@@ -12,7 +12,7 @@ static int set_mass(const text_lines *lines, int k, bodies *set, int who, double
     return 0;
 }
 
-/* N is believed only if the file is long enough for it: a wrong one must not ask for all the memory. */
+/* Allocates N particles, if the file is long enough for them: a wrong N must not allocate all the memory. */
 static int make_room(const text_lines *lines, bodies *set, int n)
 {
     if (bodies_allocate(set, n)) return complain(lines->about, "%s: out of memory for %d particles", lines->name, n);
@@ -72,7 +72,9 @@ int snapshot_parse_pl(const text_lines *lines, bodies *set)
     return 0;
 }
 
-/* One number before the particles: their number if it is that, a time if it cannot be a number of particles. */
+/*
+ * Reads one number before the particles: a nonzero whole number must be the number of particles, any other is the time.
+ */
 static int single_header(const text_lines *lines, int particles, const char *word, double value, bodies *set)
 {
     int whole;

@@ -1,6 +1,4 @@
-/*
- * snapshot_read.c - takes a file in, finds out its form, and makes the ids unique.
- */
+/* snapshot_read.c - reads a file, finds its form, and makes the ids unique. */
 #include "snapshot_text.h"
 
 #include <errno.h>
@@ -27,7 +25,7 @@ static int begins_with_number(const char *text)
     return !text_real(word, &value);
 }
 
-/* The number of lines before the particles if they come one a line, or -1. */
+/* Returns the number of lines before the particles if the file has one particle per line, or -1. */
 static int headers_of_lines(const text_lines *lines)
 {
     for (int k = 0; k <= 3; k++) {
@@ -45,8 +43,8 @@ static int line_is(const text_lines *lines, int k, int value)
 }
 
 /*
- * init and pl both begin with single numbers: four of them in init, three and one for each mass in pl.  So only
- * a pl file of one particle, and files cut off after four lines, look alike; there the dimension decides.
+ * Returns 1 for the form pl.  init and pl both begin with single numbers: four in init, three and one per mass in pl.
+ * So only a pl file of one particle, and files cut off after four lines, look alike; for these the dimension decides.
  */
 static int has_form_pl(const text_lines *lines, int singles)
 {
@@ -86,7 +84,9 @@ static int compare_ids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Some writers give every particle the index 1.  GRAPE takes equal indices for the same particle, so they must go. */
+/*
+ * Makes ids unique.  Some writers give every particle the index 1, but GRAPE takes equal indices for the same particle.
+ */
 static int make_ids_unique(const char *name, bodies *set, message *about)
 {
     int *sorted = malloc((size_t)set->n * sizeof *sorted), repeated = 0, which = 0;
@@ -125,7 +125,7 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
     return status;
 }
 
-/* The whole stream, with room for a 0 behind it; NULL if there is no memory. */
+/* Reads the whole stream, with space for a final 0; returns NULL if memory is not sufficient. */
 static char *take_in(FILE *stream, size_t *length)
 {
     size_t room = 1 << 16, got;

@@ -27,7 +27,7 @@ static int add_line(text_lines *lines, int *room, char *text, int number)
     return 0;
 }
 
-/* `# time 0.25`, also with = or : between the two; anything else is a comment like any other. */
+/* Reads the comment `# time 0.25`, also with = or : between the two; other comments are skipped. */
 static void read_time_comment(text_lines *lines, char *comment)
 {
     char *word = comment + strspn(comment, " \t#");
@@ -67,10 +67,11 @@ int text_split(text_lines *lines, char *text, size_t length)
 {
     int room = 0;
     char *end = text + length;
-    if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3; /* the mark that some editors put first */
+    if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+        text += 3; /* the byte order mark that some editors write first */
     while (text < end) {
         char *stop = memchr(text, '\n', (size_t)(end - text));
-        if (!stop) stop = end; /* the caller left room for the final 0 */
+        if (!stop) stop = end; /* the buffer has space for the final 0 */
         *stop = 0;
         if (lines->last == INT_MAX) return complain(lines->about, "%s: too many lines", lines->name);
         lines->last++;
