@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * sp: a coordinate is one float.  ds: two floats hold 48 bits.  dp: the
- * predictor's few roundings of a double.  Velocities are one float in sp and ds.
+ * In sp a coordinate is one float.  In ds it is two floats with 48 bits.  In dp it has the predictor's few roundings of
+ * a double.  Velocities are one float in sp and ds.
  */
 const struct words words_of[SAPPORO_DP + 1] = {[SAPPORO_SP] = {0x1p-24, 0x1p-24, 0x1p-24},
                                                [SAPPORO_DS] = {0x1p-48, 0x1p-24, 0x1p-24},
@@ -16,7 +16,7 @@ const struct words words_of[SAPPORO_DP + 1] = {[SAPPORO_SP] = {0x1p-24, 0x1p-24,
 double case_bound(const struct test_case *test, sapporo_precision precision, const struct exact *e, int quantity)
 {
     const struct words w = words_of[precision];
-    /* terms of single precision end at 2^128, and there is a factor of 8 on the way */
+    /* terms of single precision end at 2^128, and intermediate results have a factor of 8 */
     if (precision != SAPPORO_DP && e->size[quantity] > 0x1p125) return INFINITY;
     if (test->roundings[precision] <= 0 || w.x * e->worst > 0.125) return INFINITY;
     const double x = w.x * e->by_x[quantity], v = w.v * e->by_v[quantity];
@@ -32,7 +32,7 @@ double nearest_bound(const struct exact *e)
 
 /* ------------------------------------------------------- changes to bodies */
 
-/* Every third address, some never used, sent in no order, some of them twice. */
+/* Uses every third address, some never, stored in no order, some of them twice. */
 static void holes(struct problem *p)
 {
     for (int k = 0; k < p->nbodies; k++) p->body[k].address = 3 * k + k % 5 % 3;
@@ -48,7 +48,7 @@ static void same_indices(struct problem *p)
     for (int k = 0; k < p->nbodies; k++) p->body[k].index = k / 3 * 5 - 40;
 }
 
-/* Some j are labelled -1, which means nothing. */
+/* Gives some j the index -1, which has no meaning. */
 static void minus_one(struct problem *p)
 {
     for (int k = 0; k < p->nbodies; k++) p->body[k].index = k % 7 == 0 ? -1 : k;
@@ -59,14 +59,14 @@ static void odd_masses(struct problem *p)
     for (int k = 0; k < p->nbodies; k++) p->body[k].mass *= k % 5 == 0 ? 0 : k % 3 == 0 ? -1 : 1;
 }
 
-/* Every fourth lies where another one is. */
+/* Puts every fourth particle at the position of another. */
 static void coincident(struct problem *p)
 {
     for (int k = 3; k < p->nbodies; k += 4)
         memcpy(p->body[k].derivative, p->body[(k * 5) % (k - 1)].derivative, sizeof p->body[k].derivative);
 }
 
-/* A cubic lattice with a side of 1/4: many equal distances, all exact in every precision. */
+/* Makes a cubic lattice with a side of 1/4: many equal distances, all exact in every precision. */
 static void lattice(struct problem *p)
 {
     for (int k = 0; k < p->nbodies; k++)
@@ -77,7 +77,7 @@ static void lattice(struct problem *p)
     for (int k = 0; k < p->nbodies; k++) p->body[k].address = (k * 77 + 5) % p->nbodies;
 }
 
-/* Pairs at distance 1 from the origin, 1e-9 apart. */
+/* Makes pairs at distance 1 from the origin, 1e-9 apart. */
 static void tight_pairs(struct problem *p)
 {
     rng random;
@@ -91,7 +91,9 @@ static void tight_pairs(struct problem *p)
     }
 }
 
-/* Masses over a ratio of 1e6, a binary 1e-6 apart on its orbit, everybody moving at 100 times the dispersion. */
+/*
+ * Makes masses over a ratio of 1e6, a binary 1e-6 apart on its orbit, and a bulk velocity of 100 times the dispersion.
+ */
 static void make_hard(struct problem *p)
 {
     struct body *const one = &p->body[0], *const two = &p->body[p->nbodies / 2];
@@ -99,7 +101,7 @@ static void make_hard(struct problem *p)
     rng_seed(&random, 10, 10);
     for (int k = 0; k < p->nbodies; k++) p->body[k].mass *= pow(10, 6.0 * k / (p->nbodies - 1) - 4);
     one->mass = two->mass = 1.0 / p->nbodies;
-    one->time = two->time = p->time; /* the others are predicted */
+    one->time = two->time = p->time; /* all other bodies are predicted */
     for (int c = 0; c < 3; c++) {
         const double tangent = c == 1 ? sqrt(2 * one->mass / 1e-6) / 2 : 0;
         two->derivative[0][c] = one->derivative[0][c] + (c == 0 ? 1e-6 : 0);
@@ -127,14 +129,14 @@ static void tiny(struct problem *p) { scale_lengths(p, 1e-7); }
 static void wide(struct problem *p) { scale_lengths(p, 1e9); }
 static void huge(struct problem *p) { scale_lengths(p, 1e17); }
 
-/* Far outside the region of single precision, with gaps. */
+/* Puts bodies far outside the range of single precision, with gaps between addresses. */
 static void beyond(struct problem *p)
 {
     scale_lengths(p, 1e22);
     holes(p);
 }
 
-/* All at about the same distance, further out than where empty slots are kept, with gaps. */
+/* Puts all bodies at about the same distance, beyond the position of empty slots, with gaps between addresses. */
 static void far_shell(struct problem *p)
 {
     rng random;
@@ -144,7 +146,7 @@ static void far_shell(struct problem *p)
     holes(p);
 }
 
-/* Everybody starts at the origin and is thrown far out. */
+/* Starts all bodies at the origin with velocities that carry them far out. */
 static void thrown(struct problem *p)
 {
     for (int k = 0; k < p->nbodies; k++)
@@ -155,7 +157,7 @@ static void thrown(struct problem *p)
     for (int k = 0; k < p->nbodies; k++) p->body[k].time = p->time - 1;
 }
 
-/* All times before, or after, the time of the force. */
+/* Puts all times before, or after, the time of the force. */
 static void all_before(struct problem *p) { model_times(p->body, p->nbodies, p->time - 0.0625, 0.0625, 3); }
 static void all_after(struct problem *p) { model_times(p->body, p->nbodies, p->time + 0.0625, 0.0625, 4); }
 
@@ -163,7 +165,7 @@ static void fewer_than_loaded(struct problem *p) { p->nj = p->nbodies * 2 / 3 + 
 static void more_than_loaded(struct problem *p) { p->nj = 1000000000; }
 static void none_loaded(struct problem *p) { p->nbodies = 0; }
 
-/* Softening of its own for each particle, none for some, and large for a few. */
+/* Gives each particle its own softening, 0 for some, and large for a few. */
 static void soften(struct problem *p, int soft)
 {
     p->soft = soft;
@@ -175,7 +177,7 @@ static void soften(struct problem *p, int soft)
 
 static void no_index(struct problem *p) { p->no_index = 1; }
 
-/* Beside the bodies, so that without softening nobody meets itself. */
+/* Puts targets beside the bodies, so that without softening no target is at the position of a body. */
 static void no_index_beside(struct problem *p)
 {
     p->no_index = 1;
@@ -190,7 +192,10 @@ static void targets_minus_one(struct problem *p)
     }
 }
 
-/* Radii that end exactly on lattice points; every other target in the middle of a cell, or on one of its edges. */
+/*
+ * Makes radii that end exactly on lattice points; every second target is in the middle of a cell, or on one of its
+ * edges.
+ */
 static void lattice_targets(struct problem *p)
 {
     for (int k = 0; k < p->ntargets; k++) {
@@ -200,7 +205,7 @@ static void lattice_targets(struct problem *p)
     }
 }
 
-/* Near the origin, where nobody is. */
+/* Puts targets near the origin, where no body is. */
 static void stay_behind(struct problem *p)
 {
     for (int k = 0; k < p->ntargets; k++)
@@ -348,7 +353,7 @@ const struct test_case hard_model = {
 
 /* -------------------------------------------------------------------- making */
 
-/* A body's predicted place, and radii from none to all. */
+/* Puts a target at a body's predicted position; radii vary from none to all. */
 static void put_target(struct target *t, const struct body *b, double time, int k, int n)
 {
     real x[3], v[3], a[3], jerk[3];
@@ -373,7 +378,7 @@ static void put_targets(struct problem *p)
         const int at = (int)(p->ntargets < p->nbodies ? (int64_t)k * p->nbodies / p->ntargets : k % p->nbodies);
         put_target(t, &p->body[at], p->time, k, p->nbodies);
         if (k < p->nbodies) continue;
-        for (int c = 0; c < 3; c++) t->x[c] += 0.1 * (rng_uniform(&random) - 0.5); /* nobody's place */
+        for (int c = 0; c < 3; c++) t->x[c] += 0.1 * (rng_uniform(&random) - 0.5); /* not at the position of a body */
         t->index = -2 - k;
     }
 }

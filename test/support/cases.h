@@ -1,50 +1,50 @@
 /*
  * cases.h - the one list of cases that every backend, path and precision must pass.
  *
- * A case makes a problem and says which outputs are compared with the reference
- * and how closely.  Nearest neighbours and lists are compared exactly.
+ * A case makes a problem and says which outputs are compared with the reference, and within which tolerance.  Nearest
+ * neighbours and lists are compared exactly.
  */
 #ifndef TEST_CASES_H
 #define TEST_CASES_H
 
 #include "reference.h"
 
-/* What is compared. */
+/* Outputs to compare. */
 enum { WITH_NEAREST = OUT_NEAREST, WITH_LISTS = OUT_LISTS, WITH_SUMS = 4, WITH_ALL = 7 };
 
 struct test_case {
     const char *name;
     int n, ni;                           /* bodies, targets */
-    int highest;                         /* derivatives that the bodies have; 0: x and v at the time asked for */
+    int highest;                         /* highest derivative of the bodies; 0: x and v at the time of the force */
     double eps2;                         /* squared softening */
-    int soft;                            /* SOFT_: each target, each body has softening of its own */
+    int soft;                            /* SOFT_: each target, each body has its own softening */
     void (*bodies)(struct problem *p);   /* changes to the bodies of a Plummer sphere */
     void (*targets)(struct problem *p);  /* changes to the targets, which lie on bodies */
-    unsigned compare;                    /* WITH_: of every precision */
-    int every;                           /* every how many-th target is compared; 0: all */
+    unsigned compare;                    /* WITH_: for every precision */
+    int every;                           /* every `every`-th target is compared; 0: all */
     double roundings[SAPPORO_DP + 1];    /* tolerance by precision: see case_bound; 0: no claim */
-    double acc_relative[SAPPORO_DP + 1]; /* and this much relative to the acceleration; 0: no claim */
-    const char *why;                     /* of the tolerance */
+    double acc_relative[SAPPORO_DP + 1]; /* tolerance relative to the acceleration, in addition; 0: no claim */
+    const char *why;                     /* reason of the tolerance */
 };
 
 /* All cases; the last has no name. */
 extern const struct test_case cases[];
 
-/* The models whose errors are told in docs/numerics.md. */
+/* The models whose errors docs/numerics.md lists. */
 extern const struct test_case smooth_model, hard_model;
 
 /* Makes the problem of a case for an order; free with problem_free. */
 void case_make(const struct test_case *test, int order, struct problem *p);
 
 /*
- * How far the size of an error may go, for a target whose exact result is known:
+ * Returns the largest allowed error, for a target whose exact result is known:
  *     roundings * unit * (sum of the terms' sizes)      roundings of pair terms and sums
- *   + what errors of coordinates and velocities make    unavoidable at the precision's words
- * INFINITY: coordinates are too coarse against some distance, nothing can be said.
+ *   + effect of errors of coordinates and velocities    unavoidable at the precision's words
+ * INFINITY: coordinates are too coarse for some distance, so no bound exists.
  */
 double case_bound(const struct test_case *test, sapporo_precision precision, const struct exact *e, int quantity);
 
-/* How far nearest_r2 may be from its exact value, on every precision. */
+/* Returns the largest allowed error of nearest_r2, in every precision. */
 double nearest_bound(const struct exact *e);
 
 /* The relative errors of coordinates, velocities and single operations in a precision. */

@@ -1,5 +1,6 @@
 /*
- * child.h - a test body in a process of its own: for tests that need one without worker threads, or that may end it.
+ * child.h - runs a test body in a process of its own: for tests that need one without worker threads, or that may end
+ * it.
  */
 #ifndef CHILD_H
 #define CHILD_H
@@ -14,7 +15,7 @@
 
 enum { CHILD_SKIPPED = 77, CHILD_SECONDS = 120 };
 
-/* Counts what is wrong in a child, and says where. */
+/* Counts a wrong condition in a child, and prints its place. */
 #define WRONG(condition) ((condition) ? (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), 1) : 0)
 
 /* Runs a body in a child; a body that hangs is ended by a signal.  Returns the body's value, or -signal. */
@@ -32,7 +33,9 @@ static inline int run_in_child(int (*body)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* A CMocka test test_NAME of a body: it returns how much is wrong, or CHILD_SKIPPED, for the reason `why`. */
+/*
+ * Defines a CMocka test test_NAME of a body, which returns its number of errors, or CHILD_SKIPPED for the reason `why`.
+ */
 #define CHILD_TEST(name, why)                                                                                          \
     static void test_##name(void **state)                                                                              \
     {                                                                                                                  \

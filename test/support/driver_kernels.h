@@ -1,8 +1,8 @@
 /*
  * driver_kernels.h - two kernels in PTX, which every CUDA driver compiles by itself: test_driver.c needs no nvcc.
  *
- * add(p, nothing, n, k) adds k to n integers at p, if `nothing` is a null
- * pointer; crash() writes where no memory is.
+ * add(p, nothing, n, k) adds k to n integers at p, if `nothing` is a null pointer; crash() writes to an invalid
+ * address.
  */
 #ifndef DRIVER_KERNELS_H
 #define DRIVER_KERNELS_H

@@ -1,4 +1,4 @@
-/* engines.c - the engines of model.h, and which of them can be used. */
+/* engines.c - the engines of model.h, and which of them tests can use. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ const struct engine engines2[ENGINES2] = {PATH2("scalar"),
 
 const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(8);
 
-/* The backend to which the environment restricts tests; "": none. */
+/* Returns the backend to which the environment restricts tests; "": none. */
 static const char *restriction(void) { return getenv("SAPPORO_TEST_ENGINES") ? getenv("SAPPORO_TEST_ENGINES") : ""; }
 
 int test_sparing(void)
@@ -72,7 +72,10 @@ int test_sparing(void)
     return !sparing || strcmp(sparing, "0") != 0;
 }
 
-/* Of order 6 dp and of order 8 ds tell of the others; of 2 and 4, whose sp is ds without second words, two do. */
+/*
+ * Returns 1 if an engine is representative of others: dp for order 6, ds for order 8; for orders 2 and 4, whose sp is
+ * ds without second words, two precisions.
+ */
 static int tells_of_others(const struct engine *engine)
 {
     switch (engine->order) {
@@ -88,8 +91,9 @@ static int tells_of_others(const struct engine *engine)
 }
 
 /*
- * On OpenCL's CPUs each kernel takes seconds to compile: of orders 6 and 8 some tell of the others, in the form that
- * users get there.  Sanitizers are slow, and look at memory: some tell of the others of every order.
+ * Returns 1 if tests skip an engine because they run a representative one.  On OpenCL's CPUs each kernel takes seconds
+ * to compile, so tests of orders 6 and 8 run representative engines alone, in the form that users get there.
+ * Sanitizers are slow and check memory, so tests of every order run representative engines alone.
  */
 static int is_spared(const struct engine *engine)
 {
@@ -102,7 +106,7 @@ static int is_spared(const struct engine *engine)
     return 1;
 }
 
-/* Whether an accelerator has an order other than 4, or a precision that needs more than most. */
+/* Returns 1 if an accelerator supports an order other than 4, or a precision that not all devices have. */
 static int has_order(const struct engine *engine)
 {
     sapporo *c = NULL;

@@ -1,14 +1,13 @@
 /*
- * fake_libcuda.c - a libcuda.so.1 of devices that are host memory: runs the CUDA driver where there is no GPU.
+ * fake_libcuda.c - a libcuda.so.1 whose devices are host memory: runs the CUDA driver on machines without a GPU.
  *
- * test_driver_libcuda.sh builds it and lets test_driver find it.  It insists on
- * a current context as libcuda does, knows the two kernels of driver_kernels.h,
- * and breaks when `crash` runs, until its context is destroyed.  What is not
- * given back makes a line of TAP when the process ends.
+ * test_driver_libcuda.sh builds it and makes test_driver load it.  It requires a current context as libcuda does, knows
+ * the two kernels of driver_kernels.h, and breaks when `crash` runs, until its context is destroyed.  When the process
+ * ends, it prints a line of TAP for objects that were not released.
  *
- *   FAKE_CUDA_DEVICES   how many, default 2
+ *   FAKE_CUDA_DEVICES   number of devices, default 2
  *   FAKE_CUDA_INIT      the result of cuInit
- *   FAKE_CUDA_IDLE      1: every other kernel is there too and does nothing
+ *   FAKE_CUDA_IDLE      1: every other kernel exists too and does nothing
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_api.h"
@@ -23,7 +22,7 @@ enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEX
 
 struct CUctx_st {
     int holders, broken;
-    atomic_int live; /* things that belong to it */
+    atomic_int live; /* objects that belong to it */
 };
 
 struct CUevent_st {
@@ -50,7 +49,7 @@ static int number_of(const char *variable, int otherwise)
     return text ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
-/* Result of calls that need a context; *c: the current one. */
+/* Returns the result of calls that need a context; *c: the current one. */
 static int ready(sap_cu_context *c)
 {
     *c = depth > 0 ? stack[depth - 1] : NULL;
@@ -64,7 +63,7 @@ static int need(void)
     return ready(&c);
 }
 
-/* A thing of the current context. */
+/* Makes an object of the current context. */
 static int make(void *room, size_t bytes)
 {
     sap_cu_context c;
@@ -78,7 +77,7 @@ static int make(void *room, size_t bytes)
     return 0; /* cppcheck-suppress memleak ; the pointer is in *room */
 }
 
-/* Also of a broken context, so that checkers of memory are content. */
+/* Releases an object, also of a broken context, so that memory checkers find no leak. */
 static int unmake(void *p)
 {
     sap_cu_context c;
@@ -181,7 +180,7 @@ CALL(cuDevicePrimaryCtxRetain, sap_cu_context *context, sap_cu_device device)
     return primary[device].broken ? LOST : 0;
 }
 
-/* What the last holder leaves is destroyed. */
+/* Destroys the context after its last release. */
 CALL(cuDevicePrimaryCtxRelease_v2, sap_cu_device device)
 {
     struct CUctx_st *c = &primary[device];
@@ -348,7 +347,7 @@ CALL(cuModuleGetFunction, sap_cu_function *function, sap_cu_module module, const
     if (idle && !number_of("FAKE_CUDA_IDLE", 0)) return NOT_FOUND;
     *function = &all[crashes + 2 * idle];
     (*function)->crashes = crashes;
-    (*function)->idle = idle; /* one for all of them: it keeps the most shared memory that any was given */
+    (*function)->idle = idle; /* one object for all kernels; it keeps the most shared memory that any was given */
     if (!idle || (*function)->shared == 0) (*function)->shared = 49152;
     return need();
 }
@@ -394,7 +393,7 @@ CALL(cuLaunchKernel, sap_cu_function function, unsigned x, unsigned y, unsigned 
     if (!stream || extra || x * y * z == 0 || threads_x * threads_y * threads_z > 1024) return INVALID_VALUE;
     if (shared > (unsigned)function->shared) return INVALID_VALUE;
     if (function->crashes)
-        c->broken = 1; /* found by the next call */
+        c->broken = 1; /* the next call reports it */
     else if (!function->idle)
         add(arguments);
     return 0;

@@ -7,7 +7,9 @@
 
 #include "base/lock.h"
 
-/* Drivers that can be wrapped, and devices of each; a device's number here is that of its driver plus DEVICES times it.
+/*
+ * Most wrapped drivers, and devices of each; the number of a device is its driver's number for it plus DEVICES times
+ * the driver's number.
  */
 enum { DRIVERS = 2, DEVICES = 32 };
 
@@ -25,7 +27,7 @@ static long fail_at;
 static int fail_with;
 static atomic_int lost[DRIVERS * DEVICES], opens[DRIVERS * DEVICES];
 
-/* Whose device an open device, a memory, a stream ... is; in no order.  Functions go with their module, `parent`. */
+/* The device of each open device, memory, stream and so on, in no order.  Functions go with their module, `parent`. */
 static struct {
     struct sap_lock lock;
     int n, room;
@@ -35,10 +37,10 @@ static struct {
     } * list;
 } owned = {.lock = SAP_LOCK_INIT};
 
-/* This thread's last error, if it was made here. */
+/* This thread's last error, if this driver made it. */
 static _Thread_local char error[128];
 static _Thread_local int is_ours;
-static _Thread_local const struct sap_driver *of_last; /* otherwise: the driver that failed; NULL: none has */
+static _Thread_local const struct sap_driver *of_last; /* otherwise: the driver that failed; NULL: none */
 
 /* ---------------------------------------------------------------- who belongs to which device */
 
@@ -77,7 +79,7 @@ static void disown(const void *thing)
     sap_lock(&owned.lock);
     for (int k = owned.n - 1; k >= 0; k--)
         if (owned.list[k].thing == thing || owned.list[k].parent == thing) owned.list[k] = owned.list[--owned.n];
-    if (owned.n == 0) { /* a test that has given everything back leaks nothing here either */
+    if (owned.n == 0) { /* a test that has released all objects leaks no memory here either */
         free(owned.list);
         owned.list = NULL;
         owned.room = 0;
@@ -101,12 +103,12 @@ static int fail(int status, int number, const char *call)
     return status;
 }
 
-/* Counts a call on a device: OK, or what it has to give. */
+/* Counts a call on a device; returns OK, or the planned fault. */
 static int judge_number(int number, const char *call)
 {
     const int known = number >= 0 && number < DRIVERS * DEVICES;
     const long n = atomic_fetch_add(&faulty.calls, 1) + 1;
-    if (known && opens[number] == 0) lost[number] = 0; /* nobody holds the broken context any more */
+    if (known && opens[number] == 0) lost[number] = 0; /* no user holds the broken context any more */
     if (known && lost[number]) return fail(SAP_DRIVER_LOST, number, call);
     if (n != fail_at) return SAP_DRIVER_OK;
     if (known && fail_with == SAP_DRIVER_LOST) lost[number] = 1;
@@ -115,14 +117,14 @@ static int judge_number(int number, const char *call)
 
 static int judge(const void *thing, const char *call) { return judge_number(number_of(thing), call); }
 
-/* The driver of a thing. */
+/* Returns the driver of an object. */
 static const struct sap_driver *driver_of(const void *thing)
 {
     const int number = number_of(thing);
     return inner[number < 0 ? 0 : number / DEVICES];
 }
 
-/* What a driver itself gave. */
+/* Returns the status of a driver itself, and notes the driver if it failed. */
 static int given(const struct sap_driver *driver, int status)
 {
     if (status == SAP_DRIVER_OK || status == SAP_DRIVER_PENDING) return status;
@@ -131,7 +133,7 @@ static int given(const struct sap_driver *driver, int status)
     return status;
 }
 
-/* The same, of a call that made `thing` for the device of `parent`. */
+/* The same, for a call that made `thing` for the device of `parent`. */
 static int made(int status, const void *thing, const void *parent)
 {
     if (status == SAP_DRIVER_OK) own(thing, NULL, number_of(parent));
@@ -140,7 +142,7 @@ static int made(int status, const void *thing, const void *parent)
 
 /* ---------------------------------------------------------------- devices */
 
-/* These two are asked for a device by its number, so each driver has its own. */
+/* These two functions take a device's number, so each driver has its own. */
 static int properties_of(int driver, int device, struct sap_device_properties *p)
 {
     const int status = judge_number(device + driver * DEVICES, "properties");
@@ -155,7 +157,7 @@ static int open_of(int driver, int device, struct sap_dev **dev)
     *dev = NULL;
     const int known = device >= 0 && device < DEVICES, number = device + driver * DEVICES;
     int status = judge_number(number, "open");
-    /* Nothing is broken where nothing is open. */
+    /* A device that is not open is not lost. */
     if (status && known && opens[number] == 0) lost[number] = 0;
     if (status) return status;
     status = given(inner[driver], inner[driver]->open(device, dev));

@@ -1,4 +1,7 @@
-/* faulty_environment.c - faults that SAPPORO_FAULT asks for, in libraries built with FAULTS=1; see faulty_driver.h. */
+/*
+ * faulty_environment.c - makes the faults that SAPPORO_FAULT asks for, in libraries built with FAULTS=1; see
+ * faulty_driver.h.
+ */
 #include "faulty_driver.h"
 
 #include <pthread.h>

@@ -30,7 +30,7 @@ void faulty_walk(faulty_session *session, int devices, int every)
             if (left && !noticed && !faulty_is_harmless(faulty.failed_call))
                 fail_msg("call %ld, %s, fails and nobody tells", n, faulty.failed_call);
             faulty_plan(0, SAP_DRIVER_OK);
-            assert_int_equal(session(devices, SAP_DRIVER_OK), 0); /* opened again all is well */
+            assert_int_equal(session(devices, SAP_DRIVER_OK), 0); /* a new session must succeed */
             sap_gpu_unload_idle(sap_driver_replaced.cuda);
             assert_true(stub_idle());
             if (!left) print_message("%s: %ld calls\n", kind->name, n - 1), assert_true(n > 40);
@@ -42,7 +42,7 @@ void faulty_walk(faulty_session *session, int devices, int every)
 
 void faulty_alone(char **argv)
 {
-    /* threads would only wait for each other */
+    /* more threads would only wait for each other */
     if (!getenv("OMP_THREAD_LIMIT") && setenv("OMP_THREAD_LIMIT", "1", 1) == 0) (void)execv("/proc/self/exe", argv);
 #ifdef M_MMAP_THRESHOLD
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -235,7 +235,7 @@ static const struct g5_form by_reference = {
     ref_set_ip,     ref_set_xi0,    ref_run,         ref_run0,      ref_get_force,      ref_calculate, ref_calculate0,
 };
 
-/* ---- which ------------------------------------------------------------------------ */
+/* ---- the form under test --------------------------------------------------------- */
 
 const struct g5_form *g5;
 

@@ -1,8 +1,8 @@
 /*
  * g5_forms.h - the GRAPE-5 calls in both their forms, and a small model.
  *
- * A test goes through `g5`, which is set to the form under test before it runs.  Device 0 has the plain names, the
- * others those with MC.  Messages are counted by g6_errors and g6_warnings.
+ * A test calls through `g5`, which points to the form under test.  Device 0 has the plain names, other devices the
+ * names with MC.  g6_errors and g6_warnings count messages.
  */
 #ifndef G5_FORMS_H
 #define G5_FORMS_H
@@ -43,7 +43,7 @@ struct g5_form {
 
 extern const struct g5_form *g5;
 
-/* Two entries of a table of cmocka: a test in both forms, from no softening on. */
+/* Two entries of a table of cmocka: a test in both forms, which begins without softening. */
 #define G5_BOTH(test)                                                                                                  \
     {#test " (by value)", test, g5_use_value, NULL, NULL},                                                             \
     {                                                                                                                  \
@@ -52,27 +52,30 @@ extern const struct g5_form *g5;
 int g5_use_value(void **state);
 int g5_use_reference(void **state);
 
-/* A device that no test has named yet. */
+/* Returns a device that no test has used yet. */
 int g5_new_device(void);
 
 /* Three particles: masses 1, 2, 4 at the origin, x = 1 and y = 2. */
 extern vec3 g5_three_x[3];
 extern double g5_three_m[3];
-/* Loads the three and sets n. */
+/* Loads the three particles and sets n. */
 void g5_load_three(int id);
-/* Potential of the three at (0, 0, z), softened. */
+/* Returns the potential of the three particles at (0, 0, z), softened. */
 double g5_pot_of_three(double z, double eps);
-/* A force on n <= 8 points (0, 0, k), into outputs that hold 7 before; what g5_calculate_force_on_x returns. */
+/*
+ * A force on n <= 8 points (0, 0, k), with outputs filled with 7 before the call; g5_calculate_force_on_x's return
+ * value.
+ */
 struct g5_batch {
     vec3 x[8], a[8];
     double p[8];
 };
 int g5_force(int id, int n, struct g5_batch *b);
-/* The device computes the force of the three. */
+/* Checks that the device computes the force of the three particles. */
 void g5_expect_three(int id, double eps);
-/* The first n rows are NaN. */
+/* Checks that the first n rows are NaN. */
 void g5_expect_nan(const struct g5_batch *b, int n);
-/* All rows hold 7. */
+/* Checks that all rows hold 7. */
 void g5_expect_untouched(const struct g5_batch *b);
 
 #endif

@@ -249,7 +249,7 @@ static int use(const struct g6_form *form)
 {
     g6 = form;
     sapporo_set_log(hear, NULL);
-    sap_messages.notes.lines = 0; /* messages of no context count again */
+    sap_messages.notes.lines = 0; /* messages without a context count again */
     g6_errors();
     g6_warnings();
     return 0;

@@ -1,7 +1,7 @@
 /*
  * g6_forms.h - the GRAPE-6 calls in both their forms, a small model, and the messages they cause.
  *
- * A test goes through `g6`, which is set to the form under test before it runs.
+ * A test calls through `g6`, which points to the form under test.
  */
 #ifndef G6_FORMS_H
 #define G6_FORMS_H
@@ -47,7 +47,7 @@ struct g6_form {
 extern const struct g6_form g6_by_value, g6_by_reference;
 extern const struct g6_form *g6;
 
-/* Two entries of a table of cmocka: a test in both forms.  Messages are counted; clusters are closed behind it. */
+/* Two entries of a table of cmocka: a test in both forms.  Messages are counted; clusters are closed after the test. */
 #define G6_BOTH(test)                                                                                                  \
     {#test " (by value)", test, g6_use_value, g6_close_all, NULL},                                                     \
     {                                                                                                                  \
@@ -57,7 +57,7 @@ int g6_use_value(void **state);
 int g6_use_reference(void **state);
 int g6_close_all(void **state);
 
-/* Some i-particles and room for their results. */
+/* Some i-particles and buffers for their results. */
 enum { G6_BATCH = 8 };
 struct g6_batch {
     int n, index[G6_BATCH], nn[G6_BATCH];
@@ -65,30 +65,30 @@ struct g6_batch {
     double h2[G6_BATCH], pot[G6_BATCH];
 };
 
-/* One i-particle at (0, 0, z). */
+/* Makes one i-particle at (0, 0, z). */
 void g6_batch_one(struct g6_batch *b, int index, double z);
 void g6_first(int id, int nj, struct g6_batch *b, double eps2);
-/* g6calc_lasthalf2 into outputs that hold 7 before. */
+/* Calls g6calc_lasthalf2 with outputs filled with 7 before. */
 int g6_last(int id, int nj, struct g6_batch *b, double eps2);
 int g6_force(int id, int nj, struct g6_batch *b, double eps2);
 
 /* Three particles: masses 1, 2, 4 at the origin, x = 1 and y = 2; indices 10, 11, 12; the last moves along x. */
 void g6_set_one_of_three(int id, int address);
 void g6_set_three(int id);
-/* Opens the cluster and stores the three. */
+/* Opens the cluster and stores the three particles. */
 void g6_open_three(int id);
-/* Potential of the three at (0, 0, z) for an index that is none of theirs. */
+/* Returns the potential of the three particles at (0, 0, z) for an index that none of them has. */
 double g6_pot_of_three(double z);
-/* Equal to 1e-6. */
+/* Checks that two numbers are equal to 1e-6. */
 void g6_near(double got, double expected);
-/* Row i is the force of the three on index 10 at the origin, without softening. */
+/* Checks that row i is the force of the three particles on index 10 at the origin, without softening. */
 void g6_expect_three(const struct g6_batch *b, int i);
-/* The cluster still computes that. */
+/* Checks that the cluster still computes this force. */
 void g6_expect_healthy(int id);
-/* All results of the first n rows are NaN, and the neighbours -1. */
+/* Checks that all results of the first n rows are NaN, and the neighbours -1. */
 void g6_expect_nan(const struct g6_batch *b, int n);
 
-/* Errors and warnings since the last call. */
+/* Return the number of errors and of warnings since the last call. */
 int g6_errors(void);
 int g6_warnings(void);
 

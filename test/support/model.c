@@ -19,7 +19,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* CMOCKA_TEST_FILTER: only inner tests whose names match, such as 'list*'. */
+/* CMOCKA_TEST_FILTER runs only inner tests whose names match, such as 'list*'. */
 __attribute__((constructor)) static void take_filter(void) { cmocka_set_test_filter(getenv("CMOCKA_TEST_FILTER")); }
 
 /* ------------------------------------------------------------------ helpers */
@@ -79,7 +79,7 @@ void problem_new(struct problem *p, int nbodies, int ntargets)
     p->target = zeroed((size_t)ntargets, sizeof *p->target);
 }
 
-/* Speed in units of the escape speed (Aarseth, Henon & Wielen 1974, A&A 37, 183). */
+/* Draws a speed in units of the escape speed (Aarseth, Henon & Wielen 1974, A&A 37, 183). */
 static double draw_speed(rng *random)
 {
     for (;;) {
@@ -119,7 +119,8 @@ static void derivatives_of(struct body *b, int highest)
         const double x = b->derivative[0][c], v = b->derivative[1][c];
         if (highest >= 2) b->derivative[2][c] = -field * x;
         if (highest >= 3) b->derivative[3][c] = -field * (v - 3 * rv / r2 * x);
-        if (highest >= 4) b->derivative[4][c] = field * field * x; /* its leading term, as of all that follow */
+        if (highest >= 4)
+            b->derivative[4][c] = field * field * x; /* the leading term alone, as for all higher derivatives */
         for (int k = 5; k <= highest; k++) b->derivative[k][c] = -field * b->derivative[k - 2][c];
     }
 }
@@ -211,7 +212,7 @@ void answer_take_list(struct answer *a, sapporo_job *job, int i)
     assert_int_equal(a->nlist, total);
 }
 
-/* All lists at once are those that were taken one by one, but for those that find no room. */
+/* Checks that the call for all lists gives the lists that were read one by one, except truncated ones. */
 static void check_all_lists(sapporo_job *job, const struct answer *a, int n)
 {
     enum { PITCH = 40, ROOM = 33, MARK = -77 };
@@ -231,7 +232,7 @@ static void check_all_lists(sapporo_job *job, const struct answer *a, int n)
     free(length);
 }
 
-/* Moves what the library gave in columns into rows. */
+/* Moves the library's columns of results into rows. */
 static void take_batch(sapporo_job *job, const struct problem *p, struct answer *a, int n, unsigned outputs)
 {
     double(*acc)[3] = zeroed((size_t)n, sizeof *acc), (*jerk)[3] = zeroed((size_t)n, sizeof *jerk);
@@ -320,7 +321,7 @@ void standard_problem(struct problem *p, double eps2)
     model_plummer(p->body, N, 42);
     model_derivatives(p->body, N, 4);
     model_times(p->body, N, 0.25, 0.03, 42);
-    for (int k = 0; k < N; k++) p->body[k].address += p->body[k].address / 1000; /* an empty one in each thousand */
+    for (int k = 0; k < N; k++) p->body[k].address += p->body[k].address / 1000; /* one empty address per thousand */
     p->nj = N;
     for (int i = 0; i < NI; i++) {
         struct target *t = &p->target[i];
@@ -356,7 +357,7 @@ void expect(const char *what, const struct engine *e, const struct problem *p, s
     answers_free(a, p->ntargets);
 }
 
-/* Softening of each particle: none for some. */
+/* Sets a softening per particle: 0 for some. */
 static void soften(struct problem *p, int soft)
 {
     p->soft = soft;

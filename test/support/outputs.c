@@ -1,4 +1,4 @@
-/* outputs.c - poisoned outputs. */
+/* outputs.c - see outputs.h: outputs filled with a pattern. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ sapporo_result outputs_poisoned(struct outputs *out, unsigned arrays)
     return r;
 }
 
-/* n numbers of `room`: NaN, and pattern behind them. */
+/* Checks that n numbers of `room` are NaN, and the rest pattern. */
 static void check_numbers(const char *what, const char *name, const double *number, int n, int room)
 {
     for (int k = 0; k < n; k++)

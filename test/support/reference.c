@@ -14,10 +14,10 @@ struct predicted {
 struct reference {
     const struct problem *problem;
     int n;
-    struct predicted *j; /* those that take part: addresses below nj, the last that came at each */
+    struct predicted *j; /* bodies that take part: addresses below nj, the last body stored at each */
 };
 
-/* Sizes and bounds need a few digits: they are in double. */
+/* Returns the length of a vector, in double: sizes and bounds need a few digits. */
 static double size_of(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 static double norm(const real *x)
@@ -28,7 +28,7 @@ static double norm(const real *x)
 
 /* ---------------------------------------------------------------- predictor */
 
-/* x = sum d_k dt^k / k!, from derivative `first` on; returns the sum of the terms' sizes. */
+/* Computes x = sum d_k dt^k / k!, from derivative `first` on; returns the sum of the terms' sizes. */
 static double taylor(const struct body *b, int first, real dt, real *x)
 {
     double sizes = 0;
@@ -64,7 +64,7 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Whether a later body has the same address. */
+/* Returns 1 if a later body has the same address. */
 static int overwritten(const struct problem *p, int k, const int *last_at)
 {
     return p->body[k].address <= p->nbodies * 8 && last_at[p->body[k].address] != k;
@@ -73,7 +73,7 @@ static int overwritten(const struct problem *p, int k, const int *last_at)
 struct reference *reference_new(const struct problem *p)
 {
     struct reference *r = zeroed(1, sizeof *r);
-    int *last_at = zeroed((size_t)p->nbodies * 8, sizeof *last_at); /* addresses beyond come once */
+    int *last_at = zeroed((size_t)p->nbodies * 8, sizeof *last_at); /* higher addresses occur once */
     r->j = zeroed((size_t)p->nbodies, sizeof *r->j);
     r->problem = p;
     for (int k = 0; k < p->nbodies; k++)
@@ -106,11 +106,11 @@ void reference_free(struct reference *r)
 /* Differences of one pair. */
 struct pair {
     real r[3], v[3], a[3], jerk[3], r2, softened2;
-    int member; /* of the target's list */
+    int member; /* 1: a member of the target's list */
     double x_size, v_size, a_size, jerk_size;
 };
 
-/* Of the target alone. */
+/* Sizes of the target alone. */
 struct sizes {
     double x, v, a, jerk;
 };
@@ -147,8 +147,7 @@ static void add_terms(const struct pair *p, double m, struct exact *e)
 }
 
 /*
- * How much errors of a pair can change: with a relative error e of the
- * coordinates, r is off by e * x_size, and
+ * Adds the effect of errors of a pair: with a relative error e of the coordinates, r has an error of e * x_size, and
  *     d(1/R) <= dr / R^2,  d(r/R^3) <= 4 dr / R^3,  d(jerk) <= 24 v dr / R^4 + 4 dv / R^3.
  */
 static void add_sizes(const struct pair *p, double m, struct exact *e)
@@ -170,7 +169,7 @@ static void add_sizes(const struct pair *p, double m, struct exact *e)
 
 enum { SERIES = 4 }; /* powers of the time */
 
-/* R^-3 out of R^2 = p: with f = p^(-3/2), f' p = -3/2 p' f holds power by power. */
+/* Computes R^-3 from R^2 = p: with f = p^(-3/2), f' p = -3/2 p' f holds power by power. */
 static void to_minus_three_halves(const real *p, real *f)
 {
     f[0] = 1 / (p[0] * sqrtl(p[0]));
@@ -181,7 +180,7 @@ static void to_minus_three_halves(const real *p, real *f)
     }
 }
 
-/* The same with the sizes of the terms: all signs are plus, and f are bounds of sizes. */
+/* Bounds the sizes of the same terms: all signs are plus. */
 static void bound_minus_three_halves(const double *p, double *f)
 {
     f[0] = 1 / (p[0] * sqrt(p[0]));
@@ -194,7 +193,7 @@ static void bound_minus_three_halves(const double *p, double *f)
 
 static const double factorial[SERIES] = {1, 1, 2, 6};
 
-/* The derivatives of r/R^3. */
+/* Computes the derivatives of r/R^3. */
 static void derive(const struct pair *p, real (*d)[3])
 {
     real r[SERIES][3], square[SERIES] = {p->softened2 - p->r2}, f[SERIES];
@@ -211,7 +210,7 @@ static void derive(const struct pair *p, real (*d)[3])
         }
 }
 
-/* Bounds of the sizes of their terms, from the sizes of the softened distance, v, a and jerk. */
+/* Bounds the sizes of their terms, from the sizes of the softened distance, v, a and jerk. */
 static void bound_derivatives(const double *size, double *bound)
 {
     const double r[SERIES] = {size[0], size[1], size[2] / 2, size[3] / 6};
@@ -226,7 +225,7 @@ static void bound_derivatives(const double *size, double *bound)
     }
 }
 
-/* Snap and crackle with all sizes.  A term of derivative n has n + 1 factors r and 2 n + 3 of 1/R at most. */
+/* Adds snap and crackle with all sizes.  A term of derivative n has at most n + 1 factors r and 2 n + 3 factors 1/R. */
 static void add_higher(const struct pair *p, double m, struct exact *e)
 {
     const double h = 0x1p-24, R = sqrt((double)p->softened2);
@@ -262,7 +261,7 @@ static void sort_list(struct exact *e)
     e->nlist = kept;
 }
 
-/* Whether j is in the neighbour sphere of i; where it leaves the force, also if it comes so near a while later. */
+/* Returns 1 if j is in the neighbour sphere of i; in regular forces also if it comes that near a time dtr later. */
 static int is_member(const struct problem *all, const struct predicted *j, const struct target *i, const struct pair *p)
 {
     const real h2 = all->by_mass ? (real)i->h2 * (real)j->mass : (real)i->h2;
@@ -275,7 +274,7 @@ static int is_member(const struct problem *all, const struct predicted *j, const
 
 static void look_at(const struct predicted *j, const struct pair *p, real *best, struct exact *e)
 {
-    if (p->r2 < *best) { /* addresses rise: the first of equals stays */
+    if (p->r2 < *best) { /* addresses rise, so the first of equals stays */
         *best = p->r2;
         e->address = j->address;
         e->nearest = j->index;

@@ -1,5 +1,5 @@
 /*
- * sanitized.h - SANITIZED: is this a program of the address or thread sanitizer?
+ * sanitized.h - SANITIZED: 1 in a program of the address or thread sanitizer.
  *
  * Such programs are ten times slower, their frames are larger, and they keep memory that is freed.
  */

@@ -1,9 +1,9 @@
 /*
- * scarce.h - malloc and its kin for one program, which can refuse memory.
+ * scarce.h - malloc and its relatives for one program, which can refuse memory.
  *
- * A program includes this once, and its calls and those of the static library in it may be refused; other libraries
- * have what they ask for.  SCARCE is 0, and nothing is replaced, where there is no glibc, and under sanitizers, which
- * have allocators of their own.
+ * A program includes this header once.  Allocations of the program and of the static library in it may be refused;
+ * other libraries get the memory that they ask for.  Without glibc, and under sanitizers, which have allocators of
+ * their own, SCARCE is 0 and no function is replaced.
  */
 #ifndef TEST_SCARCE_H
 #define TEST_SCARCE_H
@@ -21,17 +21,17 @@ extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *p);
-extern char __executable_start, etext; /* of the linker: the program's text */
+extern char __executable_start, etext; /* defined by the linker: bounds of the program's code */
 
-static long countdown = -1; /* allocations until one is refused; -1: none is */
-static int for_good;        /* 1: those after it are refused too, until countdown is set to -1 */
+static long countdown = -1; /* allocations until one is refused; -1: none is refused */
+static int for_good;        /* 1: later allocations are refused too, until countdown is set to -1 */
 static int refused;
 
-/* Blocks that this program has and has not freed. */
+/* Blocks that this program has allocated and not freed. */
 static void *block[1 << 16];
 static int blocks;
 
-/* Guards all of these while threads of the library allocate, too. */
+/* Guards these variables, because threads of the library allocate too. */
 static atomic_flag scarce_busy = ATOMIC_FLAG_INIT;
 
 static void scarce_lock(void)
@@ -39,7 +39,7 @@ static void scarce_lock(void)
     while (atomic_flag_test_and_set(&scarce_busy)) continue;
 }
 
-/* 1 if an allocation is of this program and shall be made, 0 if it is of a library, -1 if it shall fail. */
+/* Returns 1 if an allocation is the program's and must succeed, 0 if it is another library's, -1 if it must fail. */
 static int judge(const void *caller)
 {
     if ((const char *)caller < &__executable_start || (const char *)caller >= &etext) return 0;

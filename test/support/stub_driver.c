@@ -8,7 +8,11 @@
 
 #include "base/lock.h"
 
-enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64, FILLED = 1 << 16 /* bytes of a new memory, which take time */ };
+enum {
+    STUB_DEVICES_MOST = 64,
+    STUB_NAMES_MOST = 64,
+    FILLED = 1 << 16 /* bytes of new memory that are filled, because filling takes time */
+};
 
 struct sap_dev {
     int number, entered;
@@ -61,14 +65,14 @@ static int refuse(int status, const char *format, ...)
     return status;
 }
 
-/* `unused` is what a call does not look at itself. */
+/* Counts a call; `unused` is an argument that the call itself does not read. */
 static void called(const void *unused)
 {
     (void)unused;
     if (stub.on_call) stub.on_call();
 }
 
-/* Zero bytes of the host, counted in *count. */
+/* Allocates zero bytes of host memory, and counts them in *count. */
 static void *make(size_t bytes, atomic_int *count)
 {
     called(count);
@@ -114,7 +118,7 @@ void *stub_memory(const struct sap_mem *mem) { return mem->at; }
 
 size_t stub_memory_bytes(const struct sap_mem *mem) { return mem->bytes; }
 
-/* The place of a name, a new one if there is room; -1: none. */
+/* Returns the position of a name, a new one if the table is not full; -1: none. */
 static int place_of(const char *name)
 {
     for (int k = 0; k < noted.names; k++)
@@ -232,7 +236,7 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
         unmake(m, &stub.live.memories);
         return refuse(SAP_DRIVER_MEMORY, "stub: no %zu bytes of the host", bytes);
     }
-    memset(m->at, 0xa5, bytes < FILLED ? bytes : FILLED); /* not zero: neither is a device's */
+    memset(m->at, 0xa5, bytes < FILLED ? bytes : FILLED); /* not zero, as in device memory */
     atomic_fetch_add(&used[dev->number], bytes);
     atomic_fetch_add(&stub.live.bytes, bytes);
     *mem = m;

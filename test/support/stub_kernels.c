@@ -28,7 +28,7 @@ double stub_serial(void) { return (double)atomic_load(&serial); }
 
 static void *memory(const struct sap_launch *l, int argument) { return stub_memory(l->argument[argument].value); }
 
-/* One value as all sums of all rows that `f` means. */
+/* Writes one value as all sums of all rows of `f`. */
 static void write_value(double *out, const struct sap_gpu_force *f, double sum)
 {
     struct sap_accum a;
@@ -48,19 +48,20 @@ static void write_value(double *out, const struct sap_gpu_force *f, double sum)
         }
 }
 
-/* finish_sums(record, out, force, parts), finish_sums_outside(the same, ...): a sum of no superpackets shows as NaN,
- * since sessions ask for none */
+/*
+ * finish_sums(record, out, force, parts), finish_sums_outside(the same, ...).  A sum of no superpackets becomes NaN, so
+ * that it shows, since sessions need none.
+ */
 static void write_sums(const struct sap_launch *l)
 {
     struct sap_gpu_force f;
     const double value = (double)(atomic_fetch_add(&serial, 1) + 1);
     memcpy(&f, l->argument[2].value, sizeof f);
-    const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* of several devices some may have none */
+    const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* some of several devices may have none */
     write_value(memory(l, 1), &f, sum);
 }
 
-/* manyN, fewN(store, predicted, i, record, near, hit, hit_count, counters, force, rows): results where it is for them
- */
+/* manyN, fewN(store, predicted, i, record, near, hit, hit_count, counters, force, rows): writes results if they must */
 static void write_lone(const struct sap_launch *l)
 {
     struct sap_gpu_force f;
@@ -68,7 +69,7 @@ static void write_lone(const struct sap_launch *l)
     if (f.lone) write_value(memory(l, 3), &f, (double)(atomic_fetch_add(&serial, 1) + 1));
 }
 
-/* finish_merge(gathered, out, force, devices): the first sum of each device's first row, added up */
+/* finish_merge(gathered, out, force, devices): adds the first sum of each device's first row */
 static void merge_sums(const struct sap_launch *l)
 {
     struct sap_gpu_force f;
@@ -89,8 +90,10 @@ static void merge_sums(const struct sap_launch *l)
 
 int stub_list_length;
 
-/* list_offsets(count, offset, cursor, counters, n, told, last): as if every list of the slab had that length, a
- * candidate each */
+/*
+ * list_offsets(count, offset, cursor, counters, n, told, last): as if every list of the slab had the given length, and
+ * one candidate per entry
+ */
 static void count_lists(const struct sap_launch *l)
 {
     struct sap_gpu_counters *c = memory(l, 3);
@@ -109,7 +112,10 @@ static void count_lists(const struct sap_launch *l)
     c->most_hits = 0;
 }
 
-/* 0, 1, ... in each list of a slab; arguments from `at` on: counters, list, out, and `room` on: entry_room, out_room */
+/*
+ * Writes 0, 1, ... to each list of a slab; arguments from `at` on: counters, list, out, and from `room` on: entry_room,
+ * out_room
+ */
 static void write_lists(const struct sap_launch *l, int at, int room_at, int first_row, int rows)
 {
     const struct sap_gpu_counters *c = memory(l, at);
@@ -136,8 +142,10 @@ static void sort_lists(const struct sap_launch *l)
     write_lists(l, 3, 7, first_row, rows);
 }
 
-/* finish_sums_outside(finish_sums' and store, i, outside, offset, cursor, entry, counters, list, out, entry_room,
- * list_room) */
+/*
+ * finish_sums_outside(arguments of finish_sums, store, i, outside, offset, cursor, entry, counters, list, out,
+ * entry_room, list_room)
+ */
 static void sort_beside_sums(const struct sap_launch *l)
 {
     struct sap_gpu_force f;

@@ -151,7 +151,7 @@ static void free_structure(struct sap_tree_structure *s)
     free(s->address);
 }
 
-/* Mass, centre and second moments of a node are those of its particles; its box is theirs exactly. */
+/* Checks that mass, centre and second moments of a node are those of its particles, and its box is exact. */
 static void check_node(const struct sap_tree_structure *s, const bodies *b, int k)
 {
     long double mass = 0, centre[3] = {0}, size = 0, q[6] = {0};

@@ -1,4 +1,4 @@
-/* tree_faults.h - trees over a driver whose calls fail: by OpenCL or CUDA, whichever a test has chosen. */
+/* tree_faults.h - trees over a driver whose calls fail: OpenCL's or CUDA's, as a test chooses. */
 #ifndef TEST_TREE_FAULTS_H
 #define TEST_TREE_FAULTS_H
 
@@ -6,25 +6,25 @@
 #include "engine/engine.h"
 #include "sapporo.h"
 
-/* Where trees are. */
+/* The driver on which trees are built. */
 extern const struct tree_fault_place {
     sapporo_backend backend;
     const struct sap_engine *engine;
     const struct sap_driver *driver;
 } * tree_fault_place;
 
-/* Set-ups of cmocka's tests; 0. */
+/* Set-up functions of cmocka's tests; return 0. */
 int tree_faults_on_opencl(void **state);
 int tree_faults_on_cuda(void **state);
 
-/* Skips the test where there is no such device, or SAPPORO_TEST_ENGINES leaves it out. */
+/* Skips the test if there is no such device, or SAPPORO_TEST_ENGINES excludes it. */
 void tree_faults_need_device(void);
 
-/* Options of a tree there. */
+/* Returns the options of a tree on this driver. */
 sapporo_tree_options tree_fault_options(void);
 
-/* From here to the test's end, also if it fails, the engine's driver is the one that faulty_plan plans for. */
+/* Wraps the engine's driver until the test's end, also if it fails: faulty_plan plans its faults. */
 void tree_faults_start(void);
-int tree_faults_end(void **state); /* a tear-down; 0 */
+int tree_faults_end(void **state); /* a tear-down function; returns 0 */
 
 #endif

@@ -19,7 +19,7 @@ static double coordinate(enum tree_model model, int i, int k, double scale)
         return uniform();
     case TREE_CLUSTER: /* denser towards the middle */
         return scale * (uniform() - 0.5);
-    case TREE_PAIRS: /* closer than keys can tell */
+    case TREE_PAIRS: /* closer than keys can distinguish */
         return i % 2 ? 0 : uniform();
     case TREE_ONE_PLACE:
         return 3 + k;

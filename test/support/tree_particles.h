@@ -1,12 +1,12 @@
-/* tree_particles.h - particles that are hard on a tree, and Plummer's model of any size. */
+/* tree_particles.h - particles that are difficult for a tree, and Plummer's model of any size. */
 #ifndef TEST_TREE_PARTICLES_H
 #define TEST_TREE_PARTICLES_H
 
 enum tree_model {
     TREE_CUBE,
     TREE_CLUSTER,   /* denser towards the middle */
-    TREE_PAIRS,     /* closer than keys can tell */
-    TREE_ONE_PLACE, /* all */
+    TREE_PAIRS,     /* closer than keys can distinguish */
+    TREE_ONE_PLACE, /* all at one position */
     TREE_FAR,       /* a few at great distance */
     TREE_MODELS
 };
@@ -16,7 +16,7 @@ struct tree_particles {
     double (*x)[3], *mass;
 };
 
-/* The same for the same arguments; the caller frees it. */
+/* Makes particles, the same for the same arguments; the caller frees them. */
 struct tree_particles tree_particles_make(enum tree_model model, int n);
 struct tree_particles tree_particles_plummer(int n);
 void tree_particles_free(struct tree_particles *p);
