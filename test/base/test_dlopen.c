@@ -1,6 +1,6 @@
 /*
- * test_dlopen.c - each library opened and closed by dlopen and dlclose again and again, used and unused: nothing is
- * lost, and threads that sleep in its code do no harm.
+ * test_dlopen.c - opens and closes each library by dlopen and dlclose many times, used and unused: nothing leaks, and
+ * threads that sleep in its code do no harm.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
- * test_environment.c - the caller's floating-point environment: rounding modes, flush to zero, traps, sticky flags. The
- * bits are the same, no signal comes, and the caller's registers are as they were.  test_team.c looks at the registers
- * of worker threads.
+ * test_environment.c - the caller's floating-point environment: rounding modes, flush to zero, traps, sticky flags.
+ * The bits of results are the same, no signal is raised, and the caller's registers keep their state.  test_team.c
+ * checks the registers of worker threads.
  */
 #define _GNU_SOURCE /* feenableexcept */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_files.c - files that somebody else may have put there: FIFOs, endless and huge files, folders, other owners,
- * in the place of configuration files, the tuning file and cached programs.
+ * test_files.c - files that another user may have put in place of configuration files, the tuning file and cached
+ * programs: FIFOs, endless and huge files, folders, other owners.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>

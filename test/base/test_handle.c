@@ -1,4 +1,4 @@
-/* test_handle.c - the table of handles: what is found, what never is, and that slots are used again. */
+/* test_handle.c - the table of handles: open handles are found, others never, and slots are used again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

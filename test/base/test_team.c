@@ -1,6 +1,6 @@
 /*
- * test_team.c - the library's worker threads and its lock: every item once, nested and concurrent regions, what a
- * worker is; how many threads compute; a lock under real-time scheduling.
+ * test_team.c - the library's worker threads and its lock: every item is done once, nested and concurrent regions,
+ * state of a worker; how many threads compute; a lock under real-time scheduling.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

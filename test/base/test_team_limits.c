@@ -1,6 +1,6 @@
 /*
- * test_team_limits.c - forces where threads or memory are short, after fork, in clients' threads that are cancelled,
- * and at the end of the process: the same bits, and no call hangs or ends the process.
+ * test_team_limits.c - forces when threads or memory are short, after fork, in clients' threads that are cancelled, and
+ * at the end of the process: the same bits, and no call hangs or ends the process.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_traps.c - numbers of all kinds in every place of every call, while floating-point exceptions raise SIGFPE: a
- * client's traps are about its own arithmetic, so no call of the library may spring one.
+ * test_traps.c - numbers of all kinds in every argument of every call, while floating-point exceptions raise SIGFPE: a
+ * client sets traps for its own arithmetic, so no call of the library may raise one.
  */
 #define _GNU_SOURCE
 #include <fenv.h>

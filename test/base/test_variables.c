@@ -1,4 +1,4 @@
-/* test_variables.c - environment variables: words in any case, blanks, numbers and lists with no meaning. */
+/* test_variables.c - environment variables: words in any case, blanks, invalid numbers and lists. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
