@@ -1,9 +1,8 @@
 /*
- * test_accuracy.c - the one list of cases on every path and precision, against sums in extended precision.
+ * test_accuracy.c - runs the one list of cases on every path and precision, against sums in extended precision.
  *
- * Also measures the errors that docs/numerics.md tells: run it with the
- * environment variable CMOCKA_MESSAGE_OUTPUT unset and read the lines that
- * begin with #.
+ * It also measures the errors that docs/numerics.md lists: run it with the environment variable CMOCKA_MESSAGE_OUTPUT
+ * unset and read the lines that begin with #.
  */
 #include <setjmp.h>
 #include <stdarg.h>

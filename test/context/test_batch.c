@@ -1,4 +1,7 @@
-/* test_batch.c - many small forces in one call have the bits of each alone, on every engine; what order 2 refuses. */
+/*
+ * test_batch.c - each force of a batch of small forces has the bits that it has alone, on every engine; order 2 refuses
+ * what it does not support.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

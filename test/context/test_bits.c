@@ -1,6 +1,6 @@
 /*
- * test_bits.c - the same particles give the same bits: whatever the threads, the batches, the order of arrival,
- * the other outputs, the process.
+ * test_bits.c - the same particles give the same bits, whatever the threads, the batches, the order of arrival, the
+ * other outputs, the process.
  *
  *   test_bits               all tests
  *   test_bits --forces      forces of every kind of the CPU on the main stack, no CMocka: for test_stack.sh

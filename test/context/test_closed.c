@@ -1,7 +1,7 @@
 /*
- * test_closed.c - handles of what was closed: every call of sapporo.h and sapporo_tree.h that takes a handle answers
- * that it is closed, with outputs that hold nothing, whatever was opened since in the same memory.  From several
- * threads: test_closed_threads.c.
+ * test_closed.c - handles of closed objects: every call of sapporo.h and sapporo_tree.h that takes a handle reports
+ * that it is closed, with outputs of a failed call, even if another object was opened since in the same memory.
+ * test_closed_threads.c tests several threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>

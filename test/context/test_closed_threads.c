@@ -1,6 +1,6 @@
 /*
  * test_closed_threads.c - threads that use, close and open contexts, forces, trees and GRAPE-6 clusters at the same
- * time: a call that comes too late finds the handle closed, and nothing arrives in what was opened since in the same
+ * time: a call that comes too late finds the handle closed, and does not change an object opened since in the same
  * memory.
  */
 #define _POSIX_C_SOURCE 200809L

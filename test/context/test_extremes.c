@@ -1,7 +1,7 @@
 /*
  * test_extremes.c - values that are not finite, tiny or huge, in every field of one j-particle or one i-particle: every
- * force ends in time, other rows keep their bits, nearest neighbours and lists stay exact, and sums that a value
- * without a meaning reaches are not finite.
+ * force ends in time, other rows keep their bits, nearest neighbours and lists stay exact, and sums that an invalid
+ * value reaches are not finite.
  *
  * The particles lie on a lattice far from the origin, on which predicted positions and squared distances are exact in
  * double, so the reference and the library must agree about every tie.

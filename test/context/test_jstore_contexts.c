@@ -1,4 +1,4 @@
-/* test_jstore_contexts.c - the j-store behind a context: gaps, refusals, clearing, and the memory that it takes. */
+/* test_jstore_contexts.c - the j-store behind a context: gaps, refusals, clearing, and its memory. */
 #define _GNU_SOURCE /* fork, sysconf */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,4 @@
-/*
- * test_lost_rules.c - which forces a particle that could not be stored takes with it, and which it does not.
- */
+/* test_lost_rules.c - which forces a particle that could not be stored makes NaN, and which it does not. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /*
- * test_lost_stores.c - stores that fail for want of memory: forces with what was not stored are NaN until it is stored
- * again, and never those of the old particles, or of fewer.
+ * test_lost_stores.c - stores that fail because memory is short: forces of particles that were not stored are NaN until
+ * the particles are stored again; they are never forces of the old particles, or of fewer.
  *
- * Every allocation of a store is refused, once and for good, over all interfaces of libsapporo.
+ * Every allocation of a store is refused, once and for good, through all interfaces of libsapporo.
  */
 #define _GNU_SOURCE
 #include <math.h>

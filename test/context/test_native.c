@@ -1,6 +1,7 @@
 /*
- * test_native.c - sapporo.h: every function with good and with bad arguments, columns of any layout, structs of other
- * versions.  test_native_jobs.c has the life of jobs, test_native_log.c messages, test_native_threads.c threads.
+ * test_native.c - sapporo.h: every function with valid and with invalid arguments, columns of any layout, structs of
+ * other versions.  test_native_jobs.c tests the life of jobs, test_native_log.c messages, test_native_threads.c
+ * threads.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

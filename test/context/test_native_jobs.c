@@ -1,6 +1,6 @@
 /*
- * test_native_jobs.c - the life of forces: what they copy, which particles they see, in which order they may end, what
- * can still be asked of them and when, bad i-particles, many contexts one after the other.
+ * test_native_jobs.c - the life of forces: what they copy, which particles they see, in which order they may end, which
+ * results can still be read and when, invalid i-particles, many contexts one after the other.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

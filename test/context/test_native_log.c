@@ -1,9 +1,8 @@
 /*
- * test_native_log.c - messages: what each level of SAPPORO_VERBOSE lets through, warnings once a context, at most 20
- * lines, errors that stay to be asked for, the log function.
+ * test_native_log.c - messages: which ones each level of SAPPORO_VERBOSE prints, warnings once per context, at most 20
+ * lines, errors that can be asked for later, the log function.
  *
- * The level is read once a process, so every scene is played by a child whose
- * standard error is caught.
+ * The level is read once per process, so every test runs in a child whose standard error is captured.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
  * test_native_threads.c - several threads: on contexts of their own, all on one context, opening and closing, with the
- * log function.  Also for SANITIZE=thread, with OPENMP=0.
+ * log function.  SANITIZE=thread with OPENMP=0 runs it too.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

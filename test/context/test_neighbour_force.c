@@ -1,7 +1,7 @@
 /*
- * test_neighbour_force.c - forces from lists (sapporo_neighbour_force) against sums in extended precision, on every
- * path and precision, one by one and all at once; the same bits on all that have the same operations; the nearest of
- * the list; what is refused.
+ * test_neighbour_force.c - neighbour forces (sapporo_neighbour_force) against sums in extended precision, on every path
+ * and precision, one by one and all at once; the same bits on all paths with the same operations; the nearest of the
+ * list; refused arguments.
  */
 #include <setjmp.h>
 #include <stdarg.h>

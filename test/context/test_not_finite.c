@@ -1,4 +1,4 @@
-/* test_not_finite.c - one particle that is not finite leaves the forces on which it does not act as they are. */
+/* test_not_finite.c - one particle that is not finite does not change the forces on which it does not act. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

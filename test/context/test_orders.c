@@ -1,6 +1,6 @@
 /*
- * test_orders.c - what sapporo.h gives and takes by order: derivatives that are kept, rows that there are, structs of
- * callers that know less; staged particles of orders 6 and 8.
+ * test_orders.c - what sapporo.h takes and returns by order: stored derivatives, rows of results, structs of callers of
+ * older versions; staged particles of orders 6 and 8.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_outputs.c - "NaN, never stale": every call that writes anything fails in every way that its caller can bring
- * about, over outputs that hold a pattern.  Afterwards nothing finite and no pattern stands in any row that was asked
- * for, and nothing else was written.  Here forces and lists of sapporo.h; in test_outputs_more.c all other calls, in
- * test_closed.c those with closed handles.
+ * test_outputs.c - "NaN, never stale": every call that writes anything fails in every way that its caller can cause,
+ * over outputs that hold a pattern.  Afterwards no requested row holds a finite number or the pattern, and nothing else
+ * was written.  This program tests forces and lists of sapporo.h, test_outputs_more.c all other calls, test_closed.c
+ * calls with closed handles.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_outside.c - forces without the neighbour sphere (SAPPORO_PAIRS_OUTSIDE): against the extended-precision sum with
- * the same members, lists exactly; the same bits however they are asked for; what is refused.
+ * test_outside.c - regular forces (SAPPORO_PAIRS_OUTSIDE): against the extended-precision sum with the same members,
+ * lists exactly; the same bits in all ways of asking for them; refused arguments.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * test_races.c - eight threads that call everything at a time, on shared and on own contexts: for SANITIZE=thread,
- * which reports data races; elsewhere it looks for crashes, and that shared objects give right answers or say that they
- * cannot.
+ * test_races.c - eight threads that call everything at the same time, on shared and on own contexts: for
+ * SANITIZE=thread, which reports data races.  Without it the test detects crashes, and checks that shared objects
+ * return right answers or refuse.
  *
  * Particles of shared contexts never change their values, only the times at which they are stored; so a force of any
  * thread has the same bits.

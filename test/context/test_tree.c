@@ -1,4 +1,4 @@
-/* test_tree.c - trees: what they are made of, and their forces against direct sums, on every engine that has them. */
+/* test_tree.c - trees: their structure, and their forces against direct sums, on every engine that has them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

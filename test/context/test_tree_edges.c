@@ -1,4 +1,4 @@
-/* test_tree_edges.c - trees of few, coincident, far, tiny, massless particles; bad input, which changes nothing. */
+/* test_tree_edges.c - trees of few, coincident, far, tiny, massless particles; invalid input, which changes nothing. */
 #define _XOPEN_SOURCE 700 /* getrlimit */
 #include <limits.h>
 #include <math.h>
