@@ -1,8 +1,8 @@
 /*
- * test_driver.c - the driver tables: CUDA's own where there is no GPU and where there is one, and those for tests.
+ * test_driver.c - the driver tables: CUDA's own with and without a GPU, and those for tests.
  *
- * What needs a GPU is skipped without one.  The device is lost on purpose in a
- * process of its own, `test_driver lost`, since not every driver recovers.
+ * Tests that need a GPU are skipped without one.  The device is lost on purpose in a process of its own, `test_driver
+ * lost`, since not every driver recovers.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /*
- * test_opencl.c - the OpenCL driver and engine: what drivers must do, the cache of programs, faults, choice of devices.
+ * test_opencl.c - the OpenCL driver and engine: requirements on drivers, the cache of programs, faults, choice of
+ * devices.
  *
- * What needs a device is skipped without one; PoCL's CPU will do.
- * test_opencl_loader.sh has what must be known before the process starts.
+ * Tests that need a device are skipped without one; PoCL's CPU suffices.  test_opencl_loader.sh tests settings that
+ * must be made before the process starts.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
