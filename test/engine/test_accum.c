@@ -1,6 +1,6 @@
 /*
- * test_accum.c - the order-free accumulator: against exact sums, in any order and any tree of merges, at the ends of
- * its range; and what kernels deposit against what lib/engine/accum.c would have.
+ * test_accum.c - the reproducible accumulator: against exact sums, in any order and any tree of merges, at the ends of
+ * its range; and deposits of kernels against those of lib/engine/accum.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

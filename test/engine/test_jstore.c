@@ -1,6 +1,6 @@
 /*
  * test_jstore.c - the particles of a context by address: growth, gaps, addresses far apart, columns that come late,
- * versions.  test_jstore_contexts.c has contexts and their memory, test_jstore_alloc.c runs out of it.
+ * versions.  test_jstore_contexts.c tests contexts and their memory, test_jstore_alloc.c runs out of memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>

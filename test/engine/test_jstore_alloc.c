@@ -1,6 +1,6 @@
 /*
- * test_jstore_alloc.c - memory runs out at every place where the library asks for some: the call says so, nothing that
- * was there is lost, outputs are not stale, the same call works once there is memory again, and nothing leaks.
+ * test_jstore_alloc.c - memory runs out at every place where the library allocates: the call reports it, existing data
+ * stay, outputs are not stale, the same call succeeds once memory is sufficient again, and nothing leaks.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

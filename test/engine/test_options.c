@@ -1,4 +1,4 @@
-/* test_options.c - what a context shall be like: native options, environment, configuration files, defaults. */
+/* test_options.c - the settings of a context: native options, environment, configuration files, defaults. */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
 #include <setjmp.h>

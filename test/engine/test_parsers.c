@@ -1,6 +1,6 @@
 /*
- * test_parsers.c - the targets of `make fuzz-parsers` without libFuzzer: the corpus, damaged copies of it, hand-made
- * inputs.
+ * test_parsers.c - runs the targets of `make fuzz-parsers` without libFuzzer: the corpus, damaged copies of it,
+ * hand-made inputs.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
  * test_sparse.c - one particle at the highest address and a few at the lowest: every call takes memory in proportion to
- * the particles that exist, and gives what it gives for the same particles at neighbouring addresses.
+ * the existing particles, and returns what it returns for the same particles at neighbouring addresses.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* test_tune_file.c - the tuning file: what is read, from where, what is said about bad ones. */
+/* test_tune_file.c - the tuning file: its content, where it is read from, messages about invalid files. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
