@@ -1,6 +1,4 @@
-/*
- * test_models.c - the clusters that the examples make: units, structure, motion, seeds; and the block schedule.
- */
+/* test_models.c - the clusters of the examples: units, structure, motion, seeds; and the block schedule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
