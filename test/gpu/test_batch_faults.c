@@ -1,9 +1,9 @@
 /*
- * test_batch_faults.c - many small forces in one call, of which the n-th call of the driver fails, for every n and in
- * every way, over the stub: the call says so, all rows are NaN, the next one is right, and nothing leaks.
+ * test_batch_faults.c - batches of small forces in which the n-th call of the driver fails, for every n and in every
+ * way, over the stub: the call reports it, all rows are NaN, the next call is right, and nothing leaks.
  *
- * A kernel of the stub writes the number of its launch into the rows of its items, so stale results show, and rows that
- * nobody computed.
+ * A kernel of the stub writes the number of its launch into the rows of its items, so stale rows and rows that no
+ * kernel wrote show.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

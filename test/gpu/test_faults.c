@@ -1,10 +1,9 @@
 /*
  * test_faults.c - a client's session in which the n-th call of the driver fails, for every n and in every way: over the
- * stub, and over CUDA where there is a device.
+ * stub, and over CUDA if there is a device.
  *
- * Whatever fails, the call that meets it says so, its outputs are NaN, later
- * forces are right, contexts on other devices go on, nothing leaks, and opening
- * again recovers.  Over the stub a force is right if it is not an older one;
+ * For any fault, the call that meets it reports it, its outputs are NaN, later forces are right, contexts on other
+ * devices go on, nothing leaks, and opening again recovers.  Over the stub a force is right if it is not an older one;
  * over CUDA it is compared with the CPU engine.
  */
 #define _POSIX_C_SOURCE 200809L

@@ -1,10 +1,10 @@
 /*
- * test_gpu_lists.c - neighbour lists of accelerators on their way: no force waits for them when it begins, lists for
- * which there was no room come all the same, and belong to the particles that the force was begun with.
+ * test_gpu_lists.c - neighbour lists of accelerators while they are computed and copied: no force waits for them when
+ * it begins, lists that overflow are delivered all the same, and they belong to the particles with which the force was
+ * begun.
  *
- * Over the stub, where lists are of a given length, and over the accelerators
- * that there are, where they are compared with those of the CPU engine.  Where
- * the members of lists leave the sums, these are compared too.
+ * The test runs over the stub, where lists have a given length, and over existing accelerators, where lists are
+ * compared with those of the CPU engine.  For regular forces the sums are compared too.
  */
 #include <setjmp.h>
 #include <stdarg.h>

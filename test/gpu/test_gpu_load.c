@@ -1,6 +1,6 @@
 /*
- * test_gpu_load.c - first loads of accelerators, over a driver that is a stub: what travels, and which memory is kept
- * for the next context.  That forces are right afterwards is tested wherever there is a device.
+ * test_gpu_load.c - first loads of accelerators, over the stub driver: what is uploaded, and which memory is kept for
+ * the next context.  Tests on real devices check that the forces afterwards are right.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_lost_device.c - a device that is lost while no context uses it is opened anew with all its properties. */
+/* test_lost_device.c - a device that is lost while no context uses it is opened again with all its properties. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

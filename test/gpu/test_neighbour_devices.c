@@ -1,8 +1,9 @@
 /*
- * test_neighbour_devices.c - forces from lists computed on accelerators have the bits of the CPU's: on every precision
- * and driver, with gaps, long lists and particles that are nowhere, while particles change and stores grow.
+ * test_neighbour_devices.c - neighbour forces on accelerators have the bits of the CPU's: in every precision and on
+ * every driver, with gaps, long lists and particles whose positions are not finite, while particles change and stores
+ * grow.
  *
- * What is compared are paths with fused operations, see docs/numerics.md.
+ * The CPU paths in the comparison have fused operations, see docs/numerics.md.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,10 @@
 /*
- * test_neighbour_faults.c - forces from lists on devices, of which the n-th call of the driver fails, for every n and
- * in every way, over the stub: the CPU computes them instead, the devices' copies of particles are right whatever went
- * before, and nothing leaks.
+ * test_neighbour_faults.c - neighbour forces on devices in which the n-th call of the driver fails, for every n and in
+ * every way, over the stub: the CPU computes them instead, the devices' copies of particles are right after any fault,
+ * and nothing leaks.
  *
- * The stub's kernel adds up the masses that its copy has: whole numbers, so that results tell who computed.
+ * The stub's kernel adds the masses of its copy, which are whole numbers, so results tell whether CPU or device
+ * computed them.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /*
- * test_split.c - positions as kernels keep them: in ds the two words of a position hold 48 bits of it.
+ * test_split.c - positions in the form of kernels: in ds the two words of a position hold 48 bits of it.
  *
- * Vectorising compilers have been seen to turn `low = x - (double)(float)x` into
- * zero, which costs half the digits and shows nowhere else.
+ * Some vectorising compilers turn `low = x - (double)(float)x` into zero, which costs half the digits and shows nowhere
+ * else.
  *
- * With SPLIT_ALONE defined this is a program without CMocka over two kernels,
- * for test_split_levels.sh, which compiles them at other levels of optimisation.
+ * With SPLIT_ALONE defined this is a program without CMocka over two kernels, for test_split_levels.sh, which compiles
+ * them at other levels of optimisation.
  */
 #include <float.h>
 #include <math.h>

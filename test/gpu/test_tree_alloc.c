@@ -1,10 +1,10 @@
 /*
- * test_tree_alloc.c - memory runs out at every place where a tree asks for some, once or for good: the call says so and
- * its outputs are NaN, or it has the bits of an undisturbed run; the tree before stays to the bit; the same call works
- * once there is memory again; nothing leaks.
+ * test_tree_alloc.c - memory runs out at every place where a tree allocates, once or for good: the call reports it and
+ * its outputs are NaN, or it has the bits of an undisturbed run; the existing tree keeps its bits; the same call
+ * succeeds once memory is sufficient again; nothing leaks.
  *
- * malloc and its kin are replaced for the whole program; what they refuse are calls from the program's own text, to
- * which the static library belongs.
+ * malloc and its relatives are replaced for the whole program; they refuse calls from the program's own code, which
+ * includes the static library.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

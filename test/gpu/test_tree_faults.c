@@ -1,7 +1,7 @@
 /*
  * test_tree_faults.c - a tree's life in which the n-th call of the driver fails, over OpenCL and CUDA: the call that
- * meets it says so, forces that failed are NaN, and what is asked again is right.  Then too little memory, and memory
- * of a device that the caller has.
+ * meets the fault reports it, forces that failed are NaN, and repeated calls are right.  Then too little memory, and
+ * device memory of the caller.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * test_tree_gpu.c - trees of accelerators against those of the CPU engine: nodes one by one, forces, subsets.
+ * test_tree_gpu.c - trees of accelerators against trees of the CPU engine: nodes one by one, forces, subsets.
  *
  *   test_tree_gpu bench [N [MAC,ACCURACY[,ORDER[,LEAF[,GROUP]]]...]]   measures a Plummer model on the first device
  *   test_tree_gpu parts [N [MAC,ACCURACY...]]                          the same with few particles active

@@ -1,6 +1,6 @@
 /*
- * test_tree_no_retry.c - a call of the driver fails under a tree, and the tree's call is not made again: forces are
- * those of the tree before to the bit, or an error with NaN.
+ * test_tree_no_retry.c - a call of the driver fails in a tree's call, and the caller does not repeat that call: later
+ * forces have the bits of the tree before, or fail with NaN.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

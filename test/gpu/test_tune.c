@@ -1,6 +1,6 @@
 /*
- * test_tune.c - what the tuning file changes: launch shapes, and the engine that a context takes at its first force.
- * GPUs are those of the stub driver, whose kernels do nothing.
+ * test_tune.c - the effects of the tuning file: launch parameters, and the engine that a context chooses at its first
+ * force.  GPUs are those of the stub driver, whose kernels do nothing.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
