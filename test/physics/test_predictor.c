@@ -1,6 +1,6 @@
 /*
- * test_predictor.c - the predictor against extended precision: the canonical one and that of every kernel, forwards
- * and backwards in time; columns that are absent against columns of zeros.
+ * test_predictor.c - the predictor against extended precision: the canonical one and that of every kernel, forwards and
+ * backwards in time; absent columns against columns of zeros.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_soft_double.c - kernels_ocl/soft_double.h, compiled for the host, against its double precision: every bit; and
- * the numbers of lib/physics/numbers.h against their bits.
+ * test_soft_double.c - kernels_ocl/soft_double.h, compiled for the host, against the host's double precision: every
+ * bit; and the numbers of lib/physics/numbers.h against their bits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* test_tree_keys.c - keys of a tree: curves, cells that nest, the cube. */
+/* test_tree_keys.c - the keys of a tree: curves, nested cells, the cube. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
