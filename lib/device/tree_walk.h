@@ -34,7 +34,7 @@ enum {
     STACK = WALK_THREADS * SAP_LINK_LEVELS, /* runs */
     CELL_LIST = 2 * WALK_THREADS,
     NEAR_LIST = 4 * WALK_THREADS,
-    OWN_EACH = 8 /* of a group's particles per thread: SAP_GROUP_MOST / 32 */
+    OWN_EACH = 8 /* particles of the group per thread: SAP_GROUP_MOST / 32 */
 };
 
 /* Memory of a group of threads. */
