@@ -24,6 +24,8 @@
 #include <string.h>
 #include <time.h>
 
+#define RITTER SAPPORO_EXPERIMENTS(SAPPORO_BALL_RITTER, 0, 0)
+#define MORTON SAPPORO_EXPERIMENTS(0, 0, SAPPORO_CURVE_MORTON)
 static sapporo_backend backend; /* of the tests that run */
 
 static int on_opencl(void **state)
@@ -146,9 +148,7 @@ static void structures(void **state)
         structure_of(TREE_CUBE, few[k], (sapporo_tree_options){.leaf_size = 16});
     for (int model = 0; model < TREE_MODELS; model++)
         structure_of((enum tree_model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
-    structure_of(
-        TREE_CLUSTER, 5000,
-        (sapporo_tree_options){.leaf_size = 1000, .experiments = SAPPORO_EXPERIMENTS(0, 0, SAPPORO_CURVE_MORTON)});
+    structure_of(TREE_CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .experiments = MORTON});
 }
 
 /* ---- forces -------------------------------------------------------------------------------- */
@@ -245,9 +245,7 @@ static void forces(void **state)
                0.02);
     /* balls that hold a crowd: walkers alone */
     force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
-    force_case(TREE_FAR, 2000,
-               (sapporo_tree_options){.eps2 = eps2, .experiments = SAPPORO_EXPERIMENTS(SAPPORO_BALL_RITTER, 0, 0)},
-               0.02);
+    force_case(TREE_FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .experiments = RITTER}, 0.02);
     force_case(TREE_PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
     force_case(TREE_CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP},
                1e-12);

@@ -8,11 +8,8 @@
 
 #include "base/lock.h"
 
-enum {
-    STUB_DEVICES_MOST = 64,
-    STUB_NAMES_MOST = 64,
-    FILLED = 1 << 16 /* bytes of new memory that are filled, because filling takes time */
-};
+/* FILLED: bytes of new memory that are filled, because filling takes time. */
+enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64, FILLED = 1 << 16 };
 
 struct sap_dev {
     int number, entered;
