@@ -253,7 +253,7 @@ static void forces(void **state)
 
 /* ---- active subsets -------------------------------------------------------------------------- */
 
-enum { REPEATED = 40 };
+enum { REPEATED = 40, SAMPLE = 1000, REPEATS = 7 };
 
 /* Rows: each `every`-th particle, `many` at most; 0: as many rows of the first REPEATED again and again. */
 static int choose(const struct tree_particles *p, int every, int many, int *active)
@@ -325,8 +325,6 @@ static int by_value(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
-
-enum { SAMPLE = 1000, REPEATS = 7 };
 
 /* Relative errors of the accelerations of a sample; what lies above median and 99 %. */
 static void errors_of(const struct forces *f, const struct forces *exact, const int *active, double *median,
