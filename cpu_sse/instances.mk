@@ -21,7 +21,7 @@ $(eval $(call instance,force_dp,    -DSAP_ORDER=4 -DSAP_KERNEL_DP=1,            
 $(eval $(call instance,force2_fast, -DSAP_ORDER=2 -DSAP_KERNEL_SP=1 -DSAP_KERNEL_FAST=1, $(vectors)))
 $(eval $(call instance,force2_sp,   -DSAP_ORDER=2 -DSAP_KERNEL_SP=1,                  $(vectors)))
 $(eval $(call instance,force2_ds,   -DSAP_ORDER=2 -DSAP_KERNEL_DS=1,                  $(vectors)))
-$(eval $(call instance,force2_dp,   -DSAP_ORDER=2 -DSAP_KERNEL_DP=1,                  $(vectors)))
+$(eval $(call instance,force2_dp,   -DSAP_ORDER=2 -DSAP_KERNEL_DP=1,                  avx2 avx512))
 $(eval $(call instance,force6_ds,   -DSAP_ORDER=6 -DSAP_KERNEL_DS=1,))
 $(eval $(call instance,force6_dp,   -DSAP_ORDER=6 -DSAP_KERNEL_DP=1,))
 $(eval $(call instance,force8_ds,   -DSAP_ORDER=8 -DSAP_KERNEL_DS=1,))
@@ -39,7 +39,7 @@ INSTANCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out $(ISA_MISSING),$(foreac
                     $(INSTANCES:%=cpu_sse/kernels/%_$p.c))))
 
 define instance_rule
-$$(B)/cpu_sse/kernels/$1_$2.o: $$(call instance_source,$1)
+$$(B)/cpu_sse/kernels/$1_$2.o: $$(call instance_source,$1) cpu_sse/instances.mk
 	$$(call say,CC,'$$< ($1 $2)')
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(call flags,cpu_sse/$1_$2.c) $$(call instance_flags,$1,$2) -MMD -MP -c -o $$@ $$<
