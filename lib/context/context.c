@@ -78,8 +78,7 @@ static int choose_engine(sapporo *c)
     for (int k = 0; sap_engines[k]; k++) {
         const struct sap_engine *engine = sap_engines[k];
         if (c->settings.backend != SAPPORO_BACKEND_AUTO && c->settings.backend != engine->backend) continue;
-        const int named = c->settings.backend_given || !engine->automatic;
-        if ((named ? engine->count() : engine->automatic()) == 0) {
+        if (!sap_engine_has_device(engine, &c->settings)) {
             (void)snprintf(why, sizeof why, "%s", engine->absent ? engine->absent() : "it has no device");
             status = SAPPORO_ERR_DEVICE;
             sap_log(SAPPORO_LOG_INFO, "%s is not used: %s", engine->name, why);

@@ -3,12 +3,6 @@
 
 #include "context/context.h"
 
-static int has_device(const struct sap_engine *engine, const struct sap_settings *settings)
-{
-    const int named = settings->backend_given || !engine->automatic;
-    return (named ? engine->count() : engine->automatic()) > 0;
-}
-
 /* An engine cannot build trees: an error if the user named this engine, else a warning, and the caller tries others. */
 static int refuse(const struct sap_engine *engine, const struct sap_settings *settings, struct sap_notes *notes,
                   const char *why)
@@ -25,7 +19,7 @@ static int try_engine(const struct sap_engine *engine, const struct sap_settings
                       struct sap_notes *notes)
 {
     char why[200] = "";
-    if (!has_device(engine, settings)) {
+    if (!sap_engine_has_device(engine, settings)) {
         if (!settings->backend_given) return 0;
         return sap_error(notes, SAPPORO_ERR_DEVICE, "no tree on %s: %s", engine->name,
                          engine->absent ? engine->absent() : "it has no device");

@@ -195,6 +195,13 @@ extern const struct sap_engine *const sap_engines[];
 const struct sap_engine *sap_fallback_engine(void);
 
 /* Computes a neighbour force on the CPU fallback of the context. */
+/* Whether an engine has a device for these settings: any device if the user named the backend, else one for `auto`. */
+static inline int sap_engine_has_device(const struct sap_engine *engine, const struct sap_settings *settings)
+{
+    const int named = settings->backend_given || !engine->automatic;
+    return (named ? engine->count() : engine->automatic()) > 0;
+}
+
 static inline int sap_neighbour_by_fallback(const struct sap_neighbour_context *context,
                                             const struct sap_neighbour_request *request)
 {
