@@ -45,22 +45,21 @@ room='function room(path,    part) {
     return part[2]
 }'
 
-# ---- includes: FROM TO FILE FILE
+# ---- includes: FILE FILE, and between folders FROM TO FILE FILE
 
 find lib cpu_sse -name '*.[ch]' | sort >"$work/files"
 # shellcheck disable=SC2046 # a list of files
-awk "$room"'
+awk '
     FILENAME == ARGV[1] { there[$1]; next }
     /^[ \t]*#[ \t]*include "/ {
         split($0, part, "\"")
         folder = FILENAME
         sub(/[^\/]*$/, "", folder)
-        target = ""
-        if ("lib/" part[2] in there) target = "lib/" part[2]
-        else if (folder part[2] in there) target = folder part[2]
-        else if ("cpu_sse/" part[2] in there) target = "cpu_sse/" part[2]
-        if (target != "" && room(FILENAME) != room(target)) print room(FILENAME), room(target), FILENAME, target
-    }' "$work/files" $(cat "$work/files") >"$work/includes"
+        if ("lib/" part[2] in there) print FILENAME, "lib/" part[2]
+        else if (folder part[2] in there) print FILENAME, folder part[2]
+        else if ("cpu_sse/" part[2] in there) print FILENAME, "cpu_sse/" part[2]
+    }' "$work/files" $(cat "$work/files") >"$work/edges"
+awk "$room"'{ from = room($1); to = room($2); if (from != to) print from, to, $1, $2 }' "$work/edges" >"$work/includes"
 
 # ---- calls: FROM TO FILE SYMBOL
 
@@ -117,17 +116,7 @@ fi
 
 # ---- circles: files that include each other, directly or through others
 
-# shellcheck disable=SC2046 # a list of files
-awk '
-    FILENAME == ARGV[1] { there[$1]; next }
-    /^[ \t]*#[ \t]*include "/ {
-        split($0, part, "\"")
-        folder = FILENAME
-        sub(/[^\/]*$/, "", folder)
-        if ("lib/" part[2] in there) print FILENAME, "lib/" part[2]
-        else if (folder part[2] in there) print FILENAME, folder part[2]
-        else if ("cpu_sse/" part[2] in there) print FILENAME, "cpu_sse/" part[2]
-    }' "$work/files" $(cat "$work/files") | tsort >/dev/null 2>"$work/log"
+tsort "$work/edges" >/dev/null 2>"$work/log"
 none "no circle of includes"
 
 # ---- one tag, one struct
