@@ -166,8 +166,8 @@ static void write_bad(const struct sap_neighbour_request *l, int i)
 static void start_long(const struct work *w, struct worker *with)
 {
     static const double zero[1][3];
-    const struct sap_i nobody = {.x = zero, .v = zero};
-    w->kernel->start_single(&with->single, &nobody, 0);
+    const struct sap_i no_target = {.x = zero, .v = zero};
+    w->kernel->start_single(&with->single, &no_target, 0);
 }
 
 /* Sums a list; 0 if an address is empty. */

@@ -100,7 +100,8 @@ static void end_workers(pthread_t *thread)
     assert_int_equal(atomic_load(&shared.wrong), 0);
 }
 
-/* Contexts that nobody else knows stay untouched while others are opened, used and closed, all in the same memory. */
+/* Contexts that no other thread knows stay untouched while others are opened, used and closed, all in the same memory.
+ */
 static void contexts_of_threads(void **state)
 {
     pthread_t thread[WORKERS];
@@ -125,7 +126,7 @@ static void contexts_of_threads(void **state)
         double pot[NI];
         const sapporo_result r = {.size = sizeof r, .pot = pot};
         assert_int_equal(sapporo_force_end(mine, NI, &r), SAPPORO_OK);
-        for (int i = 0; i < NI; i++) assert_true(pot[i] == 0); /* there was nobody */
+        for (int i = 0; i < NI; i++) assert_true(pot[i] == 0); /* there was no source particle */
         assert_int_equal(sapporo_tree_get_backend(tree), SAPPORO_BACKEND_CPU);
         sapporo_tree_destroy(tree);
         sapporo_close(own);

@@ -328,7 +328,7 @@ static struct way {
     {"GRAPE-6", open_g6, store_g6, force_g6, close_g6, NULL, 0},
     {"GRAPE-6 over old ones", open_g6, store_g6, force_g6, close_g6, NULL, 1},
     {"GRAPE-5", open_g5, store_g5, force_g5, close_g5, repair_g5, 0},
-    {"GRAPE-5, a device that nobody named before", open_g5_late, store_g5_late, force_g5, close_g5, repair_g5, 0},
+    {"GRAPE-5, a device that no call named before", open_g5_late, store_g5_late, force_g5, close_g5, repair_g5, 0},
     {"GRAPE-5, masses first", open_g5, store_g5_parts, force_g5, close_g5, repair_g5, 0},
     {"GRAPE-5, symmetric softening", open_g5, store_g5_soft, force_g5_soft, close_g5, repair_g5, 0},
     {"GRAPE-5 by a tree", open_g5_tree, store_g5, force_g5, close_g5, repair_g5, 0},

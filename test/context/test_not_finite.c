@@ -73,7 +73,7 @@ static void far_beside_nan(void **state)
     }
 }
 
-/* NaN is nobody's nearest neighbour, wherever it stands in a list. */
+/* A particle that is NaN is never the nearest neighbour, at any place of a list. */
 static void nan_is_not_nearest(void **state)
 {
     (void)state;

@@ -359,7 +359,7 @@ static void batch_of_too_much(void **state)
 static void batch_with_a_fault(void **state)
 {
     static const double negative[ROWS] = {-1, -1};
-    static const int nobody[2] = {0, STORED};
+    static const int with_empty[2] = {0, STORED};
     sapporo *c = open_with_particles(2);
     struct many m;
     (void)state;
@@ -374,7 +374,7 @@ static void batch_with_a_fault(void **state)
         if (way == 5) l->eps2 = INFINITY;
         if (way == 6) l->eps2_i.base = negative;
         if (way == 7) l->eps2_j.base = negative;
-        if (way == 8) l->address = nobody;
+        if (way == 8) l->address = with_empty;
         if (way == 9) m.result[0].size = sizeof(size_t) + 2 * sizeof(void *); /* acc and jerk alone */
         if (way == 9)
             for (int k = 1; k < LISTS; k++) m.list[k].ni = 0; /* where else results are is not known */

@@ -288,7 +288,7 @@ static void try_integers(void)
     }
     close_all();
     soil();
-    send(N); /* to nobody */
+    send(N); /* no device is open */
     open_all();
     regular();
     check(all_nan(NI), "a force without a send since", 0);
