@@ -48,10 +48,13 @@ void *zeroed(size_t n, size_t size);
 /* Returns 1 if n doubles have the same bits. */
 int same_doubles(const double *a, const double *b, int n);
 
-/* Returns the kilobytes of this process in memory; 0 if the system does not tell. */
+/*
+ * Returns the kilobytes of this process in memory; 0 if the system does not tell, or if SAPPORO_TEST_OBSERVED is set: an
+ * instrument such as compute-sanitizer, which allocates in the process that it observes, would be counted, too.
+ */
 long resident_kilobytes(void);
 
-/* Returns the bytes that malloc has given out and not got back; 0 if the C library does not tell. */
+/* Returns the bytes that malloc has given out and not got back; 0 under the same conditions. */
 size_t allocated_bytes(void);
 
 void problem_free(struct problem *p);

@@ -80,7 +80,8 @@ struct sap_cu_allocation {
     one(host_address, "cuMemHostGetDevicePointer_v2", NULL, 1,                                                         \
         (sap_cu_address * address, void *host, unsigned flags));                                                       \
     one(host_release, "cuMemFreeHost", NULL, 1, (void *host));                                                         \
-    one(pointer, "cuPointerGetAttribute", NULL, 0, (void *value, int attribute, sap_cu_address address));              \
+    one(pointer, "cuPointerGetAttributes", NULL, 0,                                                                    \
+        (unsigned n, int *attribute, void **value, sap_cu_address address));                                           \
     one(copy_in, "cuMemcpyHtoDAsync_v2", NULL, 1,                                                                      \
         (sap_cu_address to, const void *from, size_t bytes, sap_cu_stream stream));                                    \
     one(copy_out, "cuMemcpyDtoHAsync_v2", NULL, 1,                                                                     \

@@ -173,11 +173,13 @@ int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struc
 {
     unsigned type = 0;
     int device = -1;
+    int wanted[] = {ATTRIBUTE_TYPE, ATTRIBUTE_DEVICE};
+    void *values[] = {&type, &device};
     *mem = NULL;
     if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda tells nothing of addresses");
     int status = sap_cuda_begin(dev);
-    const int known = !status && !api()->pointer(&type, ATTRIBUTE_TYPE, (sap_cu_address)(uintptr_t)address) &&
-                      !api()->pointer(&device, ATTRIBUTE_DEVICE, (sap_cu_address)(uintptr_t)address);
+    /* An address that CUDA does not know is no error of this call: its type stays 0. */
+    const int known = !status && !api()->pointer(2, wanted, values, (sap_cu_address)(uintptr_t)address);
     status = sap_cuda_end(dev, status);
     if (status) return status;
     if (!known || type != TYPE_DEVICE || device != dev->device)
