@@ -113,6 +113,7 @@ static int open_parts(sapporo *c, const sapporo_options *options)
     if (!status) status = choose_engine(c);
     if (status) return status;
     c->host.full = c->settings.order == 6 ? 6 : c->settings.order == 8 ? SAP_DERIVATIVES_MOST : 0;
+    c->staged_bytes = sap_staged_bytes(c->host.full);
     status = c->engine->store->create(c->devices, &c->host, &c->store);
     if (status) return sap_engine_failed(c, status, "cannot make room for particles");
     note_engine(c);
@@ -183,7 +184,6 @@ static void free_parts(sapporo *c)
     if (c->fallback.devices) c->fallback.engine->close(c->fallback.devices);
     sap_jstore_free(&c->host);
     free(c->staged);
-    free(c->staged_rest);
 }
 
 static void make_lock(void *object) { sap_lock_start(&((sapporo *)object)->busy); }

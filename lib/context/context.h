@@ -38,7 +38,7 @@ static inline sapporo *sap_context_named(const struct sap_context_name *name)
 sapporo *sap_context_of(const sapporo *handle);
 
 /*
- * Stores a j-particle in the form of GRAPE-6 clients: k18 = snap/18, j6 = jerk/6, a2 = acc/2.
+ * Stores a j-particle in the form of GRAPE-6 clients: k18 = snap/18, j6 = jerk/6, a2 = acc/2.  For orders up to 4.
  * It does no floating-point operation, because it runs in the caller's floating-point environment.
  * Each pointer is double[3], or NULL for zero.
  * Returns 0, or -1 after a message.  If the context is closed it returns -1 without a message.

@@ -33,8 +33,8 @@ struct sapporo {
     struct sap_store *store;
     struct sap_jstore host;
     double time;
-    struct sap_staged *staged;                      /* in order of arrival */
-    double (*staged_rest)[SAP_DERIVATIVES_REST][3]; /* further derivatives of `staged`; NULL: the order has none */
+    struct sap_staged *staged; /* in order of arrival */
+    size_t staged_bytes;       /* from one of them to the next */
     int nstaged, staged_room;
     int sends;          /* 1: the engine takes staged particles (store->put) */
     int next_address;   /* one above the last address set: the next one of a client that sets in order */

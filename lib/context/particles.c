@@ -85,7 +85,7 @@ __attribute__((always_inline)) static inline pair copy_three(double *to, ptrdiff
     return carries(xy, add) | carries(z, add);
 }
 
-/* Copies the derivatives up to `terms`; returns nonzero if the particle must be judged. */
+/* Copies the derivatives up to number `terms`; returns nonzero if the particle must be judged. */
 __attribute__((always_inline)) static inline int copy_particle(double *const *to, ptrdiff_t stride, int terms,
                                                                const struct sap_jparticle *p)
 {
@@ -94,17 +94,14 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
     if (terms >= 2) c |= copy_three(to[2], stride, p->derivative[2], if_not_finite);
     if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);
     if (terms >= 4) c |= copy_three(to[4], stride, p->derivative[4], if_not_finite);
+    for (int k = SAP_DERIVATIVES; k <= terms; k++) c |= copy_three(to[k], stride, p->derivative[k], if_not_finite);
     c |= carries(pair_of(p->mass, p->time), if_not_finite);
     return carried(c);
 }
 
-/* Like copy_particle for the derivatives from number SAP_DERIVATIVES on (orders 6 and 8): to column[0] + at etc. */
-static int copy_rest(double *const *column, size_t at, ptrdiff_t stride, int n, const struct sap_jparticle *p)
+static inline struct sap_staged *staged_at(const sapporo *c, int k)
 {
-    pair c = {0, 0};
-    for (int k = SAP_DERIVATIVES; k < n && k < SAP_DERIVATIVES_MOST; k++)
-        c |= copy_three(column[k - SAP_DERIVATIVES] + at, stride, p->derivative[k], if_not_finite);
-    return carried(c);
+    return (struct sap_staged *)(void *)((char *)c->staged + (size_t)k * c->staged_bytes);
 }
 
 /* Stores the staged particles in order of arrival.  Room in the store exists since they were staged. */
@@ -112,14 +109,13 @@ static void store_staged(sapporo *c, int sent)
 {
     enum { AHEAD = 8 }; /* the slot of the particle this far ahead is prefetched */
     for (int k = 0; k < c->nstaged; k++) {
-        const struct sap_staged *const later = &c->staged[k + AHEAD];
-        if (k + AHEAD < c->nstaged && later->address != later[-1].address + 1)
-            sap_jstore_fetch(&c->host, later->address);
+        const int later = k + AHEAD;
+        if (later < c->nstaged && staged_at(c, later)->address != staged_at(c, later - 1)->address + 1)
+            sap_jstore_fetch(&c->host, staged_at(c, later)->address);
         if (sent)
-            sap_jstore_replace(&c->host, &c->staged[k]);
+            sap_jstore_replace(&c->host, staged_at(c, k));
         else
-            sap_jstore_put(&c->host, &c->staged[k]);
-        if (c->host.full) sap_jstore_put_rest(&c->host, c->staged[k].address, (const double(*)[3])c->staged_rest[k]);
+            sap_jstore_put(&c->host, staged_at(c, k));
     }
     c->nstaged = 0;
 }
@@ -148,9 +144,8 @@ int sap_context_send(sapporo *c)
 {
     int all_known = c->sends;
     supply_jobs(c);
-    for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, c->staged[k].address);
-    const double(*const rest)[SAP_DERIVATIVES_REST][3] = (const double(*)[SAP_DERIVATIVES_REST][3])c->staged_rest;
-    if (all_known && c->engine->store->put(c->store, c->staged, rest, c->nstaged) == SAPPORO_OK) return 1;
+    for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, staged_at(c, k)->address);
+    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
     store_staged(c, 0);
     return 0;
 }
@@ -159,14 +154,9 @@ void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
 
 static int grow_staged(sapporo *c, int room)
 {
-    struct sap_staged *more = realloc(c->staged, (size_t)room * sizeof *more);
+    struct sap_staged *more = realloc(c->staged, (size_t)room * c->staged_bytes);
     if (!more) return SAPPORO_ERR_MEMORY;
     c->staged = more;
-    if (c->host.full) {
-        double(*rest)[SAP_DERIVATIVES_REST][3] = realloc(c->staged_rest, (size_t)room * sizeof *rest);
-        if (!rest) return SAPPORO_ERR_MEMORY;
-        c->staged_rest = rest;
-    }
     c->staged_room = room;
     return SAPPORO_OK;
 }
@@ -192,18 +182,14 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     const unsigned in = (unsigned)address % SAP_SEGMENT;
     struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
     const size_t at = sap_jstore_offset(in);
-    const int terms = s->terms;
-    double *const to[SAP_DERIVATIVES] = {
-        s->derivative[0] + at, s->derivative[1] + at, terms >= 2 ? s->derivative[2] + at : NULL,
-        terms >= 3 ? s->derivative[3] + at : NULL, terms >= 4 ? s->derivative[4] + at : NULL};
+    double *to[SAP_DERIVATIVES_MOST];
+    for (int k = 0; k <= s->terms; k++) to[k] = s->derivative[k] + at;
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
     if (s->eps2) s->eps2[in] = p->eps2;
     sap_jstore_mark(&c->host, s, address);
-    int strange = copy_particle(to, SAP_CPU_LANES, terms, p);
-    if (c->host.full) strange |= copy_rest(s->derivative + SAP_DERIVATIVES, at, SAP_CPU_LANES, c->host.full, p);
-    return strange;
+    return copy_particle(to, SAP_CPU_LANES, s->terms, p);
 }
 
 /* Stages a particle; returns nonzero if it must be judged.  If there is no memory to stage it, it is stored directly,
@@ -214,21 +200,16 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
         sap_context_settle(c);
         return put_stored(c, address, p);
     }
-    struct sap_staged *s = &c->staged[c->nstaged++];
-    double *const to[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
-                                         s->derivative[4]};
+    struct sap_staged *s = staged_at(c, c->nstaged++);
+    const int terms = sap_particle_derivatives(c) - 1;
+    double *to[SAP_DERIVATIVES_MOST];
+    for (int k = 0; k <= terms; k++) to[k] = k < SAP_DERIVATIVES ? s->derivative[k] : s->further[k - SAP_DERIVATIVES];
     s->mass = p->mass;
     s->time = p->time;
     s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
-    int strange = copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
-    if (c->host.full) {
-        double(*const rest)[3] = c->staged_rest[c->nstaged - 1];
-        double *const more[SAP_DERIVATIVES_REST] = {rest[0], rest[1], rest[2]};
-        strange |= copy_rest(more, 0, 1, c->host.full, p);
-    }
-    return strange;
+    return copy_particle(to, 1, terms, p);
 }
 
 /* Makes room in the store.  A tile that is filled in order is not set to empty particles first, which saves time. */
@@ -309,10 +290,11 @@ __attribute__((always_inline)) static inline int store_all(sapporo *c, int addre
     return copy_all(s->derivative, sap_jstore_offset(in), SAP_CPU_LANES, p);
 }
 
-/* Stages a particle that has all derivatives; there must be room. */
-__attribute__((always_inline)) static inline int stage_all(sapporo *c, int address, const struct sap_jparticle *p)
+/* Stages a plain particle and returns 1; 0: there is no room or it must be judged, so the slow path must put it. */
+__attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
 {
-    struct sap_staged *s = &c->staged[c->nstaged++];
+    if (c->nstaged >= stage_most(c) || c->nstaged >= c->staged_room) return 0;
+    struct sap_staged *s = staged_at(c, c->nstaged++);
     double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
                                              s->derivative[4]};
     put_two(&s->mass, (two){p->mass, p->time}); /* mass and time are adjacent */
@@ -320,7 +302,7 @@ __attribute__((always_inline)) static inline int stage_all(sapporo *c, int addre
     s->index = p->index;
     s->address = address;
     c->next_address = address + 1;
-    return copy_all(column, 0, 1, p);
+    return !copy_all(column, 0, 1, p);
 }
 
 /* Whether a particle is plain: it has all derivatives, room exists, and no particle has its own softening. */
@@ -329,12 +311,6 @@ __attribute__((always_inline)) static inline int is_plain(const sapporo *c, int 
     const double *const *d = p->derivative;
     return d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
            c->host.soft == 0; /* else the softening of this particle must be set to zero */
-}
-
-/* Stages a plain particle and returns 1; 0: there is no room or it must be judged, so the slow path must put it. */
-__attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
-{
-    return c->nstaged < stage_most(c) && c->nstaged < c->staged_room && !stage_all(c, address, p);
 }
 
 /* Stores or stages a plain particle at c->next_address and returns 1; 0: the slow path must put it. */

@@ -94,12 +94,11 @@ struct sap_store_ops {
     void (*destroy)(struct sap_store *store);
     /*
      * Takes staged particles for addresses that hold a particle.  The context stores them in `host` after the next
-     * force has begun.  A later particle replaces an earlier one of the same address.  `rest` has the further
-     * derivatives; NULL: the order has none.  On failure the engine has taken no particle.  NULL: the engine computes
-     * from `host` or takes its changes.
+     * force has begun.  A later particle replaces an earlier one of the same address.  Records lie as many bytes apart
+     * as `host` has derivatives for (sap_staged_bytes).  On failure the engine has taken no particle.  NULL: the engine
+     * computes from `host` or takes its changes.
      */
-    int (*put)(struct sap_store *store, const struct sap_staged *particles,
-               const double (*rest)[SAP_DERIVATIVES_REST][3], int n);
+    int (*put)(struct sap_store *store, const struct sap_staged *particles, int n);
     /* Bytes of host memory that nj particles take in addition to `host`; *device_bytes: of device memory. */
     size_t (*memory)(const struct sap_device_set *devices, int nj, size_t *device_bytes);
     /* Text why the last call on the store or one of its forces failed; "": none.  NULL: there never is a text. */

@@ -318,17 +318,12 @@ void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *p)
     if (s->terms >= 2) put_column(s->derivative[2] + to, p->derivative[2]);
     if (s->terms >= 3) put_column(s->derivative[3] + to, p->derivative[3]);
     if (s->terms >= 4) put_column(s->derivative[4] + to, p->derivative[4]);
+    for (int k = SAP_DERIVATIVES; k <= s->terms; k++)
+        put_column(s->derivative[k] + to, p->further[k - SAP_DERIVATIVES]);
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
     if (s->eps2) s->eps2[in] = p->eps2;
-}
-
-void sap_jstore_put_rest(struct sap_jstore *store, int address, const double (*rest)[3])
-{
-    const struct sap_segment *s = store->segment[(unsigned)address / SAP_SEGMENT];
-    const size_t to = sap_jstore_offset((unsigned)address % SAP_SEGMENT);
-    for (int k = SAP_DERIVATIVES; k < store->full; k++) put_column(s->derivative[k] + to, rest[k - SAP_DERIVATIVES]);
 }
 
 void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *p)

@@ -27,7 +27,6 @@
 enum {
     SAP_DERIVATIVES = 5,                        /* x to snap/18 */
     SAP_DERIVATIVES_MOST = SAPPORO_DERIVATIVES, /* of any order */
-    SAP_DERIVATIVES_REST = SAP_DERIVATIVES_MOST - SAP_DERIVATIVES,
     SAP_SEGMENT_TILES = 8,
     SAP_SEGMENT = SAP_SEGMENT_TILES * SAP_CPU_SUPERPACKET,
     SAP_SEGMENTS_KEPT = 16 /* largest number of freed segments that are kept for reuse: 37 MB */
@@ -80,12 +79,29 @@ void sap_jstore_free(struct sap_jstore *store);
 /* Frees the memory of kept segments. */
 void sap_jstore_trim(void);
 
-/* A particle that waits to be stored. */
+/*
+ * A particle that waits to be stored, in the shape in which accelerators take it (struct sap_gpu_update).  A record has
+ * as many derivatives as its store, so that records lie sap_staged_bytes apart.
+ */
 struct sap_staged {
     double derivative[SAP_DERIVATIVES][3];
     double mass, time, eps2;
     int32_t address, index;
+    double further[][3]; /* derivatives from number SAP_DERIVATIVES on, of stores with full derivatives */
 };
+
+/* Returns the bytes of a record for a store whose member `full` has this value. */
+static inline size_t sap_staged_bytes(int full)
+{
+    const size_t further = full > SAP_DERIVATIVES ? (size_t)(full - SAP_DERIVATIVES) : 0;
+    return sizeof(struct sap_staged) + further * 3 * sizeof(double);
+}
+
+/* Returns record k of records that lie so many bytes apart. */
+static inline const struct sap_staged *sap_staged_at(const struct sap_staged *first, size_t bytes, int k)
+{
+    return (const struct sap_staged *)(const void *)((const char *)first + (size_t)k * bytes);
+}
 
 /*
  * Makes room for a particle with derivatives up to `terms` at 0 <= address < SAP_ADDRESSES.  Returns 0, or -1 if memory
@@ -107,9 +123,6 @@ void sap_jstore_put(struct sap_jstore *store, const struct sap_staged *particle)
 
 /* Replaces a particle without marking it as changed, for engines that have the new particle already. */
 void sap_jstore_replace(struct sap_jstore *store, const struct sap_staged *particle);
-
-/* Stores derivatives from number 5 on of a particle that has just been put; the store must have full derivatives. */
-void sap_jstore_put_rest(struct sap_jstore *store, int address, const double (*rest)[3]);
 
 /* Prefetches the memory of a particle that will be stored soon. */
 void sap_jstore_fetch(const struct sap_jstore *store, int address);

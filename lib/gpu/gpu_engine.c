@@ -92,13 +92,6 @@ static void store_destroy(struct sap_store *opaque_store)
     sap_fp_release(caller);
 }
 
-static int store_put(struct sap_store *opaque_store, const struct sap_staged *particles,
-                     const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
-{
-    struct sap_gpu_store *const store = (void *)opaque_store;
-    GUARDED(int, sap_gpu_store_put(store, particles, rest, n));
-}
-
 static size_t store_memory(const struct sap_device_set *opaque_set, int nj, size_t *device_bytes)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
@@ -190,7 +183,7 @@ static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_
 }
 
 static const struct sap_store_ops store_ops = {
-    .create = store_create, .destroy = store_destroy, .put = store_put, .memory = store_memory, .words = words};
+    .create = store_create, .destroy = store_destroy, .put = sap_gpu_store_put, .memory = store_memory, .words = words};
 
 static const struct sap_force_ops force_ops = {.softening = softening,
                                                .begin = begin,

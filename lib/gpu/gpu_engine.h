@@ -349,8 +349,9 @@ int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_shar
 
 /* Uploads whole superpackets that are new, and removes their addresses from the list of changes. */
 int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share);
-int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *particles,
-                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n); /* a sapporo status */
+
+/* Implements the entry `put` of struct sap_store_ops. */
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n);
 
 /* Sends the staged updates, and copies units of i-particles from pinned memory to share->i, in stream order. */
 int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,

@@ -25,20 +25,29 @@ static double draw(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53 - 0.5;
 }
 
+/* A staged particle with room for the derivatives of any order. */
+union any_order {
+    char room[sizeof(struct sap_staged) + (SAP_DERIVATIVES_MOST - SAP_DERIVATIVES) * 3 * sizeof(double)];
+    struct sap_staged particle;
+};
+
 static int make(struct bodies *b, struct sap_jstore *store)
 {
     uint64_t state = 1;
     for (int k = 0; k < NJ; k++) {
-        struct sap_staged p = {.mass = 1.0 / NJ, .address = k, .index = k};
+        union any_order room = {{0}};
+        struct sap_staged *const p = &room.particle;
+        p->mass = 1.0 / NJ;
+        p->address = p->index = k;
         for (int c = 0; c < 3; c++) {
-            p.derivative[0][c] = b->x[k][c] = 1 + 0x1p-10 * draw(&state);
-            p.derivative[1][c] = b->v[k][c] = draw(&state);
-            p.derivative[2][c] = b->a[k][c] = store->full ? draw(&state) : 0;
+            p->derivative[0][c] = b->x[k][c] = 1 + 0x1p-10 * draw(&state);
+            p->derivative[1][c] = b->v[k][c] = draw(&state);
+            p->derivative[2][c] = b->a[k][c] = store->full ? draw(&state) : 0;
             b->jerk[k][c] = 0;
         }
         b->index[k] = k;
         if (sap_jstore_reserve(store, k, 1)) return SAPPORO_ERR_MEMORY;
-        sap_jstore_put(store, &p);
+        sap_jstore_put(store, p);
     }
     return SAPPORO_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "base/fpenv.h"
 #include "gpu/gpu_launch.h"
 
 enum {
@@ -266,10 +267,10 @@ static inline int place_update(struct sap_gpu_store *store, int address, struct 
     return SAP_DRIVER_OK;
 }
 
-/* Writes the derivatives of orders 6 and 8 behind an update. */
-static void put_rest(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*rest)[3])
+/* Writes the derivatives that orders 6 and 8 have more behind an update; none in other orders. */
+static inline void put_further(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*further)[3])
 {
-    memcpy(u + 1, rest, store->set->update - sizeof *u);
+    if (store->set->update > sizeof *u) memcpy(u + 1, further, store->set->update - sizeof *u);
 }
 
 static int stage_one(struct sap_gpu_store *store, int address)
@@ -280,7 +281,7 @@ static int stage_one(struct sap_gpu_store *store, int address)
     TRY(place_update(store, address, &u));
     sap_jstore_get(store->host, address, derivative, &u->mass, &u->time, &index);
     memcpy(u->derivative, derivative, sizeof u->derivative);
-    if (store->set->order > 4) put_rest(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES);
+    put_further(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES);
     u->index = index;
     if (store->set->order == 2) u->time = sap_jstore_eps2(store->host, address);
     return SAP_DRIVER_OK;
@@ -300,37 +301,47 @@ static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_stage
     u->time = p->time;
 }
 
-static int put(struct sap_gpu_store *store, const struct sap_staged *p, const double (*rest)[SAP_DERIVATIVES_REST][3],
-               int n)
+/* Prefetches what place_update reads for an address. */
+static inline void fetch_stamp(const struct sap_gpu_store *store, int address)
 {
-    enum { AHEAD = 16 }; /* updates whose stamps are prefetched */
+    int at;
+    const struct sap_gpu_share *share = &store->share[owner_of(store, address, &at)];
+    const int local = local_of(share, at, address);
+    if (local >= 0 && local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
+}
+
+static int put_all(struct sap_gpu_store *store, const struct sap_staged *first, int n)
+{
+    enum { AHEAD = 16 };
+    const size_t bytes = sap_staged_bytes(store->host->full);
     for (int k = 0; k < n; k++) {
+        const struct sap_staged *const p = sap_staged_at(first, bytes, k);
         struct sap_gpu_update *u;
-        if (k + AHEAD < n) {
-            int at;
-            const struct sap_gpu_share *share = &store->share[owner_of(store, p[k + AHEAD].address, &at)];
-            const int local = local_of(share, at, p[k + AHEAD].address);
-            if (local >= 0 && local < share->stamps) __builtin_prefetch(&share->stamp[local], 1);
-        }
-        TRY(place_update(store, p[k].address, &u));
-        copy_numbers(u, &p[k]);
-        if (store->set->order == 2) u->time = p[k].eps2;
-        if (rest) put_rest(store, u, rest[k]);
-        u->index = p[k].index;
+        if (k + AHEAD < n) fetch_stamp(store, sap_staged_at(first, bytes, k + AHEAD)->address);
+        TRY(place_update(store, p->address, &u));
+        copy_numbers(u, p);
+        if (store->set->order == 2) u->time = p->eps2;
+        put_further(store, u, p->further);
+        u->index = p->index;
     }
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *p,
-                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n)
+/* Implements the entry `put` of struct sap_store_ops. */
+int sap_gpu_store_put(struct sap_store *opaque_store, const struct sap_staged *particles, int n)
 {
-    if (n > 0) sap_gpu_lists_settle_all(store);
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    const sap_fpguard caller = sap_fp_guard();
     /* only if the devices' copies match the host's: else an older change could overwrite this one */
-    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
-        return SAPPORO_ERR_GONE;
-    const int status = put(store, p, rest, n);
-    if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
-    return sap_gpu_status(status);
+    int status = SAPPORO_ERR_GONE;
+    if (n > 0) sap_gpu_lists_settle_all(store);
+    if (!store->lost && !store->broken && store->cleared == store->host->cleared &&
+        store->seen == store->host->version) {
+        status = sap_gpu_status(put_all(store, particles, n));
+        if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
+    }
+    sap_fp_release(caller);
+    return status;
 }
 
 static int stage_changes(struct sap_gpu_store *store)
