@@ -108,14 +108,16 @@ static inline struct sap_staged *staged_at(const sapporo *c, int k)
 static void store_staged(sapporo *c, int sent)
 {
     enum { AHEAD = 8 }; /* the slot of the particle this far ahead is prefetched */
+    const struct sap_staged *at = c->staged;
     for (int k = 0; k < c->nstaged; k++) {
         const int later = k + AHEAD;
         if (later < c->nstaged && staged_at(c, later)->address != staged_at(c, later - 1)->address + 1)
             sap_jstore_fetch(&c->host, staged_at(c, later)->address);
         if (sent)
-            sap_jstore_replace(&c->host, staged_at(c, k));
+            sap_jstore_replace(&c->host, at);
         else
-            sap_jstore_put(&c->host, staged_at(c, k));
+            sap_jstore_put(&c->host, at);
+        at = (const void *)((const char *)at + c->staged_bytes);
     }
     c->nstaged = 0;
 }
@@ -201,15 +203,16 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
         return put_stored(c, address, p);
     }
     struct sap_staged *s = staged_at(c, c->nstaged++);
-    const int terms = sap_particle_derivatives(c) - 1;
-    double *to[SAP_DERIVATIVES_MOST];
-    for (int k = 0; k <= terms; k++) to[k] = k < SAP_DERIVATIVES ? s->derivative[k] : s->further[k - SAP_DERIVATIVES];
+    double *to[SAP_DERIVATIVES_MOST] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
+                                        s->derivative[4]};
     s->mass = p->mass;
     s->time = p->time;
     s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
-    return copy_particle(to, 1, terms, p);
+    if (!c->host.full) return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+    for (int k = SAP_DERIVATIVES; k < c->host.full; k++) to[k] = s->further[k - SAP_DERIVATIVES];
+    return copy_particle(to, 1, c->host.full - 1, p);
 }
 
 /* Makes room in the store.  A tile that is filled in order is not set to empty particles first, which saves time. */
@@ -294,7 +297,7 @@ __attribute__((always_inline)) static inline int store_all(sapporo *c, int addre
 __attribute__((always_inline)) static inline int stage_plain(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if (c->nstaged >= stage_most(c) || c->nstaged >= c->staged_room) return 0;
-    struct sap_staged *s = staged_at(c, c->nstaged++);
+    struct sap_staged *s = &c->staged[c->nstaged++]; /* up to order 4 there are no further derivatives */
     double *const column[SAP_DERIVATIVES] = {s->derivative[0], s->derivative[1], s->derivative[2], s->derivative[3],
                                              s->derivative[4]};
     put_two(&s->mass, (two){p->mass, p->time}); /* mass and time are adjacent */
