@@ -117,7 +117,7 @@ int sap_env_raised(void)
 static const char *value_of(enum sap_variable variable)
 {
     const struct sap_variable_row *const row = &sap_variables[variable];
-    return row->audience == SAP_FOR_TESTS && sap_env_raised() ? NULL : getenv(row->name);
+    return row->audience == SAPPORO_FOR_TESTS && sap_env_raised() ? NULL : getenv(row->name);
 }
 
 int sap_env_is_set(enum sap_variable variable) { return value_of(variable) != NULL; }

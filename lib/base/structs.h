@@ -31,6 +31,19 @@ static inline int sap_struct_copy(void *to, size_t room, const void *from, size_
     return SAPPORO_OK;
 }
 
+/*
+ * Copies a struct of `room` bytes, which begins with its size, to a caller whose struct may be shorter.  The caller has
+ * set its size; on return the size is the number of bytes that were written.
+ */
+static inline void sap_struct_return(void *to, void *from, size_t room)
+{
+    size_t size;
+    memcpy(&size, to, sizeof size);
+    if (size > room) size = room;
+    memcpy(from, &size, sizeof size);
+    memcpy(to, from, size);
+}
+
 /* The address of element k of a column that is not absent; elements have `size` bytes. */
 static inline const void *sap_column_at(const sapporo_column *column, int k, size_t size)
 {

@@ -56,7 +56,7 @@ const char *sap_variable_nearest(const char *name, int n)
     if (n - from > LONGEST) return NULL;
     for (int k = 0; k < SAP_VARIABLES; k++) {
         const char *const known = strchr(sap_variables[k].name, '_');
-        if (known == NULL || sap_variables[k].audience == SAP_OF_OTHERS || strlen(known + 1) > LONGEST) continue;
+        if (known == NULL || sap_variables[k].audience == SAPPORO_FOR_OTHERS || strlen(known + 1) > LONGEST) continue;
         const int d = distance(name + from, n - from, known + 1, (int)strlen(known + 1));
         if (d >= least) continue;
         least = d;

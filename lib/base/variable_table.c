@@ -15,7 +15,7 @@
 
 #define RANK(text, launcher)                                                                                           \
     {                                                                                                                  \
-        .name = text, .type = SAP_TYPE_COUNT, .bad = SAP_BAD_WARNED, .audience = SAP_OF_OTHERS, .least = 0,            \
+        .name = text, .type = SAP_TYPE_COUNT, .bad = SAP_BAD_WARNED, .audience = SAPPORO_FOR_OTHERS, .least = 0,       \
         .most = INT_MAX, .usual = "",                                                                                  \
         .about = "Rank of the process on its machine, set by " launcher ": which of "                                  \
                  "several devices the process uses"                                                                    \
@@ -23,7 +23,7 @@
 
 #define PLACES(text)                                                                                                   \
     {                                                                                                                  \
-        .name = text, .type = SAP_TYPE_TEXT, .bad = SAP_BAD_NONE, .audience = SAP_OF_OTHERS,                           \
+        .name = text, .type = SAP_TYPE_TEXT, .bad = SAP_BAD_NONE, .audience = SAPPORO_FOR_OTHERS,                      \
         .values = "as OpenMP reads it", .usual = "threads may use the affinity mask of the thread that starts them",   \
         .about = "If it is set, in a program that has an OpenMP run time, threads may use all places of that run time" \
     }
@@ -138,7 +138,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_OPENCL_VECTORS] = {.name = "SAPPORO_OPENCL_VECTORS",
                                 .type = SAP_TYPE_COUNT,
                                 .bad = SAP_BAD_OPEN,
-                                .audience = SAP_FOR_TESTS,
+                                .audience = SAPPORO_FOR_TESTS,
                                 .least = 0,
                                 .most = 1,
                                 .usual = "1",
@@ -146,7 +146,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_OPENCL_FP64] = {.name = "SAPPORO_OPENCL_FP64",
                              .type = SAP_TYPE_COUNT,
                              .bad = SAP_BAD_OPEN,
-                             .audience = SAP_FOR_TESTS,
+                             .audience = SAPPORO_FOR_TESTS,
                              .least = 0,
                              .most = 1,
                              .usual = "1",
@@ -155,7 +155,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_OPENCL_SPLIT] = {.name = "SAPPORO_OPENCL_SPLIT",
                               .type = SAP_TYPE_COUNT,
                               .bad = SAP_BAD_OPEN,
-                              .audience = SAP_FOR_TESTS,
+                              .audience = SAPPORO_FOR_TESTS,
                               .least = 1,
                               .most = 1024,
                               .usual = "1",
@@ -163,7 +163,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_THREAD_LIMIT] = {.name = "OMP_THREAD_LIMIT",
                               .type = SAP_TYPE_FIRST,
                               .bad = SAP_BAD_WARNED,
-                              .audience = SAP_OF_OTHERS,
+                              .audience = SAPPORO_FOR_OTHERS,
                               .least = 1,
                               .most = INT_MAX,
                               .usual = "no limit",
@@ -181,21 +181,21 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_CONFIG_HOME] = {.name = "XDG_CONFIG_HOME",
                              .type = SAP_TYPE_PATH,
                              .bad = SAP_BAD_NONE,
-                             .audience = SAP_OF_OTHERS,
+                             .audience = SAPPORO_FOR_OTHERS,
                              .values = "a folder; only a path that begins with `/` counts",
                              .usual = "`~/.config`",
                              .about = "Folder of the tuning file"},
     [SAP_VAR_CACHE_HOME] = {.name = "XDG_CACHE_HOME",
                             .type = SAP_TYPE_PATH,
                             .bad = SAP_BAD_NONE,
-                            .audience = SAP_OF_OTHERS,
+                            .audience = SAPPORO_FOR_OTHERS,
                             .values = "a folder; only a path that begins with `/` counts",
                             .usual = "`~/.cache`",
                             .about = "Folder of the cache of compiled OpenCL programs"},
     [SAP_VAR_HOME] = {.name = "HOME",
                       .type = SAP_TYPE_PATH,
                       .bad = SAP_BAD_NONE,
-                      .audience = SAP_OF_OTHERS,
+                      .audience = SAPPORO_FOR_OTHERS,
                       .values = "a folder",
                       .usual = "",
                       .about = "What `~` stands for in the defaults above"},

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "sapporo.h"
+
 /* A word and its value; a table of words ends with {NULL, 0}. */
 struct sap_word {
     const char *text;
@@ -77,18 +79,15 @@ enum sap_variable_bad {
     SAP_BAD_WARNED /* the value is ignored, with one warning per process */
 };
 
-enum sap_variable_audience {
-    SAP_FOR_USERS = 0,
-    SAP_FOR_TESTS = 1, /* counts as not set in a process with raised privileges */
-    SAP_OF_OTHERS = 2  /* of other software */
-};
-
-/* A row of the table.  Its texts put everything that a user can type into back quotes. */
+/*
+ * A row of the table.  A variable for tests counts as not set in a process with raised privileges.  Its texts put
+ * everything that a user can type into back quotes.
+ */
 struct sap_variable_row {
     const char *name;
     enum sap_variable_type type;
     enum sap_variable_bad bad;
-    enum sap_variable_audience audience;
+    enum sapporo_audience audience;
     const struct sap_word *words; /* allowed words; for devices and paths the words with a special meaning, or NULL */
     int least, most;              /* range of integers */
     const char *values;           /* text of the allowed values; NULL: it follows from words, range and type */

@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "base/log.h"
+#include "base/structs.h"
 #include "context/context_private.h"
 
 _Thread_local char sap_open_error[256];
@@ -52,8 +53,7 @@ int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device 
     if (!device || device->size < sizeof device->size) return SAPPORO_ERR_ARGUMENT;
     const int status = describe(backend, number, &whole);
     if (status < 0) whole = none;
-    whole.size = device->size < sizeof whole ? device->size : sizeof whole;
-    memcpy(device, &whole, whole.size);
+    sap_struct_return(device, &whole, sizeof whole);
     return status;
 }
 

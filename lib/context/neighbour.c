@@ -58,9 +58,11 @@ static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_res
     if (status == SAP_LEFT) status = sap_neighbour_by_fallback(&where, &request);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
-                      "a force from lists names addresses that hold no particle, or target particles that are not "
+                      "a neighbour force names addresses that hold no particle, or target particles that are not "
                       "finite: their rows are NaN");
-    return status < 0 ? sap_fail(c, status, "force of %d lists: %s", l->ni, sapporo_status_text(status)) : status;
+    return status < 0
+               ? sap_fail(c, status, "neighbour force on %d target particles: %s", l->ni, sapporo_status_text(status))
+               : status;
 }
 
 int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *given, const sapporo_result *result)

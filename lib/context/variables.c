@@ -1,8 +1,8 @@
 /* variables.c - reads environment variables for interfaces, and describes all variables to clients. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/environment.h"
+#include "base/structs.h"
 #include "context/context.h"
 #include "engine/options.h"
 
@@ -42,7 +42,6 @@ int sapporo_variable_describe(int number, sapporo_variable *variable)
     if (!variable || variable->size < sizeof variable->size) return SAPPORO_ERR_ARGUMENT;
     const int there = number >= 0 && number < SAP_VARIABLES;
     if (there) describe((enum sap_variable)number, &whole);
-    whole.size = variable->size < sizeof whole ? variable->size : sizeof whole;
-    memcpy(variable, &whole, whole.size);
+    sap_struct_return(variable, &whole, sizeof whole);
     return there ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
 }

@@ -59,7 +59,7 @@ static int compute(struct sap_gpu_store *store, const struct sap_neighbour_conte
     const int status = sap_gpu_neighbour_slabs(store, given, l, left);
     f->engine->rows_copied(f->devices, status >= 0);
     if (status < 0) {
-        sap_warn_once(context->notes, SAP_WARN_NEIGHBOUR, "forces from lists are computed on the cpu instead: %s: %s",
+        sap_warn_once(context->notes, SAP_WARN_NEIGHBOUR, "neighbour forces are computed on the CPU instead: %s: %s",
                       sapporo_status_text(status), store->words);
         memset(left, 1, (size_t)l->ni);
     }

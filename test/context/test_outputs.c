@@ -229,7 +229,7 @@ static void all_neighbours_fail(void **state)
     sapporo_close(c);
 }
 
-/* ---- forces from lists ---- */
+/* ---- neighbour forces ---- */
 
 static const int members[2] = {1, 2}, addresses[NI] = {0, 1, 2, 0}, lengths[NI] = {2, 1, 0, 2};
 static const int *const lists[NI] = {members, members, NULL, members};

@@ -1,4 +1,4 @@
-/* native_forces.c - the native interface: a model of forces, their lists, and of forces from lists. */
+/* native_forces.c - the native interface: a model of forces, their lists, and neighbour forces. */
 #include <stddef.h>
 
 #include "native.h"

@@ -176,14 +176,14 @@ int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struc
     int wanted[] = {ATTRIBUTE_TYPE, ATTRIBUTE_DEVICE};
     void *values[] = {&type, &device};
     *mem = NULL;
-    if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda tells nothing of addresses");
+    if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda has no cuPointerGetAttributes");
     int status = sap_cuda_begin(dev);
     /* An address that CUDA does not know is no error of this call: its type stays 0. */
     const int known = !status && !api()->pointer(2, wanted, values, (sap_cu_address)(uintptr_t)address);
     status = sap_cuda_end(dev, status);
     if (status) return status;
     if (!known || type != TYPE_DEVICE || device != dev->device)
-        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is no memory of device %d", address, dev->device);
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is not in memory of device %d", address, dev->device);
     struct sap_mem *const m = sap_cuda_room(sizeof *m);
     if (!m) return SAP_DRIVER_MEMORY;
     *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
