@@ -57,20 +57,21 @@ int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *lis
 
 /* ------------------------------------------------------------------ all lists */
 
-struct run {
+/* The list of one i-particle, in memory of the engine. */
+struct neighbour_list {
     const int32_t *entries;
     int n;
 };
 
-static struct run list_of(const sapporo *c, sapporo_job *j, int i)
+static struct neighbour_list list_of(const sapporo *c, sapporo_job *j, int i)
 {
-    struct run r = {NULL, 0};
+    struct neighbour_list r = {NULL, 0};
     (void)c->engine->force->list(j->force, i, &r.entries, &r.n); /* cannot fail: copy_all has read a list already */
     return r;
 }
 
 /* Prefetches a list and the memory that it is copied to. */
-static void fetch(const struct run *r, const int *to)
+static void fetch(const struct neighbour_list *r, const int *to)
 {
     enum { LINE = 16, MOST = 16 * LINE };
     for (int k = 0; k < r->n && k < MOST; k += LINE) {
@@ -83,9 +84,9 @@ static void fetch(const struct run *r, const int *to)
 static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int room, ptrdiff_t pitch, int *list, int *n)
 {
     int left_out = 0;
-    struct run next = list_of(c, j, from);
+    struct neighbour_list next = list_of(c, j, from);
     for (int i = from; i < to; i++) {
-        const struct run now = next;
+        const struct neighbour_list now = next;
         if (i + 1 < to) {
             next = list_of(c, j, i + 1);
             fetch(&next, list + (i + 1) * pitch);
@@ -100,7 +101,7 @@ static int copy_some(const sapporo *c, sapporo_job *j, int from, int to, int roo
 }
 
 /* Arguments of copy_range, which several threads run. */
-struct copying {
+struct list_copy {
     const sapporo *c;
     sapporo_job *j;
     int room;
@@ -111,7 +112,7 @@ struct copying {
 
 static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct copying *const k = argument;
+    struct list_copy *const k = argument;
     const int left_out = copy_some(k->c, k->j, (int)from, (int)to, k->room, k->pitch, k->list, k->n);
     if (left_out > 0) atomic_fetch_add(&k->left_out, left_out);
 }
@@ -119,7 +120,7 @@ static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int copy_all(sapporo *c, sapporo_job *j, int ni, int room, ptrdiff_t pitch, int *list, int *n)
 {
     enum { AT_ONCE = 32, PER_THREAD = 128 };
-    struct copying all = {c, j, room, pitch, list, n, 0};
+    struct list_copy all = {c, j, room, pitch, list, n, 0};
     const int32_t *entries;
     int length;
     const int status = c->engine->force->list(j->force, 0, &entries, &length);

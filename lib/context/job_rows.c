@@ -120,7 +120,7 @@ static struct sap_rows_found copy_rows(sapporo_job *j, const sapporo_request *r,
 }
 
 /* Arguments of copy_range, which several threads run, and what they found. */
-struct copying {
+struct row_copy {
     sapporo_job *job;
     const sapporo_request *request;
     atomic_int bad, wide, far, near, odd;
@@ -128,7 +128,7 @@ struct copying {
 
 static void copy_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct copying *const c = argument;
+    struct row_copy *const c = argument;
     const struct sap_rows_found found = copy_rows(c->job, c->request, (int)from, (int)to);
     if (found.bad) atomic_fetch_add(&c->bad, found.bad);
     if (found.wide) atomic_store(&c->wide, 1);
@@ -144,7 +144,7 @@ struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r)
     if (threads == 1) {
         all = copy_rows(j, r, 0, ni);
     } else {
-        struct copying c = {.job = j, .request = r};
+        struct row_copy c = {.job = j, .request = r};
         sap_team_for(threads, ni, rows_of_each(ni, threads), copy_range, &c);
         all = (struct sap_rows_found){.bad = c.bad, .wide = c.wide, .far = c.far, .near = c.near, .odd = c.odd};
     }

@@ -23,7 +23,7 @@ enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 static const double pairs_per_thread = 131072;
 
 /* Columns of a tile before their conversion to records. */
-struct columns {
+struct tile_columns {
     _Alignas(64) double x[3 * TILE];
     _Alignas(64) double mass[TILE], eps2[TILE];
     int32_t index[TILE];
@@ -33,7 +33,7 @@ struct columns {
 struct sap_batch_worker {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
-    struct columns *columns;
+    struct tile_columns *columns;
     char *records; /* of `tiles` tiles, each tile_bytes apart */
     size_t tile_bytes;
     int tiles;
@@ -64,7 +64,7 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
 /* Copies source k of a list to element `in` of the columns. */
 static void load_source(const struct sap_batch_worker *w, const sapporo_small_force *l, int k, int in)
 {
-    struct columns *const c = w->columns;
+    struct tile_columns *const c = w->columns;
     double *const to = c->x + sap_jstore_offset((unsigned)in);
     double x[3];
     if (l->address) {
@@ -85,7 +85,7 @@ static void load_source(const struct sap_batch_worker *w, const sapporo_small_fo
 /* Converts tile t of a list to records; returns whether a particle is far away. */
 static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2)
 {
-    struct columns *const c = w->columns;
+    struct tile_columns *const c = w->columns;
     const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
     for (int in = 0; in < n; in++) load_source(w, l, t * TILE + in, in);
     for (int in = n; in < whole; in++) {

@@ -82,18 +82,19 @@ static double rough_r2(const struct sap_judge *j, int i, int address)
 }
 
 /* The best result of a search so far; ties go to the lower address. */
-struct search {
+struct best_neighbour {
     int address;
     double r2;
 };
 
-static void consider(const struct sap_judge *j, int i, int address, struct search *s)
+static void consider(const struct sap_judge *j, int i, int address, struct best_neighbour *s)
 {
     const double r2 = sap_canonical_r2(j->store->host, address, j->force->request.time, j->force->request.x[i]);
-    if (r2 < s->r2 || (r2 == s->r2 && (s->address < 0 || address < s->address))) *s = (struct search){address, r2};
+    if (r2 < s->r2 || (r2 == s->r2 && (s->address < 0 || address < s->address)))
+        *s = (struct best_neighbour){address, r2};
 }
 
-static int found(const struct search *s, double *r2)
+static int found(const struct best_neighbour *s, double *r2)
 {
     *r2 = s->r2;
     return s->address;
@@ -102,7 +103,7 @@ static int found(const struct search *s, double *r2)
 /* Returns the nearest particle of one block, compared roughly first; -1 if it has no eligible particle. */
 static int nearest_of_block(const struct sap_judge *j, int i, int64_t block, double *r2)
 {
-    struct search s = {-1, INFINITY};
+    struct best_neighbour s = {-1, INFINITY};
     double rough[SAP_BLOCK], least = INFINITY;
     const int64_t tile = block / (LANES * SAP_BLOCKS);
     const int packet = (int)(block / SAP_BLOCKS % LANES), element = (int)(block % SAP_BLOCKS) * SAP_BLOCK;
@@ -130,7 +131,7 @@ int sap_near_of(const struct sap_judge *j, int i, const struct sap_near *near, d
 
 int sap_near_in_all(const struct sap_judge *j, int i, double *r2)
 {
-    struct search s = {-1, INFINITY};
+    struct best_neighbour s = {-1, INFINITY};
     const struct sap_jstore *const host = j->store->host;
     for (int address = sap_jstore_next(host, 0); address < j->force->nj; address = sap_jstore_next(host, address + 1))
         if (eligible(j, i, address)) consider(j, i, address, &s);
@@ -142,7 +143,7 @@ static int address_of(const struct sap_hit *hit) { return (int)(hit->address & ~
 
 int sap_near_in_hits(const struct sap_judge *j, int i, uint32_t lane, const struct sap_hits *hits, double *r2)
 {
-    struct search s = {-1, INFINITY};
+    struct best_neighbour s = {-1, INFINITY};
     for (const struct sap_hit *h = hits->hit, *end = h + hits->n; h < end; h += 1 + h->index)
         for (int k = 1; k <= h->index && h->address == lane; k++)
             if (eligible(j, i, address_of(&h[k]))) consider(j, i, address_of(&h[k]), &s);

@@ -33,7 +33,8 @@ struct worker {
     int32_t place[TILE];
 };
 
-struct work {
+/* A call of sap_cpu_neighbour. */
+struct neighbour_call {
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
     const struct sap_neighbour_request *request;
@@ -45,7 +46,7 @@ struct work {
 };
 
 /* Returns whether list i can be summed: its target and all entries exist, and so are predicted. */
-static int is_good(const struct work *w, int i)
+static int is_good(const struct neighbour_call *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
     const unsigned upper = (unsigned)w->host->upper;
@@ -60,7 +61,7 @@ static int is_good(const struct work *w, int i)
 }
 
 /* Notes the particles that lists name. */
-static void note_all(struct work *w)
+static void note_all(struct neighbour_call *w)
 {
     const struct sap_neighbour_request *const l = w->request;
     for (int i = 0; i < l->ni; i++) {
@@ -76,14 +77,14 @@ static void note_all(struct work *w)
  * predictions save nothing. This is excluded in dp, where the kernel must know beforehand whether a particle is far,
  * and where addresses may be empty.
  */
-static int goes_directly(const struct work *w, double entries, int threads)
+static int goes_directly(const struct neighbour_call *w, double entries, int threads)
 {
     return w->kernel->rows_ahead > 0 && !w->copy && w->host->count == w->host->upper &&
            entries < entries_for_keeping * threads * w->host->upper;
 }
 
 /* Prefetches the first lists, and the rows that the first list starts with: see sap_neighbour_args. */
-SAP_ONLY_FETCHES void fetch_first(const struct work *w)
+SAP_ONLY_FETCHES void fetch_first(const struct neighbour_call *w)
 {
     const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[0] < w->kernel->rows_ahead ? l->length[0] : w->kernel->rows_ahead;
@@ -92,7 +93,7 @@ SAP_ONLY_FETCHES void fetch_first(const struct work *w)
 }
 
 /* Predicts each particle that lists name, once, unless predictions are computed while lists are summed. */
-static void predict(struct work *w, double entries, int threads)
+static void predict(struct neighbour_call *w, double entries, int threads)
 {
     const struct sap_neighbour_request *const l = w->request;
     w->direct = goes_directly(w, entries, threads);
@@ -106,7 +107,7 @@ static void predict(struct work *w, double entries, int threads)
     w->variant.wide = w->rows->far || l->eps2 > SAP_FAR * SAP_FAR;
 }
 
-static int32_t index_of(const struct work *w, int address)
+static int32_t index_of(const struct neighbour_call *w, int address)
 {
     int32_t index;
     memcpy(&index, sap_rows_given(w->rows, address) + SAP_ROW_INDEX, sizeof index);
@@ -120,7 +121,7 @@ struct nearest {
 };
 
 /* Compares an entry with a different index; ties go to the lower address. */
-static void look_at(const struct work *w, int i, int address, const double *x, struct nearest *best)
+static void look_at(const struct neighbour_call *w, int i, int address, const double *x, struct nearest *best)
 {
     if (index_of(w, address) == index_of(w, w->request->address[i])) return;
     const double r2 = sap_canonical_r2(w->host, address, w->request->time, x);
@@ -131,7 +132,7 @@ static void look_at(const struct work *w, int i, int address, const double *x, s
 }
 
 /* Finds the nearest of n entries; `found` of them are candidates, 0: all entries are. */
-static void find_nearest(const struct work *w, int i, const int *list, int n, const int32_t *place, int found,
+static void find_nearest(const struct neighbour_call *w, int i, const int *list, int n, const int32_t *place, int found,
                          struct nearest *best)
 {
     double x[3];
@@ -163,7 +164,7 @@ static void write_bad(const struct sap_neighbour_request *l, int i)
 }
 
 /* Starts a list that is longer than a superpacket: its parts are added in accumulators. */
-static void start_long(const struct work *w, struct worker *with)
+static void start_long(const struct neighbour_call *w, struct worker *with)
 {
     static const double zero[1][3];
     const struct sap_i no_target = {.x = zero, .v = zero};
@@ -171,7 +172,7 @@ static void start_long(const struct work *w, struct worker *with)
 }
 
 /* Sums a list; 0 if an address is empty. */
-static int add_list(const struct work *w, struct worker *with, int i, double *sum, struct nearest *best)
+static int add_list(const struct neighbour_call *w, struct worker *with, int i, double *sum, struct nearest *best)
 {
     const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[i], more = i + 1 < l->ni;
@@ -197,7 +198,7 @@ static int add_list(const struct work *w, struct worker *with, int i, double *su
 }
 
 /* Prefetches the predicted rows of a list. */
-SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
+SAP_ONLY_FETCHES void fetch_rows(const struct neighbour_call *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
     const int n = l->length[i] < FETCHED ? l->length[i] : FETCHED;
@@ -206,7 +207,7 @@ SAP_ONLY_FETCHES void fetch_rows(const struct work *w, int i)
 }
 
 /* Prefetches the data of the lists after list i. */
-SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
+SAP_ONLY_FETCHES void fetch_next(const struct neighbour_call *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
     if ((w->direct || w->rows->all) && i + AHEAD < l->ni) {
@@ -217,7 +218,7 @@ SAP_ONLY_FETCHES void fetch_next(const struct work *w, int i)
 }
 
 /* Returns whether list i or its target has an address that the kernel cannot read. */
-static int is_bad(const struct work *w, int i)
+static int is_bad(const struct neighbour_call *w, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
     if (w->direct) return l->length[i] < 0 || (unsigned)l->address[i] >= (unsigned)w->host->upper;
@@ -228,7 +229,7 @@ static int is_bad(const struct work *w, int i)
  * Returns whether the target particle of row i is not finite at the time of the force. Such a target gives a sum that
  * is not finite or, without a pair, a potential of 0. So only such rows are checked.
  */
-static int target_is_bad(const struct work *w, int i, const double *sum)
+static int target_is_bad(const struct neighbour_call *w, int i, const double *sum)
 {
     double x[3], v[3], total = 0;
     for (int q = 0; q < SAP_SUMS; q++) total += sum[q] - sum[q];
@@ -238,7 +239,7 @@ static int target_is_bad(const struct work *w, int i, const double *sum)
 }
 
 /* Computes one row; 1 if it is NaN, because a particle is missing or the target particle is not finite. */
-static int compute_row(const struct work *w, struct worker *with, int i)
+static int compute_row(const struct neighbour_call *w, struct worker *with, int i)
 {
     const struct sap_neighbour_request *const l = w->request;
     struct nearest best = {-1, INFINITY};
@@ -255,24 +256,24 @@ static int compute_row(const struct work *w, struct worker *with, int i)
 }
 
 /* Rows that are distributed over threads. */
-struct rows {
-    const struct work *work;
+struct neighbour_rows {
+    const struct neighbour_call *work;
     atomic_int bad;
 };
 
 static void compute_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct rows *const r = argument;
+    struct neighbour_rows *const r = argument;
     struct worker with;
     int bad = 0;
     for (ptrdiff_t i = from; i < to; i++) bad += compute_row(r->work, &with, (int)i);
     if (bad) atomic_fetch_add(&r->bad, bad);
 }
 
-static int run_threads(const struct work *w, int threads)
+static int run_threads(const struct neighbour_call *w, int threads)
 {
     enum { ROWS_AT_ONCE = 16 };
-    struct rows r = {w, 0};
+    struct neighbour_rows r = {w, 0};
     sap_team_for(threads, w->request->ni, ROWS_AT_ONCE, compute_rows, &r);
     return atomic_load(&r.bad);
 }
@@ -288,7 +289,7 @@ int sap_cpu_neighbour(struct sap_store *store, const struct sap_neighbour_contex
     const double useful = entries / entries_per_thread;
     const int most = useful < devices->threads ? (int)useful : devices->threads;
     const int threads = entries >= entries_for_threads ? sap_threads_now(most) : 1;
-    struct work work = {
+    struct neighbour_call work = {
         .kernel = devices->kernel,
         .host = host,
         .request = request,

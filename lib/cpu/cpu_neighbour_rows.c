@@ -148,7 +148,8 @@ static void note_changes(struct sap_rows *rows, const int32_t *address, int n)
     rows->nchanged += n;
 }
 
-struct changes {
+/* Arguments of copy_changes, which several threads run. */
+struct row_changes {
     struct sap_rows *rows;
     const struct sap_jstore *host;
     const int32_t *address;
@@ -156,7 +157,7 @@ struct changes {
 
 static void copy_changes(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct changes *const c = argument;
+    const struct row_changes *const c = argument;
     for (ptrdiff_t k = from; k < to; k++) copy_row(c->rows, c->host, c->address[k]);
 }
 
@@ -165,7 +166,7 @@ static void copy_these(struct sap_rows *rows, const struct sap_jstore *host, con
     enum { PER_THREAD = ROWS_FOR_THREADS / 2 };
     const int useful = n / PER_THREAD;
     const int threads = n >= ROWS_FOR_THREADS ? sap_threads_now(useful < most ? useful : most) : 1;
-    struct changes c = {rows, host, address};
+    struct row_changes c = {rows, host, address};
     sap_team_for(threads, n, sap_team_chunk(n, threads, PER_THREAD / 2), copy_changes, &c);
 }
 
@@ -259,7 +260,8 @@ static int predict_part(const struct sap_rows *rows, const struct sap_kernel *ke
     return kernel->predict_rows(&args);
 }
 
-struct prediction {
+/* Arguments of predict_parts, which several threads run. */
+struct row_prediction {
     struct sap_rows *rows;
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
@@ -270,7 +272,7 @@ struct prediction {
 
 static void predict_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct prediction *const p = argument;
+    struct row_prediction *const p = argument;
     int far = 0;
     for (ptrdiff_t k = from; k < to; k += AT_ONCE)
         far |= predict_part(p->rows, p->kernel, p->host, p->address, (int)k, p->n);
@@ -281,7 +283,7 @@ static void predict_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
 void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
                             const int32_t *address, int n, int threads)
 {
-    struct prediction p = {rows, kernel, host, address, n, 0};
+    struct row_prediction p = {rows, kernel, host, address, n, 0};
     sap_team_for(n <= 2 * AT_ONCE ? 1 : threads, n, AT_ONCE, predict_parts, &p);
     rows->far |= atomic_load(&p.far);
 }

@@ -83,7 +83,8 @@ static void predict_tile(struct sap_cpu_store *store, int tile, double time, int
     p->version = tile_version(store, tile);
 }
 
-struct prediction {
+/* Arguments of predict_tiles, which several threads run. */
+struct tile_prediction {
     struct sap_cpu_store *store;
     double time;
     int nj;
@@ -91,7 +92,7 @@ struct prediction {
 
 static void predict_tiles(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct prediction *const p = argument;
+    const struct tile_prediction *const p = argument;
     for (ptrdiff_t t = from; t < to; t++) predict_tile(p->store, (int)t, p->time, p->nj);
 }
 
@@ -99,7 +100,7 @@ int sap_cpu_predict(struct sap_cpu_store *store, double time, int nj, int thread
 {
     const int tiles = (nj + TILE - 1) / TILE;
     const int status = reserve_tiles(store, tiles);
-    struct prediction p = {store, time, nj};
+    struct tile_prediction p = {store, time, nj};
     if (status) return status;
     if (threads > 1 && !sap_cpu_all_valid(store, tiles, time, nj))
         sap_team_for(threads, tiles, 1, predict_tiles, &p);

@@ -26,6 +26,10 @@ enum sap_driver_status {
     SAP_DRIVER_ERROR        /* anything else */
 };
 
+/*
+ * Handles. No file completes these tags. Each driver has types of its own behind them, and converts in one place:
+ * cuda_driver.h and opencl_driver.h.
+ */
 struct sap_dev;    /* an open device */
 struct sap_mem;    /* memory of a device, or pinned memory of the host that the device can read and write */
 struct sap_stream; /* a queue of work, executed in order */

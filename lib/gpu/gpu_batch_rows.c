@@ -37,24 +37,24 @@ static inline void put_words(size_t word, int low, char *to, two xy, two zw)
 }
 
 /* Source of the words: the caller's columns, double[3], and double or absent. `add` is added to the latter. */
-struct rows {
+struct column_source {
     const char *x, *fourth;
     ptrdiff_t step, fourth_step;
     double add;
 };
 
-static struct rows rows_of(const sapporo_column *x, const sapporo_column *fourth, int first, double add)
+static struct column_source rows_of(const sapporo_column *x, const sapporo_column *fourth, int first, double add)
 {
-    struct rows r = {.step = x->stride ? x->stride : (ptrdiff_t)(3 * sizeof(double)),
-                     .fourth_step = fourth->stride ? fourth->stride : (ptrdiff_t)sizeof(double),
-                     .add = add};
+    struct column_source r = {.step = x->stride ? x->stride : (ptrdiff_t)(3 * sizeof(double)),
+                              .fourth_step = fourth->stride ? fourth->stride : (ptrdiff_t)sizeof(double),
+                              .add = add};
     r.x = (const char *)x->base + first * r.step;
     if (fourth->base) r.fourth = (const char *)fourth->base + first * r.fourth_step;
     return r;
 }
 
 /* Writes n rows, `pitch` bytes apart; returns whether some position is not finite. word and low must be constants. */
-static inline int put_rows_as(size_t word, int low, const struct rows *r, int n, char *to, size_t pitch)
+static inline int put_rows_as(size_t word, int low, const struct column_source *r, int n, char *to, size_t pitch)
 {
     const char *x = r->x, *fourth = r->fourth;
     pair bad = {0, 0};
@@ -69,7 +69,7 @@ static inline int put_rows_as(size_t word, int low, const struct rows *r, int n,
     return carried(bad);
 }
 
-static int put_rows(const struct sap_batch_work *w, const struct rows *r, int n, char *to, size_t pitch)
+static int put_rows(const struct sap_batch_work *w, const struct column_source *r, int n, char *to, size_t pitch)
 {
     if (w->store->set->word == sizeof(double)) return put_rows_as(sizeof(double), 0, r, n, to, pitch);
     return w->low ? put_rows_as(sizeof(float), 1, r, n, to, pitch) : put_rows_as(sizeof(float), 0, r, n, to, pitch);
@@ -102,7 +102,7 @@ static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_s
         if (l->eps2 + sap_column_double(&l->eps2_i, s->from + k) < SAP_TINY_R2) found |= SAP_BATCH_ZERO;
     for (int k = 0; k < s->n; k += BLOCK, to += BLOCK * w->target_bytes) {
         const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
-        const struct rows r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
+        const struct column_source r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
         if (!put_rows(w, &r, n, to, w->target_bytes)) continue;
         found |= SAP_BATCH_BAD;
         put_aside(w, l, s->from + k, n, to);
@@ -150,7 +150,7 @@ static void fill_own(const struct sap_batch_work *w, const sapporo_small_force *
 {
     for (int from = 0; from < l->nj; from += BLOCK, to += BLOCK * w->source_bytes) {
         const int n = l->nj - from < BLOCK ? l->nj - from : BLOCK;
-        const struct rows r = rows_of(&l->x_j, &l->mass_j, from, 0);
+        const struct column_source r = rows_of(&l->x_j, &l->mass_j, from, 0);
         const int bad = put_rows(w, &r, n, to, w->source_bytes);
         for (int k = 0; k < n && bad; k++) {
             double x[3];

@@ -50,8 +50,8 @@ struct sap_gpu_neighbour_work {
     struct place place[];
 };
 
-/* A call. */
-struct work {
+/* A call of sap_gpu_neighbour. */
+struct slab_call {
     struct sap_gpu_store *store;
     const struct sap_given *given;
     const struct sap_neighbour_request *l;
@@ -78,7 +78,7 @@ static unsigned *there_of(const struct sap_jstore *host, size_t words)
     return bits;
 }
 
-static int bring_there(const struct work *w, const struct sap_gpu_share *h, struct copy *c)
+static int bring_there(const struct slab_call *w, const struct sap_gpu_share *h, struct copy *c)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_jstore *host = w->store->host;
@@ -101,7 +101,8 @@ static int bring_there(const struct work *w, const struct sap_gpu_share *h, stru
     return SAP_DRIVER_OK;
 }
 
-struct changes {
+/* Arguments of copy_changes, which several threads run. */
+struct changed_rows {
     const struct sap_given *given;
     char *to;
     size_t row; /* bytes */
@@ -109,14 +110,14 @@ struct changes {
 
 static void copy_changes(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct changes *const c = argument;
+    const struct changed_rows *const c = argument;
     const struct sap_given *const g = c->given;
     for (ptrdiff_t k = from; k < to; k++)
         memcpy(c->to + (size_t)k * c->row, g->row + (size_t)g->changed[k] * (size_t)g->words, c->row);
 }
 
 /* Uploads the rows that have changed, each after its address. */
-static int bring_changes(const struct work *w, const struct sap_gpu_share *h, struct copy *c)
+static int bring_changes(const struct slab_call *w, const struct sap_gpu_share *h, struct copy *c)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_given *g = w->given;
@@ -128,7 +129,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_reserve_pinned(d, h->device->dev, &c->update_host, bytes));
     TRY(sap_gpu_reserve(d, h->device->dev, &c->update, bytes));
-    struct changes changes = {g, (char *)c->update_host.host + (size_t)first * sizeof(int), row};
+    struct changed_rows changes = {g, (char *)c->update_host.host + (size_t)first * sizeof(int), row};
     memcpy(c->update_host.host, g->changed, (size_t)n * sizeof *g->changed);
     sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
@@ -137,7 +138,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
 }
 
 /* Updates the rows of a device, in stream order. */
-static int bring_particles(const struct work *w, int k)
+static int bring_particles(const struct slab_call *w, int k)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_gpu_share *const h = &w->store->share[k];
@@ -163,7 +164,7 @@ static int bring_particles(const struct work *w, int k)
 /* -------------------------------------------------------------------- slabs */
 
 /* Returns whether the device can compute a list, as far as the host can tell. */
-static int is_fit(const struct work *w, int i)
+static int is_fit(const struct slab_call *w, int i)
 {
     return w->l->length[i] > 0 && w->l->length[i] <= LIST_MOST && sap_jstore_has(w->store->host, w->l->address[i]);
 }
@@ -179,7 +180,7 @@ static int grow(struct place *p)
 }
 
 /* Plans a slab: takes the next lists, as many as fit. */
-static int plan(struct work *w, struct place *p)
+static int plan(struct slab_call *w, struct place *p)
 {
     p->rows = p->entries = 0;
     for (; w->next < w->l->ni && p->entries < w->slab_entries; w->next++) {
@@ -200,7 +201,7 @@ static int threads_of(const struct place *p)
 
 /* A slab whose rows are distributed over threads. */
 struct slab {
-    const struct work *work;
+    const struct slab_call *work;
     const struct place *place;
 };
 
@@ -218,7 +219,7 @@ static void copy_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Writes the input of a slab into its pinned memory: a head for each list, then the lists. */
-static void fill(const struct work *w, const struct place *p)
+static void fill(const struct slab_call *w, const struct place *p)
 {
     struct sap_gpu_neighbour_row *const head = p->host.host;
     for (int k = 0, first = 0; k < p->rows; k++) {
@@ -234,7 +235,7 @@ static size_t input_bytes(const struct place *p)
     return (size_t)p->rows * sizeof(struct sap_gpu_neighbour_row) + (size_t)p->entries * sizeof(int);
 }
 
-static int reserve(const struct work *w, struct place *p)
+static int reserve(const struct slab_call *w, struct place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_dev *const dev = w->store->share[p->device].device->dev;
@@ -245,7 +246,7 @@ static int reserve(const struct work *w, struct place *p)
 }
 
 /* Sends a filled slab to the device. */
-static int send(const struct work *w, struct place *p)
+static int send(const struct slab_call *w, struct place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
@@ -263,7 +264,7 @@ static int send(const struct work *w, struct place *p)
     return d->event_record(p->done, h->stream);
 }
 
-static int start(const struct work *w, struct place *p)
+static int start(const struct slab_call *w, struct place *p)
 {
     w->store->at = p->device;
     TRY(reserve(w, p));
@@ -307,7 +308,7 @@ static void write_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Waits for a slab and writes its results. */
-static int finish(const struct work *w, struct place *p)
+static int finish(const struct slab_call *w, struct place *p)
 {
     if (!p->under_way) return SAP_DRIVER_OK;
     w->store->at = p->device;
@@ -319,7 +320,7 @@ static int finish(const struct work *w, struct place *p)
 
 /* --------------------------------------------------------------------- all */
 
-static int run(struct work *w)
+static int run(struct slab_call *w)
 {
     struct sap_gpu_neighbour_work *const all = w->store->neighbour_work;
     int slab = 0;
@@ -370,19 +371,19 @@ int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given 
         return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < l->ni; i++) entries += l->length[i] > 0 ? l->length[i] : 0;
     const double share = entries / store->set->n + 1;
-    struct work w = {.store = store,
-                     .given = given,
-                     .l = l,
-                     .left = left,
-                     .slab_entries = share < LEAST_ENTRIES  ? (int)LEAST_ENTRIES
-                                     : share < SLAB_ENTRIES ? (int)share
-                                                            : (int)SLAB_ENTRIES,
-                     .f = {.time = l->time,
-                           .eps2 = l->eps2,
-                           .words = given->words,
-                           .upper = given->upper,
-                           .gaps = gaps(store),
-                           .near = l->nearest || l->nearest_r2}};
+    struct slab_call w = {.store = store,
+                          .given = given,
+                          .l = l,
+                          .left = left,
+                          .slab_entries = share < LEAST_ENTRIES  ? (int)LEAST_ENTRIES
+                                          : share < SLAB_ENTRIES ? (int)share
+                                                                 : (int)SLAB_ENTRIES,
+                          .f = {.time = l->time,
+                                .eps2 = l->eps2,
+                                .words = given->words,
+                                .upper = given->upper,
+                                .gaps = gaps(store),
+                                .near = l->nearest || l->nearest_r2}};
     const int status = run(&w);
     if (!status) return SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);

@@ -189,7 +189,7 @@ static struct sap_mem *sent(struct sap_dev *dev, struct sap_stream *s, const voi
     return m;
 }
 
-static void *address_of(const struct sap_mem *m) { return (void *)(uintptr_t)m->address; }
+static void *address_of(const struct sap_mem *m) { return (void *)(uintptr_t)sap_cuda_const_memory_of(m)->address; }
 
 static void fetch(struct sap_stream *s, void *to, struct sap_mem *m, size_t bytes)
 {

@@ -6,49 +6,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lock.h"
+#include "stub_launches.h"
 
 /* FILLED: bytes of new memory that are filled, because filling takes time. */
-enum { STUB_DEVICES_MOST = 64, STUB_NAMES_MOST = 64, FILLED = 1 << 16 };
+enum { STUB_DEVICES_MOST = 64, FILLED = 1 << 16 };
 
-struct sap_dev {
+struct stub_device {
     int number, entered;
 };
 
-struct sap_mem {
-    struct sap_dev *dev;
+struct stub_memory {
+    struct stub_device *dev;
     unsigned char *at;
     size_t bytes;
 };
 
-struct sap_stream {
-    struct sap_dev *dev;
+struct stub_stream {
+    struct stub_device *dev;
 };
 
-struct sap_event {
-    struct sap_dev *dev;
+struct stub_event {
+    struct stub_device *dev;
     int timed, recorded, pending;
 };
 
-struct sap_module {
-    struct sap_dev *dev;
-    struct sap_function *functions;
+struct stub_module {
+    struct stub_function *functions;
 };
 
-struct sap_function {
-    struct sap_function *next;
+struct stub_function {
+    struct stub_function *next;
     char name[64];
 };
+
+/* Convert a handle of driver.h to the type behind it. A handle of the stub is the address of its object. */
+static struct stub_device *device_of(struct sap_dev *handle) { return (void *)handle; }
+static struct stub_memory *memory_of(struct sap_mem *handle) { return (void *)handle; }
+static const struct stub_memory *const_memory_of(const struct sap_mem *handle) { return (const void *)handle; }
+static struct stub_stream *stream_of(struct sap_stream *handle) { return (void *)handle; }
+static struct stub_event *event_of(struct sap_event *handle) { return (void *)handle; }
+static struct stub_module *module_of(struct sap_module *handle) { return (void *)handle; }
+static struct stub_function *function_of(struct sap_function *handle) { return (void *)handle; }
 
 struct stub_state stub = {.devices = 1, .memory = (size_t)1 << 30};
 
 static atomic_size_t used[STUB_DEVICES_MOST]; /* bytes of each device */
-static struct {
-    struct sap_lock lock;
-    int names;
-    char name[STUB_NAMES_MOST][64];
-    long launches[STUB_NAMES_MOST];
-} noted = {.lock = SAP_LOCK_INIT};
 
 static _Thread_local char error[256];
 
@@ -97,7 +99,7 @@ void stub_reset(int devices)
     stub.devices = devices;
     stub.memory = (size_t)1 << 30;
     memset(used, 0, sizeof used);
-    noted.names = 0;
+    stub_forget_launches();
 }
 
 int stub_idle(void)
@@ -111,29 +113,9 @@ int stub_idle(void)
     return 0;
 }
 
-void *stub_memory(const struct sap_mem *mem) { return mem->at; }
+void *stub_memory(const struct sap_mem *mem) { return const_memory_of(mem)->at; }
 
-size_t stub_memory_bytes(const struct sap_mem *mem) { return mem->bytes; }
-
-/* Returns the position of a name, a new one if the table is not full; -1: none. */
-static int place_of(const char *name)
-{
-    for (int k = 0; k < noted.names; k++)
-        if (strcmp(noted.name[k], name) == 0) return k;
-    if (noted.names == STUB_NAMES_MOST) return -1;
-    noted.launches[noted.names] = 0;
-    (void)snprintf(noted.name[noted.names], sizeof noted.name[0], "%s", name);
-    return noted.names++;
-}
-
-long stub_launches(const char *name)
-{
-    sap_lock(&noted.lock);
-    const int k = place_of(name);
-    const long n = k < 0 ? 0 : noted.launches[k];
-    sap_unlock(&noted.lock);
-    return n;
-}
+size_t stub_memory_bytes(const struct sap_mem *mem) { return const_memory_of(mem)->bytes; }
 
 /* ---------------------------------------------------------------- devices */
 
@@ -174,20 +156,22 @@ static int properties(int number, struct sap_device_properties *p)
     return SAP_DRIVER_OK;
 }
 
-static int open_device(int number, struct sap_dev **dev)
+static int open_device(int number, struct sap_dev **opaque_dev)
 {
     called(NULL);
-    *dev = NULL;
+    *opaque_dev = NULL;
     const int status = check_number(number);
     if (status != SAP_DRIVER_OK) return status;
-    *dev = make(sizeof **dev, &stub.live.opens);
-    if (!*dev) return SAP_DRIVER_MEMORY;
-    (*dev)->number = number;
+    struct stub_device *const dev = make(sizeof *dev, &stub.live.opens);
+    if (!dev) return SAP_DRIVER_MEMORY;
+    dev->number = number;
+    *opaque_dev = (void *)dev;
     return SAP_DRIVER_OK;
 }
 
-static void leave(struct sap_dev *dev)
+static void leave(struct sap_dev *opaque_dev)
 {
+    struct stub_device *const dev = device_of(opaque_dev);
     called(NULL);
     if (dev->entered) atomic_fetch_sub(&stub.live.entered, 1);
     dev->entered = 0;
@@ -199,8 +183,9 @@ static void close_device(struct sap_dev *dev)
     unmake(dev, &stub.live.opens);
 }
 
-static int enter(struct sap_dev *dev)
+static int enter(struct sap_dev *opaque_dev)
 {
+    struct stub_device *const dev = device_of(opaque_dev);
     called(NULL);
     if (dev->entered) return refuse(SAP_DRIVER_ERROR, "stub: the device has been entered already");
     dev->entered = 1;
@@ -208,8 +193,9 @@ static int enter(struct sap_dev *dev)
     return SAP_DRIVER_OK;
 }
 
-static int memory_left(struct sap_dev *dev, size_t *bytes)
+static int memory_left(struct sap_dev *opaque_dev, size_t *bytes)
 {
+    struct stub_device *const dev = device_of(opaque_dev);
     called(NULL);
     *bytes = stub.memory - used[dev->number];
     return SAP_DRIVER_OK;
@@ -217,14 +203,15 @@ static int memory_left(struct sap_dev *dev, size_t *bytes)
 
 /* ---------------------------------------------------------------- memory, copies */
 
-static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
+static int allocate(struct sap_dev *opaque_dev, size_t bytes, struct sap_mem **opaque_mem)
 {
+    struct stub_device *const dev = device_of(opaque_dev);
     called(NULL);
-    *mem = NULL;
+    *opaque_mem = NULL;
     if (bytes == 0) bytes = 1;
     if (bytes > stub.memory - used[dev->number])
         return refuse(SAP_DRIVER_MEMORY, "stub: no %zu bytes left on device %d", bytes, dev->number);
-    struct sap_mem *m = make(sizeof *m, &stub.live.memories);
+    struct stub_memory *m = make(sizeof *m, &stub.live.memories);
     if (!m) return SAP_DRIVER_MEMORY;
     m->dev = dev;
     m->bytes = bytes;
@@ -236,14 +223,14 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
     memset(m->at, 0xa5, bytes < FILLED ? bytes : FILLED); /* not zero, as in device memory */
     atomic_fetch_add(&used[dev->number], bytes);
     atomic_fetch_add(&stub.live.bytes, bytes);
-    *mem = m;
+    *opaque_mem = (void *)m;
     return SAP_DRIVER_OK;
 }
 
 static int allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
 {
     const int status = allocate(dev, bytes, mem);
-    *host = *mem ? (*mem)->at : NULL;
+    *host = *mem ? memory_of(*mem)->at : NULL;
     return status;
 }
 
@@ -252,15 +239,17 @@ static int allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, i
 {
     *mem = NULL;
     for (int k = 0; k < n; k++)
-        if (others[k] == dev) return refuse(SAP_DRIVER_ERROR, "stub: device %d shares with itself", dev->number);
+        if (others[k] == dev)
+            return refuse(SAP_DRIVER_ERROR, "stub: device %d shares with itself", device_of(dev)->number);
     return stub.apart > 0 ? refuse(SAP_DRIVER_UNSUPPORTED, "stub: devices do not reach each other")
                           : allocate(dev, bytes, mem);
 }
 
 static int together(const struct sap_dev *a, const struct sap_dev *b) { return a == b || stub.apart < 2; }
 
-static void release(struct sap_mem *mem)
+static void release(struct sap_mem *opaque_mem)
 {
+    struct stub_memory *const mem = memory_of(opaque_mem);
     called(NULL);
     if (!mem) return;
     atomic_fetch_sub(&used[mem->dev->number], mem->bytes);
@@ -269,15 +258,16 @@ static void release(struct sap_mem *mem)
     unmake(mem, &stub.live.memories);
 }
 
-static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
+static int inside(const struct stub_memory *mem, size_t at, size_t bytes)
 {
     if (at <= mem->bytes && bytes <= mem->bytes - at) return SAP_DRIVER_OK;
     atomic_fetch_add(&stub.outside, 1);
     return refuse(SAP_DRIVER_ERROR, "stub: %zu bytes at %zu are not inside a memory of %zu", bytes, at, mem->bytes);
 }
 
-static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
+static int copy_in(struct sap_stream *s, struct sap_mem *opaque_to, size_t at, const void *from, size_t bytes)
 {
+    struct stub_memory *const to = memory_of(opaque_to);
     called(s);
     const int status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
@@ -286,8 +276,9 @@ static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const vo
     return SAP_DRIVER_OK;
 }
 
-static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
+static int copy_out(struct sap_stream *s, void *to, struct sap_mem *opaque_from, size_t at, size_t bytes)
 {
+    const struct stub_memory *const from = memory_of(opaque_from);
     called(s);
     const int status = inside(from, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
@@ -296,8 +287,11 @@ static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t
     return SAP_DRIVER_OK;
 }
 
-static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at, size_t bytes)
+static int copy(struct sap_stream *s, struct sap_mem *opaque_to, size_t at, struct sap_mem *opaque_from, size_t from_at,
+                size_t bytes)
 {
+    struct stub_memory *const to = memory_of(opaque_to);
+    const struct stub_memory *const from = memory_of(opaque_from);
     called(s);
     int status = inside(to, at, bytes);
     if (status == SAP_DRIVER_OK) status = inside(from, from_at, bytes);
@@ -307,8 +301,9 @@ static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_
     return SAP_DRIVER_OK;
 }
 
-static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
+static int fill(struct sap_stream *s, struct sap_mem *opaque_to, size_t at, unsigned char byte, size_t bytes)
 {
+    struct stub_memory *const to = memory_of(opaque_to);
     called(s);
     const int status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK) return status;
@@ -319,11 +314,12 @@ static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned ch
 
 /* ---------------------------------------------------------------- streams, events */
 
-static int stream_create(struct sap_dev *dev, struct sap_stream **s)
+static int stream_create(struct sap_dev *dev, struct sap_stream **opaque_stream)
 {
-    *s = make(sizeof **s, &stub.live.streams);
-    if (!*s) return SAP_DRIVER_MEMORY;
-    (*s)->dev = dev;
+    struct stub_stream *const s = make(sizeof *s, &stub.live.streams);
+    *opaque_stream = (void *)s;
+    if (!s) return SAP_DRIVER_MEMORY;
+    s->dev = device_of(dev);
     return SAP_DRIVER_OK;
 }
 
@@ -336,25 +332,28 @@ static int stream_finish(struct sap_stream *s)
     return SAP_DRIVER_OK;
 }
 
-static int event_create(struct sap_dev *dev, struct sap_event **e)
+static int event_create(struct sap_dev *dev, struct sap_event **opaque_event)
 {
-    *e = make(sizeof **e, &stub.live.events);
-    if (!*e) return SAP_DRIVER_MEMORY;
-    (*e)->dev = dev;
+    struct stub_event *const e = make(sizeof *e, &stub.live.events);
+    *opaque_event = (void *)e;
+    if (!e) return SAP_DRIVER_MEMORY;
+    e->dev = device_of(dev);
     return SAP_DRIVER_OK;
 }
 
 static int event_create_timed(struct sap_dev *dev, struct sap_event **e)
 {
     const int status = event_create(dev, e);
-    if (status == SAP_DRIVER_OK) (*e)->timed = 1;
+    if (status == SAP_DRIVER_OK) event_of(*e)->timed = 1;
     return status;
 }
 
 static void event_destroy(struct sap_event *e) { unmake(e, &stub.live.events); }
 
-static int event_record(struct sap_event *e, struct sap_stream *s)
+static int event_record(struct sap_event *opaque_event, struct sap_stream *opaque_stream)
 {
+    struct stub_event *const e = event_of(opaque_event);
+    const struct stub_stream *const s = stream_of(opaque_stream);
     called(NULL);
     if (e->dev != s->dev) return refuse(SAP_DRIVER_ERROR, "stub: an event of one device, a stream of another");
     e->recorded = 1;
@@ -362,16 +361,18 @@ static int event_record(struct sap_event *e, struct sap_stream *s)
     return SAP_DRIVER_OK;
 }
 
-static int event_query(struct sap_event *e)
+static int event_query(struct sap_event *opaque_event)
 {
+    struct stub_event *const e = event_of(opaque_event);
     called(NULL);
     if (e->pending == 0) return SAP_DRIVER_OK;
     e->pending--;
     return SAP_DRIVER_PENDING;
 }
 
-static int event_wait(struct sap_event *e)
+static int event_wait(struct sap_event *opaque_event)
 {
+    struct stub_event *const e = event_of(opaque_event);
     called(NULL);
     atomic_fetch_add(&stub.waits, 1);
     e->pending = 0;
@@ -385,8 +386,10 @@ static int stream_wait(struct sap_stream *s, struct sap_event *e)
     return SAP_DRIVER_OK;
 }
 
-static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
+static int event_milliseconds(struct sap_event *opaque_from, struct sap_event *opaque_to, float *ms)
 {
+    const struct stub_event *const from = event_of(opaque_from);
+    const struct stub_event *const to = event_of(opaque_to);
     called(NULL);
     *ms = 0;
     if (!from->timed || !to->timed || !from->recorded || !to->recorded)
@@ -397,22 +400,21 @@ static int event_milliseconds(struct sap_event *from, struct sap_event *to, floa
 
 /* ---------------------------------------------------------------- modules, launches */
 
-static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
+static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **opaque_module)
 {
-    called(NULL);
-    *m = NULL;
+    called(dev);
+    *opaque_module = NULL;
     if (!image || bytes == 0) return refuse(SAP_DRIVER_UNSUPPORTED, "stub: an empty image");
-    *m = make(sizeof **m, &stub.live.modules);
-    if (!*m) return SAP_DRIVER_MEMORY;
-    (*m)->dev = dev;
-    return SAP_DRIVER_OK;
+    *opaque_module = make(sizeof(struct stub_module), &stub.live.modules);
+    return *opaque_module ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
 
-static void module_unload(struct sap_module *m)
+static void module_unload(struct sap_module *opaque_module)
 {
+    struct stub_module *const m = module_of(opaque_module);
     called(NULL);
     if (!m) return;
-    for (struct sap_function *f = m->functions, *next; f; f = next) {
+    for (struct stub_function *f = m->functions, *next; f; f = next) {
         next = f->next;
         unmake(f, &stub.live.functions);
     }
@@ -420,13 +422,15 @@ static void module_unload(struct sap_module *m)
 }
 
 /* Every module has every kernel. */
-static int function(struct sap_module *m, const char *name, struct sap_function **f)
+static int function(struct sap_module *opaque_module, const char *name, struct sap_function **opaque_function)
 {
-    *f = make(sizeof **f, &stub.live.functions);
-    if (!*f) return SAP_DRIVER_MEMORY;
-    (void)snprintf((*f)->name, sizeof(*f)->name, "%s", name);
-    (*f)->next = m->functions;
-    m->functions = *f;
+    struct stub_module *const m = module_of(opaque_module);
+    struct stub_function *const f = make(sizeof *f, &stub.live.functions);
+    *opaque_function = (void *)f;
+    if (!f) return SAP_DRIVER_MEMORY;
+    (void)snprintf(f->name, sizeof f->name, "%s", name);
+    f->next = m->functions;
+    m->functions = f;
     return SAP_DRIVER_OK;
 }
 
@@ -440,18 +444,15 @@ static int occupancy(struct sap_function *f, unsigned threads, size_t shared, in
     return SAP_DRIVER_OK;
 }
 
-static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
+static int launch(struct sap_stream *s, struct sap_function *opaque_function, const struct sap_launch *l)
 {
+    const struct stub_function *const f = function_of(opaque_function);
     called(s);
     if (l->threads < 1 || l->threads > 1024 || !l->groups[0] || !l->groups[1] || !l->groups[2])
         return refuse(SAP_DRIVER_LAUNCH, "stub: %s with %u x %u x %u groups of %u threads", f->name, l->groups[0],
                       l->groups[1], l->groups[2], l->threads);
     atomic_fetch_add(&stub.launches, 1);
-    sap_lock(&noted.lock);
-    const int k = place_of(f->name);
-    if (k >= 0) noted.launches[k]++;
-    memcpy(stub.last_launch, f->name, sizeof stub.last_launch);
-    sap_unlock(&noted.lock);
+    stub_note_launch(f->name);
     if (stub.on_launch) stub.on_launch(f->name, l);
     return SAP_DRIVER_OK;
 }

@@ -9,7 +9,6 @@
 
 #include "tree_faults.h"
 
-#include "driver/cuda/cuda_driver.h"
 #include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"

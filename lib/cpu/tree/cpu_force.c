@@ -23,14 +23,14 @@ struct places {
 };
 
 /* Temporary data of a force. */
-struct pass {
+struct force_data {
     struct places places;
     struct sap_tree_slots slots;
     double (*acc)[3]; /* accelerations that the method needs and the caller does not */
     double *a;        /* of positions */
 };
 
-static void free_pass(struct pass *p)
+static void free_pass(struct force_data *p)
 {
     free(p->places.given);
     free(p->places.x);
@@ -143,7 +143,7 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     return status;
 }
 
-static int start_places(const struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+static int start_places(const struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_run *run, int threads)
 {
     p->a = malloc(((size_t)run->slots->n + 1) * sizeof *p->a);
     const int status = p->a ? walk(t, run, threads) : SAPPORO_ERR_MEMORY;
@@ -152,7 +152,7 @@ static int start_places(const struct sap_cpu_tree *t, struct pass *p, struct sap
 }
 
 /* For ACCELERATION: computes the accelerations that the criterion needs, and allocates memory for new ones. */
-static int start(struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *run, int threads)
+static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_run *run, int threads)
 {
     int status = SAPPORO_OK;
     if (!run->acc) {
@@ -172,7 +172,7 @@ static int start(struct sap_cpu_tree *t, struct pass *p, struct sap_tree_run *ru
     return status;
 }
 
-static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request, struct pass *p,
+static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request, struct force_data *p,
                      struct sap_tree_run *run, int threads)
 {
     run->slots = &p->slots;
@@ -208,7 +208,7 @@ int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request 
     const int threads = sap_threads_now(most < t->threads ? most : t->threads);
     const double begin = sap_tree_clock();
     const sap_fpenv callers = sap_fp_enter();
-    struct pass p = {.a = NULL};
+    struct force_data p = {.a = NULL};
     struct sap_tree_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
     int status = who_walks(t, request, &p, &run, threads);

@@ -57,7 +57,7 @@ static int reserve(struct sap_tree_draft *t, int more)
 }
 
 /* The nodes of a level, from index `first` on. */
-struct level {
+struct draft_level {
     struct sap_tree_draft *tree;
     int first;
     int (*ends)[EIGHT];
@@ -65,7 +65,7 @@ struct level {
 
 static void split_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct level *const l = argument;
+    const struct draft_level *const l = argument;
     for (ptrdiff_t k = from; k < to; k++) {
         struct sap_tree_node *const node = &l->tree->node[l->first + k];
         node->children = split(l->tree, node, l->ends[k]);
@@ -74,7 +74,7 @@ static void split_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 static void fill_children(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct level *const l = argument;
+    const struct draft_level *const l = argument;
     for (ptrdiff_t k = from; k < to; k++) make_children(l->tree, l->first + (int)k, l->ends[k]);
 }
 
@@ -83,7 +83,7 @@ static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIG
 {
     enum { AT_ONCE = 128 };
     const ptrdiff_t chunk = sap_team_chunk(n, threads, AT_ONCE);
-    struct level l = {t, from, ends};
+    struct draft_level l = {t, from, ends};
     int children = 0;
     sap_team_for(threads, n, chunk, split_nodes, &l);
     for (int k = 0; k < n; k++) {

@@ -33,14 +33,14 @@ static void cell_of_children(const struct sap_cpu_tree *t, const struct sap_tree
 enum { NODES_AT_ONCE = 128 };
 
 /* The nodes of a level, which begins at `first`. */
-struct level {
+struct cell_level {
     struct sap_cpu_tree *tree;
     int first;
 };
 
 static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct level *const l = argument;
+    const struct cell_level *const l = argument;
     struct sap_cpu_tree *const t = l->tree;
     for (ptrdiff_t k = l->first + from; k < l->first + to; k++) {
         const struct sap_tree_node *const node = &t->node[k];
@@ -56,7 +56,7 @@ static void make_cells(struct sap_cpu_tree *t, int threads)
 {
     for (int level = t->levels - 1; level >= 0; level--) {
         const int from = t->level_first[level], n = t->level_first[level + 1] - from;
-        struct level l = {t, from};
+        struct cell_level l = {t, from};
         sap_team_for(threads, n, sap_team_chunk(n, threads, NODES_AT_ONCE), make_some_cells, &l);
     }
 }

@@ -50,13 +50,14 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct place {
+/* A position, and the radius around it to search. */
+struct query {
     double x[3], h;
 };
 
-static struct place place_of(const sapporo_column *x, const sapporo_column *h, int i)
+static struct query query_of(const sapporo_column *x, const sapporo_column *h, int i)
 {
-    struct place p;
+    struct query p;
     memcpy(p.x, sap_column_at(x, i, sizeof p.x), sizeof p.x);
     memcpy(&p.h, sap_column_at(h, i, sizeof p.h), sizeof p.h);
     p.h = fmin(p.h, SAP_TREE_REACH); /* its square is finite */
@@ -64,7 +65,7 @@ static struct place place_of(const sapporo_column *x, const sapporo_column *h, i
 }
 
 /* Writes one list. A list that does not fit is made in temporary memory, so that its sorted beginning is written. */
-static int fill(const struct sap_cpu_tree *t, const struct place *p, long long n, long long room, int *list)
+static int fill(const struct sap_cpu_tree *t, const struct query *p, long long n, long long room, int *list)
 {
     if (n <= room) {
         (void)search(t, p->x, p->h, n, list);
@@ -94,7 +95,7 @@ static void count_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct searching *const s = argument;
     for (ptrdiff_t i = from; i < to; i++) {
-        const struct place p = place_of(s->x, s->h, (int)i);
+        const struct query p = query_of(s->x, s->h, (int)i);
         s->first[i + 1] = search(s->tree, p.x, p.h, 0, NULL);
     }
 }
@@ -103,7 +104,7 @@ static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct searching *const s = argument;
     for (ptrdiff_t i = from; i < to; i++) {
-        const struct place p = place_of(s->x, s->h, (int)i);
+        const struct query p = query_of(s->x, s->h, (int)i);
         const long long first = s->first[i];
         if (first < s->room && !fill(s->tree, &p, s->first[i + 1] - first, s->room - first, s->list + first))
             atomic_store(&s->failed, 1);

@@ -83,7 +83,7 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
 }
 
 /* A walk that is distributed over threads. */
-struct walking {
+struct stackless_walk {
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
@@ -91,7 +91,7 @@ struct walking {
 
 static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct walking *const w = argument;
+    struct stackless_walk *const w = argument;
     const struct sap_cpu_tree *const t = w->tree;
     const struct sap_tree_run *const run = w->run;
     const double pot = t->unit / t->mass_unit, acc = t->unit * t->unit / t->mass_unit;
@@ -113,7 +113,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 void sap_tree_walk_alone(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
     enum { AT_ONCE = 64 };
-    struct walking w = {.tree = t, .run = run};
+    struct stackless_walk w = {.tree = t, .run = run};
     sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
     run->particle = atomic_load(&w.particle);
     run->cell = atomic_load(&w.cell);

@@ -23,7 +23,7 @@ struct spans {
 };
 
 /* Work memory of a thread, reused from group to group. */
-struct work {
+struct walk_memory {
     struct spans runs;      /* nodes to examine, in order: a queue, of which `head` are done */
     struct spans particles; /* particles on the list, without the group's own */
     int *cells, ncells, cell_room;
@@ -34,7 +34,7 @@ struct work {
     int which[SAP_TREE_LANES], number[SAP_TREE_LANES], row[SAP_TREE_LANES]; /* of the lanes */
 };
 
-static void free_work(struct work *w)
+static void free_work(struct walk_memory *w)
 {
     free(w->runs.at);
     free(w->particles.at);
@@ -46,9 +46,9 @@ static void free_work(struct work *w)
     free(w);
 }
 
-static struct work *new_work(void)
+static struct walk_memory *new_work(void)
 {
-    struct work *w = calloc(1, sizeof *w);
+    struct walk_memory *w = calloc(1, sizeof *w);
     if (w) w->lanes = aligned_alloc(64, sizeof *w->lanes);
     if (w && !w->lanes) {
         free_work(w);
@@ -78,7 +78,7 @@ static int add_span(struct spans *s, int first, int from, int to)
     return 1;
 }
 
-static int add_cell(struct work *w, int node)
+static int add_cell(struct walk_memory *w, int node)
 {
     if (w->ncells == w->cell_room) {
         const int room = w->cell_room ? 2 * w->cell_room : 1024;
@@ -92,14 +92,14 @@ static int add_cell(struct work *w, int node)
 }
 
 /* Adds the particles of a leaf, without those of the group itself. */
-static int add_leaf(struct work *w, const struct sap_tree_node *leaf, struct span own)
+static int add_leaf(struct walk_memory *w, const struct sap_tree_node *leaf, struct span own)
 {
     const int from = leaf->first, to = leaf->first + leaf->count;
     const int before = to < own.from ? to : own.from, after = from > own.to ? from : own.to;
     return add_span(&w->particles, 0, from, before) && add_span(&w->particles, 0, after, to);
 }
 
-static int room_to_open(struct work *w, int n)
+static int room_to_open(struct walk_memory *w, int n)
 {
     if (n <= w->open_room) return 1;
     free(w->accepted);
@@ -117,8 +117,8 @@ static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tr
 }
 
 /* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
-static int open_run(const struct sap_cpu_tree *t, struct work *w, struct span run, const struct sap_tree_ball *ball,
-                    struct span own, int done)
+static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct span run,
+                    const struct sap_tree_ball *ball, struct span own, int done)
 {
     int accepted, opened, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
@@ -135,7 +135,8 @@ static int open_run(const struct sap_cpu_tree *t, struct work *w, struct span ru
     return ok;
 }
 
-static int make_list(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_ball *ball, struct span own)
+static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_ball *ball,
+                     struct span own)
 {
     w->runs.n = w->particles.n = w->ncells = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
@@ -145,7 +146,7 @@ static int make_list(const struct sap_cpu_tree *t, struct work *w, const struct 
 
 /* ---- sums ------------------------------------------------------------------------- */
 
-static int room_for_words(struct work *w, size_t bytes)
+static int room_for_words(struct walk_memory *w, size_t bytes)
 {
     if (bytes <= w->word_room) return 1;
     free(w->words);
@@ -154,14 +155,14 @@ static int room_for_words(struct work *w, size_t bytes)
     return w->words != NULL;
 }
 
-static int count_particles(const struct work *w)
+static int count_particles(const struct walk_memory *w)
 {
     int n = 0;
     for (int k = 0; k < w->particles.n; k++) n += w->particles.at[k].to - w->particles.at[k].from;
     return n;
 }
 
-static int sum_cells(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame)
 {
     const int order = t->settings.order;
@@ -174,7 +175,7 @@ static int sum_cells(const struct sap_cpu_tree *t, struct work *w, const struct 
     return 1;
 }
 
-static int sum_particles(const struct sap_cpu_tree *t, struct work *w, const struct sap_tree_kernel *kernel,
+static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                          const struct sap_tree_frame *frame, struct span own)
 {
     const size_t each = SAP_TREE_PARTICLE_WORDS * kernel->word;
@@ -216,7 +217,8 @@ static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run
  * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
  * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
-static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int wide, int n)
+static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int wide,
+                        int n)
 {
     int left = 0;
     for (int k = 0; k < n; k++) {
@@ -232,8 +234,8 @@ static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run 
 }
 
 /* Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. */
-static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int g, int first,
-                     int n)
+static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
+                     int first, int n)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int size = t->settings.group_size, base = g * size;
@@ -286,7 +288,7 @@ static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct s
                                   (float)sap_tree_strictness(t, run, first, n)};
 }
 
-static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct work *w, int g,
+static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
                      long long *particle, long long *cell)
 {
     const int *const slot = run->slots->first + g, size = t->settings.group_size, base = g * size;
@@ -303,7 +305,7 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
 }
 
 /* A walk whose groups are distributed over threads. */
-struct walking {
+struct group_walk {
     struct sap_items items;
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
@@ -314,8 +316,8 @@ struct walking {
 /* Walks groups in one thread. A thread without memory takes none. */
 static void walk_groups(void *argument, int thread)
 {
-    struct walking *const s = argument;
-    struct work *const w = new_work();
+    struct group_walk *const s = argument;
+    struct walk_memory *const w = new_work();
     long long particle = 0, cell = 0;
     ptrdiff_t from, to;
     int done = 0;
@@ -332,7 +334,7 @@ static void walk_groups(void *argument, int thread)
 int sap_tree_walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
     enum { GROUPS_AT_ONCE = 4 };
-    struct walking s = {.tree = t, .run = run};
+    struct group_walk s = {.tree = t, .run = run};
     const int groups = run->walkers->groups;
     sap_items_start(&s.items, groups, GROUPS_AT_ONCE);
     sap_team_run(threads, walk_groups, &s);

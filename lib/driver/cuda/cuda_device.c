@@ -106,21 +106,21 @@ int sap_cuda_properties(int number, struct sap_device_properties *properties)
 
 /* ---------------------------------------------------------------- open, close */
 
-int sap_cuda_open(int number, struct sap_dev **dev)
+int sap_cuda_open(int number, struct sap_dev **opaque_dev)
 {
     sap_cu_device device = 0;
-    *dev = NULL;
+    *opaque_dev = NULL;
     int status = find_device(number, &device);
     if (status != SAP_DRIVER_OK) return status;
-    struct sap_dev *d = calloc(1, sizeof *d);
-    if (!d) return sap_cuda_refuse(SAP_DRIVER_MEMORY, "no memory for device %d", number);
-    d->device = device;
-    write_architecture(device, d->architecture, sizeof d->architecture);
-    status = sap_cuda_check(sap_cuda.api.context_retain(&d->context, device), "cuDevicePrimaryCtxRetain");
+    struct sap_cuda_device *const dev = calloc(1, sizeof *dev);
+    if (!dev) return sap_cuda_refuse(SAP_DRIVER_MEMORY, "no memory for device %d", number);
+    dev->device = device;
+    write_architecture(device, dev->architecture, sizeof dev->architecture);
+    status = sap_cuda_check(sap_cuda.api.context_retain(&dev->context, device), "cuDevicePrimaryCtxRetain");
     if (status == SAP_DRIVER_OK)
-        *dev = d;
+        *opaque_dev = sap_cuda_device_handle(dev);
     else
-        free(d);
+        free(dev);
     return status;
 }
 
@@ -128,17 +128,18 @@ int sap_cuda_open(int number, struct sap_dev **dev)
  * Closes a device. The last release of the primary context destroys it, also after an error has broken it, so that the
  * next opening creates a new one. It is never reset, since the caller's own CUDA code may use it too.
  */
-void sap_cuda_close(struct sap_dev *dev)
+void sap_cuda_close(struct sap_dev *opaque_dev)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     if (!dev) return;
-    sap_cuda_leave(dev);
+    sap_cuda_leave(opaque_dev);
     if (!sap_forked) (void)sap_cuda_check(sap_cuda.api.context_release(dev->device), "cuDevicePrimaryCtxRelease");
     free(dev);
 }
 
 /* ---------------------------------------------------------------- the current context */
 
-static int push(const struct sap_dev *dev)
+static int push(const struct sap_cuda_device *dev)
 {
     if (sap_forked) return sap_cuda_refuse(SAP_DRIVER_LOST, "CUDA cannot be used in a child after fork");
     return sap_cuda_check(sap_cuda.api.context_push(dev->context), "cuCtxPushCurrent");
@@ -150,22 +151,24 @@ static int pop(void)
     return sap_forked ? SAP_DRIVER_OK : sap_cuda_check(sap_cuda.api.context_pop(&popped), "cuCtxPopCurrent");
 }
 
-int sap_cuda_enter(struct sap_dev *dev)
+int sap_cuda_enter(struct sap_dev *opaque_dev)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     if (dev->entered) return sap_cuda_refuse(SAP_DRIVER_ERROR, "the device has been entered already");
     const int status = push(dev);
     dev->entered = status == SAP_DRIVER_OK;
     return status;
 }
 
-void sap_cuda_leave(struct sap_dev *dev)
+void sap_cuda_leave(struct sap_dev *opaque_dev)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     if (!dev->entered) return;
     dev->entered = 0;
     (void)pop();
 }
 
-int sap_cuda_begin(struct sap_dev *dev)
+int sap_cuda_begin(struct sap_cuda_device *dev)
 {
     if (dev->entered && !sap_forked) return SAP_DRIVER_OK;
     const int status = push(dev);
@@ -173,7 +176,7 @@ int sap_cuda_begin(struct sap_dev *dev)
     return status;
 }
 
-int sap_cuda_end(struct sap_dev *dev, int status)
+int sap_cuda_end(struct sap_cuda_device *dev, int status)
 {
     if (!dev->pushed) return status;
     dev->pushed = 0;

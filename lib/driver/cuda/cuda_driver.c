@@ -12,28 +12,6 @@
 
 #include "driver/cuda/cuda_api.h"
 
-struct sap_stream {
-    struct sap_dev *dev;
-    sap_cu_stream stream;
-};
-
-struct sap_event {
-    struct sap_dev *dev;
-    sap_cu_event event;
-};
-
-struct sap_module {
-    struct sap_dev *dev;
-    sap_cu_module module;
-    struct sap_function *functions;
-};
-
-struct sap_function {
-    struct sap_module *module;
-    struct sap_function *next; /* of the same module */
-    sap_cu_function function;
-};
-
 /* Flags and numbers of libcuda. */
 enum {
     STREAM_NON_BLOCKING = 1, /* does not wait for the caller's default stream */
@@ -48,14 +26,17 @@ static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
 
 /* ---------------------------------------------------------------- copies */
 
-static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
+static int inside(const struct sap_cuda_memory *mem, size_t at, size_t bytes)
 {
     if (at <= mem->bytes && bytes <= mem->bytes - at) return SAP_DRIVER_OK;
     return sap_cuda_refuse(SAP_DRIVER_ERROR, "%zu bytes at %zu are not inside a memory of %zu", bytes, at, mem->bytes);
 }
 
-static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
+static int copy_in(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, const void *from,
+                   size_t bytes)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_memory *const to = sap_cuda_memory_of(opaque_to);
     int status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
@@ -64,8 +45,10 @@ static int copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const vo
     return sap_cuda_end(s->dev, status);
 }
 
-static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
+static int copy_out(struct sap_stream *opaque_stream, void *to, struct sap_mem *opaque_from, size_t at, size_t bytes)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_memory *const from = sap_cuda_memory_of(opaque_from);
     int status = inside(from, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
@@ -74,14 +57,19 @@ static int copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t
     return sap_cuda_end(s->dev, status);
 }
 
-static int inside_both(const struct sap_mem *to, size_t at, const struct sap_mem *from, size_t from_at, size_t bytes)
+static int inside_both(const struct sap_cuda_memory *to, size_t at, const struct sap_cuda_memory *from, size_t from_at,
+                       size_t bytes)
 {
     const int status = inside(to, at, bytes);
     return status == SAP_DRIVER_OK ? inside(from, from_at, bytes) : status;
 }
 
-static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at, size_t bytes)
+static int copy(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, struct sap_mem *opaque_from,
+                size_t from_at, size_t bytes)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_memory *const to = sap_cuda_memory_of(opaque_to);
+    const struct sap_cuda_memory *const from = sap_cuda_memory_of(opaque_from);
     int status = inside_both(to, at, from, from_at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
@@ -96,9 +84,12 @@ static int copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_
  * primary contexts and make the caller's own attempt to enable it fail. Fast transfers therefore use kernels that write
  * into shared memory.
  */
-static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
-                     size_t bytes)
+static int copy_peer(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at,
+                     struct sap_mem *opaque_from, size_t from_at, size_t bytes)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_memory *const to = sap_cuda_memory_of(opaque_to);
+    const struct sap_cuda_memory *const from = sap_cuda_memory_of(opaque_from);
     int status = inside_both(to, at, from, from_at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
@@ -109,8 +100,11 @@ static int copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct
     return sap_cuda_end(s->dev, status);
 }
 
-static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
+static int fill(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, unsigned char byte,
+                size_t bytes)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_memory *const to = sap_cuda_memory_of(opaque_to);
     int status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
@@ -121,10 +115,11 @@ static int fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned ch
 
 /* ---------------------------------------------------------------- streams */
 
-static int stream_create(struct sap_dev *dev, struct sap_stream **s)
+static int stream_create(struct sap_dev *opaque_dev, struct sap_stream **opaque_stream)
 {
-    *s = NULL;
-    struct sap_stream *made = sap_cuda_room(sizeof *made);
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
+    *opaque_stream = NULL;
+    struct sap_cuda_stream *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
@@ -132,14 +127,15 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
         status = sap_cuda_check(api()->stream_create(&made->stream, STREAM_NON_BLOCKING), "cuStreamCreate");
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
-        *s = made;
+        *opaque_stream = sap_cuda_stream_handle(made);
     else
         free(made);
     return status;
 }
 
-static void stream_destroy(struct sap_stream *s)
+static void stream_destroy(struct sap_stream *opaque_stream)
 {
+    struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     if (!s) return;
     int status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_destroy(s->stream), "cuStreamDestroy");
@@ -147,15 +143,18 @@ static void stream_destroy(struct sap_stream *s)
     free(s);
 }
 
-static int stream_finish(struct sap_stream *s)
+static int stream_finish(struct sap_stream *opaque_stream)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     int status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_synchronize(s->stream), "cuStreamSynchronize");
     return sap_cuda_end(s->dev, status);
 }
 
-static int stream_wait(struct sap_stream *s, struct sap_event *e)
+static int stream_wait(struct sap_stream *opaque_stream, struct sap_event *opaque_event)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
         status = sap_cuda_check(api()->stream_wait(s->stream, e->event, 0), "cuStreamWaitEvent");
@@ -164,34 +163,35 @@ static int stream_wait(struct sap_stream *s, struct sap_event *e)
 
 /* ---------------------------------------------------------------- events */
 
-static int create_event(struct sap_dev *dev, unsigned flags, struct sap_event **e)
+static int create_event(struct sap_cuda_device *dev, unsigned flags, struct sap_event **opaque_event)
 {
-    *e = NULL;
-    struct sap_event *made = sap_cuda_room(sizeof *made);
+    *opaque_event = NULL;
+    struct sap_cuda_event *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_create(&made->event, flags), "cuEventCreate");
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
-        *e = made;
+        *opaque_event = sap_cuda_event_handle(made);
     else
         free(made);
     return status;
 }
 
-static int event_create(struct sap_dev *dev, struct sap_event **e)
+static int event_create(struct sap_dev *opaque_dev, struct sap_event **opaque_event)
 {
-    return create_event(dev, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING, e);
+    return create_event(sap_cuda_device_of(opaque_dev), EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING, opaque_event);
 }
 
-static int event_create_timed(struct sap_dev *dev, struct sap_event **e)
+static int event_create_timed(struct sap_dev *opaque_dev, struct sap_event **opaque_event)
 {
-    return create_event(dev, EVENT_BLOCKING_SYNC, e);
+    return create_event(sap_cuda_device_of(opaque_dev), EVENT_BLOCKING_SYNC, opaque_event);
 }
 
-static void event_destroy(struct sap_event *e)
+static void event_destroy(struct sap_event *opaque_event)
 {
+    struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     if (!e) return;
     int status = sap_cuda_begin(e->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_destroy(e->event), "cuEventDestroy");
@@ -199,15 +199,18 @@ static void event_destroy(struct sap_event *e)
     free(e);
 }
 
-static int event_record(struct sap_event *e, struct sap_stream *s)
+static int event_record(struct sap_event *opaque_event, struct sap_stream *opaque_stream)
 {
+    const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     int status = sap_cuda_begin(e->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_record(e->event, s->stream), "cuEventRecord");
     return sap_cuda_end(e->dev, status);
 }
 
-static int event_query(struct sap_event *e)
+static int event_query(struct sap_event *opaque_event)
 {
+    const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(e->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_query(e->event), "cuEventQuery");
     return sap_cuda_end(e->dev, status);
@@ -232,15 +235,18 @@ static int spin_then_sleep(sap_cu_event event)
                                         : status;
 }
 
-static int event_wait(struct sap_event *e)
+static int event_wait(struct sap_event *opaque_event)
 {
+    const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(e->dev);
     if (status == SAP_DRIVER_OK) status = spin_then_sleep(e->event);
     return sap_cuda_end(e->dev, status);
 }
 
-static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
+static int event_milliseconds(struct sap_event *opaque_from, struct sap_event *opaque_to, float *ms)
 {
+    const struct sap_cuda_event *const from = sap_cuda_event_of(opaque_from);
+    const struct sap_cuda_event *const to = sap_cuda_event_of(opaque_to);
     int status = sap_cuda_begin(from->dev);
     *ms = 0;
     if (status == SAP_DRIVER_OK)
@@ -251,7 +257,7 @@ static int event_milliseconds(struct sap_event *from, struct sap_event *to, floa
 /* ---------------------------------------------------------------- modules and kernels */
 
 /* Completes the error for a user whose driver or GPU does not fit the library. */
-static int explain(const struct sap_dev *dev, int status)
+static int explain(const struct sap_cuda_device *dev, int status)
 {
     char words[160];
     if (status != SAP_DRIVER_UNSUPPORTED) return status;
@@ -263,11 +269,12 @@ static int explain(const struct sap_dev *dev, int status)
                            sap_embedded_cuda.count > 0 ? sap_embedded_cuda.archs : "no GPU", words);
 }
 
-static int module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
+static int module_load(struct sap_dev *opaque_dev, const void *image, size_t bytes, struct sap_module **opaque_module)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     (void)bytes; /* a fat binary contains its size */
-    *m = NULL;
-    struct sap_module *made = sap_cuda_room(sizeof *made);
+    *opaque_module = NULL;
+    struct sap_cuda_module *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
@@ -275,29 +282,31 @@ static int module_load(struct sap_dev *dev, const void *image, size_t bytes, str
         status = explain(dev, sap_cuda_check(api()->module_load(&made->module, image), "cuModuleLoadData"));
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
-        *m = made;
+        *opaque_module = sap_cuda_module_handle(made);
     else
         free(made);
     return status;
 }
 
-static void module_unload(struct sap_module *m)
+static void module_unload(struct sap_module *opaque_module)
 {
+    struct sap_cuda_module *const m = sap_cuda_module_of(opaque_module);
     if (!m) return;
     int status = sap_cuda_begin(m->dev);
     if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->module_unload(m->module), "cuModuleUnload");
     (void)sap_cuda_end(m->dev, status);
-    for (struct sap_function *f = m->functions, *next; f; f = next) {
+    for (struct sap_cuda_function *f = m->functions, *next; f; f = next) {
         next = f->next;
         free(f);
     }
     free(m);
 }
 
-static int function(struct sap_module *m, const char *name, struct sap_function **f)
+static int function(struct sap_module *opaque_module, const char *name, struct sap_function **opaque_function)
 {
-    *f = NULL;
-    struct sap_function *made = sap_cuda_room(sizeof *made);
+    struct sap_cuda_module *const m = sap_cuda_module_of(opaque_module);
+    *opaque_function = NULL;
+    struct sap_cuda_function *made = sap_cuda_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     int status = sap_cuda_begin(m->dev);
     if (status == SAP_DRIVER_OK)
@@ -310,7 +319,7 @@ static int function(struct sap_module *m, const char *name, struct sap_function 
     made->module = m;
     made->next = m->functions;
     m->functions = made;
-    *f = made;
+    *opaque_function = sap_cuda_function_handle(made);
     return SAP_DRIVER_OK;
 }
 
@@ -328,9 +337,10 @@ static int allow_shared(sap_cu_function f, size_t shared)
 /* Translates libcuda's invalid value: here it means a launch that the device cannot make. */
 static int of_launch(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_LAUNCH : status; }
 
-static int occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
+static int occupancy(struct sap_function *opaque_function, unsigned threads, size_t shared, int *groups)
 {
-    struct sap_dev *dev = f->module->dev;
+    const struct sap_cuda_function *const f = sap_cuda_function_of(opaque_function);
+    struct sap_cuda_device *const dev = f->module->dev;
     int status = sap_cuda_begin(dev);
     *groups = 0;
     if (status == SAP_DRIVER_OK) status = allow_shared(f->function, shared);
@@ -341,21 +351,23 @@ static int occupancy(struct sap_function *f, unsigned threads, size_t shared, in
 }
 
 /* Returns the address where libcuda reads the value of an argument; missing memory is a null pointer. */
-static const void *place(const struct sap_argument *argument)
+static const void *argument_value(const struct sap_argument *argument)
 {
     static const sap_cu_address null = 0;
     if (argument->size > 0) return argument->value;
-    const struct sap_mem *mem = argument->value;
+    const struct sap_cuda_memory *const mem = sap_cuda_const_memory_of(argument->value);
     return mem ? &mem->address : &null;
 }
 
-static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
+static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_function, const struct sap_launch *l)
 {
+    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    const struct sap_cuda_function *const f = sap_cuda_function_of(opaque_function);
     void *argument[ARGUMENTS_MOST];
     if (l->arguments > ARGUMENTS_MOST || l->shared > UINT_MAX)
         return sap_cuda_refuse(SAP_DRIVER_LAUNCH, "a kernel with %d arguments, %zu bytes of shared memory",
                                l->arguments, l->shared);
-    for (int k = 0; k < l->arguments; k++) argument[k] = (void *)place(&l->argument[k]);
+    for (int k = 0; k < l->arguments; k++) argument[k] = (void *)argument_value(&l->argument[k]);
     int status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
         status = sap_cuda_check(api()->launch(f->function, l->groups[0], l->groups[1], l->groups[2], l->threads, 1, 1,

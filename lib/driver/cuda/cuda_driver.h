@@ -1,5 +1,6 @@
 /*
- * cuda_driver.h - shared declarations of the CUDA driver: an open device, and making its context current.
+ * cuda_driver.h - shared declarations of the CUDA driver: the types behind the handles of driver.h, and making a
+ * device's context current.
  */
 #ifndef SAP_DRIVER_CUDA_H
 #define SAP_DRIVER_CUDA_H
@@ -11,7 +12,7 @@
  * An open device. Its context is the primary context, which the caller's own CUDA code shares; libcuda counts its
  * users.
  */
-struct sap_dev {
+struct sap_cuda_device {
     sap_cu_device device;
     sap_cu_context context;
     char architecture[32];
@@ -19,8 +20,8 @@ struct sap_dev {
     int pushed;  /* by sap_cuda_begin, for one call */
 };
 
-struct sap_mem {
-    struct sap_dev *dev;
+struct sap_cuda_memory {
+    struct sap_cuda_device *dev;
     sap_cu_address address;
     size_t bytes;
     void *host;                /* address of pinned memory; NULL: device memory */
@@ -29,6 +30,53 @@ struct sap_mem {
     int theirs;                /* the memory belongs to the caller */
 };
 
+struct sap_cuda_stream {
+    struct sap_cuda_device *dev;
+    sap_cu_stream stream;
+};
+
+struct sap_cuda_event {
+    struct sap_cuda_device *dev;
+    sap_cu_event event;
+};
+
+struct sap_cuda_module {
+    struct sap_cuda_device *dev;
+    sap_cu_module module;
+    struct sap_cuda_function *functions;
+};
+
+struct sap_cuda_function {
+    struct sap_cuda_module *module;
+    struct sap_cuda_function *next; /* of the same module */
+    sap_cu_function function;
+};
+
+/*
+ * Convert a handle to the type behind it, and back. A handle of this driver is the address of its object. Entries of
+ * the table take handles and convert them first; all other functions take the types above. Lists of other
+ * devices stay lists of handles.
+ */
+static inline struct sap_cuda_device *sap_cuda_device_of(struct sap_dev *handle) { return (void *)handle; }
+static inline struct sap_cuda_memory *sap_cuda_memory_of(struct sap_mem *handle) { return (void *)handle; }
+static inline struct sap_cuda_stream *sap_cuda_stream_of(struct sap_stream *handle) { return (void *)handle; }
+static inline struct sap_cuda_event *sap_cuda_event_of(struct sap_event *handle) { return (void *)handle; }
+static inline struct sap_cuda_module *sap_cuda_module_of(struct sap_module *handle) { return (void *)handle; }
+static inline struct sap_cuda_function *sap_cuda_function_of(struct sap_function *handle) { return (void *)handle; }
+
+static inline const struct sap_cuda_memory *sap_cuda_const_memory_of(const struct sap_mem *handle)
+{
+    return (const void *)handle;
+}
+
+static inline struct sap_dev *sap_cuda_device_handle(struct sap_cuda_device *dev) { return (void *)dev; }
+static inline struct sap_mem *sap_cuda_memory_handle(struct sap_cuda_memory *mem) { return (void *)mem; }
+static inline struct sap_stream *sap_cuda_stream_handle(struct sap_cuda_stream *s) { return (void *)s; }
+static inline struct sap_event *sap_cuda_event_handle(struct sap_cuda_event *e) { return (void *)e; }
+static inline struct sap_module *sap_cuda_module_handle(struct sap_cuda_module *m) { return (void *)m; }
+static inline struct sap_function *sap_cuda_function_handle(struct sap_cuda_function *f) { return (void *)f; }
+
+/* Entries of the table that cuda_device.c implements. */
 int sap_cuda_count(void);
 const char *sap_cuda_describe(void);
 int sap_cuda_properties(int number, struct sap_device_properties *properties);
@@ -42,8 +90,8 @@ void sap_cuda_leave(struct sap_dev *dev);
  * context and returns `status`, or the error of the restoration. Call libcuda only if _begin returned OK, and _end in
  * any case.
  */
-int sap_cuda_begin(struct sap_dev *dev);
-int sap_cuda_end(struct sap_dev *dev, int status);
+int sap_cuda_begin(struct sap_cuda_device *dev);
+int sap_cuda_end(struct sap_cuda_device *dev, int status);
 
 /* Returns zeroed host memory; on failure this thread's error is set. */
 void *sap_cuda_room(size_t bytes);

@@ -24,7 +24,7 @@ void *sap_cuda_room(size_t bytes)
 /* ---------------------------------------------------------------- for several devices */
 
 /* Returns whether libcuda has all calls, and all other devices can access this one. */
-static int reachable(const struct sap_dev *dev, struct sap_dev *const *others, int n)
+static int reachable(const struct sap_cuda_device *dev, struct sap_dev *const *others, int n)
 {
     const struct sap_cuda_api *cu = api();
     if (!cu->can_access_peer || !cu->granularity || !cu->create || !cu->destroy || !cu->address_reserve ||
@@ -32,24 +32,26 @@ static int reachable(const struct sap_dev *dev, struct sap_dev *const *others, i
         return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda cannot share memory of %d devices", n + 1);
     for (int k = 0; k < n; k++) {
         int can = 0;
-        const int status =
-            sap_cuda_check(cu->can_access_peer(&can, others[k]->device, dev->device), "cuDeviceCanAccessPeer");
+        const int status = sap_cuda_check(cu->can_access_peer(&can, sap_cuda_device_of(others[k])->device, dev->device),
+                                          "cuDeviceCanAccessPeer");
         if (status != SAP_DRIVER_OK) return status;
         if (!can) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "GPUs do not reach each other's memory");
     }
     return SAP_DRIVER_OK;
 }
 
-static int set_access(const struct sap_mem *mem, struct sap_dev *const *others, int n)
+static int set_access(const struct sap_cuda_memory *mem, struct sap_dev *const *others, int n)
 {
     struct sap_cu_access access[SHARED_MOST];
     access[0] = (struct sap_cu_access){{ON_DEVICE, mem->dev->device}, READ_WRITE};
-    for (int k = 0; k < n; k++) access[k + 1] = (struct sap_cu_access){{ON_DEVICE, others[k]->device}, READ_WRITE};
+    for (int k = 0; k < n; k++)
+        access[k + 1] = (struct sap_cu_access){{ON_DEVICE, sap_cuda_device_of(others[k])->device}, READ_WRITE};
     return sap_cuda_check(api()->set_access(mem->address, mem->mapped, access, (size_t)n + 1), "cuMemSetAccess");
 }
 
 /* Allocates memory and maps it to the reserved address. */
-static int put_behind(struct sap_mem *mem, const struct sap_cu_allocation *what, struct sap_dev *const *others, int n)
+static int put_behind(struct sap_cuda_memory *mem, const struct sap_cu_allocation *what, struct sap_dev *const *others,
+                      int n)
 {
     int status = sap_cuda_check(api()->create(&mem->handle, mem->mapped, what, 0), "cuMemCreate");
     if (status != SAP_DRIVER_OK) return status;
@@ -68,7 +70,7 @@ static int put_behind(struct sap_mem *mem, const struct sap_cu_allocation *what,
  * contexts stays as the caller set it. UNSUPPORTED if the devices cannot access each other's memory, or before CUDA
  * 10.2.
  */
-static int map_for_all(struct sap_mem *mem, struct sap_dev *const *others, int n)
+static int map_for_all(struct sap_cuda_memory *mem, struct sap_dev *const *others, int n)
 {
     const struct sap_cu_allocation what = {.type = PINNED, .location = {ON_DEVICE, mem->dev->device}};
     size_t grain = 0;
@@ -85,7 +87,7 @@ static int map_for_all(struct sap_mem *mem, struct sap_dev *const *others, int n
     return status;
 }
 
-static int unmap(struct sap_mem *mem)
+static int unmap(struct sap_cuda_memory *mem)
 {
     int status = sap_cuda_check(api()->unmap(mem->address, mem->mapped), "cuMemUnmap");
     const int released = sap_cuda_check(api()->destroy(mem->handle), "cuMemRelease");
@@ -96,8 +98,9 @@ static int unmap(struct sap_mem *mem)
 
 /* ---------------------------------------------------------------- memory */
 
-int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes)
+int sap_cuda_memory_left(struct sap_dev *opaque_dev, size_t *bytes)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     size_t all = 0;
     int status = sap_cuda_begin(dev);
     *bytes = 0;
@@ -109,12 +112,12 @@ int sap_cuda_memory_left(struct sap_dev *dev, size_t *bytes)
 static int of_allocation(int status) { return status == SAP_DRIVER_ERROR ? SAP_DRIVER_MEMORY : status; }
 
 /* Kind of memory: pinned host memory, or device memory, which n other devices may access too. */
-struct place {
+struct memory_kind {
     int pinned, n;
     struct sap_dev *const *others;
 };
 
-static int take_pinned(struct sap_mem *m)
+static int take_pinned(struct sap_cuda_memory *m)
 {
     int status =
         sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
@@ -124,22 +127,23 @@ static int take_pinned(struct sap_mem *m)
     return status;
 }
 
-static int take(struct sap_mem *m, const struct place *where)
+static int take(struct sap_cuda_memory *m, const struct memory_kind *kind)
 {
-    if (where->pinned) return take_pinned(m);
-    if (where->others) return map_for_all(m, where->others, where->n);
+    if (kind->pinned) return take_pinned(m);
+    if (kind->others) return map_for_all(m, kind->others, kind->n);
     return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
 }
 
-static int allocate_at(struct sap_dev *dev, size_t bytes, const struct place *where, struct sap_mem **mem)
+static int allocate_kind(struct sap_cuda_device *dev, size_t bytes, const struct memory_kind *kind,
+                         struct sap_cuda_memory **mem)
 {
     *mem = NULL;
-    struct sap_mem *m = sap_cuda_room(sizeof *m);
+    struct sap_cuda_memory *m = sap_cuda_room(sizeof *m);
     if (!m) return SAP_DRIVER_MEMORY;
     m->dev = dev;
     m->bytes = bytes ? bytes : 1;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = take(m, where);
+    if (status == SAP_DRIVER_OK) status = take(m, kind);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *mem = m;
@@ -148,34 +152,45 @@ static int allocate_at(struct sap_dev *dev, size_t bytes, const struct place *wh
     return status;
 }
 
-int sap_cuda_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
+int sap_cuda_allocate(struct sap_dev *opaque_dev, size_t bytes, struct sap_mem **opaque_mem)
 {
-    return allocate_at(dev, bytes, &(struct place){0}, mem);
-}
-
-int sap_cuda_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
-{
-    const int status = allocate_at(dev, bytes, &(struct place){.pinned = 1}, mem);
-    *host = status == SAP_DRIVER_OK ? (*mem)->host : NULL;
+    struct sap_cuda_memory *mem = NULL;
+    const int status = allocate_kind(sap_cuda_device_of(opaque_dev), bytes, &(struct memory_kind){0}, &mem);
+    *opaque_mem = sap_cuda_memory_handle(mem);
     return status;
 }
 
-int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others, int n, size_t bytes,
-                             struct sap_mem **mem)
+int sap_cuda_allocate_pinned(struct sap_dev *opaque_dev, size_t bytes, struct sap_mem **opaque_mem, void **host)
 {
-    return allocate_at(dev, bytes, &(struct place){.others = others, .n = n}, mem);
+    const struct memory_kind kind = {.pinned = 1};
+    struct sap_cuda_memory *mem = NULL;
+    const int status = allocate_kind(sap_cuda_device_of(opaque_dev), bytes, &kind, &mem);
+    *opaque_mem = sap_cuda_memory_handle(mem);
+    *host = mem ? mem->host : NULL;
+    return status;
+}
+
+int sap_cuda_allocate_shared(struct sap_dev *opaque_dev, struct sap_dev *const *others, int n, size_t bytes,
+                             struct sap_mem **opaque_mem)
+{
+    const struct memory_kind kind = {.others = others, .n = n};
+    struct sap_cuda_memory *mem = NULL;
+    const int status = allocate_kind(sap_cuda_device_of(opaque_dev), bytes, &kind, &mem);
+    *opaque_mem = sap_cuda_memory_handle(mem);
+    return status;
 }
 
 /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL; CU_MEMORYTYPE_DEVICE. */
 enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9, TYPE_DEVICE = 2 };
 
-int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem)
+int sap_cuda_adopt(struct sap_dev *opaque_dev, const void *address, size_t bytes, struct sap_mem **opaque_mem)
 {
+    struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     unsigned type = 0;
     int device = -1;
     int wanted[] = {ATTRIBUTE_TYPE, ATTRIBUTE_DEVICE};
     void *values[] = {&type, &device};
-    *mem = NULL;
+    *opaque_mem = NULL;
     if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda has no cuPointerGetAttributes");
     int status = sap_cuda_begin(dev);
     /* An address that CUDA does not know is no error of this call: its type stays 0. */
@@ -184,16 +199,18 @@ int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struc
     if (status) return status;
     if (!known || type != TYPE_DEVICE || device != dev->device)
         return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is not in memory of device %d", address, dev->device);
-    struct sap_mem *const m = sap_cuda_room(sizeof *m);
-    if (!m) return SAP_DRIVER_MEMORY;
-    *m = (struct sap_mem){.dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
-    *mem = m;
+    struct sap_cuda_memory *const mem = sap_cuda_room(sizeof *mem);
+    if (!mem) return SAP_DRIVER_MEMORY;
+    *mem = (struct sap_cuda_memory){
+        .dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
+    *opaque_mem = sap_cuda_memory_handle(mem);
     return SAP_DRIVER_OK;
 }
 
 /* Frees memory. Memory of a broken context cannot be freed: it disappears with the context. */
-void sap_cuda_release(struct sap_mem *mem)
+void sap_cuda_release(struct sap_mem *opaque_mem)
 {
+    struct sap_cuda_memory *const mem = sap_cuda_memory_of(opaque_mem);
     if (!mem) return;
     if (mem->theirs) {
         free(mem);

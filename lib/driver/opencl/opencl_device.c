@@ -190,30 +190,34 @@ int sap_opencl_unite(const int *numbers, int n)
     return same;
 }
 
-int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b) { return a->context == b->context; }
+int sap_opencl_together(const struct sap_dev *a, const struct sap_dev *b)
+{
+    return sap_opencl_const_device_of(a)->context == sap_opencl_const_device_of(b)->context;
+}
 
-int sap_opencl_open(int number, struct sap_dev **dev)
+int sap_opencl_open(int number, struct sap_dev **opaque_dev)
 {
     struct sap_cl_seen *seen = NULL;
-    *dev = NULL;
+    *opaque_dev = NULL;
     int status = find_device(number, &seen);
     if (status != SAP_DRIVER_OK || !seen) return status;
-    struct sap_dev *d = sap_opencl_room(sizeof *d);
-    if (!d) return SAP_DRIVER_MEMORY;
-    d->seen = seen;
-    d->most = (size_t)number_of(seen, MAX_MEM_ALLOC_SIZE, 8);
-    d->shared = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
-    write_architecture(seen, d->architecture, sizeof d->architecture);
-    status = take_context(seen, &d->context);
+    struct sap_opencl_device *const dev = sap_opencl_room(sizeof *dev);
+    if (!dev) return SAP_DRIVER_MEMORY;
+    dev->seen = seen;
+    dev->most = (size_t)number_of(seen, MAX_MEM_ALLOC_SIZE, 8);
+    dev->shared = (size_t)number_of(seen, LOCAL_MEM_SIZE, 8);
+    write_architecture(seen, dev->architecture, sizeof dev->architecture);
+    status = take_context(seen, &dev->context);
     if (status == SAP_DRIVER_OK)
-        *dev = d;
+        *opaque_dev = sap_opencl_device_handle(dev);
     else
-        free(d);
+        free(dev);
     return status;
 }
 
-void sap_opencl_close(struct sap_dev *dev)
+void sap_opencl_close(struct sap_dev *opaque_dev)
 {
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
     if (!dev) return;
     if (!sap_forked) {
         if (dev->service) (void)api()->release_queue(dev->service);
@@ -225,17 +229,18 @@ void sap_opencl_close(struct sap_dev *dev)
 }
 
 /* Does nothing: OpenCL has no current context. */
-int sap_opencl_enter(struct sap_dev *dev)
+int sap_opencl_enter(struct sap_dev *opaque_dev)
 {
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
     if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
     if (dev->entered) return sap_opencl_refuse(SAP_DRIVER_ERROR, "the device has been entered already");
     dev->entered = 1;
     return SAP_DRIVER_OK;
 }
 
-void sap_opencl_leave(struct sap_dev *dev) { dev->entered = 0; }
+void sap_opencl_leave(struct sap_dev *opaque_dev) { sap_opencl_device_of(opaque_dev)->entered = 0; }
 
-int sap_opencl_queue(const struct sap_dev *dev, uint64_t properties, sap_cl_queue *queue)
+int sap_opencl_queue(const struct sap_opencl_device *dev, uint64_t properties, sap_cl_queue *queue)
 {
     int error = 0;
     *queue = api()->queue(dev->context, dev->seen->device, properties, &error);

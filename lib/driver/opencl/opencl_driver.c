@@ -13,12 +13,6 @@
 #include "base/process.h"
 #include "driver/opencl/opencl_api.h"
 
-struct sap_event {
-    struct sap_dev *dev;
-    sap_cl_event event; /* NULL: not recorded yet */
-    int timed;
-};
-
 enum { EVENT_STATUS = 0x11D3, PROFILING_END = 0x1283, SPIN_NANOSECONDS = 50000 };
 
 static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
@@ -32,10 +26,11 @@ static int in_child(void)
 /* ---------------------------------------------------------------- streams */
 
 /* Creates a stream: an in-order queue. */
-static int stream_create(struct sap_dev *dev, struct sap_stream **s)
+static int stream_create(struct sap_dev *opaque_dev, struct sap_stream **opaque_stream)
 {
-    *s = NULL;
-    struct sap_stream *made = sap_opencl_room(sizeof *made);
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
+    *opaque_stream = NULL;
+    struct sap_opencl_stream *made = sap_opencl_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = in_child();
@@ -46,15 +41,16 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
     }
     made->next = dev->streams;
     dev->streams = made;
-    *s = made;
+    *opaque_stream = sap_opencl_stream_handle(made);
     return status;
 }
 
 /* Destroys a stream after its work is complete: the work may write into pinned memory that is freed next. */
-static void stream_destroy(struct sap_stream *s)
+static void stream_destroy(struct sap_stream *opaque_stream)
 {
+    struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
     if (!s) return;
-    struct sap_stream **at = &s->dev->streams;
+    struct sap_opencl_stream **at = &s->dev->streams;
     while (*at && *at != s) at = &(*at)->next;
     if (*at) *at = s->next;
     if (!sap_forked) {
@@ -64,14 +60,17 @@ static void stream_destroy(struct sap_stream *s)
     free(s);
 }
 
-static int stream_finish(struct sap_stream *s)
+static int stream_finish(struct sap_stream *opaque_stream)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
     const int status = in_child();
     return status == SAP_DRIVER_OK ? sap_opencl_check(api()->finish(s->queue), "clFinish") : status;
 }
 
-static int stream_wait(struct sap_stream *s, struct sap_event *e)
+static int stream_wait(struct sap_stream *opaque_stream, struct sap_event *opaque_event)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    const struct sap_opencl_event *const e = sap_opencl_event_of(opaque_event);
     const int status = in_child();
     if (status != SAP_DRIVER_OK || !e->event) return status;
     return sap_opencl_check(api()->barrier(s->queue, 1, &e->event, NULL), "clEnqueueBarrierWithWaitList");
@@ -79,33 +78,40 @@ static int stream_wait(struct sap_stream *s, struct sap_event *e)
 
 /* ---------------------------------------------------------------- events */
 
-static int create_event(struct sap_dev *dev, int timed, struct sap_event **e)
+static int create_event(struct sap_opencl_device *dev, int timed, struct sap_event **opaque_event)
 {
-    *e = NULL;
+    *opaque_event = NULL;
     int status = in_child();
     if (status == SAP_DRIVER_OK && timed && !dev->timer)
         status = sap_opencl_queue(dev, SAP_CL_QUEUE_PROFILING, &dev->timer);
     if (status != SAP_DRIVER_OK) return status;
-    struct sap_event *made = sap_opencl_room(sizeof *made);
+    struct sap_opencl_event *made = sap_opencl_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     made->timed = timed;
-    *e = made;
+    *opaque_event = sap_opencl_event_handle(made);
     return SAP_DRIVER_OK;
 }
 
-static int event_create(struct sap_dev *dev, struct sap_event **e) { return create_event(dev, 0, e); }
+static int event_create(struct sap_dev *opaque_dev, struct sap_event **opaque_event)
+{
+    return create_event(sap_opencl_device_of(opaque_dev), 0, opaque_event);
+}
 
-static int event_create_timed(struct sap_dev *dev, struct sap_event **e) { return create_event(dev, 1, e); }
+static int event_create_timed(struct sap_dev *opaque_dev, struct sap_event **opaque_event)
+{
+    return create_event(sap_opencl_device_of(opaque_dev), 1, opaque_event);
+}
 
-static void forget(struct sap_event *e)
+static void forget(struct sap_opencl_event *e)
 {
     if (e->event && !sap_forked) (void)api()->release_event(e->event);
     e->event = NULL;
 }
 
-static void event_destroy(struct sap_event *e)
+static void event_destroy(struct sap_event *opaque_event)
 {
+    struct sap_opencl_event *const e = sap_opencl_event_of(opaque_event);
     if (!e) return;
     forget(e);
     free(e);
@@ -115,7 +121,7 @@ static void event_destroy(struct sap_event *e)
  * Records a timed event. Queues with profiling are slower, so one queue serves only timed events and waits for the
  * stream.
  */
-static int record_timed(struct sap_event *e, sap_cl_event happened)
+static int record_timed(struct sap_opencl_event *e, sap_cl_event happened)
 {
     const int status =
         sap_opencl_check(api()->marker(e->dev->timer, 1, &happened, &e->event), "clEnqueueMarkerWithWaitList");
@@ -123,8 +129,10 @@ static int record_timed(struct sap_event *e, sap_cl_event happened)
     return status == SAP_DRIVER_OK ? sap_opencl_check(api()->flush(e->dev->timer), "clFlush") : status;
 }
 
-static int event_record(struct sap_event *e, struct sap_stream *s)
+static int event_record(struct sap_event *opaque_event, struct sap_stream *opaque_stream)
 {
+    struct sap_opencl_event *const e = sap_opencl_event_of(opaque_event);
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
     sap_cl_event happened = NULL;
     int status = in_child();
     if (status != SAP_DRIVER_OK) return status;
@@ -137,7 +145,7 @@ static int event_record(struct sap_event *e, struct sap_stream *s)
     return status;
 }
 
-static int event_query(struct sap_event *e)
+static int query(const struct sap_opencl_event *e)
 {
     int now = 0, status = in_child();
     if (status != SAP_DRIVER_OK || !e->event) return status;
@@ -146,6 +154,8 @@ static int event_query(struct sap_event *e)
     if (now > 0) return SAP_DRIVER_PENDING;
     return now == 0 ? SAP_DRIVER_OK : sap_opencl_check(now, "a command that was under way");
 }
+
+static int event_query(struct sap_event *opaque_event) { return query(sap_opencl_event_of(opaque_event)); }
 
 static long long nanoseconds(void)
 {
@@ -158,19 +168,20 @@ static long long nanoseconds(void)
  * Waits for an event. Sleeping costs more than short work takes; but on a CPU, spinning takes time from the
  * computation.
  */
-static int event_wait(struct sap_event *e)
+static int event_wait(struct sap_event *opaque_event)
 {
+    const struct sap_opencl_event *const e = sap_opencl_event_of(opaque_event);
     const long long end = nanoseconds() + (e->dev->seen->is_cpu ? 0 : SPIN_NANOSECONDS);
     int status = SAP_DRIVER_PENDING;
     do {
-        status = event_query(e);
+        status = query(e);
     } while (status == SAP_DRIVER_PENDING && nanoseconds() < end);
     if (status != SAP_DRIVER_PENDING) return status;
     status = sap_opencl_check(api()->wait(1, &e->event), "clWaitForEvents");
-    return status == SAP_DRIVER_OK ? event_query(e) : status;
+    return status == SAP_DRIVER_OK ? query(e) : status;
 }
 
-static int end_of(const struct sap_event *e, uint64_t *when)
+static int end_of(const struct sap_opencl_event *e, uint64_t *when)
 {
     *when = 0;
     if (!e->event || !e->timed) return sap_opencl_refuse(SAP_DRIVER_ERROR, "an event without a time");
@@ -178,8 +189,10 @@ static int end_of(const struct sap_event *e, uint64_t *when)
                             "clGetEventProfilingInfo");
 }
 
-static int event_milliseconds(struct sap_event *from, struct sap_event *to, float *ms)
+static int event_milliseconds(struct sap_event *opaque_from, struct sap_event *opaque_to, float *ms)
 {
+    const struct sap_opencl_event *const from = sap_opencl_event_of(opaque_from);
+    const struct sap_opencl_event *const to = sap_opencl_event_of(opaque_to);
     uint64_t first = 0, last = 0;
     int status = in_child();
     *ms = 0;

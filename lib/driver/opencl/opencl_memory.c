@@ -21,8 +21,9 @@ static int in_child(void)
 /* ---------------------------------------------------------------- buffers */
 
 /* OpenCL does not report free memory. */
-int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes)
+int sap_opencl_memory_left(struct sap_dev *opaque_dev, size_t *bytes)
 {
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
     struct sap_device_properties p;
     *bytes = 0;
     const int status = sap_opencl_properties((int)(dev->seen - sap_opencl.device), &p);
@@ -30,7 +31,7 @@ int sap_opencl_memory_left(struct sap_dev *dev, size_t *bytes)
     return status;
 }
 
-static int create(struct sap_dev *dev, uint64_t flags, size_t bytes, sap_cl_mem *mem)
+static int create(struct sap_opencl_device *dev, uint64_t flags, size_t bytes, sap_cl_mem *mem)
 {
     int error = 0, status = in_child();
     *mem = NULL;
@@ -47,16 +48,16 @@ static int create(struct sap_dev *dev, uint64_t flags, size_t bytes, sap_cl_mem 
     return status == SAP_DRIVER_LOST ? SAP_DRIVER_MEMORY : status;
 }
 
-static void destroy(struct sap_dev *dev, sap_cl_mem mem, size_t bytes)
+static void destroy(struct sap_opencl_device *dev, sap_cl_mem mem, size_t bytes)
 {
     if (!mem) return;
     (void)api()->release_mem(mem);
     atomic_fetch_sub(&dev->seen->taken, bytes);
 }
 
-static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
+static int allocate(struct sap_opencl_device *dev, size_t bytes, struct sap_opencl_memory **mem)
 {
-    struct sap_mem *m = sap_opencl_room(sizeof *m);
+    struct sap_opencl_memory *m = sap_opencl_room(sizeof *m);
     *mem = m;
     if (!m) return SAP_DRIVER_MEMORY;
     m->dev = dev;
@@ -64,19 +65,20 @@ static int allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
     return SAP_DRIVER_OK;
 }
 
-int sap_opencl_allocate(struct sap_dev *dev, size_t bytes, struct sap_mem **mem)
+int sap_opencl_allocate(struct sap_dev *opaque_dev, size_t bytes, struct sap_mem **opaque_mem)
 {
-    int status = allocate(dev, bytes, mem);
-    if (status == SAP_DRIVER_OK) status = create(dev, SAP_CL_MEM_READ_WRITE, (*mem)->bytes, &(*mem)->device);
-    if (status == SAP_DRIVER_OK) return status;
-    free(*mem);
-    *mem = NULL;
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
+    struct sap_opencl_memory *mem = NULL;
+    int status = allocate(dev, bytes, &mem);
+    if (status == SAP_DRIVER_OK) status = create(dev, SAP_CL_MEM_READ_WRITE, mem->bytes, &mem->device);
+    *opaque_mem = status == SAP_DRIVER_OK ? sap_opencl_memory_handle(mem) : NULL;
+    if (status != SAP_DRIVER_OK) free(mem);
     return status;
 }
 
-static int map(struct sap_mem *m)
+static int map(struct sap_opencl_memory *m)
 {
-    struct sap_dev *dev = m->dev;
+    struct sap_opencl_device *const dev = m->dev;
     int error = 0, status = SAP_DRIVER_OK;
     if (!dev->service) status = sap_opencl_queue(dev, 0, &dev->service);
     if (status == SAP_DRIVER_OK)
@@ -89,19 +91,22 @@ static int map(struct sap_mem *m)
     return sap_opencl_check(error ? error : -4, "clEnqueueMapBuffer");
 }
 
-int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host)
+int sap_opencl_allocate_pinned(struct sap_dev *opaque_dev, size_t bytes, struct sap_mem **opaque_mem, void **host)
 {
-    int status = allocate(dev, bytes, mem);
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
+    struct sap_opencl_memory *mem = NULL;
+    int status = allocate(dev, bytes, &mem);
+    *opaque_mem = NULL;
     *host = NULL;
-    if (status == SAP_DRIVER_OK) status = map(*mem);
-    if (status == SAP_DRIVER_OK) {
-        *host = (*mem)->host;
-        (*mem)->next = dev->pinned;
-        dev->pinned = *mem;
+    if (status == SAP_DRIVER_OK) status = map(mem);
+    if (status != SAP_DRIVER_OK) {
+        free(mem);
         return status;
     }
-    free(*mem);
-    *mem = NULL;
+    mem->next = dev->pinned;
+    dev->pinned = mem;
+    *opaque_mem = sap_opencl_memory_handle(mem);
+    *host = mem->host;
     return status;
 }
 
@@ -109,27 +114,28 @@ int sap_opencl_allocate_pinned(struct sap_dev *dev, size_t bytes, struct sap_mem
  * Unmaps pinned memory after the commands that use it. OpenCL keeps buffers for its commands, but does not know that a
  * command uses mapped memory by address.
  */
-static void unmap(struct sap_mem *mem)
+static void unmap(struct sap_opencl_memory *mem)
 {
-    struct sap_mem **at = &mem->dev->pinned;
+    struct sap_opencl_memory **at = &mem->dev->pinned;
     while (*at && *at != mem) at = &(*at)->next;
     if (*at) *at = mem->next;
     if (sap_forked) return;
-    for (struct sap_stream *s = mem->dev->streams; s; s = s->next) (void)api()->finish(s->queue);
+    for (struct sap_opencl_stream *s = mem->dev->streams; s; s = s->next) (void)api()->finish(s->queue);
     (void)api()->unmap(mem->dev->service, mem->mapped, mem->host, 0, NULL, NULL);
     (void)api()->finish(mem->dev->service);
     destroy(mem->dev, mem->mapped, mem->bytes);
 }
 
-void sap_opencl_release(struct sap_mem *mem)
+void sap_opencl_release(struct sap_mem *opaque_mem)
 {
+    struct sap_opencl_memory *const mem = sap_opencl_memory_of(opaque_mem);
     if (!mem) return;
     if (mem->mapped) unmap(mem);
     if (!sap_forked) destroy(mem->dev, mem->device, mem->bytes);
     free(mem);
 }
 
-int sap_opencl_buffer(struct sap_mem *mem, sap_cl_mem *buffer)
+int sap_opencl_buffer(struct sap_opencl_memory *mem, sap_cl_mem *buffer)
 {
     int status = SAP_DRIVER_OK;
     if (!mem->device) status = create(mem->dev, SAP_CL_MEM_READ_WRITE, mem->bytes, &mem->device);
@@ -139,7 +145,7 @@ int sap_opencl_buffer(struct sap_mem *mem, sap_cl_mem *buffer)
 
 /* ---------------------------------------------------------------- copies */
 
-static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
+static int inside(const struct sap_opencl_memory *mem, size_t at, size_t bytes)
 {
     if (at <= mem->bytes && bytes <= mem->bytes - at) return in_child();
     return sap_opencl_refuse(SAP_DRIVER_ERROR, "%zu bytes at %zu are not inside a memory of %zu", bytes, at,
@@ -147,16 +153,19 @@ static int inside(const struct sap_mem *mem, size_t at, size_t bytes)
 }
 
 /* Returns whether memory is pinned. The caller may reuse other memory as soon as the copy call returns. */
-static int is_pinned(const struct sap_dev *dev, const void *at, size_t bytes)
+static int is_pinned(const struct sap_opencl_device *dev, const void *at, size_t bytes)
 {
     const uintptr_t from = (uintptr_t)at;
-    for (const struct sap_mem *m = dev->pinned; m; m = m->next)
+    for (const struct sap_opencl_memory *m = dev->pinned; m; m = m->next)
         if (from >= (uintptr_t)m->host && from + bytes <= (uintptr_t)m->host + m->bytes) return 1;
     return 0;
 }
 
-int sap_opencl_copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
+int sap_opencl_copy_in(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, const void *from,
+                       size_t bytes)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_memory *const to = sap_opencl_memory_of(opaque_to);
     sap_cl_mem buffer = NULL;
     int status = inside(to, at, bytes);
     if (status == SAP_DRIVER_OK && bytes > 0) status = sap_opencl_buffer(to, &buffer);
@@ -170,8 +179,11 @@ int sap_opencl_copy_in(struct sap_stream *s, struct sap_mem *to, size_t at, cons
                             "clEnqueueWriteBuffer");
 }
 
-int sap_opencl_copy_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
+int sap_opencl_copy_out(struct sap_stream *opaque_stream, void *to, struct sap_mem *opaque_from, size_t at,
+                        size_t bytes)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_memory *const from = sap_opencl_memory_of(opaque_from);
     sap_cl_mem buffer = NULL;
     int status = inside(from, at, bytes);
     if (status == SAP_DRIVER_OK && bytes > 0) status = sap_opencl_buffer(from, &buffer);
@@ -180,9 +192,12 @@ int sap_opencl_copy_out(struct sap_stream *s, void *to, struct sap_mem *from, si
     return sap_opencl_check(api()->read(s->queue, buffer, wait, at, bytes, to, 0, NULL, NULL), "clEnqueueReadBuffer");
 }
 
-int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
-                    size_t bytes)
+int sap_opencl_copy(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, struct sap_mem *opaque_from,
+                    size_t from_at, size_t bytes)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_memory *const to = sap_opencl_memory_of(opaque_to);
+    struct sap_opencl_memory *const from = sap_opencl_memory_of(opaque_from);
     sap_cl_mem target = NULL, source = NULL;
     int status = inside(to, at, bytes);
     if (status == SAP_DRIVER_OK) status = inside(from, from_at, bytes);
@@ -197,8 +212,9 @@ int sap_opencl_copy(struct sap_stream *s, struct sap_mem *to, size_t at, struct 
  * Copies between contexts through the host, which waits. The copy has queues of its own, since the stream belongs to
  * one context.
  */
-static int copy_by_host(struct sap_stream *s, struct sap_mem *to, sap_cl_mem target, size_t at, struct sap_mem *from,
-                        sap_cl_mem source, size_t from_at, size_t bytes)
+static int copy_by_host(const struct sap_opencl_stream *s, const struct sap_opencl_memory *to, sap_cl_mem target,
+                        size_t at, const struct sap_opencl_memory *from, sap_cl_mem source, size_t from_at,
+                        size_t bytes)
 {
     sap_cl_queue in = NULL, out = NULL;
     void *between = sap_opencl_room(bytes);
@@ -222,8 +238,8 @@ static int copy_by_host(struct sap_stream *s, struct sap_mem *to, sap_cl_mem tar
  * Copies between two devices of a context. A buffer moves as a whole to the device whose queue uses it. So the target's
  * queue copies: only the source moves, which no command uses, since the stream waits for it.
  */
-static int copy_across(struct sap_stream *s, sap_cl_mem target, struct sap_dev *dev, size_t at, sap_cl_mem source,
-                       size_t from_at, size_t bytes)
+static int copy_across(const struct sap_opencl_stream *s, sap_cl_mem target, struct sap_opencl_device *dev, size_t at,
+                       sap_cl_mem source, size_t from_at, size_t bytes)
 {
     sap_cl_event before = NULL, copied = NULL;
     int status = SAP_DRIVER_OK;
@@ -242,23 +258,30 @@ static int copy_across(struct sap_stream *s, sap_cl_mem target, struct sap_dev *
     return status;
 }
 
-int sap_opencl_copy_peer(struct sap_stream *s, struct sap_mem *to, size_t at, struct sap_mem *from, size_t from_at,
-                         size_t bytes)
+int sap_opencl_copy_peer(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at,
+                         struct sap_mem *opaque_from, size_t from_at, size_t bytes)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_memory *const to = sap_opencl_memory_of(opaque_to);
+    struct sap_opencl_memory *const from = sap_opencl_memory_of(opaque_from);
     sap_cl_mem target = NULL, source = NULL;
-    if (to->dev->seen == from->dev->seen) return sap_opencl_copy(s, to, at, from, from_at, bytes);
+    if (to->dev->seen == from->dev->seen)
+        return sap_opencl_copy(opaque_stream, opaque_to, at, opaque_from, from_at, bytes);
     int status = inside(from, from_at, bytes);
     if (status == SAP_DRIVER_OK) status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_opencl_buffer(to, &target);
     if (status == SAP_DRIVER_OK) status = sap_opencl_buffer(from, &source);
     if (status != SAP_DRIVER_OK) return status;
-    return sap_opencl_together(to->dev, from->dev) ? copy_across(s, target, to->dev, at, source, from_at, bytes)
-                                                   : copy_by_host(s, to, target, at, from, source, from_at, bytes);
+    return to->dev->context == from->dev->context ? copy_across(s, target, to->dev, at, source, from_at, bytes)
+                                                  : copy_by_host(s, to, target, at, from, source, from_at, bytes);
 }
 
-int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigned char byte, size_t bytes)
+int sap_opencl_fill(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, size_t at, unsigned char byte,
+                    size_t bytes)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_memory *const to = sap_opencl_memory_of(opaque_to);
     sap_cl_mem buffer = NULL;
     int status = inside(to, at, bytes);
     if (status == SAP_DRIVER_OK && bytes > 0) status = sap_opencl_buffer(to, &buffer);
@@ -266,12 +289,14 @@ int sap_opencl_fill(struct sap_stream *s, struct sap_mem *to, size_t at, unsigne
     return sap_opencl_check(api()->fill(s->queue, buffer, &byte, 1, at, bytes, 0, NULL, NULL), "clEnqueueFillBuffer");
 }
 
-int sap_opencl_pinned_to_device(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
+int sap_opencl_pinned_to_device(struct sap_stream *opaque_stream, struct sap_mem *opaque_mem, size_t at, size_t bytes)
 {
-    return sap_opencl_copy_in(s, mem, at, (const char *)mem->host + at, bytes);
+    const struct sap_opencl_memory *const mem = sap_opencl_memory_of(opaque_mem);
+    return sap_opencl_copy_in(opaque_stream, opaque_mem, at, (const char *)mem->host + at, bytes);
 }
 
-int sap_opencl_pinned_to_host(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes)
+int sap_opencl_pinned_to_host(struct sap_stream *opaque_stream, struct sap_mem *opaque_mem, size_t at, size_t bytes)
 {
-    return sap_opencl_copy_out(s, (char *)mem->host + at, mem, at, bytes);
+    const struct sap_opencl_memory *const mem = sap_opencl_memory_of(opaque_mem);
+    return sap_opencl_copy_out(opaque_stream, (char *)mem->host + at, opaque_mem, at, bytes);
 }

@@ -21,22 +21,6 @@ enum {
     KERNEL_LOCAL_MEM_SIZE = 0x11B2
 };
 
-struct sap_module {
-    struct sap_dev *dev;
-    sap_cl_program program;
-    struct sap_function *functions;
-};
-
-/*
- * A kernel. Contexts in several threads share the kernels of a device, although OpenCL stores arguments in the kernel.
- */
-struct sap_function {
-    struct sap_module *module;
-    struct sap_function *next; /* of the module */
-    sap_cl_kernel kernel;
-    struct sap_lock lock;
-};
-
 static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
 
 /* ---------------------------------------------------------------- building */
@@ -45,7 +29,7 @@ static const struct sap_opencl_api *api(void) { return &sap_opencl.api; }
  * Returns the build options. No option may change the value of an expression. On devices without double precision,
  * constants are single.
  */
-static const char *options_of(const struct sap_dev *dev)
+static const char *options_of(const struct sap_opencl_device *dev)
 {
 #define SINGLE "-DSAP_NO_FP64=1 -cl-single-precision-constant"
     static const char *const options[2][2] = {
@@ -57,7 +41,7 @@ static const char *options_of(const struct sap_dev *dev)
 }
 
 /* Returns everything that determines a binary: device, driver, options, kernel source. */
-static char *cache_key(const struct sap_dev *dev, const char *text, size_t bytes, size_t *size)
+static char *cache_key(const struct sap_opencl_device *dev, const char *text, size_t bytes, size_t *size)
 {
     char platform[128], name[256], version[256], driver[256];
     const size_t room = 1024 + bytes;
@@ -74,7 +58,7 @@ static char *cache_key(const struct sap_dev *dev, const char *text, size_t bytes
 }
 
 /* Reports a failed build: logs the whole build log, and puts its first error into this thread's error. */
-static int build_failed(const struct sap_dev *dev, sap_cl_program program, int status)
+static int build_failed(const struct sap_opencl_device *dev, sap_cl_program program, int status)
 {
     size_t size = 0;
     (void)api()->build_info(program, dev->seen->device, BUILD_LOG, 0, NULL, &size);
@@ -90,12 +74,12 @@ static int build_failed(const struct sap_dev *dev, sap_cl_program program, int s
     return status;
 }
 
-static int build(const struct sap_dev *dev, sap_cl_program program)
+static int build(const struct sap_opencl_device *dev, sap_cl_program program)
 {
     return api()->build(program, 1, &dev->seen->device, options_of(dev), NULL, NULL);
 }
 
-static int build_text(const struct sap_dev *dev, const char *text, size_t bytes, sap_cl_program *program)
+static int build_text(const struct sap_opencl_device *dev, const char *text, size_t bytes, sap_cl_program *program)
 {
     int error = 0;
     *program = api()->program_of_text(dev->context, 1, &text, &bytes, &error);
@@ -110,7 +94,7 @@ static int build_text(const struct sap_dev *dev, const char *text, size_t bytes,
 }
 
 /* Creates a program from a binary; NULL if the device rejects it, as after an update of the driver. */
-static sap_cl_program build_binary(const struct sap_dev *dev, const unsigned char *binary, size_t size)
+static sap_cl_program build_binary(const struct sap_opencl_device *dev, const unsigned char *binary, size_t size)
 {
     int status = 0, error = 0;
     sap_cl_program program =
@@ -124,7 +108,7 @@ static sap_cl_program build_binary(const struct sap_dev *dev, const unsigned cha
  * Returns the index of a device among those of its context, by which programs list binaries; -1: unknown. Parts of a
  * CPU share a binary, and are not in the list.
  */
-static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
+static int place_of(const struct sap_opencl_device *dev, sap_cl_program program, int *n)
 {
     sap_cl_device device[SAP_CL_DEVICES];
     size_t size = 0;
@@ -138,7 +122,7 @@ static int place_of(const struct sap_dev *dev, sap_cl_program program, int *n)
 /*
  * Stores the binary in the cache. Asks for the binary only then: some drivers (PoCL) compile every kernel again for it.
  */
-static void keep_binary(const struct sap_dev *dev, const char *key, size_t n, sap_cl_program program)
+static void keep_binary(const struct sap_opencl_device *dev, const char *key, size_t n, sap_cl_program program)
 {
     size_t size[SAP_CL_DEVICES] = {0};
     unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not requested */
@@ -152,7 +136,7 @@ static void keep_binary(const struct sap_dev *dev, const char *key, size_t n, sa
     free(binary[at]);
 }
 
-static int find_program(const struct sap_dev *dev, const char *text, size_t bytes, sap_cl_program *program)
+static int find_program(const struct sap_opencl_device *dev, const char *text, size_t bytes, sap_cl_program *program)
 {
     size_t n = 0, size = 0;
     char *key = cache_key(dev, text, bytes, &n);
@@ -170,25 +154,28 @@ static int find_program(const struct sap_dev *dev, const char *text, size_t byte
     return status;
 }
 
-int sap_opencl_module_load(struct sap_dev *dev, const void *image, size_t bytes, struct sap_module **m)
+int sap_opencl_module_load(struct sap_dev *opaque_dev, const void *image, size_t bytes,
+                           struct sap_module **opaque_module)
 {
-    *m = NULL;
+    struct sap_opencl_device *const dev = sap_opencl_device_of(opaque_dev);
+    *opaque_module = NULL;
     if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");
-    struct sap_module *made = sap_opencl_room(sizeof *made);
+    struct sap_opencl_module *made = sap_opencl_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     const int status = find_program(dev, image, bytes, &made->program);
     if (status == SAP_DRIVER_OK)
-        *m = made;
+        *opaque_module = sap_opencl_module_handle(made);
     else
         free(made);
     return status;
 }
 
-void sap_opencl_module_unload(struct sap_module *m)
+void sap_opencl_module_unload(struct sap_module *opaque_module)
 {
+    struct sap_opencl_module *const m = sap_opencl_module_of(opaque_module);
     if (!m) return;
-    for (struct sap_function *f = m->functions, *next; f; f = next) {
+    for (struct sap_opencl_function *f = m->functions, *next; f; f = next) {
         next = f->next;
         if (!sap_forked) (void)api()->release_kernel(f->kernel);
         free(f);
@@ -197,11 +184,12 @@ void sap_opencl_module_unload(struct sap_module *m)
     free(m);
 }
 
-int sap_opencl_function(struct sap_module *m, const char *name, struct sap_function **f)
+int sap_opencl_function(struct sap_module *opaque_module, const char *name, struct sap_function **opaque_function)
 {
+    struct sap_opencl_module *const m = sap_opencl_module_of(opaque_module);
     int error = 0;
-    *f = NULL;
-    struct sap_function *made = sap_opencl_room(sizeof *made);
+    *opaque_function = NULL;
+    struct sap_opencl_function *made = sap_opencl_room(sizeof *made);
     if (!made) return SAP_DRIVER_MEMORY;
     made->kernel = api()->kernel(m->program, name, &error);
     if (!made->kernel) {
@@ -212,16 +200,17 @@ int sap_opencl_function(struct sap_module *m, const char *name, struct sap_funct
     made->module = m;
     made->next = m->functions;
     m->functions = made;
-    *f = made;
+    *opaque_function = sap_opencl_function_handle(made);
     return SAP_DRIVER_OK;
 }
 
 /* ---------------------------------------------------------------- launching */
 
 /* Returns how many groups fit into the local memory of a unit. OpenCL reports no other limit. */
-int sap_opencl_occupancy(struct sap_function *f, unsigned threads, size_t shared, int *groups)
+int sap_opencl_occupancy(struct sap_function *opaque_function, unsigned threads, size_t shared, int *groups)
 {
-    const struct sap_dev *dev = f->module->dev;
+    struct sap_opencl_function *const f = sap_opencl_function_of(opaque_function);
+    const struct sap_opencl_device *const dev = f->module->dev;
     size_t most = 0;
     uint64_t used = 0;
     *groups = 0;
@@ -247,7 +236,8 @@ static int set_arguments(sap_cl_kernel kernel, const struct sap_launch *l)
         const struct sap_argument *a = &l->argument[k];
         sap_cl_mem buffer = NULL;
         /* size 0: `value` is a struct sap_mem *, which the common argument type makes const */
-        if (a->size == 0 && a->value) status = sap_opencl_buffer((struct sap_mem *)(uintptr_t)a->value, &buffer);
+        if (a->size == 0 && a->value)
+            status = sap_opencl_buffer(sap_opencl_memory_of((struct sap_mem *)(uintptr_t)a->value), &buffer);
         if (status != SAP_DRIVER_OK) return status;
         const size_t size = a->size > 0 ? a->size : sizeof buffer;
         const void *value = a->size > 0 ? a->value : (const void *)&buffer;
@@ -264,8 +254,11 @@ static int of_launch(int status)
     return status == SAP_DRIVER_ERROR || status == SAP_DRIVER_LOST ? SAP_DRIVER_LAUNCH : status;
 }
 
-int sap_opencl_launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
+int sap_opencl_launch(struct sap_stream *opaque_stream, struct sap_function *opaque_function,
+                      const struct sap_launch *l)
 {
+    const struct sap_opencl_stream *const s = sap_opencl_stream_of(opaque_stream);
+    struct sap_opencl_function *const f = sap_opencl_function_of(opaque_function);
     const size_t group[3] = {l->threads, 1, 1};
     const size_t items[3] = {(size_t)l->groups[0] * l->threads, l->groups[1], l->groups[2]};
     if (sap_forked) return sap_opencl_refuse(SAP_DRIVER_LOST, "OpenCL cannot be used in a child after fork");

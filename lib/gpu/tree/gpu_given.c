@@ -87,7 +87,7 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
 /* ---- memory of the device ---------------------------------------------------------------- */
 
 /* Kernel arguments for columns; an absent column is replaced by the first. */
-struct columns {
+struct device_columns {
     struct sap_mem *x, *mass, *a;
 };
 
@@ -97,14 +97,14 @@ static int adopt(const struct sap_gpu_host_tree *t, const void *at, size_t bytes
     return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
 }
 
-static void drop(const struct sap_gpu_host_tree *t, struct columns *c)
+static void drop(const struct sap_gpu_host_tree *t, struct device_columns *c)
 {
     t->driver->release(c->x);
     t->driver->release(c->mass);
     t->driver->release(c->a);
 }
 
-static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, struct columns *c)
+static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, struct device_columns *c)
 {
     const size_t column = (size_t)p->n * sizeof(double);
     TRY(adopt(t, p->x.base, 3 * column, &c->x));
@@ -121,7 +121,7 @@ static int ask_for_bad(struct sap_gpu_host_tree *t, int *bad)
     return SAP_DRIVER_OK;
 }
 
-static int look(struct sap_gpu_host_tree *t, const struct columns *c, int n, int *bad)
+static int look(struct sap_gpu_host_tree *t, const struct device_columns *c, int n, int *bad)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL;
     const struct sap_argument a[] = {{c->x, 0},
@@ -136,7 +136,7 @@ static int look(struct sap_gpu_host_tree *t, const struct columns *c, int n, int
     return ask_for_bad(t, bad);
 }
 
-static int take_columns(struct sap_gpu_host_tree *t, const struct columns *c, int n)
+static int take_columns(struct sap_gpu_host_tree *t, const struct device_columns *c, int n)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == t->given;
     const struct sap_argument a[] = {
@@ -149,7 +149,7 @@ static int take_columns(struct sap_gpu_host_tree *t, const struct columns *c, in
 /* *bad: by kind of value, the first particle with a value that is not finite. */
 static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *bad)
 {
-    struct columns c = {NULL, NULL, NULL};
+    struct device_columns c = {NULL, NULL, NULL};
     int status = adopt_all(t, p, &c);
     if (!status) status = look(t, &c, p->n, bad);
     for (int k = 0; k < LOOKS && !status; k++)

@@ -11,7 +11,7 @@
 enum { THREADS = SAP_TREE_THREADS };
 
 /* A search under computation. */
-struct search {
+struct tree_search {
     int ni, whole; /* whole: positions whose lists have space, at least for some entries of the last list */
     const sapporo_column *x, *h;
     long long *first, room;
@@ -26,7 +26,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int send_queries(struct sap_gpu_host_tree *t, const struct search *s)
+static int send_queries(struct sap_gpu_host_tree *t, const struct tree_search *s)
 {
     double(*const chunk)[4] = t->chunk.host;
     TRY(sap_tree_reserve(t, &t->query, (size_t)s->ni * sizeof *chunk));
@@ -61,7 +61,7 @@ static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */
-static int count_all(struct sap_gpu_host_tree *t, struct search *s)
+static int count_all(struct sap_gpu_host_tree *t, struct tree_search *s)
 {
     TRY(send_queries(t, s));
     TRY(sap_tree_make_next(t));
@@ -75,7 +75,7 @@ static int count_all(struct sap_gpu_host_tree *t, struct search *s)
     return SAP_DRIVER_OK;
 }
 
-static int fill_lists(struct sap_gpu_host_tree *t, struct search *s)
+static int fill_lists(struct sap_gpu_host_tree *t, struct tree_search *s)
 {
     const size_t entries = (size_t)s->first[s->whole];
     if (entries == 0) return SAP_DRIVER_OK;
@@ -89,7 +89,7 @@ static int fill_lists(struct sap_gpu_host_tree *t, struct search *s)
     return t->driver->stream_finish(t->stream);
 }
 
-static void deliver(const struct search *s, int *list)
+static void deliver(const struct tree_search *s, int *list)
 {
     for (int i = 0; i < s->whole && s->list; i++) {
         const long long left = s->room - s->first[i];
@@ -103,7 +103,7 @@ static void deliver(const struct search *s, int *list)
 int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         long long *first, long long room, int *list)
 {
-    struct search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
+    struct tree_search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
     memset(first, 0, ((size_t)ni + 1) * sizeof *first);
     if (ni == 0 || t->n == 0) return SAPPORO_OK;
     s.count = sap_tree_host_memory(t, (size_t)ni, sizeof *s.count);
