@@ -38,6 +38,18 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
     return SAPPORO_OK;
 }
 
+/* Opens devices with the function of their engine. */
+static int open_set(int (*open)(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room),
+                    const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    struct sap_gpu_set *opened = NULL;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = open(settings, &opened, why, room);
+    sap_fp_release(caller);
+    *set = (void *)opened;
+    return status;
+}
+
 static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
@@ -219,14 +231,14 @@ static int cuda_describe(int number, sapporo_device *device)
     GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
 }
 
+static int open_cuda(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
+{
+    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
+}
+
 static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    struct sap_gpu_set *opened = NULL;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, &opened, why, room);
-    sap_fp_release(caller);
-    *set = (void *)opened;
-    return status;
+    return open_set(open_cuda, settings, set, why, room);
 }
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
@@ -300,12 +312,7 @@ static int open_opencl(const struct sap_settings *settings, struct sap_gpu_set *
 
 static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    struct sap_gpu_set *opened = NULL;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = open_opencl(settings, &opened, why, room);
-    sap_fp_release(caller);
-    *set = (void *)opened;
-    return status;
+    return open_set(open_opencl, settings, set, why, room);
 }
 
 const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
