@@ -176,7 +176,6 @@ struct sap_gpu_share {
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
     int next_chosen;
     int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
-    struct sap_gpu_slab slab;                  /* the slab that is being launched */
     struct sap_gpu_buffer accum;               /* accumulators of a slab for the copy to the first device */
     struct sap_event *sent[2];                 /* recorded when the accumulators have arrived, by gather buffer */
 };
@@ -209,6 +208,7 @@ struct sap_gpu_store {
 
 /* Results of one device, in pinned memory. */
 struct sap_gpu_part {
+    struct sap_gpu_slab slab;     /* the slab that is being launched */
     struct sap_gpu_buffer i_host; /* i-particles for the upload */
     struct sap_gpu_buffer out;    /* columns of ni doubles: sums, or accumulators; by_row: ni rows of sums */
     int by_row;
@@ -301,9 +301,9 @@ size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_ge
 int sap_gpu_units(const struct sap_gpu_set *set, const struct sap_force_request *request);
 
 /* Synchronise pinned memory before and after kernels that access it (lib/driver/driver.h). */
-int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+int sap_gpu_to_device(struct sap_stream *stream, const struct sap_driver *d, struct sap_mem *mem, size_t at,
                       size_t bytes);
-int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+int sap_gpu_to_host(struct sap_stream *stream, const struct sap_driver *d, struct sap_mem *mem, size_t at,
                     size_t bytes);
 
 /* ---- memory; driver statuses ---- */
@@ -482,8 +482,5 @@ void sap_gpu_joined_free(struct sap_gpu_host_force *f);
 
 /* Waits for the lists of all forces of a store. Call it before its particles change. */
 void sap_gpu_lists_settle_all(struct sap_gpu_store *store);
-
-int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
-                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n);
 
 #endif

@@ -31,12 +31,13 @@ static int launch_force(struct sap_gpu_slab *s)
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->mode], groups,
+        return sap_gpu_launch(h->stream, set->driver, k->many[shape->which][s->mode], groups,
                               (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
     }
     const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->mode], groups, (unsigned)k->geometry.few_threads,
-                          sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
+    return sap_gpu_launch(h->stream, set->driver, k->few[shape->which][s->mode], groups,
+                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(set, &k->geometry, shape->which), a,
+                          COUNT(a));
 }
 
 /*
@@ -75,8 +76,8 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
                                      VALUE(p->list_room)};
     const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), sums = (unsigned)f->sums;
     const unsigned plain[2] = {rows, sums}, with_lists[2] = {rows * sums + sap_gpu_sort_groups(f->ni), 1};
-    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, outside ? with_lists : plain,
-                          128, 0, a, outside ? COUNT(a) : 4);
+    return sap_gpu_launch(h->stream, s->store->set->driver, outside ? k->sums_outside : k->sums,
+                          outside ? with_lists : plain, 128, 0, a, outside ? COUNT(a) : 4);
 }
 
 static int launch_nearest(const struct sap_gpu_slab *s)
@@ -84,7 +85,7 @@ static int launch_nearest(const struct sap_gpu_slab *s)
     struct sap_gpu_share *h = s->share;
     const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
     const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->nearest, blocks,
+    return sap_gpu_launch(h->stream, s->store->set->driver, h->device->kernels->nearest, blocks,
                           h->device->kernels->geometry.nearest, 0, near, COUNT(near));
 }
 
@@ -105,7 +106,7 @@ static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_bu
     const size_t bytes = (size_t)s->f.ni * sizeof(double) * (size_t)(whole ? columns : 1);
     for (int c = 0; c < (whole ? 1 : columns); c++) {
         const size_t at = (size_t)c * (size_t)s->f.out_rows + (size_t)s->f.first_i;
-        TRY(sap_gpu_to_host(s->share, d, b->mem, at * sizeof(double), bytes));
+        TRY(sap_gpu_to_host(s->share->stream, d, b->mem, at * sizeof(double), bytes));
     }
     return SAP_DRIVER_OK;
 }
@@ -288,7 +289,7 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
 static int prepare(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
-    struct sap_gpu_slab *s = &h->slab;
+    struct sap_gpu_slab *s = &force->part[k].slab;
     TRY(reserve_part(store, force, k));
     *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
     force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
@@ -333,19 +334,19 @@ static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *
     const int n = store->set->n, ni = force->request.ni;
     int rows = INT_MAX;
     for (int k = 0; k < n; k++) {
-        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
+        const int fit = sap_gpu_slab_rows(&force->part[k].slab, ni);
         if (fit < rows) rows = fit;
     }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(begin_slabs(&store->share[k].slab, rows, ni));
+        TRY(begin_slabs(&force->part[k].slab, rows, ni));
     }
     if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
     for (int first = 0; first < ni; first += rows) {
         const int end = ni - first < rows ? ni : first + rows;
         sap_gpu_fill_i(force, extra, first, end);
         for (int k = 0; k < n; k++) { /* start the pairs on all devices before any device gets its later launches */
-            struct sap_gpu_slab *s = &store->share[k].slab;
+            struct sap_gpu_slab *s = &force->part[k].slab;
             TRY(work_on(store, k));
             TRY(sap_gpu_bring_i(force, k, first, end - first));
             s->f.first_i = first;
@@ -354,12 +355,12 @@ static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *
         }
         for (int k = n - 1; k >= 0; k--) {
             TRY(work_on(store, k));
-            TRY(launch_results(&store->share[k].slab, ni, extra));
+            TRY(launch_results(&force->part[k].slab, ni, extra));
         }
     }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(end_slabs(&store->share[k].slab, ni));
+        TRY(end_slabs(&force->part[k].slab, ni));
     }
     return SAP_DRIVER_OK;
 }
@@ -396,12 +397,6 @@ static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *for
         TRY(prepare(store, force, k, extra));
     }
     return launch_slabs(store, force, extra);
-}
-
-void sap_gpu_halt(struct sap_gpu_store *store)
-{
-    for (int k = 0; k < store->set->n; k++)
-        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
 }
 
 static int start(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)

@@ -123,7 +123,7 @@ static int merge(const struct sap_gpu_slab *s, int place)
     for (int k = 1; k < n; k++) TRY(d->stream_wait(s->share->stream, store->share[k].sent[place]));
     const struct sap_argument a[] = {MEM(store->gather.all[place]), MEM(s->part->out), VALUE(s->f), VALUE(n)};
     const unsigned groups[2] = {(unsigned)(s->f.ni + 127) / 128, (unsigned)store->set->sums};
-    TRY(sap_gpu_launch(s->share, d, s->share->device->kernels->merge, groups, 128, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(s->share->stream, d, s->share->device->kernels->merge, groups, 128, 0, a, COUNT(a)));
     TRY(d->event_record(store->gather.merged[place], s->share->stream));
     store->gather.used[place] = 1;
     store->gather.turn++;

@@ -133,7 +133,7 @@ static int bring_changes(const struct work *w, const struct sap_gpu_share *h, st
     sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
-    return sap_gpu_launch(h, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
+    return sap_gpu_launch(h->stream, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
 }
 
 /* Updates the rows of a device, in stream order. */
@@ -258,7 +258,7 @@ static int send(const struct work *w, struct place *p)
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->there), MEM(p->input), MEM(p->out), VALUE(f)};
     p->under_way = 1;
     TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(sap_gpu_launch(h, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(h->stream, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
 }

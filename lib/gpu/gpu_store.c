@@ -12,25 +12,6 @@ enum {
     TAKE = 256     /* addresses that are taken from the list of changes at a time */
 };
 
-int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
-                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n)
-{
-    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
-    return d->launch(share->stream, f, &launch);
-}
-
-int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
-                      size_t bytes)
-{
-    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
-}
-
-int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
-                    size_t bytes)
-{
-    return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
-}
-
 size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store)
 {
     return (size_t)store->set->columns * SUPER * sizeof(double);
@@ -44,7 +25,7 @@ static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_
     if (to <= from) return SAP_DRIVER_OK;
     const struct sap_argument a[] = {MEM(share->j), VALUE(columns), VALUE(from), VALUE(to)};
     const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
-    TRY(sap_gpu_launch(share, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(share->stream, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
     share->cleared = to;
     return SAP_DRIVER_OK;
 }
@@ -190,9 +171,9 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
-    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * store->set->update));
-    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
-    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
+    if (n > 0) TRY(sap_gpu_to_device(share->stream, d, s->buffer.mem, 0, (size_t)n * store->set->update));
+    if (i) TRY(sap_gpu_to_device(share->stream, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(d->event_record(s->read, share->stream));
@@ -412,7 +393,7 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
     const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
     const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
-    TRY(sap_gpu_launch(share, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
     share->valid = 1;
     share->time = f->time;
     share->nj = f->nj;
@@ -440,6 +421,12 @@ int sap_gpu_judge(struct sap_gpu_store *store, int status)
         sap_gpu_lose(store->set, device);
     }
     return sap_gpu_status(status);
+}
+
+void sap_gpu_halt(struct sap_gpu_store *store)
+{
+    for (int k = 0; k < store->set->n; k++)
+        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
 }
 
 /* ------------------------------------------------------------------ freeing */
