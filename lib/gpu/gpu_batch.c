@@ -9,13 +9,21 @@
  * write the results of an older one. Meanwhile the caller's thread sends the slab that the previous step filled, plans
  * the slab to come, and waits for another one. Only the caller's thread calls the driver.
  */
+#include "gpu/gpu_batch.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "gpu/gpu_batch.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/small_forces.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_store.h"
 
 enum {
     PLACES = 8,             /* slabs of a device, from their planning until their results have been written */

@@ -4,14 +4,24 @@
  * Drivers may change the floating-point environment of their caller, and the caller's own may trap. So each entry that
  * may call the driver runs in the standard environment and restores the caller's.
  */
+#include "gpu/gpu_engine.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "device/gpu_layout.h"
 #include "driver/driver.h"
-#include "gpu/gpu_engine.h"
+#include "engine/engine.h"
+#include "gpu/gpu_batch.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_neighbour.h"
+#include "gpu/gpu_selftest.h"
+#include "gpu/gpu_store.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
 #define GUARDED(type, call)                                                                                            \

@@ -1,8 +1,21 @@
 /* gpu_force.c - a force on accelerators: launches, and copies of the results. */
+#include "gpu/gpu_force.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_gather.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
 

@@ -4,7 +4,16 @@
  * Where devices can access each other's memory, kernels write their accumulators into the first device's memory; else
  * they are copied. If the driver's devices cannot wait for each other, the host merges (gpu_result.c).
  */
+#include "gpu/gpu_gather.h"
+
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_store.h"
 
 /* Returns the columns of doubles: unit, limbs and special of each sum. */
 static int columns_of(const struct sap_gpu_store *store) { return 6 * store->set->sums; }

@@ -5,7 +5,16 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum { DIRECT = 1 /* superpackets: for so few, kernels read i-particles from host memory directly */ };
 

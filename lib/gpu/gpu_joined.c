@@ -6,7 +6,10 @@
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "gpu/gpu_launch.h"
+#include "device/gpu_layout.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_lists.h"
 
 /* The part of one list that one device found. */
 struct run {

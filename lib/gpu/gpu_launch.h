@@ -2,7 +2,9 @@
 #ifndef SAP_GPU_LAUNCH_H
 #define SAP_GPU_LAUNCH_H
 
-#include "gpu/gpu_engine.h"
+#include <stddef.h>
+
+#include "driver/driver.h"
 
 /* Returns from the function with the status of a call that failed. */
 #define TRY(call)                                                                                                      \
@@ -29,12 +31,6 @@ static inline int sap_gpu_launch(struct sap_stream *stream, const struct sap_dri
 {
     const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
     return d->launch(stream, f, &launch);
-}
-
-/* Returns the number of groups that sort the lists of `rows` rows. */
-static inline unsigned sap_gpu_sort_groups(int rows)
-{
-    return ((unsigned)rows + SAP_GPU_SORT_ROWS - 1) / SAP_GPU_SORT_ROWS;
 }
 
 #endif

@@ -6,10 +6,21 @@
  * the entries that fit. If a list overflows, the host sees this from the counters. It then launches the force again
  * with longer buffers, for the lists alone.
  */
+#include "gpu/gpu_lists.h"
+
 #include <float.h>
 #include <limits.h>
 
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     HITS_A_ROW = 96, /* candidates, and units, per row of a force without similar predecessor */

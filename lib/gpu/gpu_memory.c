@@ -1,7 +1,9 @@
 /* gpu_memory.c - memory of accelerators that grows and is reused. */
+#include "gpu/gpu_memory.h"
+
 #include <string.h>
 
-#include "gpu/gpu_engine.h"
+#include "driver/driver.h"
 
 void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b)
 {

@@ -11,7 +11,17 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "engine/small_forces.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_neighbour.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     PLACES = 2,               /* slabs of a device that are in flight or being filled */

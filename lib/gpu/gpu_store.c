@@ -1,10 +1,23 @@
 /* gpu_store.c - j-particles on accelerators: changes on the host are staged and scattered, then predicted. */
+#include "gpu/gpu_store.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/finite.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "gpu/gpu_batch.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_gather.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_neighbour.h"
+#include "physics/arithmetic.h"
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,

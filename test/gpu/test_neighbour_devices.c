@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "context/context_private.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_store.h"
 #include "isa.h"
 #include "model.h"
 

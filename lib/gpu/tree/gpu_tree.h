@@ -8,8 +8,11 @@
 #define SAP_GPU_TREE_H
 
 #include "device/tree_layout.h"
+#include "driver/driver.h"
 #include "engine/cube.h"
-#include "gpu/gpu_engine.h"
+#include "engine/tree_ops.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
 
 enum { SAP_TREE_CHUNK = 65536 }; /* particles per copy */

@@ -1,0 +1,114 @@
+/* gpu_store.h - the j-particles of a context on its devices. Functions that return int return driver statuses. */
+#ifndef SAP_GPU_STORE_H
+#define SAP_GPU_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "gpu/gpu_gather.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+
+struct sap_gpu_device;
+struct sap_gpu_force;
+struct sap_gpu_host_force;
+struct sap_gpu_set;
+
+/* The part of a store that one device holds. */
+struct sap_gpu_share {
+    struct sap_gpu_device *device;
+    struct sap_stream *stream;
+    struct sap_gpu_buffer j, predicted;
+    int room;     /* slots that fit into j */
+    int slots;    /* slots that hold a superpacket */
+    int cleared;  /* slots, counted from the first, that are initialised */
+    int *number;  /* [slots] superpacket in each slot */
+    int *slot_of; /* [owned] by superpacket / devices: slot of the superpacket, or -1 */
+    int numbers, owned;
+    struct sap_gpu_staging update[2];
+    int next_update;
+    int updates;            /* staged updates that are not yet sent */
+    uint64_t serial, batch; /* serial of the next update; serial of the first staged update */
+    uint64_t *stamp;        /* by local address: serial of its last update + 1 */
+    int stamps;
+    int valid; /* the predicted records are valid, for this time and nj: */
+    double time;
+    int nj;
+
+    /* memory and memories of forces */
+    struct sap_gpu_buffer record, near, i, counters;
+    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* of the lists of a slab under construction */
+    int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */
+    struct sap_gpu_need need[SAP_GPU_SIZES];
+    struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
+    int next_chosen;
+    int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
+    struct sap_gpu_buffer accum;               /* accumulators of a slab for the copy to the first device */
+    struct sap_event *sent[2];                 /* recorded when the accumulators have arrived, by gather buffer */
+};
+
+struct sap_gpu_store {
+    struct sap_gpu_set *set;
+    struct sap_jstore *host;
+    uint64_t seen, cleared; /* versions of the host's copy */
+    int terms;              /* highest derivative that is not zero for some particle */
+    int lost;               /* the devices' copy cannot be trusted: the next update uploads all particles again */
+    int broken;             /* a device is lost: the caller must open the context again */
+    int at;                 /* the device that the current call works on */
+    int entered;            /* `at` + 1 while the context of that device is current, else 0 */
+    struct sap_gpu_gather gather;
+    struct sap_gpu_places *places;                 /* of sapporo_force_batch, or NULL */
+    struct sap_gpu_neighbour_work *neighbour_work; /* of sapporo_neighbour_force, or NULL */
+    struct sap_gpu_host_force *listing;            /* forces whose lists are not complete: their buffers may overflow */
+    char words[200];                               /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_share share[];
+};
+
+void sap_gpu_store_free(struct sap_gpu_store *store);
+
+/* Takes staged particles for addresses that hold a particle; a sapporo_status. */
+int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *particles,
+                      const double (*rest)[SAP_DERIVATIVES_REST][3], int n);
+
+/* Stages the changes that the devices' copies lack. */
+int sap_gpu_store_update(struct sap_gpu_store *store);
+
+/* Sends the staged updates, and copies units of i-particles from pinned memory to share->i, in stream order. */
+int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,
+                       int units);
+
+/* Predicts the j-particles, unless the predicted records are valid already. */
+int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
+
+/* Returns how many slots, counted from the first, may hold addresses below nj. */
+int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
+
+/* ---- upload of whole superpackets (gpu_load.c), and what it needs ---- */
+
+/* Uploads whole superpackets that are new, and removes their addresses from the list of changes. */
+int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share);
+
+/* Bytes of a superpacket of the j-store. */
+size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store);
+
+void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                          struct sap_gpu_staging *s);
+
+/* Waits until the next staging memory can be written. */
+int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share);
+
+/* ---- failures ---- */
+
+/* Translates a failure on device store->at to a sapporo_status, and notes its message and consequences. */
+int sap_gpu_judge(struct sap_gpu_store *store, int status);
+
+/* Sets the message of a failure that the driver did not report, unless there is one already; returns status. */
+int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words);
+
+/* Waits until no work of a store is in flight: work that a failed force started must not outlive its memory. */
+void sap_gpu_halt(struct sap_gpu_store *store);
+
+#endif
