@@ -14,7 +14,6 @@ struct sap_gpu_store;
 
 /* Implements the entry of struct sap_engine. */
 int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *batch);
-void sap_gpu_batch_free(struct sap_gpu_store *store);
 
 /* ---- between gpu_batch.c, which cuts a call into slabs, and gpu_batch_rows.c, which fills and reads them ---- */
 
@@ -47,6 +46,7 @@ struct sap_batch_step {
 /* The call, as all slabs see it. */
 struct sap_batch_work {
     struct sap_gpu_store *store;
+    struct sap_gpu_places *all;
     const struct sap_jstore *host;
     const struct sap_batch *m;
     int rows;     /* rows per item */

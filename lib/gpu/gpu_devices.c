@@ -12,21 +12,8 @@
 #include "engine/options.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_shape.h"
+#include "gpu/gpu_status.h"
 #include "physics/interaction.h"
-
-int sap_gpu_status(int status)
-{
-    switch (status) {
-    case SAP_DRIVER_OK:
-        return SAPPORO_OK;
-    case SAP_DRIVER_MEMORY:
-        return SAPPORO_ERR_MEMORY;
-    case SAP_DRIVER_UNSUPPORTED:
-        return SAPPORO_ERR_UNSUPPORTED;
-    default:
-        return SAPPORO_ERR_DEVICE;
-    }
-}
 
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels)
 {

@@ -48,9 +48,6 @@ struct sap_gpu_set {
     struct sap_gpu_device device[];
 };
 
-/* Translates a driver status to the sapporo_status that a context understands. */
-int sap_gpu_status(int driver_status);
-
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels);
 
 /* Opens the devices that the settings name. most: only the first `most` devices; 0: all. A sapporo_status. */

@@ -21,6 +21,7 @@
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_neighbour.h"
 #include "gpu/gpu_selftest.h"
+#include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */

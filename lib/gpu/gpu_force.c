@@ -14,6 +14,7 @@
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_shape.h"
+#include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
 
@@ -469,12 +470,13 @@ int sap_gpu_begin(struct sap_gpu_store *store, const struct sap_force_request *r
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
     f->no_lists = SAPPORO_OK;
+    int status = sap_gpu_status(sap_gpu_gather_open(store));
     f->from = sap_gpu_gathers(store) ? 1 : store->set->n;
     const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
     for (int q = 0; q < SAP_GPU_OUT_SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
-    int status = reserve(f, request->ni > 0 ? request->ni : 1);
+    if (!status) status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
     if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
     f->failed = status;

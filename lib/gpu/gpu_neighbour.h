@@ -14,6 +14,8 @@ int sap_gpu_neighbour(struct sap_gpu_store *store, const struct sap_neighbour_co
 /* Computes lists on the devices (gpu_neighbour_slabs.c); sets left[i] of those that the fallback must compute. */
 int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given *given,
                             const struct sap_neighbour_request *l, unsigned char *left);
-void sap_gpu_neighbour_free(struct sap_gpu_store *store);
+
+/* Returns whether the devices have computed neighbour forces for this store. Tests call it. */
+int sap_gpu_neighbour_used(const struct sap_gpu_store *store);
 
 #endif

@@ -1,7 +1,6 @@
 /* gpu_store.c - j-particles on accelerators: changes on the host are staged and scattered, then predicted. */
 #include "gpu/gpu_store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +8,12 @@
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/jstore.h"
-#include "gpu/gpu_batch.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_gather.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
-#include "gpu/gpu_neighbour.h"
+#include "gpu/gpu_status.h"
 #include "physics/arithmetic.h"
 
 enum {
@@ -245,7 +242,10 @@ static inline int place_update(struct sap_gpu_store *store, int address, struct 
     const int local = local_of(share, at, address), n = share->updates;
     const size_t size = store->set->update;
     const struct sap_gpu_buffer *const buffer = &share->update[share->next_update].buffer;
-    if (local < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+    if (local < 0) {
+        (void)sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+        return SAP_DRIVER_ERROR;
+    }
     if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * size > buffer->bytes)
         TRY(make_room(store, share, local));
     char *const first = share->update[share->next_update].buffer.host;
@@ -413,33 +413,22 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     return SAP_DRIVER_OK;
 }
 
-/* ----------------------------------------------------------------- failures */
+/* ----------------------------------------------------------- other modules */
 
-int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words)
+void sap_gpu_attach(struct sap_gpu_store *store, struct sap_gpu_attached *attached,
+                    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached))
 {
-    if (!store->words[0]) (void)snprintf(store->words, sizeof store->words, "%s", words);
-    return status;
+    attached->release = release;
+    attached->next = store->attached;
+    store->attached = attached;
 }
 
-int sap_gpu_judge(struct sap_gpu_store *store, int status)
+void *sap_gpu_attached_by(const struct sap_gpu_store *store,
+                          void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached))
 {
-    const struct sap_gpu_device *device = &store->set->device[store->at];
-    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
-    store->lost = 1;
-    if (!store->words[0])
-        (void)snprintf(store->words, sizeof store->words, "device %d: %s", device->number,
-                       store->set->driver->error_text());
-    if (status == SAP_DRIVER_LOST) {
-        store->broken = 1;
-        sap_gpu_lose(store->set, device);
-    }
-    return sap_gpu_status(status);
-}
-
-void sap_gpu_halt(struct sap_gpu_store *store)
-{
-    for (int k = 0; k < store->set->n; k++)
-        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
+    struct sap_gpu_attached *a = store->attached;
+    while (a && a->release != release) a = a->next;
+    return a;
 }
 
 /* ------------------------------------------------------------------ freeing */
@@ -447,8 +436,8 @@ void sap_gpu_halt(struct sap_gpu_store *store)
 static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *s)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_buffer *const all[] = {&s->j,     &s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
-                                          &s->accum, &s->hit,       &s->hit_count, &s->offset, &s->cursor, &s->entry};
+    struct sap_gpu_buffer *const all[] = {&s->j,   &s->predicted, &s->record, &s->near,   &s->i,    &s->counters,
+                                          &s->hit, &s->hit_count, &s->offset, &s->cursor, &s->entry};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
@@ -457,7 +446,6 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
     for (int k = 0; k < 2; k++) {
         sap_gpu_staging_free(store, s, &s->update[k]);
         if (s->update[k].read) d->event_destroy(s->update[k].read);
-        if (s->sent[k]) d->event_destroy(s->sent[k]);
     }
     if (s->stream) d->stream_destroy(s->stream);
 }
@@ -465,9 +453,10 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
 void sap_gpu_store_free(struct sap_gpu_store *store)
 {
     if (!store) return;
-    sap_gpu_batch_free(store);
-    sap_gpu_neighbour_free(store);
-    sap_gpu_gather_free(store);
+    for (struct sap_gpu_attached *a = store->attached, *next; a; a = next) {
+        next = a->next;
+        a->release(store, a);
+    }
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);
 }

@@ -7,7 +7,6 @@
 
 #include "driver/driver.h"
 #include "engine/jstore.h"
-#include "gpu/gpu_gather.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_shape.h"
@@ -46,8 +45,15 @@ struct sap_gpu_share {
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
     int next_chosen;
     int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
-    struct sap_gpu_buffer accum;               /* accumulators of a slab for the copy to the first device */
-    struct sap_event *sent[2];                 /* recorded when the accumulators have arrived, by gather buffer */
+};
+
+/*
+ * The head of a struct in which another module keeps what it needs for a store: its first member, so that a pointer to
+ * one is a pointer to the other. A store frees what is attached to it, the last first, before its own memory.
+ */
+struct sap_gpu_attached {
+    struct sap_gpu_attached *next;
+    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached);
 };
 
 struct sap_gpu_store {
@@ -59,15 +65,21 @@ struct sap_gpu_store {
     int broken;             /* a device is lost: the caller must open the context again */
     int at;                 /* the device that the current call works on */
     int entered;            /* `at` + 1 while the context of that device is current, else 0 */
-    struct sap_gpu_gather gather;
-    struct sap_gpu_places *places;                 /* of sapporo_force_batch, or NULL */
-    struct sap_gpu_neighbour_work *neighbour_work; /* of sapporo_neighbour_force, or NULL */
-    struct sap_gpu_host_force *listing;            /* forces whose lists are not complete: their buffers may overflow */
-    char words[200];                               /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_attached *attached;  /* of other modules, the last first */
+    struct sap_gpu_host_force *listing; /* forces whose lists are not complete: their buffers may overflow */
+    char words[200];                    /* why the last call failed; "": nothing to add to its status */
     struct sap_gpu_share share[];
 };
 
 void sap_gpu_store_free(struct sap_gpu_store *store);
+
+/* Attaches what a module needs. `release`, of which each module has its own, frees it together with the store. */
+void sap_gpu_attach(struct sap_gpu_store *store, struct sap_gpu_attached *attached,
+                    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached));
+
+/* Returns what the module with this `release` has attached, or NULL. */
+void *sap_gpu_attached_by(const struct sap_gpu_store *store,
+                          void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached));
 
 /* Takes staged particles for addresses that hold a particle; a sapporo_status. */
 int sap_gpu_store_put(struct sap_gpu_store *store, const struct sap_staged *particles,
@@ -99,16 +111,5 @@ void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gp
 
 /* Waits until the next staging memory can be written. */
 int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share);
-
-/* ---- failures ---- */
-
-/* Translates a failure on device store->at to a sapporo_status, and notes its message and consequences. */
-int sap_gpu_judge(struct sap_gpu_store *store, int status);
-
-/* Sets the message of a failure that the driver did not report, unless there is one already; returns status. */
-int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words);
-
-/* Waits until no work of a store is in flight: work that a failed force started must not outlive its memory. */
-void sap_gpu_halt(struct sap_gpu_store *store);
 
 #endif
