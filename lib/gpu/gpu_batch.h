@@ -46,7 +46,7 @@ struct sap_batch_step {
 /* The call, as all slabs see it. */
 struct sap_batch_work {
     struct sap_gpu_store *store;
-    struct sap_gpu_places *all;
+    struct sap_gpu_places *all; /* the slabs of the store */
     const struct sap_jstore *host;
     const struct sap_batch *m;
     int rows;     /* rows per item */

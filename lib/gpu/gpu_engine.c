@@ -184,7 +184,7 @@ static int end(struct sap_force *opaque_force, int from, struct sap_force_output
 static int list(struct sap_force *opaque_force, int i, const int32_t **entries, int *n)
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
+    const int there = !force->listing && (force->set->n == 1 || force->is_joined);
     if (there) return sap_gpu_list(force, i, entries, n); /* calls neither a driver nor a thread */
     GUARDED(int, sap_gpu_list(force, i, entries, n));
 }

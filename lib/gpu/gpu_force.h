@@ -12,6 +12,7 @@
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_shape.h"
 
+struct sap_gpu_joined;
 struct sap_gpu_share;
 struct sap_gpu_store;
 
@@ -72,7 +73,8 @@ struct sap_gpu_host_force {
     struct sap_accum *accum;
     int32_t *nearest;
     double *nearest_r2;
-    struct sap_gpu_joined joined;
+    int is_joined;                 /* the lists of several devices are joined */
+    struct sap_gpu_joined *joined; /* memory for them; NULL: none yet */
     int coincident;
     struct sap_gpu_part part[];
 };

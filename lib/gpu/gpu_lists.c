@@ -158,7 +158,7 @@ void sap_gpu_lists_forget(struct sap_gpu_host_force *f)
 void sap_gpu_lists_expect(struct sap_gpu_host_force *f)
 {
     f->no_lists = SAPPORO_OK;
-    f->joined.ready = 0;
+    f->is_joined = 0;
     if (f->listing) return;
     f->listing = 1;
     f->next_listing = f->store->listing;

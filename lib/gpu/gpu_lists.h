@@ -2,7 +2,6 @@
 #ifndef SAP_GPU_LISTS_H
 #define SAP_GPU_LISTS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "device/gpu_layout.h"
@@ -70,24 +69,10 @@ struct sap_gpu_run {
     int n;
 };
 
-struct sap_gpu_joined_row {
-    size_t first;
-    int n;
-};
-
-/* Neighbour lists of a force, joined from several devices. */
-struct sap_gpu_joined {
-    int ready; /* the lists are joined */
-    int rows;  /* rows that fit */
-    size_t room;
-    struct sap_gpu_joined_row *row; /* [rows] */
-    int32_t *entry;                 /* [room] */
-};
-
 /* Returns the sorted list that a device found for i-particle i. */
 struct sap_gpu_run sap_gpu_list_of(const struct sap_gpu_part *p, int i);
 
-/* Joins the lists of several devices for all rows of a force; a sapporo_status. */
+/* Joins the lists of several devices for all rows of a force, unless f->is_joined; a sapporo_status. */
 int sap_gpu_join_lists(struct sap_gpu_host_force *f);
 struct sap_gpu_run sap_gpu_joined_list(const struct sap_gpu_host_force *f, int i);
 void sap_gpu_joined_free(struct sap_gpu_host_force *f);

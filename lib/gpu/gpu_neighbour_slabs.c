@@ -65,7 +65,7 @@ struct neighbour_work {
 /* A call. */
 struct work {
     struct sap_gpu_store *store;
-    struct neighbour_work *all;
+    struct neighbour_work *all; /* of the store */
     const struct sap_given *given;
     const struct sap_neighbour_request *l;
     unsigned char *left;

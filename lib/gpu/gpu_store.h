@@ -37,7 +37,7 @@ struct sap_gpu_share {
     double time;
     int nj;
 
-    /* memory and memories of forces */
+    /* of forces: memory, and what the last ones were like */
     struct sap_gpu_buffer record, near, i, counters;
     struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* of the lists of a slab under construction */
     int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */

@@ -15,6 +15,7 @@
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/gpu_status.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
