@@ -453,9 +453,10 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
 void sap_gpu_store_free(struct sap_gpu_store *store)
 {
     if (!store) return;
-    for (struct sap_gpu_attached *a = store->attached, *next; a; a = next) {
-        next = a->next;
-        a->release(store, a);
+    while (store->attached) {
+        struct sap_gpu_attached *const last = store->attached;
+        store->attached = last->next;
+        last->release(store, last);
     }
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);
