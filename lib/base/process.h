@@ -12,7 +12,7 @@
  *   OMP_NUM_THREADS as read     base/threads.c
  *   sap_segments                engine/jstore.h                  memory of freed j-stores, kept for reuse
  *   sap_machine                 cpu_sse/isa.h                    instruction paths of the processor
- *   loaded kernels              gpu/gpu_devices.c                kernels that are kept with their device
+ *   loaded kernels              gpu/gpu_kernels.c                kernels that are kept with their device
  *   sap_cuda, sap_opencl        driver/cuda, driver/opencl       the vendors' libraries
  *   sap_driver_replaced         driver/driver.h                  drivers that tests put in place
  *   sap_g6, sap_npipes_known    api/g6/g6_table.h, npipes.h      GRAPE-6 clusters; the number of pipes

@@ -9,13 +9,22 @@
  * write the results of an older one. Meanwhile the caller's thread sends the slab that the previous step filled, plans
  * the slab to come, and waits for another one. Only the caller's thread calls the driver.
  */
+#include "gpu/gpu_batch.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "gpu/gpu_batch.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/small_forces.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
 
 enum {
     PLACES = 8,             /* slabs of a device, from their planning until their results have been written */
@@ -27,6 +36,7 @@ enum {
 };
 
 struct sap_gpu_places {
+    struct sap_gpu_attached attached;
     struct sap_event *ready;    /* recorded when the store's particles are up to date */
     struct sap_gpu_buffer kept; /* addresses that the caller keeps */
     uint64_t kept_number;       /* identifies them; 0: none */
@@ -104,16 +114,17 @@ static int plan(struct sap_batch_work *w, struct sap_gpu_place *p)
 /* ---------------------------------------------------------------- launching */
 
 /* Returns the slab whose stream this slab uses. */
-static struct sap_gpu_place *stream_owner(const struct sap_gpu_store *store, struct sap_gpu_place *p)
+static struct sap_gpu_place *stream_owner(const struct sap_gpu_set *set, struct sap_gpu_places *all,
+                                          struct sap_gpu_place *p)
 {
-    return store->set->device[p->device].properties.in_turn ? &store->places->place[p->device] : p;
+    return set->device[p->device].properties.in_turn ? &all->place[p->device] : p;
 }
 
 static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p, size_t bytes)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_dev *dev = w->store->share[p->device].device->dev;
-    struct sap_gpu_place *const owner = stream_owner(w->store, p);
+    struct sap_gpu_place *const owner = stream_owner(w->store->set, w->all, p);
     if (!owner->stream) TRY(d->stream_create(dev, &owner->stream));
     p->stream = owner->stream;
     if (!p->done) TRY(d->event_create(dev, &p->done));
@@ -137,7 +148,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const size_t bytes = lay_out(w, p), results = (size_t)p->rows * SUMS * sizeof(double);
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->store->places->kept),
+    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->all->kept),
                                          MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
     int found = 0;
@@ -147,7 +158,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     w->store->at = p->device;
     p->under_way = 1;
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
-    if (w->resident) TRY(d->stream_wait(p->stream, w->store->places->ready));
+    if (w->resident) TRY(d->stream_wait(p->stream, w->all->ready));
     TRY(launch(w, p, k->batch[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs)));
     if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
@@ -175,7 +186,7 @@ static int finish(struct sap_batch_work *w, struct sap_gpu_place *p)
 
 static struct sap_gpu_place *place_of(const struct sap_batch_work *w, int slab)
 {
-    struct sap_gpu_places *const all = w->store->places;
+    struct sap_gpu_places *const all = w->all;
     return &all->place[slab % all->n];
 }
 
@@ -193,7 +204,7 @@ static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, st
     *next = (struct sap_batch_step){-1, -1, 0};
     if (w->started < filled) TRY(start(w, place_of(w, w->started)));
     w->started = filled;
-    if (w->list < w->m->nlists && w->planned - handed_out < w->store->places->n) {
+    if (w->list < w->m->nlists && w->planned - handed_out < w->all->n) {
         TRY(prepare(w, place_of(w, w->planned)));
         if (place_of(w, w->planned)->rows > 0) next->fill = w->planned++;
     }
@@ -261,7 +272,7 @@ static int slots_in_order(const struct sap_gpu_share *h)
  */
 static int bring_kept(struct sap_batch_work *w)
 {
-    struct sap_gpu_places *const all = w->store->places;
+    struct sap_gpu_places *const all = w->all;
     const struct sap_gpu_share *h = &w->store->share[0];
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_kept *kept = &w->m->kept;
@@ -283,7 +294,7 @@ static int bring_particles(struct sap_batch_work *w)
     struct sap_gpu_share *h = &store->share[0];
     store->at = 0;
     if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
-    if (!store->places->ready) TRY(d->event_create(h->device->dev, &store->places->ready));
+    if (!w->all->ready) TRY(d->event_create(h->device->dev, &w->all->ready));
     TRY(sap_gpu_store_update(store));
     const struct sap_gpu_force f = {.nj = w->host->upper,
                                     .superpackets = h->slots,
@@ -294,7 +305,7 @@ static int bring_particles(struct sap_batch_work *w)
     if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
     w->in_order = slots_in_order(h);
     TRY(bring_kept(w));
-    return d->event_record(store->places->ready, h->stream);
+    return d->event_record(w->all->ready, h->stream);
 }
 
 static int run(struct sap_batch_work *w)
@@ -303,13 +314,35 @@ static int run(struct sap_batch_work *w)
     return run_slabs(w);
 }
 
-static struct sap_gpu_places *new_places(int devices)
+static void free_places(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
 {
-    const int n = PLACES * devices;
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_places *const all = (void *)attached;
+    for (int k = 0; k < all->n; k++) {
+        struct sap_gpu_place *p = &all->place[k];
+        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
+        const int owns = stream_owner(store->set, all, p) == p;
+        if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner of the stream comes first */
+        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
+        if (p->done) d->event_destroy(p->done);
+        free(p->spot);
+    }
+    for (int k = 0; k < all->n; k++)
+        if (all->place[k].stream && stream_owner(store->set, all, &all->place[k]) == &all->place[k])
+            d->stream_destroy(all->place[k].stream);
+    if (all->ready) d->event_destroy(all->ready);
+    sap_gpu_free(d, &all->kept);
+    free(all);
+}
+
+static struct sap_gpu_places *new_places(struct sap_gpu_store *store)
+{
+    const int devices = store->set->n, n = PLACES * devices;
     struct sap_gpu_places *all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
     if (!all) return NULL;
     all->n = n;
     for (int k = 0; k < n; k++) all->place[k].device = k % devices;
+    sap_gpu_attach(store, &all->attached, free_places);
     return all;
 }
 
@@ -335,48 +368,28 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
 }
 
 /* Waits for the work that a failed call has in flight. */
-static void halt(struct sap_gpu_store *store)
+static void halt(const struct sap_gpu_store *store, struct sap_gpu_places *all)
 {
-    for (int k = 0; k < store->places->n; k++) {
-        struct sap_gpu_place *p = &store->places->place[k];
+    for (int k = 0; k < all->n; k++) {
+        struct sap_gpu_place *p = &all->place[k];
         if (p->stream && p->under_way) (void)store->set->driver->stream_finish(p->stream);
         p->under_way = 0;
     }
-    store->places->kept_number = 0;
+    all->kept_number = 0;
 }
 
 int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *m)
 {
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
-    if (!store->places && !(store->places = new_places(store->set->n))) return SAPPORO_ERR_MEMORY;
+    struct sap_gpu_places *all = sap_gpu_attached_by(store, free_places);
+    if (!all) all = new_places(store);
+    if (!all) return SAPPORO_ERR_MEMORY;
     struct sap_batch_work w = work_of(store, host, m);
+    w.all = all;
     const int status = run(&w);
     if (!status) return w.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);
-    halt(store);
+    halt(store, all);
     return judged;
-}
-
-void sap_gpu_batch_free(struct sap_gpu_store *store)
-{
-    const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_places *all = store->places;
-    if (!all) return;
-    for (int k = 0; k < all->n; k++) {
-        struct sap_gpu_place *p = &all->place[k];
-        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
-        const int owns = stream_owner(store, p) == p;
-        if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner of the stream comes first */
-        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
-        if (p->done) d->event_destroy(p->done);
-        free(p->spot);
-    }
-    for (int k = 0; k < all->n; k++)
-        if (all->place[k].stream && stream_owner(store, &all->place[k]) == &all->place[k])
-            d->stream_destroy(all->place[k].stream);
-    if (all->ready) d->event_destroy(all->ready);
-    sap_gpu_free(d, &all->kept);
-    free(all);
-    store->places = NULL;
 }

@@ -1,11 +1,21 @@
-/*
- * gpu_batch.h - batches of small forces on accelerators: declarations shared by gpu_batch.c, which cuts a call into
- * slabs, and gpu_batch_rows.c, which fills the slabs and writes the results.
- */
+/* gpu_batch.h - batches of small forces on accelerators. */
 #ifndef SAP_GPU_BATCH_H
 #define SAP_GPU_BATCH_H
 
-#include "gpu/gpu_engine.h"
+#include <stddef.h>
+
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "engine/small_forces.h"
+#include "gpu/gpu_memory.h"
+
+struct sap_gpu_store;
+
+/* Implements the entry of struct sap_engine. */
+int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *batch);
+
+/* ---- between gpu_batch.c, which cuts a call into slabs, and gpu_batch_rows.c, which fills and reads them ---- */
 
 /* Some targets of an interaction list, and the positions of the targets and their sources in a slab. */
 struct sap_batch_spot {
@@ -36,6 +46,7 @@ struct sap_batch_step {
 /* The call, as all slabs see it. */
 struct sap_batch_work {
     struct sap_gpu_store *store;
+    struct sap_gpu_places *all; /* the slabs of the store */
     const struct sap_jstore *host;
     const struct sap_batch *m;
     int rows;     /* rows per item */

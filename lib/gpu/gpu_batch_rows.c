@@ -10,7 +10,13 @@
 
 #include "base/finite.h"
 #include "base/structs.h"
+#include "device/gpu_layout.h"
+#include "engine/jstore.h"
+#include "engine/small_forces.h"
 #include "gpu/gpu_batch.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
 

@@ -1,310 +1,19 @@
-/* gpu_devices.c - devices of accelerators: choosing, opening, and their kernels. */
+/* gpu_devices.c - devices of accelerators: choosing and opening. */
+#include "gpu/gpu_devices.h"
+
 #include <float.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/lock.h"
-#include "base/process.h"
-#include "gpu/gpu_engine.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/options.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/gpu_shape.h"
+#include "gpu/gpu_status.h"
 #include "physics/interaction.h"
-
-const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
-
-int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
-
-int sap_gpu_status(int status)
-{
-    switch (status) {
-    case SAP_DRIVER_OK:
-        return SAPPORO_OK;
-    case SAP_DRIVER_MEMORY:
-        return SAPPORO_ERR_MEMORY;
-    case SAP_DRIVER_UNSUPPORTED:
-        return SAPPORO_ERR_UNSUPPORTED;
-    default:
-        return SAPPORO_ERR_DEVICE;
-    }
-}
-
-/*
- * The kernels of a device are loaded once and kept, since loading takes milliseconds and clients open and close often.
- * Kept kernels hold the device open, and pinned memory, which takes a millisecond too. If the device is lost, its
- * kernels of all precisions are unloaded once its last context is closed. Only then can the device be opened anew.
- */
-enum { KEPT = 2 }; /* pinned buffers per device and precision */
-
-struct sap_gpu_loaded {
-    struct sap_gpu_loaded *next;
-    const struct sap_driver *driver;
-    int number, precision, order, users, lost, checked;
-    struct sap_dev *dev;
-    struct sap_module *module[4];
-    struct sap_gpu_kernels kernels;
-    struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
-    void *kept;                         /* by sap_gpu_keep */
-    void (*drop)(const struct sap_driver *driver, void *kept);
-};
-
-static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
-{
-    for (int k = 0; k < e->count; k++)
-        if (strcmp(e->images[k].name, name) == 0) return &e->images[k];
-    return NULL;
-}
-
-static void unload(struct sap_gpu_loaded *l)
-{
-    for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
-    if (l->kept) l->drop(l->driver, l->kept);
-    l->kept = NULL;
-    for (int k = 0; k < 4; k++)
-        if (l->module[k]) l->driver->module_unload(l->module[k]);
-    if (l->dev) l->driver->close(l->dev);
-    memset(l->module, 0, sizeof l->module);
-    l->dev = NULL;
-}
-
-static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static int get_function(const struct sap_gpu_loaded *l, int module, struct sap_function **f, const char *format, ...)
-{
-    char name[64];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    return l->driver->function(l->module[module], name, f);
-}
-
-size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_geometry *g, int which)
-{
-    const int held = g->few_at_once > 0 ? g->few_at_once : sap_gpu_few_ipt(set->order, which);
-    const size_t sums =
-        (size_t)g->few_warps * (size_t)held * (size_t)g->few_columns * (SAP_GPU_PACKETS + 1) * set->word;
-    return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
-}
-
-static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int shape, int mode, const char *kind)
-{
-    struct sap_gpu_kernels *k = &l->kernels;
-    const struct sap_gpu_geometry *g = &k->geometry;
-    const char *const name = sap_gpu_mode_name(set->order, mode);
-    struct sap_function **const many = &k->many[shape][mode], **const few = &k->few[shape][mode];
-    int status = SAP_DRIVER_OK;
-    if (sap_gpu_has_many(set, shape, mode)) {
-        status = get_function(l, 0, many, "many%d_%s_%s", sap_gpu_many_ipt[shape], name, kind);
-        if (!status && l->driver->occupancy(*many, (unsigned)g->many_threads, 0, &k->many_groups[shape]))
-            k->many_groups[shape] = 0;
-    }
-    const int ipt = sap_gpu_few_ipt(set->order, shape);
-    if (status || ipt == 0) return status;
-    status = get_function(l, 0, few, "few%d_%s_%s", ipt, name, kind);
-    if (!status &&
-        l->driver->occupancy(*few, (unsigned)g->few_threads, sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
-        k->few_groups[shape] = 0;
-    return status;
-}
-
-static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int fp64)
-{
-    char kind[24], order[16] = "";
-    if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
-    (void)snprintf(kind, sizeof kind, "%s%s", order, sap_precision_names[l->precision]);
-    int status = get_function(l, 0, &l->kernels.predict, "predict_%s", kind);
-    for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
-        for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
-            status = get_shape(l, set, shape, mode, kind);
-    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.neighbour, "neighbour_%s", kind);
-    if (!status && set->order == 4 && fp64)
-        status = get_function(l, 0, &l->kernels.neighbour_put, "neighbour_put_%s", kind);
-    for (int k = 0; k < 3 && set->order == 2 && !status; k++)
-        status = get_function(l, 0, &l->kernels.batch[k], "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
-    return status;
-}
-
-static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_gpu_set *set,
-                                           const struct sap_device_properties *p)
-{
-    const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 304, 512, 1024},
-                                  text = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums + 1, 1, 0, 256, 128, 256};
-    static const struct sap_gpu_geometry floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256},
-                                         doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
-    if (strcmp(e->archs, "text") != 0) return cuda;
-    return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
-}
-
-/* Opens a device and loads its kernels. On failure `why` has the message, or, if it is empty, the driver. */
-static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_gpu_set *set,
-                const struct sap_device_properties *p, char *why, size_t room)
-{
-    char force[24], order[12] = "";
-    struct sap_gpu_kernels *k = &l->kernels;
-    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
-    (void)snprintf(force, sizeof force, "force%s_%s", order, sap_precision_names[l->precision]);
-    const char *const names[4] = {force, "store", "finish", "lists"};
-    k->geometry = geometry_of(e, set, p);
-    int status = l->driver->open(l->number, &l->dev);
-    for (int m = 0; m < 4 && !status; m++) {
-        const struct sap_image *image = find_image(e, names[m]);
-        status = image ? l->driver->module_load(l->dev, image->image, image->size, &l->module[m])
-                       : (int)SAP_DRIVER_UNSUPPORTED;
-        if (!image) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
-    }
-    if (!status) status = get_force_functions(l, set, p->has_fp64);
-    if (!status) status = get_function(l, 1, &k->clear, "store_clear");
-    if (!status)
-        status =
-            get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");
-    if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
-    if (!status) status = get_function(l, 2, &k->sums_outside, "finish_sums_outside");
-    if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
-    if (!status) status = get_function(l, 2, &k->longs, "finish_long");
-    if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
-    if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
-    if (!status) status = get_function(l, 3, &k->fill, "list_fill");
-    if (!status) status = get_function(l, 3, &k->fill_outside, "list_fill_outside");
-    if (!status) status = get_function(l, 3, &k->sort, "list_sort");
-    return status;
-}
-
-/* Kernels that are kept with their device. */
-static struct sap_lock registry_lock; /* guards registry */
-static struct sap_gpu_loaded *registry;
-
-SAP_GUARD_AT_FORK(kernels, SAP_LOCK_KERNELS, &registry_lock)
-
-/* Finds or creates the entry of a device, precision and order. The caller holds the registry lock. */
-static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
-{
-    struct sap_gpu_loaded *l = registry;
-    while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
-                  l->order == set->order))
-        l = l->next;
-    if (l) return l;
-    l = calloc(1, sizeof *l);
-    if (!l) return NULL;
-    l->driver = set->driver;
-    l->number = number;
-    l->precision = set->precision;
-    l->order = set->order;
-    l->next = registry;
-    registry = l;
-    return l;
-}
-
-/* Unloads a lost device's kernels; SAP_DRIVER_LOST if a context uses one. The caller holds the registry lock. */
-static int renew(const struct sap_driver *driver, int number)
-{
-    int users = 0, lost = 0;
-    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
-        if (l->driver == driver && l->number == number) users += l->users, lost |= l->lost;
-    if (!lost) return SAP_DRIVER_OK;
-    if (users > 0) return SAP_DRIVER_LOST;
-    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
-        if (l->driver == driver && l->number == number) unload(l), l->lost = 0;
-    return SAP_DRIVER_OK;
-}
-
-/* Finds or loads the kernels of a device. On failure `why` has the message. */
-static int take_kernels(const struct sap_gpu_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
-                        char *why, size_t room)
-{
-    sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, d->number);
-    int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
-    if (!l) (void)snprintf(why, room, "out of memory");
-    if (l && !l->dev) status = load(l, e, set, &d->properties, why, room);
-    if (!status)
-        l->users++;
-    else if (!why[0])
-        (void)snprintf(why, room, "%s", set->driver->error_text()); /* before a later call replaces the message */
-    if (status && l) unload(l);
-    sap_unlock(&registry_lock);
-    d->kernels = status ? NULL : &l->kernels;
-    d->checked = status ? NULL : &l->checked;
-    return status;
-}
-
-static void give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d)
-{
-    sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, d->number);
-    if (l) l->users--;
-    (void)renew(set->driver, d->number);
-    sap_unlock(&registry_lock);
-}
-
-int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
-                   size_t bytes)
-{
-    const struct sap_gpu_buffer none = {0};
-    sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, device->number); /* exists: the device is open */
-    *b = none;
-    for (int k = 0; k < KEPT && !b->mem; k++)
-        if (l->pinned[k].bytes >= bytes) {
-            *b = l->pinned[k];
-            l->pinned[k] = none;
-        }
-    const int status = sap_gpu_reserve_pinned(set->driver, l->dev, b, bytes);
-    sap_unlock(&registry_lock);
-    return status;
-}
-
-void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b)
-{
-    const struct sap_gpu_buffer none = {0};
-    if (!b->mem) return;
-    sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, device->number);
-    for (int k = 0; k < KEPT && b->mem && !l->lost; k++)
-        if (!l->pinned[k].mem) {
-            l->pinned[k] = *b;
-            *b = none;
-        }
-    sap_gpu_free(set->driver, b);
-    sap_unlock(&registry_lock);
-}
-
-int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
-                 int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
-                 void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
-{
-    sap_lock(&registry_lock);
-    struct sap_gpu_loaded *l = entry(set, device->number);
-    const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
-    l->drop = drop;
-    *kept = l->kept;
-    sap_unlock(&registry_lock);
-    return status;
-}
-
-static int renew_unlocked(const struct sap_driver *driver, int number)
-{
-    sap_lock(&registry_lock);
-    const int status = renew(driver, number);
-    sap_unlock(&registry_lock);
-    return status;
-}
-
-void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device)
-{
-    sap_lock(&registry_lock);
-    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
-        if (l->driver == set->driver && l->number == device->number) l->lost = 1;
-    sap_unlock(&registry_lock);
-}
-
-void sap_gpu_unload_idle(const struct sap_driver *driver)
-{
-    sap_lock(&registry_lock);
-    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
-        if (l->driver == driver && l->users == 0) unload(l), l->lost = 0;
-    sap_unlock(&registry_lock);
-}
 
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels)
 {
@@ -393,7 +102,7 @@ static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, in
     memset(d, 0, sizeof *d);
     d->number = number;
     why[0] = '\0';
-    int status = renew_unlocked(driver, number);
+    int status = sap_gpu_renew(driver, number);
     if (status) {
         (void)snprintf(why, room, "it was lost, and other contexts have it open still: close them");
         return status;
@@ -408,7 +117,7 @@ static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, in
     if (status)
         (void)snprintf(why, room, "%s", driver->error_text());
     else
-        status = take_kernels(set, e, d, why, room);
+        status = sap_gpu_take_kernels(set, e, d, why, room);
     if (status == SAP_DRIVER_LOST) sap_gpu_lose(set, d);
     if (!status) {
         set->has_fp64 &= d->properties.has_fp64; /* not of a device whose opening may be tried again */
@@ -416,36 +125,17 @@ static int open_device(struct sap_gpu_set *set, const struct sap_embedded *e, in
         return status;
     }
     if (d->dev) driver->close(d->dev);
-    (void)renew_unlocked(driver, number);
+    (void)sap_gpu_renew(driver, number);
     return status;
-}
-
-static int is_in(int number, const int *list, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (list[k] == number) return 1;
-    return 0;
-}
-
-/* Unloads the kept kernels of these devices if no context uses any of them. */
-static void unload_unused(const struct sap_driver *driver, const int *list, int n)
-{
-    int users = 0;
-    sap_lock(&registry_lock);
-    for (struct sap_gpu_loaded *l = registry; l; l = l->next)
-        if (l->driver == driver && is_in(l->number, list, n)) users += l->users;
-    for (struct sap_gpu_loaded *l = registry; l && users == 0; l = l->next)
-        if (l->driver == driver && is_in(l->number, list, n)) unload(l), l->lost = 0;
-    sap_unlock(&registry_lock);
 }
 
 /* Announces devices that will work together, before the first is opened; unloads kept kernels that prevent this. */
 static void announce(const struct sap_driver *driver, const int *list, int n)
 {
     if (n < 2 || !driver->unite) return;
-    for (int k = 0; k < n; k++) (void)renew_unlocked(driver, list[k]);
+    for (int k = 0; k < n; k++) (void)sap_gpu_renew(driver, list[k]);
     if (driver->unite(list, n)) return;
-    unload_unused(driver, list, n);
+    sap_gpu_unload_unused(driver, list, n);
     (void)driver->unite(list, n);
 }
 
@@ -493,7 +183,7 @@ void sap_gpu_close(struct sap_gpu_set *set)
 {
     if (!set) return;
     for (int k = 0; k < set->n; k++) {
-        give_kernels(set, &set->device[k]);
+        sap_gpu_give_kernels(set, &set->device[k]);
         set->driver->close(set->device[k].dev);
     }
     free(set);

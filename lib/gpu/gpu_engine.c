@@ -4,14 +4,25 @@
  * Drivers may change the floating-point environment of their caller, and the caller's own may trap. So each entry that
  * may call the driver runs in the standard environment and restores the caller's.
  */
+#include "gpu/gpu_engine.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "device/gpu_layout.h"
 #include "driver/driver.h"
-#include "gpu/gpu_engine.h"
+#include "engine/engine.h"
+#include "gpu/gpu_batch.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_neighbour.h"
+#include "gpu/gpu_selftest.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
 #define GUARDED(type, call)                                                                                            \
@@ -36,6 +47,18 @@ static int describe(const struct sap_driver *driver, sapporo_backend backend, in
     (void)snprintf(device->detail, sizeof device->detail, "%s, %.44s%s%s", p.architecture, p.uuid,
                    p.bus[0] ? ", bus " : "", p.bus);
     return SAPPORO_OK;
+}
+
+/* Opens devices with the function of their engine. */
+static int open_set(int (*open)(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room),
+                    const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    struct sap_gpu_set *opened = NULL;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = open(settings, &opened, why, room);
+    sap_fp_release(caller);
+    *set = (void *)opened;
+    return status;
 }
 
 static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
@@ -154,7 +177,7 @@ static int end(struct sap_force *opaque_force, int from, struct sap_force_output
 static int list(struct sap_force *opaque_force, int i, const int32_t **entries, int *n)
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    const int there = !force->listing && (force->set->n == 1 || force->joined.ready);
+    const int there = !force->listing && (force->set->n == 1 || force->is_joined);
     if (there) return sap_gpu_list(force, i, entries, n); /* calls neither a driver nor a thread */
     GUARDED(int, sap_gpu_list(force, i, entries, n));
 }
@@ -212,14 +235,14 @@ static int cuda_describe(int number, sapporo_device *device)
     GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
 }
 
+static int open_cuda(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
+{
+    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
+}
+
 static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    struct sap_gpu_set *opened = NULL;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, &opened, why, room);
-    sap_fp_release(caller);
-    *set = (void *)opened;
-    return status;
+    return open_set(open_cuda, settings, set, why, room);
 }
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
@@ -293,12 +316,7 @@ static int open_opencl(const struct sap_settings *settings, struct sap_gpu_set *
 
 static int opencl_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
-    struct sap_gpu_set *opened = NULL;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = open_opencl(settings, &opened, why, room);
-    sap_fp_release(caller);
-    *set = (void *)opened;
-    return status;
+    return open_set(open_opencl, settings, set, why, room);
 }
 
 const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,

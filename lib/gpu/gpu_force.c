@@ -1,8 +1,22 @@
 /* gpu_force.c - a force on accelerators: launches, and copies of the results. */
+#include "gpu/gpu_force.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_gather.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
 
@@ -31,12 +45,13 @@ static int launch_force(struct sap_gpu_slab *s)
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     if (shape->many) {
         const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(h, set->driver, k->many[shape->which][s->mode], groups,
+        return sap_gpu_launch(h->stream, set->driver, k->many[shape->which][s->mode], groups,
                               (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
     }
     const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(h, set->driver, k->few[shape->which][s->mode], groups, (unsigned)k->geometry.few_threads,
-                          sap_gpu_few_shared(set, &k->geometry, shape->which), a, COUNT(a));
+    return sap_gpu_launch(h->stream, set->driver, k->few[shape->which][s->mode], groups,
+                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(set, &k->geometry, shape->which), a,
+                          COUNT(a));
 }
 
 /*
@@ -75,8 +90,8 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
                                      VALUE(p->list_room)};
     const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), sums = (unsigned)f->sums;
     const unsigned plain[2] = {rows, sums}, with_lists[2] = {rows * sums + sap_gpu_sort_groups(f->ni), 1};
-    return sap_gpu_launch(h, s->store->set->driver, outside ? k->sums_outside : k->sums, outside ? with_lists : plain,
-                          128, 0, a, outside ? COUNT(a) : 4);
+    return sap_gpu_launch(h->stream, s->store->set->driver, outside ? k->sums_outside : k->sums,
+                          outside ? with_lists : plain, 128, 0, a, outside ? COUNT(a) : 4);
 }
 
 static int launch_nearest(const struct sap_gpu_slab *s)
@@ -84,7 +99,7 @@ static int launch_nearest(const struct sap_gpu_slab *s)
     struct sap_gpu_share *h = s->share;
     const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
     const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->nearest, blocks,
+    return sap_gpu_launch(h->stream, s->store->set->driver, h->device->kernels->nearest, blocks,
                           h->device->kernels->geometry.nearest, 0, near, COUNT(near));
 }
 
@@ -105,7 +120,7 @@ static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_bu
     const size_t bytes = (size_t)s->f.ni * sizeof(double) * (size_t)(whole ? columns : 1);
     for (int c = 0; c < (whole ? 1 : columns); c++) {
         const size_t at = (size_t)c * (size_t)s->f.out_rows + (size_t)s->f.first_i;
-        TRY(sap_gpu_to_host(s->share, d, b->mem, at * sizeof(double), bytes));
+        TRY(sap_gpu_to_host(s->share->stream, d, b->mem, at * sizeof(double), bytes));
     }
     return SAP_DRIVER_OK;
 }
@@ -288,7 +303,7 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
 static int prepare(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
-    struct sap_gpu_slab *s = &h->slab;
+    struct sap_gpu_slab *s = &force->part[k].slab;
     TRY(reserve_part(store, force, k));
     *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
     force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
@@ -333,19 +348,19 @@ static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *
     const int n = store->set->n, ni = force->request.ni;
     int rows = INT_MAX;
     for (int k = 0; k < n; k++) {
-        const int fit = sap_gpu_slab_rows(&store->share[k].slab, ni);
+        const int fit = sap_gpu_slab_rows(&force->part[k].slab, ni);
         if (fit < rows) rows = fit;
     }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(begin_slabs(&store->share[k].slab, rows, ni));
+        TRY(begin_slabs(&force->part[k].slab, rows, ni));
     }
     if (sap_gpu_gathers(store)) TRY(sap_gpu_gather_reserve(store, rows));
     for (int first = 0; first < ni; first += rows) {
         const int end = ni - first < rows ? ni : first + rows;
         sap_gpu_fill_i(force, extra, first, end);
         for (int k = 0; k < n; k++) { /* start the pairs on all devices before any device gets its later launches */
-            struct sap_gpu_slab *s = &store->share[k].slab;
+            struct sap_gpu_slab *s = &force->part[k].slab;
             TRY(work_on(store, k));
             TRY(sap_gpu_bring_i(force, k, first, end - first));
             s->f.first_i = first;
@@ -354,12 +369,12 @@ static int launch_slabs(struct sap_gpu_store *store, struct sap_gpu_host_force *
         }
         for (int k = n - 1; k >= 0; k--) {
             TRY(work_on(store, k));
-            TRY(launch_results(&store->share[k].slab, ni, extra));
+            TRY(launch_results(&force->part[k].slab, ni, extra));
         }
     }
     for (int k = 0; k < n; k++) {
         TRY(work_on(store, k));
-        TRY(end_slabs(&store->share[k].slab, ni));
+        TRY(end_slabs(&force->part[k].slab, ni));
     }
     return SAP_DRIVER_OK;
 }
@@ -396,12 +411,6 @@ static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *for
         TRY(prepare(store, force, k, extra));
     }
     return launch_slabs(store, force, extra);
-}
-
-void sap_gpu_halt(struct sap_gpu_store *store)
-{
-    for (int k = 0; k < store->set->n; k++)
-        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
 }
 
 static int start(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
@@ -461,12 +470,13 @@ int sap_gpu_begin(struct sap_gpu_store *store, const struct sap_force_request *r
     f->nj = request->nj < store->host->upper ? request->nj : store->host->upper;
     f->have = 0;
     f->no_lists = SAPPORO_OK;
+    int status = sap_gpu_status(sap_gpu_gather_open(store));
     f->from = sap_gpu_gathers(store) ? 1 : store->set->n;
     const int accumulate = f->from > 1 || (request->extra & SAP_EXTRA_ACCUM);
     if (accumulate != f->accumulate) f->room = 0;
     f->accumulate = accumulate;
     for (int q = 0; q < SAP_GPU_OUT_SUMS; q++) f->scale[q] = q == 0 ? -1.0 : 1.0;
-    int status = reserve(f, request->ni > 0 ? request->ni : 1);
+    if (!status) status = reserve(f, request->ni > 0 ? request->ni : 1);
     if (!status && request->ni > 0) status = start(store, f, request->extra);
     if (request->ni == 0) f->have |= request->extra, f->complete = 1, f->coincident = -1;
     f->failed = status;

@@ -5,7 +5,16 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum { DIRECT = 1 /* superpackets: for so few, kernels read i-particles from host memory directly */ };
 
@@ -173,7 +182,8 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
         memcpy(s->f.inline_i, i->host, (size_t)ni * each);
         return SAP_DRIVER_OK;
     }
-    if (s->f.superpackets <= DIRECT && h->updates == 0) return sap_gpu_to_device(h, d, s->i, 0, (size_t)n * each);
+    if (s->f.superpackets <= DIRECT && h->updates == 0)
+        return sap_gpu_to_device(h->stream, d, s->i, 0, (size_t)n * each);
     TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * each));
     TRY(sap_gpu_store_send(s->store, h, i, n * units));
     s->i = h->i.mem;
@@ -185,12 +195,12 @@ int sap_gpu_bring_i(struct sap_gpu_host_force *force, int k, int first, int n)
     struct sap_gpu_store *store = force->store;
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_share *h = &store->share[k];
-    struct sap_gpu_slab *s = &h->slab;
+    struct sap_gpu_slab *s = &force->part[k].slab;
     const struct sap_gpu_buffer *i = sap_gpu_pinned_i(force, k);
     const size_t each = (size_t)s->f.units * sizeof(struct sap_gpu_i);
     const size_t at = (size_t)first * each, bytes = (size_t)n * each;
     share_i(force, k, first, n);
     if (first == 0) return bring_first(s, i, n, force->request.ni);
-    if (s->i == i->mem) return sap_gpu_to_device(h, d, s->i, at, bytes);
+    if (s->i == i->mem) return sap_gpu_to_device(h->stream, d, s->i, at, bytes);
     return d->copy_in(h->stream, s->i, at, (const char *)i->host + at, bytes);
 }

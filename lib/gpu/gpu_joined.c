@@ -6,7 +6,23 @@
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "gpu/gpu_launch.h"
+#include "device/gpu_layout.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_lists.h"
+
+struct joined_row {
+    size_t first;
+    int n;
+};
+
+/* Lists joined from several devices, and the memory that later forces reuse. */
+struct sap_gpu_joined {
+    int rows; /* rows that fit */
+    size_t room;
+    struct joined_row *row; /* [rows] */
+    int32_t *entry;         /* [room] */
+};
 
 /* The part of one list that one device found. */
 struct run {
@@ -49,9 +65,11 @@ static int merge_runs(struct run *run, int n, int32_t *to)
 /* Sets the start of each list, with space for all entries that the devices found; 0: no memory. */
 static int make_room(struct sap_gpu_host_force *f)
 {
-    struct sap_gpu_joined *const j = &f->joined;
+    if (!f->joined) f->joined = calloc(1, sizeof *f->joined);
+    struct sap_gpu_joined *const j = f->joined;
     const int ni = f->request.ni;
     size_t total = 0;
+    if (!j) return 0;
     if (ni > j->rows) {
         free(j->row);
         j->row = malloc((size_t)ni * sizeof *j->row);
@@ -73,7 +91,7 @@ static int make_room(struct sap_gpu_host_force *f)
 static void join_row(struct sap_gpu_host_force *f, int i)
 {
     struct run run[SAP_GPU_DEVICES];
-    struct sap_gpu_joined *const j = &f->joined;
+    struct sap_gpu_joined *const j = f->joined;
     const int n = runs_of(f, i, run);
     j->row[i].n = n > 0 ? merge_runs(run, n, j->entry + j->row[i].first) : 0;
 }
@@ -86,22 +104,23 @@ static void join_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 int sap_gpu_join_lists(struct sap_gpu_host_force *f)
 {
     const int ni = f->request.ni, threads = sap_threads_for_rows(ni);
-    if (f->joined.ready) return SAPPORO_OK;
+    if (f->is_joined) return SAPPORO_OK;
     if (!make_room(f)) return SAPPORO_ERR_MEMORY;
     sap_team_for(threads, ni, sap_team_chunk(ni, threads, 16), join_range, f);
-    f->joined.ready = 1;
+    f->is_joined = 1;
     return SAPPORO_OK;
 }
 
 struct sap_gpu_run sap_gpu_joined_list(const struct sap_gpu_host_force *f, int i)
 {
-    const struct sap_gpu_joined *const j = &f->joined;
+    const struct sap_gpu_joined *const j = f->joined;
     return (struct sap_gpu_run){j->entry + j->row[i].first, j->row[i].n};
 }
 
 void sap_gpu_joined_free(struct sap_gpu_host_force *f)
 {
-    free(f->joined.row);
-    free(f->joined.entry);
-    f->joined = (struct sap_gpu_joined){0};
+    if (!f->joined) return;
+    free(f->joined->row);
+    free(f->joined->entry);
+    free(f->joined);
 }

@@ -2,7 +2,9 @@
 #ifndef SAP_GPU_LAUNCH_H
 #define SAP_GPU_LAUNCH_H
 
-#include "gpu/gpu_engine.h"
+#include <stddef.h>
+
+#include "driver/driver.h"
 
 /* Returns from the function with the status of a call that failed. */
 #define TRY(call)                                                                                                      \
@@ -22,10 +24,13 @@
     }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-/* Returns the number of groups that sort the lists of `rows` rows. */
-static inline unsigned sap_gpu_sort_groups(int rows)
+/* Launches groups[0] x groups[1] groups of `threads` threads, with n arguments; a driver status. */
+static inline int sap_gpu_launch(struct sap_stream *stream, const struct sap_driver *d, struct sap_function *f,
+                                 const unsigned groups[2], unsigned threads, size_t shared,
+                                 const struct sap_argument *a, int n)
 {
-    return ((unsigned)rows + SAP_GPU_SORT_ROWS - 1) / SAP_GPU_SORT_ROWS;
+    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
+    return d->launch(stream, f, &launch);
 }
 
 #endif

@@ -6,10 +6,22 @@
  * the entries that fit. If a list overflows, the host sees this from the counters. It then launches the force again
  * with longer buffers, for the lists alone.
  */
+#include "gpu/gpu_lists.h"
+
 #include <float.h>
 #include <limits.h>
 
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     HITS_A_ROW = 96, /* candidates, and units, per row of a force without similar predecessor */
@@ -104,8 +116,8 @@ int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni)
                                         VALUE(s->f),    VALUE(outside)};
     const int fill_groups = h->device->properties.units * FILL_GROUPS;
     const unsigned one[2] = {1, 1}, groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
-    TRY(sap_gpu_launch(h, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
-    return sap_gpu_launch(h, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
+    TRY(sap_gpu_launch(h->stream, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
+    return sap_gpu_launch(h->stream, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
                           COUNT(fill) - !s->outside);
 }
 
@@ -117,7 +129,7 @@ int sap_gpu_lists_sort(struct sap_gpu_slab *s)
         MEM(h->offset),       MEM(h->cursor),      MEM(h->entry),        MEM(h->counters),    MEM(p->list_rows),
         MEM(p->list_entries), VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
     const unsigned groups[2] = {sap_gpu_sort_groups(s->f.ni), 1};
-    return sap_gpu_launch(h, s->store->set->driver, h->device->kernels->sort, groups, SORT_THREADS, 0, sort,
+    return sap_gpu_launch(h->stream, s->store->set->driver, h->device->kernels->sort, groups, SORT_THREADS, 0, sort,
                           COUNT(sort));
 }
 
@@ -127,9 +139,9 @@ int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
     struct sap_gpu_share *h = s->share;
     struct sap_gpu_part *p = s->part;
     h->counted = 1;
-    TRY(sap_gpu_to_host(h, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
-    TRY(sap_gpu_to_host(h, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
-    return sap_gpu_to_host(h, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
+    TRY(sap_gpu_to_host(h->stream, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
+    TRY(sap_gpu_to_host(h->stream, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
+    return sap_gpu_to_host(h->stream, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
 }
 
 /* ---------------------------------------------------------- after a launch */
@@ -146,7 +158,7 @@ void sap_gpu_lists_forget(struct sap_gpu_host_force *f)
 void sap_gpu_lists_expect(struct sap_gpu_host_force *f)
 {
     f->no_lists = SAPPORO_OK;
-    f->joined.ready = 0;
+    f->is_joined = 0;
     if (f->listing) return;
     f->listing = 1;
     f->next_listing = f->store->listing;

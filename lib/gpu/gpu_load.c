@@ -6,7 +6,14 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,

@@ -1,7 +1,9 @@
 /* gpu_memory.c - memory of accelerators that grows and is reused. */
+#include "gpu/gpu_memory.h"
+
 #include <string.h>
 
-#include "gpu/gpu_engine.h"
+#include "driver/driver.h"
 
 void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b)
 {
@@ -37,4 +39,15 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
     else
         b->bytes = rounded(bytes);
     return status;
+}
+
+int sap_gpu_to_device(struct sap_stream *stream, const struct sap_driver *d, struct sap_mem *mem, size_t at,
+                      size_t bytes)
+{
+    return d->pinned_to_device ? d->pinned_to_device(stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
+}
+
+int sap_gpu_to_host(struct sap_stream *stream, const struct sap_driver *d, struct sap_mem *mem, size_t at, size_t bytes)
+{
+    return d->pinned_to_host ? d->pinned_to_host(stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
 }

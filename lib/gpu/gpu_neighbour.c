@@ -5,10 +5,16 @@
  * The fallback engine keeps the particles in rows, which the device copies. Both engines give the same bits, so either
  * or both may compute a call.
  */
+#include "gpu/gpu_neighbour.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu_engine.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/gpu_store.h"
 
 /* Returns whether the device computes this call faster than the fallback. */
 static int suits_device(const struct sap_gpu_store *store, const struct sap_neighbour_request *l)

@@ -11,7 +11,18 @@
 
 #include "base/team.h"
 #include "base/threads.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "engine/small_forces.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_neighbour.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     PLACES = 2,               /* slabs of a device that are in flight or being filled */
@@ -44,7 +55,8 @@ struct copy {
     uint64_t cleared;       /* likewise */
 };
 
-struct sap_gpu_neighbour_work {
+struct neighbour_work {
+    struct sap_gpu_attached attached;
     struct copy *copy; /* [devices] */
     int places;
     struct place place[];
@@ -53,6 +65,7 @@ struct sap_gpu_neighbour_work {
 /* A call of sap_gpu_neighbour. */
 struct slab_call {
     struct sap_gpu_store *store;
+    struct neighbour_work *all; /* of the store */
     const struct sap_given *given;
     const struct sap_neighbour_request *l;
     unsigned char *left;
@@ -134,7 +147,7 @@ static int bring_changes(const struct slab_call *w, const struct sap_gpu_share *
     sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
-    return sap_gpu_launch(h, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
+    return sap_gpu_launch(h->stream, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
 }
 
 /* Updates the rows of a device, in stream order. */
@@ -142,7 +155,7 @@ static int bring_particles(const struct slab_call *w, int k)
 {
     const struct sap_driver *d = w->store->set->driver;
     struct sap_gpu_share *const h = &w->store->share[k];
-    struct copy *const c = &w->store->neighbour_work->copy[k];
+    struct copy *const c = &w->all->copy[k];
     const struct sap_given *g = w->given;
     const size_t bytes = (size_t)g->upper * (size_t)g->words * sizeof(double);
     const int known = c->words == g->words && bytes <= c->rows.bytes && g->nchanged >= 0 && g->nchanged < g->upper / 2;
@@ -250,7 +263,7 @@ static int send(const struct slab_call *w, struct place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
-    const struct copy *c = &w->store->neighbour_work->copy[p->device];
+    const struct copy *c = &w->all->copy[p->device];
     const int vectors = h->device->kernels->geometry.lanes > 1, of_group = vectors ? 1 : GROUP / SAP_CPU_LANES;
     const unsigned groups[2] = {(unsigned)((p->rows + of_group - 1) / of_group), 1};
     struct sap_gpu_neighbour_slabs f = w->f;
@@ -259,7 +272,7 @@ static int send(const struct slab_call *w, struct place *p)
     const struct sap_argument a[] = {MEM(c->rows), MEM(c->there), MEM(p->input), MEM(p->out), VALUE(f)};
     p->under_way = 1;
     TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(sap_gpu_launch(h, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(h->stream, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
 }
@@ -322,7 +335,7 @@ static int finish(const struct slab_call *w, struct place *p)
 
 static int run(struct slab_call *w)
 {
-    struct sap_gpu_neighbour_work *const all = w->store->neighbour_work;
+    struct neighbour_work *const all = w->all;
     int slab = 0;
     for (int k = 0; k < w->store->set->n; k++) TRY(bring_particles(w, k));
     for (; w->next < w->l->ni; slab++) {
@@ -335,10 +348,32 @@ static int run(struct slab_call *w)
     return SAP_DRIVER_OK;
 }
 
-static struct sap_gpu_neighbour_work *new_neighbour_work(int devices)
+static void free_work(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
 {
+    const struct sap_driver *d = store->set->driver;
+    struct neighbour_work *const all = (void *)attached;
+    sap_gpu_halt(store);
+    for (int k = 0; k < store->set->n; k++) {
+        struct copy *const c = &all->copy[k];
+        struct sap_gpu_buffer *const buffers[] = {&c->rows, &c->update_host, &c->update, &c->there};
+        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
+    }
+    for (int k = 0; k < all->places; k++) {
+        struct place *const p = &all->place[k];
+        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out};
+        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
+        if (p->done) d->event_destroy(p->done);
+        free(p->row);
+    }
+    free(all->copy);
+    free(all);
+}
+
+static struct neighbour_work *new_work(struct sap_gpu_store *store)
+{
+    const int devices = store->set->n;
     const int n = PLACES * devices;
-    struct sap_gpu_neighbour_work *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
+    struct neighbour_work *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
     if (!all) return NULL;
     all->copy = calloc((size_t)devices, sizeof *all->copy);
     if (!all->copy) {
@@ -347,17 +382,15 @@ static struct sap_gpu_neighbour_work *new_neighbour_work(int devices)
     }
     all->places = n;
     for (int k = 0; k < n; k++) all->place[k].device = k % devices;
+    sap_gpu_attach(store, &all->attached, free_work);
     return all;
 }
 
 /* Waits for the work that a failed call has in flight, and marks the devices' rows as invalid. */
-static void halt(struct sap_gpu_store *store)
+static void halt(const struct sap_gpu_store *store, struct neighbour_work *all)
 {
-    struct sap_gpu_neighbour_work *const all = store->neighbour_work;
-    for (int k = 0; k < store->set->n; k++) {
-        if (store->share[k].stream) (void)store->set->driver->stream_finish(store->share[k].stream);
-        all->copy[k].upper = all->copy[k].count = 0;
-    }
+    sap_gpu_halt(store);
+    for (int k = 0; k < store->set->n; k++) all->copy[k].upper = all->copy[k].count = 0;
     for (int k = 0; k < all->places; k++) all->place[k].under_way = 0;
 }
 
@@ -367,11 +400,13 @@ int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given 
     double entries = 0;
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
-    if (!store->neighbour_work && !(store->neighbour_work = new_neighbour_work(store->set->n)))
-        return SAPPORO_ERR_MEMORY;
+    struct neighbour_work *all = sap_gpu_attached_by(store, free_work);
+    if (!all) all = new_work(store);
+    if (!all) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < l->ni; i++) entries += l->length[i] > 0 ? l->length[i] : 0;
     const double share = entries / store->set->n + 1;
     struct slab_call w = {.store = store,
+                          .all = all,
                           .given = given,
                           .l = l,
                           .left = left,
@@ -387,29 +422,8 @@ int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given 
     const int status = run(&w);
     if (!status) return SAPPORO_OK;
     const int judged = sap_gpu_judge(store, status);
-    halt(store);
+    halt(store, all);
     return judged;
 }
 
-void sap_gpu_neighbour_free(struct sap_gpu_store *store)
-{
-    const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_neighbour_work *const all = store->neighbour_work;
-    if (!all) return;
-    for (int k = 0; k < store->set->n; k++) {
-        struct copy *const c = &all->copy[k];
-        struct sap_gpu_buffer *const buffers[] = {&c->rows, &c->update_host, &c->update, &c->there};
-        if (store->share[k].stream) (void)d->stream_finish(store->share[k].stream);
-        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
-    }
-    for (int k = 0; k < all->places; k++) {
-        struct place *const p = &all->place[k];
-        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out};
-        for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
-        if (p->done) d->event_destroy(p->done);
-        free(p->row);
-    }
-    free(all->copy);
-    free(all);
-    store->neighbour_work = NULL;
-}
+int sap_gpu_neighbour_used(const struct sap_gpu_store *store) { return sap_gpu_attached_by(store, free_work) != NULL; }

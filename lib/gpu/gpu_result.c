@@ -6,7 +6,16 @@
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "gpu/gpu_engine.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
 {

@@ -4,12 +4,15 @@
  * OpenCL compilers come with the user's driver. A compiler that contracts or reassociates against the rules would give
  * wrong forces without any error.
  */
+#include "gpu/gpu_selftest.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu_engine.h"
+#include "engine/engine.h"
+#include "gpu/gpu_devices.h"
 
 enum { NJ = 1100, NI = 40, FEW = 3, SUMS = 10 /* up to the snap */ };
 

@@ -6,12 +6,22 @@
  * a vector of either. The time of each shape is estimated as the work of one unit (multiprocessor), in pair
  * interactions, and the shape with the shortest time is taken.
  */
+#include "gpu/gpu_shape.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "device/gpu_layout.h"
+#include "engine/engine.h"
 #include "engine/tune.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_force.h"
+#include "gpu/gpu_gather.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/gpu_store.h"
+#include "physics/arithmetic.h"
 
 enum {
     ROWS = 256,         /* the rows of a slab are a multiple of this */

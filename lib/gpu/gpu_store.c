@@ -1,36 +1,27 @@
 /* gpu_store.c - j-particles on accelerators: changes on the host are staged and scattered, then predicted. */
-#include <stdio.h>
+#include "gpu/gpu_store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/finite.h"
 #include "base/fpenv.h"
+#include "device/gpu_layout.h"
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_status.h"
+#include "physics/arithmetic.h"
 
 enum {
     SUPER = SAP_GPU_SUPERPACKET,
     CHUNK = 16384, /* updates per upload */
     TAKE = 256     /* addresses that are taken from the list of changes at a time */
 };
-
-int sap_gpu_launch(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_function *f,
-                   const unsigned groups[2], unsigned threads, size_t shared, const struct sap_argument *a, int n)
-{
-    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n};
-    return d->launch(share->stream, f, &launch);
-}
-
-int sap_gpu_to_device(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
-                      size_t bytes)
-{
-    return d->pinned_to_device ? d->pinned_to_device(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
-}
-
-int sap_gpu_to_host(const struct sap_gpu_share *share, const struct sap_driver *d, struct sap_mem *mem, size_t at,
-                    size_t bytes)
-{
-    return d->pinned_to_host ? d->pinned_to_host(share->stream, mem, at, bytes) : (int)SAP_DRIVER_OK;
-}
 
 size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store)
 {
@@ -45,7 +36,7 @@ static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_
     if (to <= from) return SAP_DRIVER_OK;
     const struct sap_argument a[] = {MEM(share->j), VALUE(columns), VALUE(from), VALUE(to)};
     const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
-    TRY(sap_gpu_launch(share, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(share->stream, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
     share->cleared = to;
     return SAP_DRIVER_OK;
 }
@@ -191,9 +182,9 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const unsigned groups[2] = {(unsigned)groups_wanted, 1};
-    if (n > 0) TRY(sap_gpu_to_device(share, d, s->buffer.mem, 0, (size_t)n * store->set->update));
-    if (i) TRY(sap_gpu_to_device(share, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
-    TRY(sap_gpu_launch(share, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
+    if (n > 0) TRY(sap_gpu_to_device(share->stream, d, s->buffer.mem, 0, (size_t)n * store->set->update));
+    if (i) TRY(sap_gpu_to_device(share->stream, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(d->event_record(s->read, share->stream));
@@ -252,7 +243,10 @@ static inline int place_update(struct sap_gpu_store *store, int address, struct 
     const int local = local_of(share, at, address), n = share->updates;
     const size_t size = store->set->update;
     const struct sap_gpu_buffer *const buffer = &share->update[share->next_update].buffer;
-    if (local < 0) return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+    if (local < 0) {
+        (void)sap_gpu_refuse(store, SAP_DRIVER_ERROR, "no slot");
+        return SAP_DRIVER_ERROR;
+    }
     if (n == 0 || n == CHUNK || local >= share->stamps || (size_t)(n + 1) * size > buffer->bytes)
         TRY(make_room(store, share, local));
     char *const first = share->update[share->next_update].buffer.host;
@@ -423,34 +417,29 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
     const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
     const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
-    TRY(sap_gpu_launch(share, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
+    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
     share->valid = 1;
     share->time = f->time;
     share->nj = f->nj;
     return SAP_DRIVER_OK;
 }
 
-/* ----------------------------------------------------------------- failures */
+/* ----------------------------------------------------------- other modules */
 
-int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words)
+void sap_gpu_attach(struct sap_gpu_store *store, struct sap_gpu_attached *attached,
+                    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached))
 {
-    if (!store->words[0]) (void)snprintf(store->words, sizeof store->words, "%s", words);
-    return status;
+    attached->release = release;
+    attached->next = store->attached;
+    store->attached = attached;
 }
 
-int sap_gpu_judge(struct sap_gpu_store *store, int status)
+void *sap_gpu_attached_by(const struct sap_gpu_store *store,
+                          void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached))
 {
-    const struct sap_gpu_device *device = &store->set->device[store->at];
-    if (status == SAP_DRIVER_OK) return SAPPORO_OK;
-    store->lost = 1;
-    if (!store->words[0])
-        (void)snprintf(store->words, sizeof store->words, "device %d: %s", device->number,
-                       store->set->driver->error_text());
-    if (status == SAP_DRIVER_LOST) {
-        store->broken = 1;
-        sap_gpu_lose(store->set, device);
-    }
-    return sap_gpu_status(status);
+    struct sap_gpu_attached *a = store->attached;
+    while (a && a->release != release) a = a->next;
+    return a;
 }
 
 /* ------------------------------------------------------------------ freeing */
@@ -458,8 +447,8 @@ int sap_gpu_judge(struct sap_gpu_store *store, int status)
 static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *s)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_buffer *const all[] = {&s->j,     &s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
-                                          &s->accum, &s->hit,       &s->hit_count, &s->offset, &s->cursor, &s->entry};
+    struct sap_gpu_buffer *const all[] = {&s->j,   &s->predicted, &s->record, &s->near,   &s->i,    &s->counters,
+                                          &s->hit, &s->hit_count, &s->offset, &s->cursor, &s->entry};
     if (s->stream) (void)d->stream_finish(s->stream);
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
     free(s->stamp);
@@ -468,7 +457,6 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
     for (int k = 0; k < 2; k++) {
         sap_gpu_staging_free(store, s, &s->update[k]);
         if (s->update[k].read) d->event_destroy(s->update[k].read);
-        if (s->sent[k]) d->event_destroy(s->sent[k]);
     }
     if (s->stream) d->stream_destroy(s->stream);
 }
@@ -476,9 +464,11 @@ static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *
 void sap_gpu_store_free(struct sap_gpu_store *store)
 {
     if (!store) return;
-    sap_gpu_batch_free(store);
-    sap_gpu_neighbour_free(store);
-    sap_gpu_gather_free(store);
+    while (store->attached) {
+        struct sap_gpu_attached *const last = store->attached;
+        store->attached = last->next;
+        last->release(store, last);
+    }
     for (int k = 0; k < store->set->n; k++) free_share(store, &store->share[k]);
     free(store);
 }

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "driver/driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "model.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"

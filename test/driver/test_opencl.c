@@ -17,7 +17,7 @@
 #include "driver/opencl/opencl_driver.h"
 #include "driver_checks.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "model.h"
 #include "stub_driver.h"
 

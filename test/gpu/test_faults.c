@@ -16,7 +16,7 @@
 
 #include "driver/driver.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "model.h"
 #include "sanitized.h"
 #include "sapporo_g6.h"

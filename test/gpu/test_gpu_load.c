@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "device/gpu_layout.h"
 #include "driver/driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
+#include "sapporo.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

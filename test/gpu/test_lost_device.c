@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include "engine/options.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "context/context_private.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_neighbour.h"
 #include "isa.h"
 #include "model.h"
 
@@ -189,7 +190,7 @@ static void check(const struct engine *e, const int *devices, int ndevices)
     set->tuning.cpu_below_neighbour = 0; /* as a tuning file may say */
     if (set->has_fp64) {
         all_steps(&t);
-        assert_non_null(((const struct sap_gpu_store *)(const void *)inside->store)->neighbour_work);
+        assert_true(sap_gpu_neighbour_used((const void *)inside->store));
         assert_int_equal(inside->notes.warned >> SAP_WARN_NEIGHBOUR & 1, 0);
     }
     sapporo_close(t.device);

@@ -5,7 +5,8 @@
 #   test_rooms.sh --map    prints every arrow between folders: FROM TO COUNT, of includes and of calls
 #
 # `rooms` lists, for each folder, the folders that it may use.  An arrow is an include, or a call to a function or a
-# variable of another folder, as the symbols of the object files tell.  cpu_sse/ counts as a folder of lib/.
+# variable of another folder, as the symbols of the object files tell.  cpu_sse/ counts as a folder of lib/.  Headers
+# must compile alone, except kernel sources.
 
 rooms='
 base
@@ -118,6 +119,19 @@ fi
 
 tsort "$work/edges" >/dev/null 2>"$work/log"
 none "no circle of includes"
+
+# ---- headers need nothing before them, except kernel sources, which follow the vocabulary of a compiler
+
+if printf 'int a;\n' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null; then
+    grep '\.h$' "$work/files" | while read -r header; do
+        case $header in lib/device/*layout.h) ;; lib/device/* | cpu_sse/*) continue ;; esac
+        ${CC:-cc} -std=gnu11 -x c -fsyntax-only -Iinclude -Ilib -Icpu_sse -DSAP_NPIPES=16384 "$header" 2>&1 |
+            grep -m 1 -E 'error|fatal'
+    done >"$work/log"
+    none "each header compiles alone"
+else
+    echo "ok - each header compiles alone # SKIP the compiler is missing"
+fi
 
 # ---- one tag, one struct
 

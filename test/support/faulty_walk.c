@@ -11,7 +11,7 @@
 
 #include "driver/driver.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 

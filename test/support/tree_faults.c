@@ -12,6 +12,7 @@
 #include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

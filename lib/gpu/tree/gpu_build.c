@@ -5,6 +5,9 @@
 #include <time.h>
 
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_primitives.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };

@@ -8,6 +8,9 @@
 
 #include "base/structs.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_primitives.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
@@ -167,61 +170,46 @@ static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
+enum { WALK_ARGUMENTS = 18 };
+
+/* Lists the arguments of a kernel that walks; `slot` is NULL for groups, which have none. Returns their number. */
+static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *p, const struct sap_gpu_walk *how,
+                          const struct sap_gpu_buffer *slot, struct sap_argument *a)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
+    const struct sap_gpu_buffer *const buffers[] = {
+        &t->own.sorted, &w->sorted, &t->node,  &t->word, &t->turn, &t->source, &t->moments, &t->cell,
+        &w->ball,       &w->heavy,  p->strict, slot,     p->row,   &t->acc,    &t->pot,     &t->left};
+    int n = 0;
+    _Static_assert(sizeof buffers / sizeof buffers[0] + 2 == WALK_ARGUMENTS, "buffers, and two values");
+    for (int k = 0; k < COUNT(buffers); k++)
+        if (buffers[k]) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
+    a[n++] = (struct sap_argument)VALUE(*how);
+    a[n++] = (struct sap_argument)VALUE(t->t);
+    return n;
+}
+
+static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
+{
+    struct sap_argument a[WALK_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
-    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->word),
-                                     SAP_ARRAY(t->turn),
-                                     SAP_ARRAY(t->source),
-                                     SAP_ARRAY(t->moments),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(w->ball),
-                                     SAP_ARRAY(w->heavy),
-                                     SAP_ARRAY(*p->strict),
-                                     SAP_ARRAY(*p->row),
-                                     SAP_ARRAY(t->acc),
-                                     SAP_ARRAY(t->pot),
-                                     SAP_ARRAY(t->left),
-                                     VALUE(how),
-                                     VALUE(t->t)};
-    return sap_tree_launch(t, t->f->walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a,
-                           COUNT(a));
+    const int n = list_arguments(t, p, &how, NULL, a);
+    return sap_tree_launch(t, t->f->walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
 }
 
 static int launch_few(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
-    const struct sap_gpu_walkers *const w = p->walkers;
     const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
     const int idle = bunches < IDLE_BUNCHES ? bunches : (int)IDLE_BUNCHES;
+    struct sap_argument a[WALK_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
-    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->word),
-                                     SAP_ARRAY(t->turn),
-                                     SAP_ARRAY(t->source),
-                                     SAP_ARRAY(t->moments),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(w->ball),
-                                     SAP_ARRAY(w->heavy),
-                                     SAP_ARRAY(*p->strict),
-                                     SAP_ARRAY(*p->slot),
-                                     SAP_ARRAY(*p->row),
-                                     SAP_ARRAY(t->acc),
-                                     SAP_ARRAY(t->pot),
-                                     SAP_ARRAY(t->left),
-                                     VALUE(how),
-                                     VALUE(t->t)};
+    const int n = list_arguments(t, p, &how, p->slot, a);
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
     const int large = !wide && (from >= 0 || p->w.width > 1 || bunches <= FEW_ROWS);
     return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], from < 0 ? bunches : idle,
-                           large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, COUNT(a));
+                           large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */

@@ -5,6 +5,7 @@
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, NONE_BAD = 0x7F7F7F7F };

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/driver.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_primitives.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
 static const struct sap_embedded *texts_of(const struct sap_driver *driver)

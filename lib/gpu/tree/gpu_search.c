@@ -6,6 +6,7 @@
 #include "base/structs.h"
 #include "engine/tree_limits.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS };

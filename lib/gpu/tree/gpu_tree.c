@@ -6,8 +6,16 @@
 
 #include "base/fpenv.h"
 #include "base/structs.h"
+#include "engine/tree_ops.h"
 #include "engine/tree_structure.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_primitives.h"
+#include "gpu/gpu_status.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 

@@ -8,9 +8,13 @@
 #define SAP_GPU_TREE_H
 
 #include "device/tree_layout.h"
+#include "driver/driver.h"
 #include "engine/cube.h"
-#include "gpu/gpu_engine.h"
-#include "gpu/gpu_primitives.h"
+#include "engine/tree_ops.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_memory.h"
+
+struct sap_gpu_tree_kernels;
 
 enum { SAP_TREE_CHUNK = 65536 }; /* particles per copy */
 enum { SAP_TORN_MASSES = 2 };
@@ -21,18 +25,6 @@ struct sap_gpu_walkers {
     struct sap_gpu_buffer ball, heavy, strict; /* of groups */
     struct sap_gpu_buffer key[2], value[2];    /* for sorting */
     int n, groups;
-};
-
-/* The kernels of a device. */
-struct sap_gpu_tree_kernels {
-    struct sap_module *module[3];
-    struct sap_primitives primitives;
-    struct sap_function *look, *take, *look_active;                                                 /* tree_given.h */
-    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
-    struct sap_function *leaves, *cells, *words, *groups;                                           /* tree_moments.h */
-    struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
-    struct sap_function *next, *search;                                                             /* tree_search.h */
-    struct sap_function *alone, *walk[2], *few[2], *large; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
 };
 
 /* Values that the device copies to pinned memory while a tree is built. */
@@ -96,9 +88,6 @@ struct sap_gpu_host_tree {
     {                                                                                                                  \
         (buffer).mem, 0                                                                                                \
     }
-
-/* Finds or loads the kernels; a driver status. */
-int sap_tree_kernels(struct sap_gpu_host_tree *t);
 
 /* Launches `groups` groups of `threads` threads. */
 int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,

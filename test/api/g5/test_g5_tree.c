@@ -15,6 +15,7 @@
 #include "faulty_driver.h"
 #include "g5_forms.h"
 #include "gpu/gpu_engine.h"
+#include "gpu/gpu_kernels.h"
 #include "tree_cases.h"
 
 enum { N = 2000 };

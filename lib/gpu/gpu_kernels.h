@@ -1,0 +1,92 @@
+/*
+ * gpu_kernels.h - the kernels of a device, and the registry of loaded kernels. Functions that return int return driver
+ * statuses unless their comment says otherwise.
+ */
+#ifndef SAP_GPU_KERNELS_H
+#define SAP_GPU_KERNELS_H
+
+#include <stddef.h>
+
+struct sap_dev;
+struct sap_driver;
+struct sap_embedded;
+struct sap_function;
+struct sap_gpu_buffer;
+struct sap_gpu_device;
+struct sap_gpu_set;
+
+enum {
+    SAP_GPU_SHAPES = 3,
+    SAP_GPU_MODES = 10 /* kinds of treatment of pairs: sap_gpu_mode */
+};
+
+/* i-particles per thread (many-target kernel) or per warp (few-target kernel), by shape; 0: no such shape. */
+extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES];
+int sap_gpu_few_ipt(int order, int shape);
+
+/* How kernels are cut into groups. CUDA, OpenCL on GPUs and OpenCL on CPUs (properties.vectors) each have one. */
+struct sap_gpu_geometry {
+    int shapes;                    /* shapes in the tables above that this geometry has kernels for */
+    int many_threads, lanes;       /* threads per group; i-particles side by side in a thread */
+    int few_threads, few_warps;    /* threads per group; threads that hold i-particles of their own, or warps */
+    int few_columns;               /* columns of packet sums that an i-particle needs in shared memory; 0: none */
+    int few_at_once;               /* i-particles of a warp that need these columns at a time; 0: all that it holds */
+    int staged;                    /* few-target kernels hold a superpacket in shared memory, so they can predict it */
+    unsigned stage, nearest, scan; /* threads per group of store_stage, finish_nearest, list_offsets */
+};
+
+/* The kernels of one precision on one device. They live as long as the process. */
+struct sap_gpu_kernels {
+    struct sap_gpu_geometry geometry;
+    struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
+    struct sap_function *sums_outside, *fill_outside; /* for regular forces */
+    struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: none */
+    struct sap_function *neighbour, *neighbour_put; /* neighbour forces: order 4 on devices with fp64; else NULL */
+    /* of order 2: plain, zero, soft (device/batch.h); sums of long interaction lists */
+    struct sap_function *batch[3], *longs;
+    int many_groups[SAP_GPU_SHAPES];
+    /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */
+    int few_groups[SAP_GPU_SHAPES];
+};
+
+/* Returns the dynamic shared memory of a few-target kernel: a superpacket, and the packet sums of each warp. */
+size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_geometry *g, int which);
+
+/* ---- for opening and closing devices (gpu_devices.c) ---- */
+
+/* Finds or loads the kernels of a device. On failure `why` has the message. */
+int sap_gpu_take_kernels(const struct sap_gpu_set *set, const struct sap_embedded *e, struct sap_gpu_device *d,
+                         char *why, size_t room);
+void sap_gpu_give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d);
+
+/* Unloads the kernels of a device that was lost, so that it can be opened anew; SAP_DRIVER_LOST: a context uses one. */
+int sap_gpu_renew(const struct sap_driver *driver, int number);
+
+/* Unloads the kept kernels of these devices if no context uses any of them. */
+void sap_gpu_unload_unused(const struct sap_driver *driver, const int *list, int n);
+
+/* ---- for all ---- */
+
+/* Marks a device as lost. It cannot be opened again before every context that uses it is closed. */
+void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device);
+
+/* Unloads the kept kernels that no context uses. Tests that look for leaks call it. */
+void sap_gpu_unload_idle(const struct sap_driver *driver);
+
+/*
+ * Lends pinned memory that is kept with the device's kernels and outlives contexts, since allocating it takes long. A
+ * context returns it before it closes, once nothing reads it.
+ */
+int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b,
+                   size_t bytes);
+void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
+
+/*
+ * Returns in *kept an object that belongs to an open device. The first call creates it with `make`; it is kept and
+ * freed with the device's kernels. On failure there is nothing to free.
+ */
+int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
+                 int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
+                 void (*drop)(const struct sap_driver *driver, void *kept), void **kept);
+
+#endif

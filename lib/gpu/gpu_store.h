@@ -1,0 +1,115 @@
+/* gpu_store.h - the j-particles of a context on its devices. Functions that return int return driver statuses. */
+#ifndef SAP_GPU_STORE_H
+#define SAP_GPU_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/driver.h"
+#include "engine/jstore.h"
+#include "gpu/gpu_lists.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_shape.h"
+
+struct sap_store;
+struct sap_gpu_device;
+struct sap_gpu_force;
+struct sap_gpu_host_force;
+struct sap_gpu_set;
+
+/* The part of a store that one device holds. */
+struct sap_gpu_share {
+    struct sap_gpu_device *device;
+    struct sap_stream *stream;
+    struct sap_gpu_buffer j, predicted;
+    int room;     /* slots that fit into j */
+    int slots;    /* slots that hold a superpacket */
+    int cleared;  /* slots, counted from the first, that are initialised */
+    int *number;  /* [slots] superpacket in each slot */
+    int *slot_of; /* [owned] by superpacket / devices: slot of the superpacket, or -1 */
+    int numbers, owned;
+    struct sap_gpu_staging update[2];
+    int next_update;
+    int updates;            /* staged updates that are not yet sent */
+    uint64_t serial, batch; /* serial of the next update; serial of the first staged update */
+    uint64_t *stamp;        /* by local address: serial of its last update + 1 */
+    int stamps;
+    int valid; /* the predicted records are valid, for this time and nj: */
+    double time;
+    int nj;
+
+    /* of forces: memory, and what the last ones were like */
+    struct sap_gpu_buffer record, near, i, counters;
+    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* of the lists of a slab under construction */
+    int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */
+    struct sap_gpu_need need[SAP_GPU_SIZES];
+    struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
+    int next_chosen;
+    int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
+};
+
+/*
+ * The head of a struct in which another module keeps what it needs for a store: its first member, so that a pointer to
+ * one is a pointer to the other. A store frees what is attached to it, the last first, before its own memory.
+ */
+struct sap_gpu_attached {
+    struct sap_gpu_attached *next;
+    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached);
+};
+
+struct sap_gpu_store {
+    struct sap_gpu_set *set;
+    struct sap_jstore *host;
+    uint64_t seen, cleared; /* versions of the host's copy */
+    int terms;              /* highest derivative that is not zero for some particle */
+    int lost;               /* the devices' copy cannot be trusted: the next update uploads all particles again */
+    int broken;             /* a device is lost: the caller must open the context again */
+    int at;                 /* the device that the current call works on */
+    int entered;            /* `at` + 1 while the context of that device is current, else 0 */
+    struct sap_gpu_attached *attached;  /* of other modules, the last first */
+    struct sap_gpu_host_force *listing; /* forces whose lists are not complete: their buffers may overflow */
+    char words[200];                    /* why the last call failed; "": nothing to add to its status */
+    struct sap_gpu_share share[];
+};
+
+void sap_gpu_store_free(struct sap_gpu_store *store);
+
+/* Attaches what a module needs. `release`, of which each module has its own, frees it together with the store. */
+void sap_gpu_attach(struct sap_gpu_store *store, struct sap_gpu_attached *attached,
+                    void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached));
+
+/* Returns what the module with this `release` has attached, or NULL. */
+void *sap_gpu_attached_by(const struct sap_gpu_store *store,
+                          void (*release)(struct sap_gpu_store *store, struct sap_gpu_attached *attached));
+
+/* Implements the entry `put` of struct sap_store_ops. */
+int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n);
+
+/* Stages the changes that the devices' copies lack. */
+int sap_gpu_store_update(struct sap_gpu_store *store);
+
+/* Sends the staged updates, and copies units of i-particles from pinned memory to share->i, in stream order. */
+int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,
+                       int units);
+
+/* Predicts the j-particles, unless the predicted records are valid already. */
+int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
+
+/* Returns how many slots, counted from the first, may hold addresses below nj. */
+int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
+
+/* ---- upload of whole superpackets (gpu_load.c), and what it needs ---- */
+
+/* Uploads whole superpackets that are new, and removes their addresses from the list of changes. */
+int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share);
+
+/* Bytes of a superpacket of the j-store. */
+size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store);
+
+void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                          struct sap_gpu_staging *s);
+
+/* Waits until the next staging memory can be written. */
+int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share);
+
+#endif

@@ -1,0 +1,26 @@
+/* gpu_kernels.h - the tree kernels of a device. */
+#ifndef SAP_GPU_TREE_KERNELS_H
+#define SAP_GPU_TREE_KERNELS_H
+
+#include "gpu/gpu_primitives.h"
+
+struct sap_function;
+struct sap_gpu_host_tree;
+struct sap_module;
+
+/* The kernels of a device. */
+struct sap_gpu_tree_kernels {
+    struct sap_module *module[3];
+    struct sap_primitives primitives;
+    struct sap_function *look, *take, *look_active;                                                 /* tree_given.h */
+    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
+    struct sap_function *leaves, *cells, *words, *groups;                                           /* tree_moments.h */
+    struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
+    struct sap_function *next, *search;                                                             /* tree_search.h */
+    struct sap_function *alone, *walk[2], *few[2], *large; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
+};
+
+/* Finds or loads the kernels of the tree's device; a driver status. */
+int sap_tree_kernels(struct sap_gpu_host_tree *t);
+
+#endif
