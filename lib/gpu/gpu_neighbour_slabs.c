@@ -55,7 +55,7 @@ struct copy {
     uint64_t cleared;       /* likewise */
 };
 
-struct neighbour_work {
+struct neighbour_state {
     struct sap_gpu_attached attached;
     struct copy *copy; /* [devices] */
     int places;
@@ -65,7 +65,7 @@ struct neighbour_work {
 /* A call of sap_gpu_neighbour. */
 struct slab_call {
     struct sap_gpu_store *store;
-    struct neighbour_work *all; /* of the store */
+    struct neighbour_state *all; /* of the store */
     const struct sap_given *given;
     const struct sap_neighbour_request *l;
     unsigned char *left;
@@ -335,7 +335,7 @@ static int finish(const struct slab_call *w, struct place *p)
 
 static int run(struct slab_call *w)
 {
-    struct neighbour_work *const all = w->all;
+    struct neighbour_state *const all = w->all;
     int slab = 0;
     for (int k = 0; k < w->store->set->n; k++) TRY(bring_particles(w, k));
     for (; w->next < w->l->ni; slab++) {
@@ -351,7 +351,7 @@ static int run(struct slab_call *w)
 static void free_work(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
 {
     const struct sap_driver *d = store->set->driver;
-    struct neighbour_work *const all = (void *)attached;
+    struct neighbour_state *const all = (void *)attached;
     sap_gpu_halt(store);
     for (int k = 0; k < store->set->n; k++) {
         struct copy *const c = &all->copy[k];
@@ -369,11 +369,11 @@ static void free_work(struct sap_gpu_store *store, struct sap_gpu_attached *atta
     free(all);
 }
 
-static struct neighbour_work *new_work(struct sap_gpu_store *store)
+static struct neighbour_state *new_state(struct sap_gpu_store *store)
 {
     const int devices = store->set->n;
     const int n = PLACES * devices;
-    struct neighbour_work *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
+    struct neighbour_state *const all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
     if (!all) return NULL;
     all->copy = calloc((size_t)devices, sizeof *all->copy);
     if (!all->copy) {
@@ -387,7 +387,7 @@ static struct neighbour_work *new_work(struct sap_gpu_store *store)
 }
 
 /* Waits for the work that a failed call has in flight, and marks the devices' rows as invalid. */
-static void halt(const struct sap_gpu_store *store, struct neighbour_work *all)
+static void halt(const struct sap_gpu_store *store, struct neighbour_state *all)
 {
     sap_gpu_halt(store);
     for (int k = 0; k < store->set->n; k++) all->copy[k].upper = all->copy[k].count = 0;
@@ -400,8 +400,8 @@ int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given 
     double entries = 0;
     store->words[0] = '\0';
     if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
-    struct neighbour_work *all = sap_gpu_attached_by(store, free_work);
-    if (!all) all = new_work(store);
+    struct neighbour_state *all = sap_gpu_attached_by(store, free_work);
+    if (!all) all = new_state(store);
     if (!all) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < l->ni; i++) entries += l->length[i] > 0 ? l->length[i] : 0;
     const double share = entries / store->set->n + 1;
