@@ -90,8 +90,11 @@ FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support 
 
 # The reference of the tests is most of their time: it is always optimised, and sanitizers look at what it calls alone.
 REFERENCE_FLAGS := $(if $(SANITIZE),-O2 -fno-sanitize=all)
-# Fields of fixed length are walked element by element there: more optimisation takes four times as long and gains 2 %.
-SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1)
+# The scalar kernels: fast to compile where a vector path always exists, else made for speed.  Fields of fixed length are
+# walked element by element there: more optimisation takes four times as long and gains 2 %.  The compiler cannot see
+# which words a variant reads that is not a constant.
+SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
+                $(if $(findstring SSE2,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 -Wno-maybe-uninitialized)
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
