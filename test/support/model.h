@@ -49,8 +49,8 @@ void *zeroed(size_t n, size_t size);
 int same_doubles(const double *a, const double *b, int n);
 
 /*
- * Returns the kilobytes of this process in memory; 0 if the system does not tell, or if SAPPORO_TEST_OBSERVED is set: an
- * instrument such as compute-sanitizer, which allocates in the process that it observes, would be counted, too.
+ * Returns the kilobytes of this process in memory; 0 if the system does not tell, or if SAPPORO_TEST_OBSERVED is set:
+ * an instrument such as compute-sanitizer, which allocates in the process that it observes, would be counted, too.
  */
 long resident_kilobytes(void);
 
