@@ -66,5 +66,6 @@ int main(void)
                    acc[k][2], pot[k]);
     }
     sapporo_close(context);
+    if (fflush(stdout) != 0) return perror("first_force: standard output"), 1;
     return bad;
 }

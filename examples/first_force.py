@@ -3,9 +3,9 @@
 
     SAPPORO_LIBRARY=/usr/local/lib/libsapporo.so python3 first_force.py
 
-Without SAPPORO_LIBRARY the library is found as the loader finds it.  Prints the engine that computed, and one line for
-each particle: mass, position, acceleration, potential.  G = 1, and the softening length is 0.1.  The structs and the
-class Context can be copied into other programs.
+Without SAPPORO_LIBRARY the program takes the library of its own clone or installation, or else that of the loader.
+Prints the engine that computed, and one line for each particle: mass, position, acceleration, potential.  G = 1, and
+the softening length is 0.1.  The structs and the class Context can be copied into other programs.
 """
 import ctypes
 import os
@@ -18,12 +18,6 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_
 class Column(ctypes.Structure):
     """Values of all particles: the address of the first, and the bytes from one to the next (0: without gaps)."""
     _fields_ = [("base", c_void_p), ("stride", c_ssize_t)]
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("order", c_int), ("precision", c_int), ("backend", c_int), ("devices", c_void_p),
-                ("ndevices", c_int), ("preferred_device", c_int), ("cpu_isa", c_char_p), ("threads", c_int),
-                ("root", c_int)]
 
 
 class Particles(ctypes.Structure):
@@ -43,8 +37,14 @@ class Result(ctypes.Structure):
 
 
 def load():
-    lib = ctypes.CDLL(os.environ.get("SAPPORO_LIBRARY", "libsapporo.so"))
-    lib.sapporo_open.argtypes = [POINTER(Options), POINTER(c_void_p)]
+    here = os.path.dirname(os.path.abspath(__file__))
+    near = [os.path.join(here, path, "libsapporo.so") for path in ("../lib", "../../../../lib", "/usr/local/lib")]
+    name = os.environ.get("SAPPORO_LIBRARY") or next(filter(os.path.exists, near), "libsapporo.so")
+    try:
+        lib = ctypes.CDLL(name)
+    except OSError as error:
+        sys.exit(f"first_force.py: {error}: run make in the clone, or set SAPPORO_LIBRARY to the file libsapporo.so")
+    lib.sapporo_open.argtypes = [c_void_p, POINTER(c_void_p)]
     lib.sapporo_close.argtypes = [c_void_p]
     lib.sapporo_kind.argtypes = lib.sapporo_last_error.argtypes = [c_void_p]
     lib.sapporo_kind.restype = lib.sapporo_last_error.restype = c_char_p
@@ -68,7 +68,7 @@ class Context:
 
     def __init__(self):
         self.lib, self.handle = load(), c_void_p()
-        self.check(self.lib.sapporo_open(byref(new(Options)), byref(self.handle)))
+        self.check(self.lib.sapporo_open(None, byref(self.handle)))
 
     def check(self, status):
         """A negative status is an error and becomes an exception; a positive one is success with a remark."""

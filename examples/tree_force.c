@@ -83,12 +83,13 @@ static int print(sapporo_tree *tree, int n)
 
 int main(int argc, char **argv)
 {
-    const long number = argc > 1 ? strtol(argv[1], NULL, 10) : 20000; /* 0 if it is not a number */
-    const int n = (int)number;
-    if (number < ROWS || number > MOST) {
+    char *rest = "";
+    const double number = argc > 1 ? strtod(argv[1], &rest) : 20000; /* 0 if it is not a number */
+    if (!(number >= ROWS && number <= MOST) || *rest != 0) {
         fprintf(stderr, "usage: tree_force [N], N from %d to %d\n", ROWS, MOST);
         return 2;
     }
+    const int n = (int)number;
     make_plummer(n);
 
     /* An opening angle of 0.5 (`accuracy`): smaller is more accurate and slower.  What is not set has its default. */
@@ -103,5 +104,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "tree_force: %s: %s\n", sapporo_status_text(status), text);
     }
     sapporo_tree_destroy(tree);
+    if (fflush(stdout) != 0) return perror("tree_force: standard output"), 1;
     return status < 0;
 }

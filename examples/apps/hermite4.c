@@ -346,7 +346,8 @@ static int go_on(hermite *h)
         run_warn(h->job, "%s", why.text);
         return RUN_USAGE;
     }
-    run_go_on(h->job, time_of(h, h->plan.tick));
+    status = run_go_on(h->job, time_of(h, h->plan.tick));
+    if (status) return status;
     return send_all(h) ? RUN_FAILED : RUN_OK;
 }
 
@@ -358,11 +359,10 @@ static int integrate(hermite *h)
     for (;;) {
         if (h->plan.tick == next_output(h) && output(h)) return RUN_FAILED;
         if (job->plan.done > job->plan.outputs) {
-            run_finish(job);
             if (h->set.noise.found)
                 run_say(job, "# by estimate %.0f %% of these block steps follow the noise of the force alone",
                         100 * h->set.noise.total / (double)job->plan.blocks);
-            return RUN_OK;
+            return run_finish(job);
         }
         if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, time_of(h, h->plan.tick));
         int bad = block_step(h);
@@ -372,12 +372,9 @@ static int integrate(hermite *h)
     }
 }
 
-int main(int argc, char **argv)
+static int run_program(run *job, int argc, char **argv)
 {
-    run job = {.program = "hermite4",
-               .layout = "hermite4 2",
-               .about = "a star cluster by the fourth-order Hermite scheme with block steps, on libsapporo"};
-    hermite h = {.job = &job, .set = {.eta = 0.01, .eta_start = 0.0025}};
+    hermite h = {.job = job, .set = {.eta = 0.01, .eta_start = 0.0025}};
     int shared = 0;
     option_rule own[] = {
         {OPTION_REAL, 'e', "eta", &h.set.eta, "ETA", "accuracy: dt^2 = eta (a a2 + j^2)/(j a3 + a2^2) (0.01)", 0, 0, 0},
@@ -385,21 +382,34 @@ int main(int argc, char **argv)
         {OPTION_FLAG, 0, "shared", &shared, 0, "all steps are dt-max: for tests of convergence", 0, 0, 0},
     };
     int status;
-    job.own = own;
-    job.own_n = (int)(sizeof own / sizeof *own);
-    if (run_parse(&job, argc, argv, &status)) return status;
+    job->own = own;
+    job->own_n = (int)(sizeof own / sizeof *own);
+    if (run_parse(job, argc, argv, &status)) return status;
     if (!(h.set.eta > 0) || !(h.set.eta_start > 0)) {
-        run_warn(&job, "--eta and --eta-start must be positive");
+        run_warn(job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
     h.set.shared = shared;
     if (g6_open(CLUSTER)) {
-        run_warn(&job, "the force library does not open");
+        run_warn(job, "the force library does not open");
         return RUN_FAILED;
     }
-    status = job.restart ? go_on(&h) : begin(&h);
+    status = job->restart ? go_on(&h) : begin(&h);
     if (!status) status = integrate(&h);
     g6_close(CLUSTER);
     release(&h);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    run job = {.program = "hermite4",
+               .layout = "hermite4 3",
+               .remedy = "use a smaller --eta, a larger --eps, or with --shared a smaller --dt-max",
+               .advice = "@ --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
+                         "@ king.0000.txt -o again                (reads a snapshot; --help tells the rest)\n"
+                         "@ --demo --eta 0.02                     (faster, less exact)\n"
+                         "SAPPORO_PRECISION=dp @ --demo           (pair forces in double)\n",
+               .about = "a star cluster by the fourth-order Hermite scheme with block steps, on libsapporo"};
+    return run_end(&job, run_program(&job, argc, argv));
 }

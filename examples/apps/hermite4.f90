@@ -5,7 +5,11 @@
 ! FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
 ! Plummer model is made.  Fourth-order Hermite scheme, block time steps (Makino and Aarseth 1992).
 ! The functions are those of libsapporo by their Fortran names; arrays are x(3,n), as Fortran has them.
+! --version prints the version of the library.  Exit status: 0, 1 after a failure, 2 for wrong use or input, 3 if the
+! relative energy error is above 0.01.
 program hermite4
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
     integer, parameter :: dp = kind(1.0d0), cluster = 0
     integer :: n, ni, k, first, width, blocks
@@ -16,9 +20,10 @@ program hermite4
     real(dp), allocatable :: x(:, :), v(:, :), a(:, :), j(:, :), s(:, :)        ! the particles, each at its time t
     real(dp), allocatable :: xi(:, :), vi(:, :), ai(:, :), ji(:, :)             ! those of the block
     real(dp), parameter :: longest = 0.125_dp
+    character(len=200) :: line
 
     call get_input
-    if (g6_open(cluster) /= 0) stop 'the force library does not open'
+    if (g6_open(cluster) /= 0) call fail('the force library does not open', 1)
     width = g6_npipes()
     allocate (a(3, n), j(3, n), s(3, n), xi(3, n), vi(3, n), ai(3, n), ji(3, n))
     allocate (index(n), active(n), t(n), step(n), pot(n), h2(n))
@@ -39,7 +44,8 @@ program hermite4
         call send(k)
     end do
     energy0 = total_energy()
-    print '(a,i0,a,f16.12)', '# ', n, ' particles, energy ', energy0
+    write (line, '(a,i0,a,f16.12)') '# ', n, ' particles, energy ', energy0
+    call say(line)
 
     blocks = 0
     do while (time < end_time)
@@ -61,29 +67,74 @@ program hermite4
     end do
     call force_on_all
     energy = total_energy()
-    print '(a,f8.3,a,f16.12,a,es10.2,a,i0,a)', '# time', time, ', energy ', energy, ', relative error ', &
+    write (line, '(a,f8.3,a,f16.12,a,es10.2,a,i0,a)') '# time', time, ', energy ', energy, ', relative error ', &
         (energy - energy0)/abs(energy0), ', ', blocks, ' block steps'
+    call say(line)
     if (g6_close(cluster) /= 0) stop 1
+    if (.not. abs(energy - energy0) <= 1e-2_dp*abs(energy0)) call fail('the energy is not conserved: use a smaller ETA', 3)
 
 contains
+
+    subroutine fail(what, status)
+        character(len=*), intent(in) :: what
+        integer, intent(in) :: status
+        write (error_unit, '(2a)') 'hermite4_f90: ', what
+        stop status
+    end subroutine fail
+
+    ! Prints a line by the C library, which reports a full disk; gfortran's own statements ignore it.
+    subroutine say(line)
+        character(len=*), intent(in) :: line
+        interface
+            integer(c_int) function puts(text) bind(c)
+                import :: c_int, c_char
+                character(kind=c_char), intent(in) :: text(*)
+            end function puts
+            integer(c_int) function fflush(stream) bind(c)
+                import :: c_int, c_ptr
+                type(c_ptr), value :: stream
+            end function fflush
+        end interface
+        if (puts(trim(line)//c_null_char) >= 0) then
+            if (fflush(c_null_ptr) == 0) return
+        end if
+        write (error_unit, '(a)') 'hermite4_f90: cannot write to standard output'
+        stop 1
+    end subroutine say
+
+    ! The version of libsapporo, a text of C.
+    subroutine print_version
+        interface
+            type(c_ptr) function sapporo_version() bind(c)
+                import :: c_ptr
+            end function sapporo_version
+        end interface
+        character(kind=c_char), pointer :: text(:)
+        integer :: length
+        call c_f_pointer(sapporo_version(), text, [32])
+        length = findloc(text, c_null_char, 1) - 1
+        write (line, '(99a)') 'hermite4_f90, libsapporo ', text(1:length)
+        call say(line)
+        stop
+    end subroutine print_version
 
     subroutine send(k)
         integer, intent(in) :: k
         integer :: address
         address = k - 1                  ! addresses count from 0
         if (g6_set_j_particle(cluster, address, k, t(k), step(k), m(k), s(:, k)/18, j(:, k)/6, a(:, k)/2, &
-                              v(:, k), x(:, k)) /= 0) stop 'a particle was not taken'
+                              v(:, k), x(:, k)) /= 0) call fail('a particle was not taken', 1)
     end subroutine send
 
     subroutine force_on_block
         integer :: batch
-        if (g6_set_ti(cluster, time) /= 0) stop 'no time'
+        if (g6_set_ti(cluster, time) /= 0) call fail('the library does not take the time', 1)
         do first = 1, ni, width
             batch = min(width, ni - first + 1)
             call g6calc_firsthalf(cluster, n, batch, index(first), xi(1, first), vi(1, first), ai(1, first), &
                                   ji(1, first), pot(first), eps**2, h2(first))
             if (g6calc_lasthalf(cluster, n, batch, index(first), xi(1, first), vi(1, first), eps**2, h2(first), &
-                                ai(1, first), ji(1, first), pot(first)) /= 0) stop 'the force failed'
+                                ai(1, first), ji(1, first), pot(first)) /= 0) call fail('the force failed', 1)
         end do
     end subroutine force_on_block
 
@@ -150,26 +201,50 @@ contains
         do p = 1, min(4, command_argument_count())
             call get_command_argument(p, text(p))
         end do
-        eps = 1.0_dp/256
-        read (text(2), *) eta
-        if (text(3) /= '1/256') read (text(3), *) eps
+        if (text(1) == '--version') call print_version
+        eta = number('ETA', text(2))
+        eps = number('EPS', text(3))
+        end_time = number('END', text(4))
+        if (.not. (eta > 0 .and. eps >= 0 .and. end_time >= 0)) call fail('ETA > 0, EPS >= 0 and END >= 0 are needed', 2)
         time = 0
         if (text(1) == '-') then
             call make_plummer(256)
         else
             open (newunit=unit, file=trim(text(1)), status='old', action='read', iostat=status)
-            if (status /= 0) stop 'the file cannot be opened'
-            read (unit, *) time, n
+            if (status /= 0) call fail('the file '//trim(text(1))//' cannot be opened', 2)
+            n = 0
+            read (unit, *, iostat=status) time, n
+            if (status /= 0 .or. n < 1) call fail(trim(text(1))//': time and number of particles are missing', 2)
             allocate (m(n), x(3, n), v(3, n))
             do p = 1, n
-                read (unit, *) ignored, m(p), x(:, p), v(:, p)
+                read (unit, *, iostat=status) ignored, m(p), x(:, p), v(:, p)
+                if (status /= 0) call fail(trim(text(1))//': a particle is missing or not as it should be', 2)
             end do
             close (unit)
         end if
         start = time
-        read (text(4), *) end_time
         end_time = start + longest*ceiling(end_time/longest)     ! where all steps end
     end subroutine get_input
+
+    ! Reads a number or a fraction, such as 1/256.
+    real(dp) function number(name, text)
+        character(len=*), intent(in) :: name, text
+        real(dp) :: below
+        integer :: slash, status, second
+        slash = index_of_slash(text)
+        below = 1
+        second = 0
+        read (text(:slash - 1), *, iostat=status) number
+        if (slash <= len(text)) read (text(slash + 1:), *, iostat=second) below
+        if (status /= 0 .or. second /= 0 .or. .not. abs(below) > 0) call fail(name//' is no number: '//trim(text), 2)
+        number = number/below
+    end function number
+
+    integer function index_of_slash(text)
+        character(len=*), intent(in) :: text
+        index_of_slash = scan(text, '/')
+        if (index_of_slash == 0) index_of_slash = len(text) + 1
+    end function index_of_slash
 
     subroutine make_plummer(count)       ! Aarseth, Henon and Wielen (1974)
         integer, intent(in) :: count

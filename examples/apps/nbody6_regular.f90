@@ -5,8 +5,11 @@
 !
 ! N stars in a sphere, with G = M = 1, drift along straight lines for a few regular steps.  At each of them the regular
 ! force brings new lists; where a list is too long its radius shrinks and the block is sent again, as in the code itself.
-! Ends with status 1 if a force or a list is not as it should be.
+! Ends with status 1 if a force or a list is not as it should be.  N may be written as 1e4 or 10k; --version prints the
+! version of the library.
 program nbody6_regular
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
     integer, parameter :: dp = kind(1.0d0), block = 1024, steps = 3
     integer :: n, wanted, lmax, room, k, start, ni, repeats, wrong
@@ -15,9 +18,11 @@ program nbody6_regular
         irr_jrk(:, :), all_pot(:)
     integer, allocatable :: list(:, :), number(:), nearest(:), nblist(:)
     real(dp) :: worst, worst_pot
+    character(len=200) :: line
 
-    n = argument(1, 2000)
-    wanted = argument(2, 60)
+    n = argument('N', 1, 2000)
+    wanted = argument('NEIGHBOURS', 2, 60)
+    if (wanted >= n) call fail('NEIGHBOURS must be less than N')
     lmax = 2*wanted + 20
     allocate (m(n), x(3, n), v(3, n), h2(n), dtr(n), pot(n), regular(3, n), jrk(3, n), irregular(3, n), irr_jrk(3, n), &
         all_pot(n), list(lmax, n), number(n), nearest(n), nblist(lmax))
@@ -40,18 +45,62 @@ program nbody6_regular
         call irregular_force((k - 1)*step)
         call gpupot(0, 1, n, n, m, x, all_pot)
         call compare
-        print '(a,f7.4,a,f7.2,a,es9.2,a,es9.2)', '# time ', (k - 1)*step, ': neighbours ', &
+        write (line, '(a,f7.4,a,f7.2,a,es9.2,a,es9.2)') '# time ', (k - 1)*step, ': neighbours ', &
             real(sum(list(1, :)), dp)/n - 1, ', error of forces ', worst, ', of potentials ', worst_pot
+        call say(line)
         x = x + v*step
     end do
     call gpunb_profile(0)
     call irr_simd_profile(0)
     call irr_simd_close(0)
     call gpunb_close()
-    print '(a,i0,a,i0)', '# blocks sent again: ', repeats, ', lists that are wrong: ', wrong
+    write (line, '(a,i0,a,i0)') '# blocks sent again: ', repeats, ', lists that are wrong: ', wrong
+    call say(line)
     if (wrong > 0 .or. worst > 1e-5_dp .or. worst_pot > 1e-10_dp) error stop 1
 
 contains
+
+    subroutine fail(what)
+        character(len=*), intent(in) :: what
+        write (error_unit, '(2a)') 'nbody6_regular_f90: ', what
+        stop 2
+    end subroutine fail
+
+    ! Prints a line by the C library, which reports a full disk; gfortran's own statements ignore it.
+    subroutine say(line)
+        character(len=*), intent(in) :: line
+        interface
+            integer(c_int) function puts(text) bind(c)
+                import :: c_int, c_char
+                character(kind=c_char), intent(in) :: text(*)
+            end function puts
+            integer(c_int) function fflush(stream) bind(c)
+                import :: c_int, c_ptr
+                type(c_ptr), value :: stream
+            end function fflush
+        end interface
+        if (puts(trim(line)//c_null_char) >= 0) then
+            if (fflush(c_null_ptr) == 0) return
+        end if
+        write (error_unit, '(a)') 'nbody6_regular_f90: cannot write to standard output'
+        stop 1
+    end subroutine say
+
+    ! The version of libsapporo, a text of C.
+    subroutine print_version
+        interface
+            type(c_ptr) function sapporo_version() bind(c)
+                import :: c_ptr
+            end function sapporo_version
+        end interface
+        character(kind=c_char), pointer :: text(:)
+        integer :: length
+        call c_f_pointer(sapporo_version(), text, [32])
+        length = findloc(text, c_null_char, 1) - 1
+        write (line, '(99a)') 'nbody6_regular_f90, libsapporo ', text(1:length)
+        call say(line)
+        stop
+    end subroutine print_version
 
     ! Forces on a block, and again where some lists did not fit.
     subroutine regular_block
@@ -146,12 +195,26 @@ contains
         end do
     end subroutine make_stars
 
-    integer function argument(number, default)
+    ! Reads a count: 20000, 2e4, 20k, 1M.
+    integer function argument(name, number, default)
+        character(*), intent(in) :: name
         integer, intent(in) :: number, default
         character(32) :: text
+        integer :: last, letter, status
+        real(dp) :: count
         argument = default
         call get_command_argument(number, text)
-        if (text /= '') read (text, *) argument
+        if (text == '--version') call print_version
+        last = len_trim(text)
+        if (last == 0) return
+        letter = scan('kMG', text(last:last))
+        if (letter > 0) text(last:last) = ' '
+        read (text, *, iostat=status) count
+        if (status /= 0) call fail(name//' is no number: '//trim(text))
+        count = count*1000.0_dp**letter
+        if (count > huge(argument)) call fail(name//' is too large: '//trim(text))
+        if (.not. count >= 1 .or. abs(count - anint(count)) > 0) call fail(name//' is no whole number from 1 up')
+        argument = nint(count)
     end function argument
 
 end program nbody6_regular

@@ -23,6 +23,7 @@
 #include "base/cores.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
+#include "base/static_program.h"
 #include "base/wait.h"
 
 #if defined(__has_feature)
@@ -211,7 +212,7 @@ static void stay_in_memory(void)
 #if defined(RTLD_NODELETE)
     Dl_info here;
     static const char anywhere;
-    if (dladdr(&anywhere, &here) && here.dli_fname)
+    if (!sap_program_is_static() && dladdr(&anywhere, &here) && here.dli_fname)
         (void)dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 #endif
 }

@@ -6,7 +6,25 @@
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+BINDIR     ?= $(PREFIX)/bin
+DOCDIR     ?= $(PREFIX)/share/doc/sapporo
 INSTALL    ?= install
+
+empty :=
+space := $(empty) $(empty)
+
+# Names of folders go through make, the shell and sed, so what one of them would misread is refused.
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+refuse_folder = $(error $1='$($1)' $2.  Nothing was done.  Name a folder without blanks and quotes, such as PREFIX=/opt/nbody)
+$(foreach v,PREFIX DESTDIR LIBDIR INCLUDEDIR BINDIR DOCDIR,\
+    $(foreach c,' " | & \ ;,$(if $(findstring $c,$($v)),$(call refuse_folder,$v,contains $c)))\
+    $(if $(findstring $(space),$($v)),$(call refuse_folder,$v,contains a blank))\
+    $(if $(filter ~%,$($v)),$(call refuse_folder,$v,begins with ~ which the shell did not replace: write $$HOME)))
+# A relative PREFIX is a folder of the folder in which make runs.
+override PREFIX := $(abspath $(PREFIX))
+$(foreach v,LIBDIR INCLUDEDIR BINDIR DOCDIR,\
+    $(if $(filter-out /%,$($v)),$(call refuse_folder,$v,is relative: write the whole path)))
+endif
 
 PC_DIR      = $(LIBDIR)/pkgconfig
 CMAKE_DIR   = $(LIBDIR)/cmake/sapporo
@@ -19,12 +37,22 @@ COMPAT      := $(notdir $(wildcard include/compat/*.h))
 
 INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \
             $(call SO_LINK,$l))) $(LIBDIR)/$(call SO_LINK,pg5) $(LIBDIR)/libpg5.a $(HEADERS:%=$(INCLUDEDIR)/%) \
-            $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%)
+            $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%) $(BINDIR)/sapporo
+
+# Documents lie under DOCDIR as in the clone, so that their links work.
+DOCUMENTS  := LICENSE README.md $(wildcard docs/*.md docs/figures/*.svg examples/*.c examples/*.f90 examples/*.py)
+DOC_DIRS   := docs/figures docs examples
+
+# The tool finds the library in ../lib; elsewhere only if it is linked anew.
+TOOL_FITS   = $(filter $(patsubst %/bin,%/lib,$(BINDIR)),$(LIBDIR))
+TOOL_BUILT  = $(if $(TOOL_FITS),examples/sapporo,$(B)/package/sapporo)
+$(B)/package/sapporo: RPATH += -Wl,-rpath,'$(LIBDIR)'
+$(B)/package/sapporo: $(call objects,$(TOOL)) $(B)/examples/libcommon.a FORCE | $(SAPPORO_LINKED)
+	@mkdir -p $(@D)
+	$(Q)$(link_program)
 
 # A folder as seen from the prefix, and the way back up to it; absolute folders outside the prefix stay as they are.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$1)
-empty       :=
-space       := $(empty) $(empty)
 way_up       = $(subst $(space),/,$(patsubst %,..,$(subst /, ,$(patsubst $(PREFIX)/%,%,$(CMAKE_DIR)))))
 from_cmake   = $(patsubst $(PREFIX)/%,$${CMAKE_CURRENT_LIST_DIR}/$(way_up)/%,$1)
 CMAKE_FROM   = $(if $(filter $(PREFIX)/%,$(CMAKE_DIR)),$(from_cmake),$1)
@@ -42,8 +70,9 @@ substitute = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@PREFIX@|$(PREFIX)|g' \
 ldconfig = @[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null || :
 
 .PHONY: install uninstall
-install: all
-	@mkdir -p $(foreach d,$(LIBDIR) $(PC_DIR) $(CMAKE_DIR) $(INCLUDEDIR) $(if $(COMPAT),$(COMPAT_DIR)),'$(DESTDIR)$d')
+install: all $(TOOL_BUILT)
+	@mkdir -p $(foreach d,$(LIBDIR) $(PC_DIR) $(CMAKE_DIR) $(INCLUDEDIR) $(if $(COMPAT),$(COMPAT_DIR)) $(BINDIR) \
+	    $(DOC_DIRS:%=$(DOCDIR)/%),'$(DESTDIR)$d')
 	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(if $(COMPAT),$(INSTALL) -m 644 $(COMPAT:%=include/compat/%) '$(DESTDIR)$(COMPAT_DIR)',:)
 	$(Q)$(INSTALL) -m 644 $(LIBRARIES:%=lib/lib%.a) '$(DESTDIR)$(LIBDIR)'
@@ -57,12 +86,15 @@ install: all
 	    $(substitute) lib/build/$$f.in >$(B)/package/$${f##*/} || exit; done
 	$(Q)$(INSTALL) -m 644 $(PC_FILES:%=$(B)/package/%) '$(DESTDIR)$(PC_DIR)'
 	$(Q)$(INSTALL) -m 644 $(CMAKE_FILES:%=$(B)/package/%) '$(DESTDIR)$(CMAKE_DIR)'
-	@printf '  INST %s\n' $(INSTALLED:%='$(DESTDIR)%')
+	$(Q)$(INSTALL) -m 755 $(TOOL_BUILT) '$(DESTDIR)$(BINDIR)/sapporo'
+	$(Q)$(foreach d,./ $(DOC_DIRS:%=%/),$(INSTALL) -m 644 \
+	    $(foreach f,$(DOCUMENTS),$(if $(filter $d,$(dir $f)),$f)) '$(DESTDIR)$(DOCDIR)/$d' &&) :
+	@printf '  INST %s\n' $(INSTALLED:%='$(DESTDIR)%') '$(DESTDIR)$(DOCDIR)/'
 	$(ldconfig)
 
 # Folders go only if they are ours by name.
 uninstall:
-	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%')
-	@for d in '$(COMPAT_DIR)' '$(INCLUDEDIR)/sapporo' '$(CMAKE_DIR)'; do \
+	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%') $(DOCUMENTS:%='$(DESTDIR)$(DOCDIR)/%')
+	@for d in '$(COMPAT_DIR)' '$(INCLUDEDIR)/sapporo' '$(CMAKE_DIR)' $(DOC_DIRS:%='$(DOCDIR)/%') '$(DOCDIR)'; do \
 	    [ ! -d '$(DESTDIR)'"$$d" ] || rmdir '$(DESTDIR)'"$$d" || :; done
 	$(ldconfig)

@@ -228,7 +228,7 @@ verdict $? "a value that is none: wrong use"
 says 2 err 'no/such/file: ' no/such/file -o "$work/x"
 verdict $? "a missing file is named"
 says 1 err 'cannot write' --model plummer -n 10 -o "$work/no/such/folder/x"
-verdict $? "an output that cannot be written ends the run"
+verdict $? "an output that cannot be written is found before the run"
 says 0 out 'Exit status' --help
 verdict $? "--help"
 before=$(ls)

@@ -85,6 +85,19 @@ expect 2 bench --json=yes
 expect 2 check --n 10
 expect 2 check --isa mmx
 
+# Whole numbers as people write them; too large ones are told apart.
+expect 0 check --backend cpu --precision ds --n 1k
+contains out 'models of 1000 stars'
+expect 0 check --backend cpu --precision ds --n 2.56e2
+contains out 'models of 256 stars'
+for number in 3G 1e10 99999999999999999999 1e400; do
+    expect 2 check --n "$number"
+    contains err "too large a value '$number' for --n"
+done
+expect 2 bench --n 64,3G
+contains err "too large a value '64,3G' for --n"
+for number in 1kk k 0x400 1.5 inf nan -1k ''; do expect 2 bench --n "$number"; done
+
 # ---- info
 expect 0 info
 contains out '^devices'
@@ -115,10 +128,16 @@ expect 0 check --backend cpu --precision ds --n=256 --json
 json_lines 20 passed
 expect 0 check --backend cpu --precision ds,dp --hermite 6,8 --n 256
 contains out '^PASSED: all'
+[ ! -s "$work/err" ] || fail 'check in orders 6 and 8 prints errors before it passes'
 for backend in cuda opencl; do
     "$tool" info --json | grep -q "\"absent\": {[^}]*\"$backend\"" || continue
-    expect 1 check --backend "$backend" --n 256 --precision ds
-    contains out '^FAILED'
+    expect 1 check --backend "$backend" --n 256
+    contains out '^ABSENT'
+    [ "$(grep -c 'absent:' "$work/out")" = 1 ] || fail 'an absent backend is told more than once'
+    expect 1 check --backend "$backend" --n 256 --json
+    contains out '"absent": 1'
+    expect 1 bench --backend "$backend" --n 64 --devices 0
+    contains err 'there is no device 0'
     expect 1 bench --backend "$backend" --n 64
     contains out 'no result'
 done
@@ -162,13 +181,45 @@ bench $gpu --backend cuda --suite --max-n 1024
 contains out 'all pairs, ds'
 expect 2 bench --devices 0,-1
 
+for devices in 99 0,99; do
+    expect 1 bench --backend cpu --n 64 --devices $devices
+    contains err 'there is no device 99 of cpu'
+done
+expect 1 bench --backend cpu --suite --max-n 1024 --devices 99
+
+# ---- output that cannot be written is a failure of every command
+if [ -w /dev/full ]; then
+    full() {
+        "$tool" "$@" >/dev/full 2>"$work/err"
+        [ $? = 1 ] || fail "sapporo $* >/dev/full: exit status is not 1"
+        contains err 'cannot write to standard output'
+    }
+    for what in --version --help 'info' 'info --json' 'info --markdown' 'bench --help' 'tune --backend cpu' \
+        'check --backend cpu --n 256 --precision ds' 'check --backend cpu --n 256 --precision ds --json' \
+        'bench --backend cpu --n 64 --min-time 0' 'bench --backend cpu --n 64 --min-time 0 --json' \
+        'bench --backend cpu --n 64 --min-time 0 --threads 1 --json' \
+        'bench --backend cpu --api tree --n 300 --min-time 0 --json' \
+        'bench --backend cpu --api nbody6 --nj 300 --min-time 0 --json' 'bench --backend cpu --suite --max-n 1024 --only g6_open'; do
+        # shellcheck disable=SC2086 # words of a command line
+        full $what
+    done
+fi
+
 # ---- tune
 expect 0 tune --backend cpu
 contains out '^Nothing to tune: the CPU engine'
+expect 1 tune --backend cpu --device 99
+contains err 'there is no device 99 of cpu'
 if [ "$gpu" = 1 ]; then
-    expect 0 tune
+    POCL_CACHE_DIR=$work/pocl SAPPORO_CACHE=$work/cache expect 0 tune
     contains out '^Nothing to tune: .* no GPU'
     contains out '^  cuda '
+    if [ -n "$(find "$work/pocl" "$work/cache" -name '*.so' -o -name '*.bc' 2>/dev/null)" ]; then
+        fail 'something was compiled, though there is nothing to tune'
+    fi
+    [ ! -s "$work/err" ] || fail 'tune prints errors, though there is nothing to tune'
+    expect 1 tune --device 99
+    contains err 'there is no device 99'
     expect 1 tune --backend cuda
     contains err 'there is no device 0 of cuda'
 fi
@@ -177,6 +228,10 @@ if "$tool" info | grep -q '^  opencl 0 '; then
     mkfifo "$work/pipe"
     expect 1 tune --backend opencl --output "$work/pipe"
     contains err 'this is no regular file'
+    expect 1 tune --backend opencl --output "$work/pipe/below/tune" # found before anything is measured
+    contains err 'file: .*/pipe'
+    expect 1 tune --backend opencl --output "$work/tune_of_maps" --maps "$work/pipe"
+    contains err 'maps: .*/pipe'
 fi
 [ ! -e "$XDG_CONFIG_HOME" ] || fail 'a tuning file was written, though nothing was tuned'
 if [ "$gpu" = 0 ]; then

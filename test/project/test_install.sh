@@ -43,7 +43,9 @@ missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
     lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a include/sapporo_nbody6.h include/sapporo.h include/sapporo_g6.h include/sapporo_g5.h \
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
-    lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake; do
+    lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
+    share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/api.md share/doc/sapporo/docs/figures/tree_direct.svg \
+    share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.f90; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done
 for f in include/compat/*.h; do
@@ -52,6 +54,26 @@ done
 echo "missing:$missing" >"$work/log"
 [ -z "$missing" ]
 verdict $? "everything is installed"
+
+(cd / && env -u LD_LIBRARY_PATH "$prefix/bin/sapporo" --version) >"$work/log" 2>&1 && grep -qx "sapporo $version" "$work/log" &&
+    (cd / && try env -u LD_LIBRARY_PATH "$prefix/bin/sapporo" check --backend cpu --n 256 --precision ds)
+verdict $? "the installed tool finds its library"
+
+# README: a client of a PREFIX that is no usual place.
+cp "$prefix/share/doc/sapporo/examples/first_force.c" "$work/"
+# shellcheck disable=SC2086 # CC may be a command with arguments
+try $cc "$work/first_force.c" -I"$prefix/include" -L"$prefix/lib" -lsapporo -Wl,-rpath,"$prefix/lib" -o "$work/first_force" &&
+    try env -u LD_LIBRARY_PATH SAPPORO_BACKEND=cpu "$work/first_force"
+verdict $? "an installed example with -rpath"
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; then
+    for script in "$prefix/share/doc/sapporo/examples/first_force.py" examples/first_force.py; do
+        PYTHONDONTWRITEBYTECODE=1 SAPPORO_BACKEND=cpu try env -u LD_LIBRARY_PATH -u SAPPORO_LIBRARY python3 "$script"
+        case $script in /*) where=installation ;; *) where=clone ;; esac
+        verdict $? "first_force.py finds the library of its own $where"
+    done
+else
+    echo "ok - first_force.py finds the library # SKIP python3 is missing or older than 3.8"
+fi
 
 grep -rn '@[A-Z_]*@' "$prefix/lib/pkgconfig" "$prefix/lib/cmake" >"$work/log" 2>&1
 [ ! -s "$work/log" ]
@@ -123,6 +145,22 @@ else
     echo "ok - client with the static library and its private libraries # SKIP pkg-config is missing"
 fi
 
+# A program without shared libraries computes on the CPU, and says why it has no GPU.
+echo 'int main(void) { return 0; }' >"$work/empty.c"
+# shellcheck disable=SC2086 # CC may be a command with arguments
+if command -v pkg-config >/dev/null 2>&1 && $cc -static "$work/empty.c" -o "$work/empty" 2>/dev/null; then
+    for package in sapporo g6lib pg5; do
+        # shellcheck disable=SC2046,SC2086 # lists of words
+        client "client with -static and pkg-config --static $package" -static \
+            $(PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig pkg-config --static --cflags --libs $package)
+    done
+    SAPPORO_BACKEND=opencl try "$work/client"
+    [ $? -eq 3 ] && grep -q 'linked statically' "$work/log"
+    verdict $? "a static client is told why it has no OpenCL"
+else
+    echo "ok - client with -static # SKIP pkg-config or the static C library is missing"
+fi
+
 if command -v cmake >/dev/null 2>&1; then
     mkdir "$work/project"
     cat >"$work/project/CMakeLists.txt" <<'END'
@@ -171,18 +209,34 @@ done
 build uninstall PREFIX="$prefix"
 verdict $? "make uninstall"
 left "$prefix" | grep -vx ./lib/other >"$work/log"
-[ ! -s "$work/log" ] && [ -f "$prefix/lib/other" ] && [ ! -d "$prefix/include/sapporo" ] && [ ! -d "$prefix/lib/cmake/sapporo" ]
+[ ! -s "$work/log" ] && [ -f "$prefix/lib/other" ] && [ ! -d "$prefix/include/sapporo" ] && [ ! -d "$prefix/lib/cmake/sapporo" ] &&
+    [ ! -d "$prefix/share/doc/sapporo" ]
 verdict $? "uninstall leaves nothing of ours and all of the others'"
+
+# ---- names of folders
+
+for folder in "PREFIX=$work/a b" "PREFIX=~/x" "PREFIX=$work/it's" "PREFIX=$work/a&b" LIBDIR=lib64 "DESTDIR=$work/x y"; do
+    build install "$folder"
+    [ $? -eq 2 ] && grep -q "${folder%%=*}='.*Nothing was done" "$work/log"
+    verdict $? "make install refuses $(echo "$folder" | sed "s|$work|...|")"
+done
+relative=build/test_install.$$
+build install PREFIX="$relative" && try env -u LD_LIBRARY_PATH "$relative/bin/sapporo" --version &&
+    grep -q "^prefix=/.*/$relative\$" "$relative/lib/pkgconfig/sapporo.pc" && build uninstall PREFIX="$relative" &&
+    [ -z "$(find "$relative" ! -type d)" ]
+verdict $? "make install of a relative PREFIX"
+rm -rf "$relative"
 
 # ---- staged, with folders of another layout
 
 stage=$work/stage
-layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody DESTDIR=$stage"
+layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody BINDIR=/opt/s/bin/machine DOCDIR=/opt/s/doc DESTDIR=$stage"
 # shellcheck disable=SC2086 # a list of words
 build install $layout
 status=$?
 if [ -e "$stage/opt/s/lib/machine/libsapporo.so" ] && [ -e "$stage/opt/s/include/nbody/sapporo.h" ]; then :; else status=1; fi
-left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/' >>"$work/log" && status=1
+if [ -x "$stage/opt/s/bin/machine/sapporo" ] && [ -e "$stage/opt/s/doc/LICENSE" ]; then :; else status=1; fi
+left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/\|^./opt/s/bin/machine/\|^./opt/s/doc/' >>"$work/log" && status=1
 grep -r "$stage" "$stage" >>"$work/log" 2>&1 && status=1
 verdict $status "make install DESTDIR= LIBDIR= INCLUDEDIR="
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void forget(atomic_file *file)
@@ -73,4 +74,16 @@ int atomic_commit(atomic_file *file, message *why)
         sync_folder(file->path);
     forget(file);
     return bad ? -1 : 0;
+}
+
+int atomic_check(const char *path, message *why)
+{
+    atomic_file file;
+    struct stat about;
+    if (!stat(path, &about) && S_ISDIR(about.st_mode)) return complain(why, "cannot write %s: it is a folder", path);
+    if (atomic_open(&file, path, why)) return -1;
+    fclose(file.stream);
+    remove(file.temporary);
+    forget(&file);
+    return 0;
 }

@@ -20,5 +20,7 @@ typedef struct atomic_file {
 int atomic_open(atomic_file *file, const char *path, message *why);
 /* Ends the write: `path` then holds the new content.  After a failure it holds the old content. */
 int atomic_commit(atomic_file *file, message *why);
+/* Returns 0 if a file of this name can be written, -1 with a message if not; leaves no file behind. */
+int atomic_check(const char *path, message *why);
 
 #endif

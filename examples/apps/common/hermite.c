@@ -383,7 +383,7 @@ static int go_on(hermite *h)
 {
     restart_file file;
     message why = {""};
-    const int status = run_reopen(h->job, &file);
+    int status = run_reopen(h->job, &file);
     if (status) return status;
     const int bad = read_stars(h, &file, &why);
     restart_free(&file);
@@ -391,7 +391,8 @@ static int go_on(hermite *h)
         run_warn(h->job, "%s", why.text);
         return RUN_USAGE;
     }
-    run_go_on(h->job, time_of(h, h->plan.tick));
+    status = run_go_on(h->job, time_of(h, h->plan.tick));
+    if (status) return status;
     return send_all(h) ? RUN_FAILED : RUN_OK;
 }
 
@@ -402,10 +403,7 @@ static int integrate(hermite *h)
     run *job = h->job;
     for (;;) {
         if (h->plan.tick == next_output(h) && output(h)) return RUN_FAILED;
-        if (job->plan.done > job->plan.outputs) {
-            run_finish(job);
-            return RUN_OK;
-        }
+        if (job->plan.done > job->plan.outputs) return run_finish(job);
         if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, time_of(h, h->plan.tick));
         const int bad = block_step(h);
         if (bad == -1) save(h, 1);
@@ -414,7 +412,7 @@ static int integrate(hermite *h)
     }
 }
 
-int hermite_main(run *job, int order, int argc, char **argv)
+static int run_program(run *job, int order, int argc, char **argv)
 {
     enum { AUTO, AARSETH, AVERAGED };
     static const char *const criteria[] = {"auto", "aarseth", "averaged", NULL};
@@ -445,4 +443,10 @@ int hermite_main(run *job, int order, int argc, char **argv)
     sapporo_close(h.library);
     release(&h);
     return status;
+}
+
+int hermite_main(run *job, int order, int argc, char **argv)
+{
+    job->remedy = "use a smaller --eta, a larger --eps, or with --shared a smaller --dt-max";
+    return run_end(job, run_program(job, order, argc, argv));
 }

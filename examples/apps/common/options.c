@@ -2,8 +2,8 @@
  * options.c - see options.h.
  */
 #include "options.h"
+#include "number.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,24 +27,28 @@ static int fraction(const char *text, const char *end, double *value)
     return isfinite(*value) ? 0 : -1;
 }
 
-static int integer(const char *text, long long *value)
-{
-    char *stop;
-    errno = 0;
-    *value = strtoll(text, &stop, 10);
-    return stop == text || *stop || errno ? -1 : 0;
-}
-
 static int wrong(const option_rule *rule, const char *text, const char *wanted, message *why)
 {
     return complain(why, "--%s wants %s, not '%.60s'", rule->name, wanted, text);
 }
 
+/* Reads a whole number; a number that is too large is told apart from text that is no number. */
+static int whole(const option_rule *rule, const char *text, long long least, long long most, long long *value,
+                 message *why)
+{
+    char wanted[80] = "a whole number";
+    const number_verdict verdict = number_whole(text, least, most, value);
+    if (verdict == NUMBER_OK) return 0;
+    if (verdict == NUMBER_LARGE)
+        return complain(why, "--%s %.60s is too large: at most %lld is possible", rule->name, text, most);
+    if (least > 0) snprintf(wanted, sizeof wanted, "a whole number from %lld up, such as 4096, 1e6 or 64k", least);
+    return wrong(rule, text, wanted, why);
+}
+
 static int set_count(const option_rule *rule, const char *text, message *why)
 {
     long long number;
-    if (integer(text, &number) || number < 1 || number > INT_MAX)
-        return wrong(rule, text, "a whole number from 1 up", why);
+    if (whole(rule, text, 1, INT_MAX, &number, why)) return -1;
     *(int *)rule->target = (int)number;
     return 0;
 }
@@ -82,7 +86,7 @@ static int set_value(const option_rule *rule, const char *text, message *why)
     case OPTION_CHOICE:
         return set_choice(rule, text, why);
     case OPTION_INTEGER:
-        return integer(text, rule->target) ? wrong(rule, text, "a whole number", why) : 0;
+        return whole(rule, text, LLONG_MIN, LLONG_MAX, rule->target, why);
     case OPTION_REAL:
         return fraction(text, text + strlen(text), rule->target) ? wrong(rule, text, "a number", why) : 0;
     case OPTION_TEXT:

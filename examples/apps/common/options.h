@@ -8,8 +8,8 @@
 
 typedef enum option_kind {
     OPTION_FLAG,    /* int: 1 if given */
-    OPTION_COUNT,   /* int >= 1 */
-    OPTION_INTEGER, /* long long */
+    OPTION_COUNT,   /* int >= 1; 1e6, 64k, 1M are understood */
+    OPTION_INTEGER, /* long long, written likewise */
     OPTION_REAL,    /* double; 1/256 is understood */
     OPTION_RANGE,   /* double[2]: LOW:HIGH */
     OPTION_CHOICE,  /* int: position in `choices` */

@@ -3,7 +3,9 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "run.h"
+#include "atomic_file.h"
 #include "interrupt.h"
+#include "standard_output.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -98,6 +100,17 @@ static int plan_steps(run *job)
     return 0;
 }
 
+int run_shorten_steps(run *job, double dt)
+{
+    run_plan *plan = &job->plan;
+    const double most = INTERVALS_MAX / (plan->outputs > 0 ? (double)plan->outputs : 1);
+    while (plan->dt_max > dt && plan->interval / plan->dt_max * 2 <= most) plan->dt_max /= 2;
+    if (plan->dt_max <= dt) return RUN_OK;
+    run_warn(job, "steps of %.3g are needed, and there would be more than 4,194,304; %s, or give --dt-max", dt,
+             job->remedy);
+    return RUN_USAGE;
+}
+
 static void say_end(run *job)
 {
     const run_plan *plan = &job->plan;
@@ -122,6 +135,17 @@ static int refuse_overwriting(run *job)
     return -1;
 }
 
+/* Finds out before the first force whether the files of the run can be written. */
+static int check_writing(run *job)
+{
+    char path[PATH_ROOM];
+    message why = {""};
+    if (!job->plan.files) return 0;
+    if (!path_of(job, path, ".restart", &why) && !atomic_check(path, &why)) return 0;
+    run_warn(job, "%s", why.text);
+    return -1;
+}
+
 static void start_clock(run *job, double now)
 {
     const run_plan *plan = &job->plan;
@@ -133,7 +157,10 @@ static void start_clock(run *job, double now)
 int run_begin(run *job, bodies *set)
 {
     run_plan *plan = &job->plan;
-    if (refuse_overwriting(job) || get_particles(job, set)) return RUN_USAGE;
+    char steps[64] = "";
+    if (refuse_overwriting(job)) return RUN_USAGE;
+    if (check_writing(job)) return RUN_FAILED;
+    if (get_particles(job, set)) return RUN_USAGE;
     plan->start = set->time;
     plan->end = job->end > -1e300 ? job->end : plan->start + (job->demo ? 3 : 1);
     plan->interval = job->interval;
@@ -145,8 +172,9 @@ int run_begin(run *job, bodies *set)
         return RUN_USAGE;
     }
     interrupt_catch(); /* from now on an interruption would lose results */
-    run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g, steps up to %.6g", set->n,
-            plan->eps, plan->start, plan->end, plan->interval, plan->dt_max);
+    if (!job->one_step) snprintf(steps, sizeof steps, ", steps up to %.6g", plan->dt_max);
+    run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g%s", set->n, plan->eps,
+            plan->start, plan->end, plan->interval, steps);
     say_end(job);
     start_clock(job, plan->start);
     return RUN_OK;
@@ -164,27 +192,35 @@ int run_reopen(run *job, restart_file *file)
     return RUN_OK;
 }
 
-/* Moves the end of the run.  The interval is the unit of the steps and stays, so only the number of outputs changes. */
-static void move_end(run *job, double now)
+/*
+ * Moves the end of the run; returns -1 after a message if the new end is not possible.  The interval is the unit of the
+ * steps and stays, so only the number of outputs changes.
+ */
+static int move_end(run *job, double now)
 {
     run_plan *plan = &job->plan;
-    if (!(job->end > -1e300)) return;
+    if (!(job->end > -1e300)) return 0;
+    if (job->end < now - 1e-9 * plan->interval) {
+        run_warn(job, "--end %.10g lies before the present time of %s, %.10g", job->end, job->restart, now);
+        return -1;
+    }
     double intervals = ceil((job->end - plan->start) / plan->interval - 1e-9);
-    double already = ceil((now - plan->start) / plan->interval - 1e-9);
-    if (intervals < already) intervals = already;
     if (intervals * (plan->interval / plan->dt_max) > INTERVALS_MAX) {
-        run_warn(job, "--end %g is too far away for steps of at most %g; the end stays at %g", job->end, plan->dt_max,
-                 plan->end);
-        return;
+        run_warn(job, "--end %g is too far away for steps of at most %g: 4,194,304 are possible", job->end,
+                 plan->dt_max);
+        return -1;
     }
     plan->end = job->end;
     plan->outputs = (int64_t)intervals;
     say_end(job);
+    return 0;
 }
 
-void run_go_on(run *job, double now)
+int run_go_on(run *job, double now)
 {
     char engine[64];
+    if (move_end(job, now)) return RUN_USAGE;
+    if (check_writing(job)) return RUN_FAILED;
     interrupt_catch();
     describe_engine(engine);
     if (strcmp(engine, job->plan.engine) != 0)
@@ -192,11 +228,15 @@ void run_go_on(run *job, double now)
                  "this run began with SAPPORO_PRECISION/BACKEND/CPU_ISA = %s, and goes on with %s: it will not be "
                  "what it would have been to the last bit",
                  job->plan.engine, engine);
-    move_end(job, now);
     memcpy(job->plan.engine, engine, sizeof engine);
-    run_say(job, "# going on at time %.10g, after %lld block steps, to %.10g", now, (long long)job->plan.blocks,
-            job->plan.end);
+    job->now = job->plan.last;
+    if (job->plan.done > job->plan.outputs)
+        run_say(job, "# this run has ended at time %.10g; --end with a later time goes on with it", now);
+    else
+        run_say(job, "# going on at time %.10g, after %lld block steps, to %.10g", now, (long long)job->plan.blocks,
+                job->plan.end);
     start_clock(job, now);
+    return RUN_OK;
 }
 
 static void print_line(run *job, double time)
@@ -217,7 +257,7 @@ int run_output(run *job, const bodies *set, const double *pot)
     run_plan *plan = &job->plan;
     message why = {""};
     char path[PATH_ROOM], ending[32];
-    job->now = report_make(set, pot);
+    job->now = plan->last = report_make(set, pot);
     if (plan->done == 0) plan->first = job->now;
     print_line(job, set->time);
     if (plan->files) {
@@ -254,32 +294,57 @@ int run_must_stop(const run *job) { return interrupt_signal() || stop_after_reac
 
 int run_stopped(run *job, double now)
 {
-    run_warn(job, "stopped at time %.10g.  To go on: %s --restart %s.restart", now, job->command, job->prefix);
+    char path[PATH_ROOM], shown[PATH_ROOM];
+    message why = {""};
+    if (path_of(job, path, ".restart", &why)) return RUN_FAILED;
+    shell_word(shown, sizeof shown, path);
+    run_warn(job, "stopped at time %.10g.  To go on: %s --restart %s", now, job->command, shown);
     return interrupt_signal() ? RUN_SIGNAL + interrupt_signal() : RUN_OK;
 }
 
+/* Prints the lines of advice, with the command in the place of each @. */
 static void advise(run *job)
 {
     run_say(job,
-            "#\n"
-            "# That was a Plummer model of %d equal stars; energy is what should not change.  Try next:\n"
-            "#   %s --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
-            "#   %s --demo --eta 0.02                                          (faster, less exact)\n"
-            "#   SAPPORO_PRECISION=dp %s --demo                                (pair forces in double)\n"
-            "#   %s your-snapshot.txt                                          (--help tells the rest)",
-            job->model.n, job->command, job->command, job->command, job->command);
+            "#\n# That was a Plummer model of %d stars; energy is what should not change.  Try next:", job->model.n);
+    for (const char *line = job->advice; line && *line;) {
+        const size_t before = strcspn(line, "@"), all = strcspn(line, "\n");
+        if (before < all)
+            run_say(job, "#   %.*s%s%.*s", (int)before, line, job->command, (int)(all - before - 1), line + before + 1);
+        line += all + (line[all] == '\n');
+    }
 }
 
-void run_finish(run *job)
+/* Prints how long this process took; a run that had ended before took no step. */
+static void say_speed(run *job)
+{
+    char span[32];
+    const double blocks = (double)(job->plan.blocks - job->blocks_before);
+    const double steps = (double)(job->plan.steps - job->steps_before);
+    const double elapsed = progress_elapsed(&job->bar), seconds = elapsed > 0 ? elapsed : 1;
+    if (blocks > 0)
+        run_say(job, "# this took %s: %.3g block steps and %.3g particle steps a second", progress_span(elapsed, span),
+                blocks / seconds, steps / seconds);
+}
+
+int run_finish(run *job)
 {
     const run_plan *plan = &job->plan;
-    char span[32];
-    double blocks = (double)(plan->blocks - job->blocks_before), steps = (double)(plan->steps - job->steps_before);
-    run_say(job, "# done: relative energy error %.2e, %lld block steps, mean block %.1f",
-            report_energy_error(&job->now, &plan->first), (long long)plan->blocks,
-            plan->blocks ? (double)plan->steps / (double)plan->blocks : 0.0);
-    double seconds = progress_elapsed(&job->bar);
-    run_say(job, "# this took %s: %.3g block steps and %.3g particle steps a second", progress_span(seconds, span),
-            blocks / (seconds > 0 ? seconds : 1), steps / (seconds > 0 ? seconds : 1));
-    if (job->demo) advise(job);
+    const double error = report_energy_error(&job->now, &plan->first);
+    run_say(job, "# done: relative energy error %.2e, %lld block steps, mean block %.1f", error,
+            (long long)plan->blocks, plan->blocks ? (double)plan->steps / (double)plan->blocks : 0.0);
+    say_speed(job);
+    if (fabs(error) <= RUN_ENERGY_ERROR) {
+        if (job->demo) advise(job);
+        return RUN_OK;
+    }
+    run_warn(job, "do not use this result: the relative energy error is %.2e, more than %g; %s", error,
+             RUN_ENERGY_ERROR, job->remedy);
+    return RUN_INACCURATE;
+}
+
+int run_end(run *job, int status)
+{
+    progress_wipe(&job->bar);
+    return standard_output_end(job->program, status, RUN_FAILED);
 }

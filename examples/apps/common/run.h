@@ -17,7 +17,10 @@
 #include <stdint.h>
 
 /* Exit statuses; a run stopped by a signal ends with 128 + its number, as shells count. */
-enum { RUN_OK = 0, RUN_FAILED = 1, RUN_USAGE = 2, RUN_SIGNAL = 128 };
+enum { RUN_OK = 0, RUN_FAILED = 1, RUN_USAGE = 2, RUN_INACCURATE = 3, RUN_SIGNAL = 128 };
+
+/* Relative error of the energy above which a run that has reached its end warns, and ends with RUN_INACCURATE. */
+#define RUN_ENERGY_ERROR 1e-2
 
 /*
  * The part of the run that a restart file keeps.  It has members of 8 bytes only, because the file has the same bytes.
@@ -34,20 +37,26 @@ typedef struct run_plan {
     int64_t form;      /* form of snapshots */
     int64_t files;     /* 1: snapshots and restart files are written at each output */
     report first;      /* at the start */
+    report last;       /* at the latest output */
     char engine[64];   /* settings of the environment for the library: a change changes the bits */
 } run_plan;
 
 typedef struct run {
     /* data of the integrator */
-    const char *program; /* "hermite4" */
-    const char *layout;  /* "hermite4 1": program and version in its restart files */
-    const char *about;   /* one line for --help */
-    option_rule *own;    /* its options */
+    const char *program;            /* "hermite4" */
+    const char *layout;             /* "hermite4 1": program and version in its restart files */
+    const char *about;              /* one line for --help */
+    const char *remedy;             /* advice after a large error of the energy: "use a smaller --eta" */
+    const char *advice;             /* lines for the end of a demo; each @ stands for the command */
+    const char *eps_help, *dt_help; /* NULL: those of most programs */
+    double eps_default;             /* 0: 1/256 */
+    int one_step;                   /* 1: the integrator chooses one step for all, and prints it */
+    option_rule *own;               /* its options */
     int own_n;
     /* from the command line */
-    const char *command, *input, *restart, *prefix;
-    char prefix_room[512];
-    int help, demo, quiet, overwrite, model_given, model_kind, masses, form;
+    const char *input, *restart, *prefix;
+    char command[512], prefix_room[512];
+    int help, version, demo, quiet, overwrite, model_given, dt_given, model_kind, masses, form;
     int stop_after; /* block steps, 0: go on to the end */
     double end, interval, dt_max, eps, mass_range[2];
     cluster_request model;
@@ -64,9 +73,17 @@ int run_parse(run *job, int argc, char **argv, int *status);
 
 /* Reads or makes the particles and plans the outputs.  Prints errors and returns an exit status. */
 int run_begin(run *job, bodies *set);
-/* Opens the restart file and takes the plan from it; the integrator then takes its own pieces and calls run_go_on. */
+/*
+ * Opens the restart file and takes the plan from it; the integrator then takes its own pieces and calls run_go_on. Both
+ * return an exit status.
+ */
 int run_reopen(run *job, restart_file *file);
-void run_go_on(run *job, double now);
+int run_go_on(run *job, double now);
+/*
+ * Shortens the longest step until it is at most `dt`, after run_begin and before the first step.  Returns RUN_USAGE,
+ * with a message, if the run would have too many steps.
+ */
+int run_shorten_steps(run *job, double dt);
 
 /* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
 int run_output(run *job, const bodies *set, const double *pot);
@@ -76,8 +93,13 @@ int run_save(run *job, const restart_piece *pieces, int n, int always);
 int run_must_stop(const run *job);
 /* Prints that the run has been stopped and how to continue it; returns the exit status. */
 int run_stopped(run *job, double now);
-/* Prints the last lines of a run that has reached its end. */
-void run_finish(run *job);
+/* Prints the last lines of a run that has reached its end; returns RUN_OK, or RUN_INACCURATE after a warning. */
+int run_finish(run *job);
+/* Ends the program: returns the exit status, which is RUN_FAILED if standard output could not be written. */
+int run_end(run *job, int status);
+
+/* Writes a word as a shell reads it: in quotes if it has blanks or other special characters. */
+void shell_word(char *text, size_t room, const char *word);
 
 /* Print lines on stderr and stdout without damage to the bar; --quiet applies. */
 void run_warn(run *job, const char *format, ...) MESSAGE_FORMAT(2);

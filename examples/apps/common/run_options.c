@@ -3,6 +3,7 @@
  */
 #include "run.h"
 
+#include <sapporo.h>
 #include <string.h>
 
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", NULL};
@@ -37,9 +38,9 @@ static void list_rules(run *job, rule_list *list)
     };
     const option_rule accuracy[] = {
         {OPTION_TITLE, 0, "Integration:", 0, 0, 0, 0, 0, 0},
-        {OPTION_REAL, 's', "eps", &job->eps, "L", "softening length (1/256)", 0, 0, 0},
-        {OPTION_REAL, 0, "dt-max", &job->dt_max, "DT", "no step is longer than this, nor than the interval (1/8)", 0, 0,
-         0},
+        {OPTION_REAL, 's', "eps", &job->eps, "L", job->eps_help ? job->eps_help : "softening length (1/256)", 0, 0, 0},
+        {OPTION_REAL, 0, "dt-max", &job->dt_max, "DT",
+         job->dt_help ? job->dt_help : "no step is longer than this, nor than the interval (1/8)", 0, 0, 0},
         {OPTION_REAL, 't', "end", &job->end, "T", "time at which to end (1 after the start)", 0, 1, 0},
     };
     const option_rule output[] = {
@@ -54,6 +55,7 @@ static void list_rules(run *job, rule_list *list)
         {OPTION_FLAG, 'q', "quiet", &job->quiet, 0, "print nothing but warnings and errors", 0, 1, 0},
         {OPTION_FLAG, 0, "demo", &job->demo, 0, "a cluster of 1,024 stars for three time units; no files", 0, 0, 0},
         {OPTION_FLAG, 'h', "help", &job->help, 0, "this text", 0, 1, 0},
+        {OPTION_FLAG, 0, "version", &job->version, 0, "the version of libsapporo", 0, 1, 0},
     };
     append(list, source, (int)(sizeof source / sizeof *source));
     append(list, accuracy, (int)(sizeof accuracy / sizeof *accuracy));
@@ -70,8 +72,10 @@ static void print_help(const run *job, const rule_list *list)
     printf("  %s --restart FILE [--end T]    go on with a run that was stopped, or has ended\n", name);
     printf("  %s --demo                      something to look at\n", name);
     options_help(list->rule, list->n, stdout);
-    printf("\nA number may be a fraction: --eps 1/256.  Ctrl-C stops cleanly and says how to go on.\n"
-           "Exit status: 0 the end was reached, 1 failed, 2 wrong use or unreadable input, 128 + n signal n.\n"
+    printf("\nA number may be a fraction: --eps 1/256; a count may be 64k, 1M or 1e6.  Ctrl-C stops cleanly and says\n"
+           "how to go on.  Exit status: 0 the end was reached, 1 failed (also: output could not be written), 2 wrong\n"
+           "use or unreadable input, 3 the end was reached, and the relative energy error is above 0.01, 128 + n\n"
+           "signal n.\n"
            "The force comes from libsapporo; SAPPORO_PRECISION, SAPPORO_BACKEND, OMP_NUM_THREADS choose how.\n");
 }
 
@@ -102,13 +106,19 @@ static int check_numbers(const run *job, message *why)
     return 0;
 }
 
+void shell_word(char *text, size_t room, const char *word)
+{
+    const int plain = word[0] && !strpbrk(word, " \t\n'\"\\$`&;|<>()*?[]#~!{}");
+    snprintf(text, room, plain || strchr(word, '\'') ? "%s" : "'%s'", word);
+}
+
 static void set_defaults(run *job, const char *command)
 {
-    job->command = command;
+    shell_word(job->command, sizeof job->command, command);
     job->model = cluster_default();
     job->mass_range[0] = job->model.mass_low;
     job->mass_range[1] = job->model.mass_high;
-    job->eps = 1.0 / 256;
+    job->eps = job->eps_default > 0 ? job->eps_default : 1.0 / 256;
     job->dt_max = 1.0 / 8;
     job->interval = 1.0 / 4;
     job->end = -1e300; /* not given */
@@ -135,13 +145,15 @@ int run_parse(run *job, int argc, char **argv, int *status)
     set_defaults(job, argv[0]);
     list_rules(job, &list);
     int bad = options_parse(list.rule, list.n, argc, argv, &job->input, &why);
-    if (!bad && job->help) {
-        print_help(job, &list);
+    if (!bad && (job->help || job->version)) {
+        if (job->help) print_help(job, &list);
+        if (job->version) printf("%s, libsapporo %s\n", job->program, sapporo_version());
         *status = RUN_OK;
         return 1;
     }
     if (!bad) {
         job->model_given = is_given(&list, "model");
+        job->dt_given = is_given(&list, "dt-max");
         job->plan.files = !job->demo || job->prefix;
         job->model.kind = (cluster_kind)job->model_kind;
         job->model.masses = (cluster_masses)job->masses;

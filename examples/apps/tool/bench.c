@@ -306,6 +306,21 @@ static int run_nbody6(const request *asked)
     return bench_nbody6(&n) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
+/* Returns 0 after a message if the user names a device that does not exist. */
+static int devices_exist(const request *asked)
+{
+    if (asked->devices.n == 0) return 1;
+    const sapporo_backend backend = backend_in_use(backend_from_name(asked->backend.word[0]));
+    const int there = sapporo_device_count(backend);
+    for (int k = 0; k < asked->devices.n; k++)
+        if (asked->devices.value[k] >= there) {
+            fprintf(stderr, "sapporo bench: there is no device %d of %s, which has %d\n", asked->devices.value[k],
+                    backend_name(backend), there);
+            return 0;
+        }
+    return 1;
+}
+
 int bench_main(int argc, char **argv)
 {
     request asked = {.threads = {1, {0}},
@@ -340,6 +355,7 @@ int bench_main(int argc, char **argv)
                               .active = 1}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    if (!devices_exist(&asked)) return STATUS_FAILED;
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "nbody6") == 0) return run_nbody6(&asked);
     for (int k = 0; k < asked.api.n; k++)

@@ -17,6 +17,7 @@ typedef struct bound {
 typedef struct report {
     int json;
     int tests, failed;
+    int absent;     /* kinds of engine that could not be opened */
     char kind[128]; /* kind of the engine under test */
 } report;
 
@@ -26,6 +27,8 @@ void report_errors(report *to, const char *test, const char *quantity, double *e
 void report_wrong(report *to, const char *test, int wrong, int n);
 /* Reports one row: a call of the library failed. */
 void report_failure(report *to, const char *test, const char *why);
+/* Reports one row: this kind of engine cannot be opened here, so nothing was tested. */
+void report_absent(report *to, const char *why);
 
 /* ---- scenes (check_accuracy.c) ---------------------------------------------------- */
 
@@ -50,6 +53,13 @@ typedef struct scene {
 /* Makes the scenes with n stars each; at most 4,096 of them, evenly spread, are i-particles. */
 void scenes_make(scene scenes[NSCENES], int n);
 void scenes_free(scene scenes[NSCENES]);
+
+/*
+ * Computes forces on i-particles of a scene by a native client; returns 0, or -1 with the reason in error().  Drops the
+ * library's messages for scenes with a close pair: in orders 6 and 8 its snap is beyond the range of `ds`, and no test
+ * asks for it.
+ */
+int scene_force(client *self, const scene *on, const targets *stars, unsigned want, forces *out);
 
 /* Checks the accuracy of acc, jerk and pot on all scenes, and of the predictor. */
 void check_accuracy(report *to, const settings *what, const scene scenes[NSCENES]);

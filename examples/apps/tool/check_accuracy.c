@@ -79,15 +79,25 @@ void scenes_free(scene scenes[NSCENES])
 
 /* ---- forces ------------------------------------------------------------------------ */
 
+static void drop_message(void *user, int level, const char *text) { (void)user, (void)level, (void)text; }
+
+int scene_force(client *self, const scene *on, const targets *stars, unsigned want, forces *out)
+{
+    const batch all = {stars, 0, stars->n, 0};
+    if (on->pair >= 0) sapporo_set_log(drop_message, NULL);
+    const int status = CLIENT_NATIVE.force(self, on->cluster.n, &all, on->eps2, want, out);
+    if (on->pair >= 0) sapporo_set_log(NULL, NULL);
+    return status;
+}
+
 /* Computes forces on i-particles of a scene by the library; returns 0, or -1 after a report of the failure. */
 static int compute(report *to, const settings *what, const scene *on, const targets *stars, forces *out)
 {
     client *self = CLIENT_NATIVE.open(what);
-    const batch all = {stars, 0, stars->n, 0};
     int status = CLIENT_NATIVE.error(self)[0] != '\0' ? -1 : 0;
     if (status == 0) status = CLIENT_NATIVE.load(self, &on->cluster);
     if (status == 0) status = CLIENT_NATIVE.set_time(self, on->time);
-    if (status == 0) status = CLIENT_NATIVE.force(self, on->cluster.n, &all, on->eps2, 0, out);
+    if (status == 0) status = scene_force(self, on, stars, 0, out);
     if (status != 0) report_failure(to, on->name, CLIENT_NATIVE.error(self));
     CLIENT_NATIVE.close(self);
     return status;

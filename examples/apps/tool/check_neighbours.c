@@ -41,9 +41,8 @@ static void check_nearest(report *to, client *self, const scene *on, const predi
     char test[80];
     snprintf(test, sizeof test, "nearest: %s", on->name);
     forces out = forces_new(on->stars.n, 0);
-    const batch all = {&on->stars, 0, on->stars.n, 0};
     int wrong = 0;
-    if (CLIENT_NATIVE.force(self, on->cluster.n, &all, on->eps2, SAPPORO_WANT_NEAREST, &out) != 0) {
+    if (scene_force(self, on, &on->stars, SAPPORO_WANT_NEAREST, &out) != 0) {
         report_failure(to, test, CLIENT_NATIVE.error(self));
     } else {
         for (int i = 0; i < on->stars.n; i++)

@@ -8,6 +8,7 @@
  *
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */
+#include "standard_output.h"
 #include "tool.h"
 #include "util.h"
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void print_help(FILE *file)
     fprintf(file, "\nsapporo COMMAND --help lists the options of a command; sapporo --version the version.\n");
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -52,3 +53,5 @@ int main(int argc, char **argv)
             argv[1]);
     return STATUS_USAGE;
 }
+
+int main(int argc, char **argv) { return standard_output_end("sapporo", run_command(argc, argv), STATUS_FAILED); }

@@ -2,12 +2,14 @@
  * options.c - reads a command line by a table.
  */
 #include "options.h"
-#include <errno.h>
+#include "number.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BAD = -1, TOO_LARGE = -2 }; /* of values */
 
 static int takes_value(const option_spec *option) { return option->type != OPTION_ON && option->type != OPTION_OFF; }
 
@@ -27,14 +29,12 @@ static void print_help(const char *command, const char *summary, const option_sp
     printf("  %-26s  %s\n", "--help", "this text");
 }
 
-/* Reads a whole number, written as 65536 or 1e6; refuses others and numbers out of range. */
+/* Reads a whole number, written as 65536, 1e6, 64k or 1M; returns BAD or TOO_LARGE for others. */
 static int read_count(const char *text, int least, int *count)
 {
-    char *end;
-    errno = 0;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !(value >= least) || value > INT_MAX || value != floor(value))
-        return -1;
+    long long value = 0;
+    const number_verdict verdict = number_whole(text, least, INT_MAX, &value);
+    if (verdict != NUMBER_OK) return verdict == NUMBER_LARGE ? TOO_LARGE : BAD;
     *count = (int)value;
     return 0;
 }
@@ -43,7 +43,7 @@ static int read_real(const char *text, double *real)
 {
     char *end;
     const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0.0) || isinf(value)) return -1;
+    if (end == text || *end != '\0' || !(value >= 0.0) || isinf(value)) return BAD;
     *real = value;
     return 0;
 }
@@ -64,21 +64,22 @@ static int is_choice(const char *word, const char *choices)
 static int add_word(word_list *list, const option_spec *option, const char *word)
 {
     const size_t length = strlen(word);
-    if (length >= WORD_ROOM || !is_choice(word, option->argument) || list->n == LIST_ROOM) return -1;
+    if (length >= WORD_ROOM || !is_choice(word, option->argument) || list->n == LIST_ROOM) return BAD;
     memcpy(list->word[list->n++], word, length + 1);
     return 0;
 }
 
 static int add_count(count_list *list, const option_spec *option, const char *text)
 {
-    if (list->n == LIST_ROOM || read_count(text, option->least, &list->value[list->n]) != 0) return -1;
-    list->n++;
-    return 0;
+    if (list->n == LIST_ROOM) return BAD;
+    const int status = read_count(text, option->least, &list->value[list->n]);
+    list->n += status == 0;
+    return status;
 }
 
 static int add_real(real_list *list, const char *text)
 {
-    if (list->n == LIST_ROOM || read_real(text, &list->value[list->n]) != 0) return -1;
+    if (list->n == LIST_ROOM || read_real(text, &list->value[list->n]) != 0) return BAD;
     list->n++;
     return 0;
 }
@@ -107,10 +108,11 @@ static int read_list(const option_spec *option, const char *text)
     for (;;) {
         const size_t length = strcspn(text, ",");
         char piece[64];
-        if (length >= sizeof piece) return -1;
+        if (length >= sizeof piece) return BAD;
         memcpy(piece, text, length);
         piece[length] = '\0';
-        if (add_piece(option, piece) != 0) return -1;
+        const int status = add_piece(option, piece);
+        if (status != 0) return status;
         if (text[length] == '\0') return 0;
         text += length + 1;
     }
@@ -140,7 +142,7 @@ static int store(const option_spec *option, const char *value)
     case OPTION_REALS:
         return read_list(option, value);
     }
-    return -1;
+    return BAD;
 }
 
 /* Finds the option that an argument names, which may continue with "=value". */
@@ -161,9 +163,13 @@ static int complain(const char *command, const char *what, const char *argument,
     return -1;
 }
 
-static int refuse_value(const char *command, const option_spec *option, const char *value)
+static int refuse_value(const char *command, const option_spec *option, const char *value, int verdict)
 {
     char rest[160];
+    if (verdict == TOO_LARGE) {
+        snprintf(rest, sizeof rest, " for %s, at most %d is possible", option->name, INT_MAX);
+        return complain(command, "too large a value", value, rest);
+    }
     if (option->type == OPTION_WORD || option->type == OPTION_WORDS)
         snprintf(rest, sizeof rest, " for %s, it takes %s", option->name, option->argument);
     else if (option->type == OPTION_COUNT || option->type == OPTION_COUNTS)
@@ -189,7 +195,8 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
             if (++k == argc) return complain(command, "a value is missing after", option->name, "");
             value = argv[k];
         }
-        if (store(option, value) != 0) return refuse_value(command, option, value);
+        const int verdict = store(option, value);
+        if (verdict != 0) return refuse_value(command, option, value, verdict);
     }
     return 0;
 }

@@ -53,8 +53,9 @@ static void print_absent(sapporo_backend backend, FILE *to)
 {
     char kind[8], why[256];
     const settings what = {.backend = backend};
-    settings_kind(&what, kind, sizeof kind, why, sizeof why);
-    fprintf(to, "  %-6s  %s\n", backend_name(backend), *why ? why : "its devices are CPUs");
+    snprintf(why, sizeof why, "its devices are CPUs"); /* opening them would compile kernels for seconds */
+    if (sapporo_device_count(backend) == 0) settings_kind(&what, kind, sizeof kind, why, sizeof why);
+    fprintf(to, "  %-6s  %s\n", backend_name(backend), why);
 }
 
 static void no_messages(void *user, int level, const char *text) { (void)user, (void)level, (void)text; }
@@ -62,9 +63,11 @@ static void no_messages(void *user, int level, const char *text) { (void)user, (
 /* Returns 1 if there is a GPU to tune; else the exit status is in *status. */
 static int find_device(const request *asked, sapporo_backend backend, int *status)
 {
-    sapporo_set_log(no_messages, NULL); /* the same is said below */
     *status = STATUS_OK;
-    if (backend == SAPPORO_BACKEND_CPU) {
+    if (backend == SAPPORO_BACKEND_AUTO && asked->device > 0) {
+        fprintf(stderr, "sapporo tune: there is no device %d: this machine or this build has no GPU\n", asked->device);
+        *status = STATUS_FAILED;
+    } else if (backend == SAPPORO_BACKEND_CPU && asked->device == 0) {
         printf("Nothing to tune: the CPU engine plans each force by what it finds, and has no numbers in the file.\n");
     } else if (backend == SAPPORO_BACKEND_AUTO) {
         printf("Nothing to tune: this machine or this build has no GPU, and the CPU engine has nothing to tune.\n");
@@ -80,7 +83,6 @@ static int find_device(const request *asked, sapporo_backend backend, int *statu
     return 0;
 }
 
-/* Returns the file to be written; "" for none. */
 /* Returns 1 if a value is the word, in any case, with or without blanks around it. */
 static int is_word(const char *value, const char *word)
 {
@@ -90,6 +92,7 @@ static int is_word(const char *value, const char *word)
     return strncasecmp(value, word, length) == 0 && value[length + strspn(value + length, " \t\r\n")] == '\0';
 }
 
+/* Finds the file to be written; "" for none. */
 static void find_output(const request *asked, const char *variable, char *path, size_t room)
 {
     const int word =
@@ -188,7 +191,10 @@ static int run(tuner *self, const request *asked, const char *variable)
     char folder[TUNE_PATH], output[TUNE_PATH];
     const char *temporary = getenv("TMPDIR");
     find_output(asked, variable, output, sizeof output);
-    if (output[0] != '\0' && tune_file_check(output, self->error, sizeof self->error) != 0) return fail(self, ", file");
+    if (output[0] != '\0' && tune_file_writable(output, self->error, sizeof self->error) != 0)
+        return fail(self, "file");
+    if (asked->maps != NULL && tune_folder_writable(asked->maps, self->error, sizeof self->error) != 0)
+        return fail(self, "maps");
     snprintf(folder, sizeof folder, "%.900s/sapporo_tune.XXXXXX",
              temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
     if (mkdtemp(folder) == NULL) {
@@ -214,6 +220,7 @@ int tune_main(int argc, char **argv)
     set_environment("SAPPORO_VERBOSE",
                     "2"); /* must precede the first call that reads it; makes engines print their launch parameters */
     tuner *self = allocate(1, sizeof *self);
+    sapporo_set_log(no_messages, NULL); /* find_device tells the same */
     self->what.backend = choose_backend(&asked);
     if (find_device(&asked, self->what.backend, &status)) {
         const char *set = getenv("SAPPORO_TUNE");

@@ -62,6 +62,12 @@ int tune_file_check(const char *path, char *error, size_t room);
  */
 int tune_file_write(const char *path, const char *kind, const tuning *numbers, char *error, size_t room);
 
+/* The same, and the file and its folder can be written; makes the folder. */
+int tune_file_writable(const char *path, char *error, size_t room);
+
+/* Makes a folder, if it is not there, and finds out whether files can be written to it. */
+int tune_folder_writable(const char *folder, char *error, size_t room);
+
 /* Makes a folder and its parents. */
 int tune_make_folder(const char *path, char *error, size_t room);
 

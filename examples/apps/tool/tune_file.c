@@ -70,6 +70,30 @@ int tune_file_check(const char *path, char *error, size_t room)
     return 0;
 }
 
+int tune_folder_writable(const char *folder, char *error, size_t room)
+{
+    if (tune_make_folder(folder, error, room) != 0) return -1;
+    return access(folder, W_OK | X_OK) == 0 ? 0 : fail(error, room, folder, strerror(errno));
+}
+
+/* The name under which a new file is written before it replaces the old one. */
+static void fresh_name(char *fresh, size_t room, const char *path)
+{
+    snprintf(fresh, room, "%s.new.%ld", path, (long)getpid());
+}
+
+int tune_file_writable(const char *path, char *error, size_t room)
+{
+    char fresh[TUNE_PATH + 32];
+    if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
+    fresh_name(fresh, sizeof fresh, path);
+    FILE *file = fopen(fresh, "w");
+    if (file == NULL) return fail(error, room, path, strerror(errno));
+    fclose(file);
+    remove(fresh);
+    return 0;
+}
+
 /* Returns 1 if a line sets a launch parameter that is being written. */
 static int is_replaced(const char *line, const char *kind, const tuning *numbers)
 {
@@ -122,11 +146,12 @@ int tune_file_write(const char *path, const char *kind, const tuning *numbers, c
 {
     char fresh[TUNE_PATH + 32];
     if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
-    snprintf(fresh, sizeof fresh, "%s.new.%ld", path, (long)getpid());
+    fresh_name(fresh, sizeof fresh, path);
     FILE *from = fopen(path, "r"), *to = fopen(fresh, "w");
     int bad = to == NULL ? errno : 0;
     if (to != NULL) {
         rewrite(from, to, kind, numbers);
+        if (ferror(to)) bad = EIO;
         if (fflush(to) != 0 || fsync(fileno(to)) != 0) bad = errno;
         if (fclose(to) != 0 && bad == 0) bad = errno;
     }

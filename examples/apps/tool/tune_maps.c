@@ -31,7 +31,8 @@ static FILE *open_data(tuner *self, const char *folder, const char *name, const 
 
 static int close_data(tuner *self, FILE *file, int status)
 {
-    if (fclose(file) == 0 || status != 0) return status;
+    const int incomplete = ferror(file);
+    if ((fclose(file) == 0 && !incomplete) || status != 0) return status;
     snprintf(self->error, sizeof self->error, "cannot write the maps: %s", strerror(errno));
     return -1;
 }
@@ -136,7 +137,7 @@ int tune_maps(tuner *self, const tuning *numbers, const char *folder, int first)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-/* Finds the script in tool/ beside the program; returns 0 if its path is not known. */
+/* Finds the script in apps/tool/ beside the program; returns 0 if its path is not known. */
 static int find_script(char *path, size_t room)
 {
     const ssize_t length = readlink("/proc/self/exe", path, room - 1);
@@ -144,7 +145,7 @@ static int find_script(char *path, size_t room)
     path[length] = '\0';
     char *slash = strrchr(path, '/');
     if (slash == NULL) return 0;
-    snprintf(slash, room - (size_t)(slash - path), "/tool/maps.py");
+    snprintf(slash, room - (size_t)(slash - path), "/apps/tool/maps.py");
     return access(path, R_OK) == 0;
 }
 

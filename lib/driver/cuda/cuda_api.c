@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/process.h"
+#include "base/static_program.h"
 #include "driver/driver.h"
 
 struct sap_cuda sap_cuda = {.once = PTHREAD_ONCE_INIT};
@@ -141,6 +142,10 @@ static const char *begin(struct sap_cuda *cuda)
     char driver[32];
     if (sap_env_raised()) {
         (void)sap_cuda_refuse(0, "no CUDA with raised privileges: its driver loads what the environment names");
+        return sap_cuda_error;
+    }
+    if (sap_program_is_static()) {
+        (void)sap_cuda_refuse(0, "no CUDA in a program that is linked statically: its driver is a shared library");
         return sap_cuda_error;
     }
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

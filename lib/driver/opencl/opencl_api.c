@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/process.h"
+#include "base/static_program.h"
 #include "driver/opencl/opencl_driver.h"
 
 struct sap_opencl sap_opencl = {.once = PTHREAD_ONCE_INIT};
@@ -170,6 +171,11 @@ static const char *begin(struct sap_opencl *o)
     unsigned n = 0;
     if (sap_env_raised()) {
         (void)sap_opencl_refuse(0, "no OpenCL with raised privileges: its loader loads what the environment names");
+        return sap_opencl_error;
+    }
+    if (sap_program_is_static()) {
+        (void)sap_opencl_refuse(0,
+                                "no OpenCL in a program that is linked statically: its drivers are shared libraries");
         return sap_opencl_error;
     }
     void *library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);

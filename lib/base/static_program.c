@@ -1,0 +1,28 @@
+/* static_program.c - whether the program was linked without shared libraries. */
+#define _GNU_SOURCE
+
+#include "base/static_program.h"
+
+#if defined(__linux__)
+#include <link.h>
+#include <stddef.h>
+
+/* Looks at the program itself, which is the first object: only a static program asks the system for no loader. */
+static int look(struct dl_phdr_info *object, size_t size, void *is_static)
+{
+    (void)size;
+    *(int *)is_static = 1;
+    for (int k = 0; k < (int)object->dlpi_phnum; k++)
+        if (object->dlpi_phdr[k].p_type == PT_INTERP) *(int *)is_static = 0;
+    return 1;
+}
+
+int sap_program_is_static(void)
+{
+    int is_static = 0;
+    (void)dl_iterate_phdr(look, &is_static);
+    return is_static;
+}
+#else
+int sap_program_is_static(void) { return 0; }
+#endif

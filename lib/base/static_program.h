@@ -1,0 +1,11 @@
+/* static_program.h - whether the program was linked without shared libraries. */
+#ifndef SAP_STATIC_PROGRAM_H
+#define SAP_STATIC_PROGRAM_H
+
+/*
+ * 1 if the program was linked with -static or -static-pie.  Such a program must not load drivers: they bring a second C
+ * library that is not initialised, and crash in their first call.
+ */
+int sap_program_is_static(void);
+
+#endif
