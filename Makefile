@@ -12,6 +12,10 @@
 .SUFFIXES:
 .DELETE_ON_ERROR:
 MAKEFLAGS += -r
+# All cores, unless the caller says -j: what is on the command line wins.  Not together with `clean`, which must end first.
+ifeq ($(MAKELEVEL)$(filter clean uninstall,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell sh lib/build/cores.sh)
+endif
 
 # ---- what the caller may set (docs/building.md) ---------------------------------
 
@@ -90,11 +94,12 @@ FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support 
 
 # The reference of the tests is most of their time: it is always optimised, and sanitizers look at what it calls alone.
 REFERENCE_FLAGS := $(if $(SANITIZE),-O2 -fno-sanitize=all)
+IS_GCC := $(if $(findstring clang,$(CC_ID)),0,1)
 # The scalar kernels: fast to compile where a vector path always exists, else made for speed.  Fields of fixed length are
 # walked element by element there: more optimisation takes four times as long and gains 2 %.  The compiler cannot see
 # which words a variant reads that is not a constant.
 SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
-                $(if $(findstring SSE2,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 -Wno-maybe-uninitialized)
+                $(if $(findstring SSE2,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 $(if $(filter 1,$(IS_GCC)),-Wno-maybe-uninitialized))
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
@@ -145,7 +150,8 @@ built         = $(patsubst %.c,examples/%,$(patsubst %.f90,examples/%_f90,$(notd
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 include cpu_sse/instances.mk
-LIB_OBJECTS := $(call objects,$(LIB_SOURCES)) $(INSTANCE_OBJECTS) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
+# Objects that take longest come first.
+LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
 DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu
 LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo)
@@ -159,8 +165,16 @@ Q :=
 say = @:
 else
 Q := @
-say = @printf '  %-4s %s\n' $1 $2
+say = @printf '%9s  %-4s %s\n' '$(count)' $1 $2
 endif
+
+# [n/of] in front of what is made: `of` files do not exist yet.  Files that are older than their sources are not among
+# them, nor are tests; beyond `of` only n is printed.
+MADE    :=
+MISSING  = $(eval MISSING := $(filter-out $(wildcard $(COUNTED)),$(COUNTED)))$(MISSING)
+count    = $(eval MADE += x)[$(words $(MADE))$(if $(word $(words $(MADE)),$(MISSING)),/$(words $(MISSING)))]
+COUNTED  = $(sort $(foreach l,$(LIBRARIES),$(OBJECTS_$l) $(B)/lib/lib$l.a $(B)/lib/$(call SO_FILE,$l)) $(CUDA_IMAGES) \
+           $(call objects,$(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES)) $(addprefix $(B)/,$(PROGRAMS)))
 
 .PHONY: all FORCE
 all: $(PUBLISHED) $(LINKS)
@@ -280,10 +294,12 @@ database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",
 # Of the kernels one instance of each order on the widest path, and one on each path.
 DATABASE_INSTANCES = $(foreach n,force_ds force2_fast force6_dp force8_ds tree_sp,$n:avx512) force_ds:avx2 force_ds:sse2 \
                      force_ds:scalar tree_sp:scalar
+ONLY_GCC = $(QUICKLY) -Wno-maybe-uninitialized
 instance_name = $(firstword $(subst :, ,$1))
 instance_path = $(lastword $(subst :, ,$1))
 instance_entry = {"directory": "$(CURDIR)", "file": "$(call instance_source,$(instance_name))", "command": "$(subst ",\",$(CC) \
-    $(call flags,cpu_sse/$(instance_name)_$(instance_path).c) $(call instance_flags,$(instance_name),$(instance_path)) \
+    $(filter-out $(ONLY_GCC),$(call flags,cpu_sse/$(instance_name)_$(instance_path).c) \
+    $(call instance_flags,$(instance_name),$(instance_path))) \
     -DSAP_NPIPES=16384 -c $(call instance_source,$(instance_name)))"}$(comma)
 # One command for each source: all of them in one are longer than systems allow.
 compile_commands.json:

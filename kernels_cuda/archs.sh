@@ -2,18 +2,21 @@
 # Prints the architectures for which the kernels are compiled, by the version of nvcc.
 #
 #   archs.sh 13.0             sm_75 sm_80 ... compute_120: code for each, then PTX of the newest for later GPUs
+#   archs.sh --here 13.0      the GPUs of this machine; without one: an architecture per major version, whose code all
+#                             later chips of that version run, and PTX of the newest
 #   archs.sh --ends 13.0      the oldest, the newest and the PTX
-#   archs.sh --flags 13.0     the same as -gencode flags; also with --ends
+#   archs.sh --flags 13.0     the same as -gencode flags; also with --here and --ends, which come first
 #   archs.sh --flags 13.0 sm_90 compute_90      flags for the named ones
 #
 # The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
 # code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
 # name them.
-ends=
+choice=all
 flags=
 while :; do
     case ${1:-} in
-    --ends) ends=1 ;;
+    --ends) choice=ends ;;
+    --here) choice=here ;;
     --flags) flags=1 ;;
     *) break ;;
     esac
@@ -50,15 +53,57 @@ chips() {
     fi
 }
 
+# Capabilities of the GPUs of this machine, such as 90.
+present() { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | grep -x '[0-9]*' | sort -un; }
+
+# matching GPU CHIP...: the newest chip whose code the GPU runs; fails if there is none
+matching() {
+    gpu=$1
+    shift
+    best=
+    for chip; do [ "${chip%?}" = "${gpu%?}" ] && [ "$chip" -le "$gpu" ] && best=$chip; done
+    [ -n "$best" ] && echo "$best"
+}
+
+# The chips of this machine's GPUs, one per line; fails without a GPU, or with one that the toolkit has no code for.
+chips_here() {
+    gpus=$(present)
+    [ -n "$gpus" ] || return
+    for gpu in $gpus; do
+        # shellcheck disable=SC2086 # a list of words
+        matching "$gpu" $list || return
+    done
+}
+
+one_per_version() {
+    last=
+    for chip in $list; do
+        [ "${chip%?}" = "$last" ] || echo "$chip"
+        last=${chip%?}
+    done
+}
+
+prefixed() { tr -s '[:space:]' '\n' | sed '/^$/d; s/^/sm_/' | sort -ut_ -k2n | tr '\n' ' ' | sed 's/ $//'; }
+
 if [ $# -gt 0 ]; then
     archs=$*
 else
     list=$(chips) || exit
-    archs=
-    for chip in $list; do archs="$archs${archs:+ }sm_$chip"; done
-    newest=${archs##* sm_}
-    [ -z "$ends" ] || archs="${archs%% *} sm_$newest"
-    archs="$archs compute_$newest"
+    list=$(printf '%s' "$list" | tr '\n' ' ')
+    ptx=" compute_${list##* }"
+    case $choice in
+    all) archs=$(echo "$list" | prefixed) ;;
+    ends) archs="sm_${list%% *} sm_${list##* }" ;;
+    here)
+        if found=$(chips_here); then
+            archs=$(echo "$found" | prefixed)
+            ptx=
+        else
+            archs=$(one_per_version | prefixed)
+        fi
+        ;;
+    esac
+    archs=$archs$ptx
 fi
 
 if [ -z "$flags" ]; then

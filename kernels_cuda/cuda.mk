@@ -2,13 +2,16 @@
 #
 #   CUDA=0          builds without CUDA kernels, as a machine without nvcc does
 #   NVCC            the compiler; default: nvcc in PATH, else in CUDA_HOME, else in /usr/local/cuda
-#   CUDA_ARCHS      "sm_90 compute_90", or `ends`: oldest, newest, PTX; default: archs.sh
+#   CUDA_ARCHS      "sm_90 compute_90", or `ends`: oldest, newest, PTX; default: those of the GPUs that are here, else
+#                   one per major version (archs.sh --here)
+#   FULL=1          all architectures, for packages
 #
 # HASH depends on nvcc, architectures and flags alone: all compilers of the host and all sanitizers share the fat
 # binaries.  X.resources keeps what ptxas prints: the registers and the stack of each kernel
 # (test/gpu/test_cuda_budget.sh).
 
 CUDA       ?= 1
+FULL       ?= 0
 CUDA_ARCHS ?=
 NVCC_WANTED := $(filter-out undefined,$(origin NVCC))
 ifeq ($(NVCC_WANTED),)
@@ -39,15 +42,15 @@ NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
 #   CUDA_WHY               why the library is built without CUDA, if it is
 
 ifeq ($(CUDA_WHY),)
-CUDA_PROBE := build/probe-cuda-$(call hash,$(NVCC) $(NVCC_ID) $(CUDA_ARCHS) $(CC) $(NVCC_OPTIONS)).mk
+CUDA_PROBE := build/probe-cuda-$(call hash,$(NVCC) $(NVCC_ID) $(CUDA_ARCHS) $(FULL) $(CC) $(NVCC_OPTIONS)).mk
 
 $(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
 	@mkdir -p build
 	@t=build/probe-cuda.$$$$; trap 'rm -f "$$t".*' EXIT; \
 	ask() { sh kernels_cuda/archs.sh "$$@" $(NVCC_RELEASE) $(filter-out ends,$(CUDA_ARCHS)); }; \
-	ends='$(if $(filter ends,$(CUDA_ARCHS)),--ends)'; \
+	choice='$(if $(CUDA_ARCHS),$(if $(filter ends,$(CUDA_ARCHS)),--ends),$(if $(filter 1,$(FULL)),,--here))'; \
 	echo '__global__ void f(int *x) { *x = 1; }' >$$t.cu; \
-	if list=$$(ask $$ends 2>$$t.log) && code=$$(ask $$ends --flags 2>>$$t.log); then \
+	if list=$$(ask $$choice 2>$$t.log) && code=$$(ask $$choice --flags 2>>$$t.log); then \
 	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\n' "$$list" "$$code" >$$t.mk; \
 	    for host in '' '-ccbin $(firstword $(CC))' '-ccbin clang++'; do \
 	        $(NVCC) $(NVCC_OPTIONS) $$host $$code -fatbin -o $$t.fatbin $$t.cu >>$$t.log 2>&1 && break; \

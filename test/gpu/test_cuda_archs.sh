@@ -42,6 +42,26 @@ same "12.8: Turing to Blackwell" "$turing sm_120 compute_120" 12.8
 for v in 12.9 13.0 13.1 13 14.2; do same "$v: also 10.3" "$turing sm_103 sm_120 compute_120" $v; done
 same "a patch level changes nothing" "$turing sm_103 sm_120 compute_120" 13.0.88
 
+# with_gpus CAPABILITIES TITLE WANTED ARGUMENT...: on a machine with these GPUs, as nvidia-smi tells; none: no driver
+with_gpus() {
+    mkdir -p "$work/bin"
+    # shellcheck disable=SC2016 # for the script that is written
+    printf '#!/bin/sh\nfor gpu in %s; do echo $gpu; done\n' "$1" >"$work/bin/nvidia-smi"
+    [ -n "$1" ] || printf '#!/bin/sh\necho no driver >&2\nexit 9\n' >"$work/bin/nvidia-smi"
+    chmod +x "$work/bin/nvidia-smi"
+    shift
+    PATH=$work/bin:$PATH same "$@"
+}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+versions="sm_75 sm_80 sm_90 sm_100 sm_120 compute_120"
+with_gpus "" "no GPU: one per major version" "$versions" --here 13.0
+with_gpus "" "no GPU, 11.4" "sm_52 sm_60 sm_70 sm_80 compute_86" --here 11.4
+with_gpus 9.0 "an H100" sm_90 --here 13.0
+with_gpus "9.0 9.0 8.6" "three GPUs of two kinds" "sm_86 sm_90" --here 13.0
+with_gpus 8.7 "a GPU that runs the code of an older one" sm_86 --here 13.0
+with_gpus "9.0 7.0" "a GPU that the toolkit has no code for" "$versions" --here 13.0
+
 same "only the ends" "sm_52 sm_90 compute_90" --ends 12.4
 same "flags" "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_120,code=sm_120 \
 -gencode arch=compute_120,code=compute_120" --flags --ends 13.0
