@@ -84,9 +84,9 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 	mv -f $$t.log $(@:.fatbin=.resources) && mv -f $$t.d $(@:.fatbin=.d) && mv -f $$t.fatbin $@
 
 # The C file with the bytes of the fat binaries, a label for each, and the table of driver.h.
-$(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh
+$(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh kernels_cuda/cuda.mk
 	@mkdir -p $(@D)
-	$(Q)$(if $(CUDA_IMAGES),echo '$(NVCC_RELEASE)' >$(@D)/release &&) \
+	$(Q)$(if $(CUDA_IMAGES),echo '$(NVCC_RELEASE)' >$(@D)/release && echo '$(CUDA_LIST)' >$(@D)/architectures &&) \
 	sh kernels_cuda/embed.sh '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
 
 -include $(CUDA_IMAGES:.fatbin=.d)

@@ -94,7 +94,8 @@ __attribute__((always_inline)) static inline int copy_particle(double *const *to
     if (terms >= 2) c |= copy_three(to[2], stride, p->derivative[2], if_not_finite);
     if (terms >= 3) c |= copy_three(to[3], stride, p->derivative[3], if_not_finite);
     if (terms >= 4) c |= copy_three(to[4], stride, p->derivative[4], if_not_finite);
-    for (int k = SAP_DERIVATIVES; k <= terms; k++) c |= copy_three(to[k], stride, p->derivative[k], if_not_finite);
+    for (int k = SAP_DERIVATIVES; k <= terms && to[k]; k++)
+        c |= copy_three(to[k], stride, p->derivative[k], if_not_finite);
     c |= carries(pair_of(p->mass, p->time), if_not_finite);
     return carried(c);
 }
@@ -184,8 +185,8 @@ static inline int put_stored(sapporo *c, int address, const struct sap_jparticle
     const unsigned in = (unsigned)address % SAP_SEGMENT;
     struct sap_segment *s = c->host.segment[(unsigned)address / SAP_SEGMENT];
     const size_t at = sap_jstore_offset(in);
-    double *to[SAP_DERIVATIVES_MOST];
-    for (int k = 0; k <= s->terms; k++) to[k] = s->derivative[k] + at;
+    double *to[SAP_DERIVATIVES_MOST] = {s->derivative[0] + at, s->derivative[1] + at};
+    for (int k = 2; k <= s->terms; k++) to[k] = s->derivative[k] + at;
     s->mass[in] = p->mass;
     s->time[in] = p->time;
     s->index[in] = p->index;
@@ -210,9 +211,10 @@ static int put_staged(sapporo *c, int address, const struct sap_jparticle *p)
     s->eps2 = p->eps2;
     s->index = p->index;
     s->address = address;
-    if (!c->host.full) return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
-    for (int k = SAP_DERIVATIVES; k < c->host.full; k++) to[k] = s->further[k - SAP_DERIVATIVES];
-    return copy_particle(to, 1, c->host.full - 1, p);
+    const int full = c->host.full;
+    if (!full) return copy_particle(to, 1, SAP_DERIVATIVES - 1, p);
+    for (int k = SAP_DERIVATIVES; k < full; k++) to[k] = s->further[k - SAP_DERIVATIVES];
+    return copy_particle(to, 1, full - 1, p);
 }
 
 /* Makes room in the store.  A tile that is filled in order is not set to empty particles first, which saves time. */

@@ -6,8 +6,9 @@
 #
 # ptxas has told both while it compiled; the build keeps its words beside the
 # fat binaries.  Lines of the budget are `kernel registers stack`: the most of
-# all architectures, bytes.  Registers depend on the toolkit, so they are
-# compared for the release that the budget names; bytes of stack always are.
+# all architectures, bytes.  Both depend on the architectures, so they are
+# compared only if those are the ones that the budget names (CUDA_ARCHS=ends);
+# registers depend on the toolkit, too: they are compared for its release.
 
 budget=kernels_cuda/budget.txt
 
@@ -27,10 +28,13 @@ used() {
 # release FOLDER: of the nvcc that compiled them
 release() { cat "$1/release" 2>/dev/null; }
 
+architectures() { cat "$1/architectures" 2>/dev/null; }
+
 if [ "${1:-}" = --write ]; then
     {
         echo "# What CUDA kernels may take: kernel, registers, bytes of stack.  Made by make cuda-budget."
         echo "# nvcc $(release "$2")"
+        echo "# $(architectures "$2")"
         used "$2"
     } >"$budget.new" && mv -f "$budget.new" "$budget"
     exit
@@ -42,6 +46,9 @@ if [ -z "$folder" ] || [ ! -f "$folder/release" ]; then
     exit 77
 elif [ ! -f "$budget" ]; then
     echo "$budget is missing: make cuda-budget"
+    exit 77
+elif ! grep -qxF "# $(architectures "$folder")" "$budget"; then
+    echo "the budget is of other architectures than $(architectures "$folder")"
     exit 77
 fi
 
