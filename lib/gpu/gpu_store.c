@@ -295,8 +295,8 @@ static inline void copy_numbers(struct sap_gpu_update *u, const struct sap_stage
     u->time = p->time;
 }
 
-/* Prefetches what place_update reads for an address. */
-static inline void fetch_stamp(const struct sap_gpu_store *store, int address)
+/* Prefetches what place_update reads for an address. Always inlined, because gcc deletes calls that only prefetch. */
+__attribute__((always_inline)) static inline void fetch_stamp(const struct sap_gpu_store *store, int address)
 {
     int at;
     const struct sap_gpu_share *share = &store->share[owner_of(store, address, &at)];
