@@ -30,7 +30,7 @@ verdict() {
 none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
 
 pages=
-for page in README.md docs/*.md; do [ ! -f "$page" ] || pages="$pages $page"; done
+for page in README.md CHANGELOG.md docs/*.md; do [ ! -f "$page" ] || pages="$pages $page"; done
 sources=$(find include lib cpu_sse -name '*.[ch]' | sort)
 
 # The pages without what is planned, each line behind its page: PAGE<tab>LINE
@@ -180,6 +180,15 @@ grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/r
     [ -s "$work/read" ] || echo "no variable found in the sources"
 } >"$work/log"
 none "README.md names the variables that the library reads"
+
+version=$(sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sapporo.h)
+{
+    grep -qxF "version: $version" CITATION.cff || echo "CITATION.cff is not of version $version"
+    grep -qE "^## $version(,|$)" CHANGELOG.md || echo "CHANGELOG.md has nothing about version $version"
+    bits=$(sed -n 's/^ *SAP_ARITH_VERSION = \([0-9]*\),.*/\1/p' lib/physics/arithmetic.h)
+    grep -q "version of the arithmetic is $bits\." CHANGELOG.md || echo "CHANGELOG.md does not tell of arithmetic $bits"
+} >"$work/log"
+none "CITATION.cff and CHANGELOG.md are of this version"
 
 title="README.md has the tables of variables that the library describes (make readme)"
 if [ -x examples/sapporo ]; then
