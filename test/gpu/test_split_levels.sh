@@ -27,7 +27,7 @@ instance() { flags_of "\$(call instance_flags,force_ds,$1)"; }
 check() {
     # shellcheck disable=SC2046 # a list of flags
     {
-        { [ -z "$sse2" ] || compiled "-$1" -c $(instance sse2) -o "$work/$1.o" "$sse2"; } &&
+        { [ -z "$sse2" ] || compiled $(instance sse2) "-$1" -c -o "$work/$1.o" "$sse2"; } &&
             compiled "-$1" -DSPLIT_ALONE -o "$work/$1" test/gpu/test_split.c "$work/scalar.o" ${sse2:+"$work/$1.o"} -lm &&
             "$work/$1"
     } >"$work/$1.log" 2>&1
@@ -48,8 +48,8 @@ for cc in gcc clang; do
     # The Makefile's level for these kernels is the last word, whatever the caller asks for.
     # shellcheck disable=SC2016 # for make
     level=$(flags_of '$(SCALAR_FLAGS)')
-    # shellcheck disable=SC2046 # a list of flags
-    compiled "${level:--O2}" -c $(instance scalar) -o "$work/scalar.o" cpu_sse/force_instance.c
+    # shellcheck disable=SC2046,SC2086 # lists of flags
+    compiled ${level:--O2} -c $(instance scalar) -o "$work/scalar.o" cpu_sse/force_instance.c
     for level in O2 O1; do
         check $level &
     done
