@@ -44,7 +44,7 @@ struct sap_gpu_tree {
     SAP_GPU_REAL eps2, accuracy;
     int n, nodes, leaf_size, group_size;
     int mac, order, ball, morton;
-    int tiles, flat; /* flat: all particles have the same position */
+    int tiles, flat; /* flat: is_point of the units (engine/cube.h) */
 };
 
 /*

@@ -194,7 +194,8 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
     D size = in_units(root->low, t, a);
     size = d_max(size, in_units(root->high, t, a));
     size = d_max(size, in_units(centre, t, a));
-    return t->flat || sap_group_wide(radius, *nearest) || dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
+    return t->flat || sap_group_wide(radius, *nearest) || sap_group_small(radius, t->unit) ||
+           dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }
 
 /*

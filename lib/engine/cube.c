@@ -18,6 +18,11 @@ enum { BEYOND = 16, ROOM = 64 };
 /* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
 #define LARGEST 0x1p300
 
+/* Particles within a box of this edge, in units of the cube's, all have the same key or those of two neighbouring
+ * cells.
+ */
+#define SHRUNK 0x1p-20
+
 int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
 
 int sap_cube_member(int n, int k) { return (int)((long long)k * n / sap_cube_sample(n)); }
@@ -85,16 +90,29 @@ int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
     return 1;
 }
 
-double sap_tree_unit(const struct sap_cube *cube, double eps2)
+static double unit_of(double edge, double eps2)
 {
-    const double eps = sqrt(eps2), size = cube->edge > eps ? cube->edge : eps;
+    const double eps = sqrt(eps2), size = edge > eps ? edge : eps;
     int exponent;
     if (!(size > 0)) return 1;
     const double part = frexp(size, &exponent);
     return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
 }
 
-double sap_tree_eps2(double eps2, double unit) { return eps2 * unit * unit < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : eps2; }
+struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high, double eps2)
+{
+    struct sap_tree_units units;
+    double extent = 0, edge = cube->edge;
+    for (int k = 0; k < 3; k++) extent = fmax(extent, high[k] - low[k]);
+    const int is_small = extent < edge * SHRUNK;
+    if (is_small) edge = extent > LEAST ? power_above(extent) : 0;
+    for (int k = 0; k < 3; k++)
+        units.middle[k] = is_small ? low[k] + 0.5 * (high[k] - low[k]) : cube->low[k] + 0.5 * cube->edge;
+    units.unit = unit_of(edge, eps2);
+    units.eps2 = eps2 * units.unit * units.unit < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : eps2;
+    units.is_point = !(edge > 0);
+    return units;
+}
 
 double sap_tree_mass_unit(double sum)
 {

@@ -34,11 +34,21 @@ int sap_tree_in_range(const double *low, const double *high, double sum);
 /* Whether a force can be computed at x: x is finite, and the cube of its distance does not overflow. */
 int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x);
 
-/* 1 / the least power of two that is >= the cube's edge and >= the softening length; 1 if both are 0. */
-double sap_tree_unit(const struct sap_cube *cube, double eps2);
+/*
+ * The units of walks: pair terms use coordinates (x - middle) unit.  They are those of the cube, unless a refresh found
+ * all particles within a box that is smaller than the cube by more than 2^20.  In that case they are those of the box,
+ * because squared distances in units of the cube could be below the range of float.
+ */
+struct sap_tree_units {
+    double middle[3];
+    double unit;  /* 1 / the least power of two that is >= the edge and >= the softening length; 1 if both are 0 */
+    double eps2;  /* the squared softening that forces use: 0 if it is so small in units that its inverse overflows */
+    int is_point; /* the cube, or the box in its place, has no extent: pair terms are in double */
+};
 
-/* The squared softening that forces use: eps2, or 0 if it is so small in units of `unit` that its inverse overflows. */
-double sap_tree_eps2(double eps2, double unit);
+/* Computes the units for a cube, the bounding box of the present particles, and the squared softening asked for. */
+struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high,
+                                        double eps2);
 
 /* 1 / a power of two above the sum of the absolute masses; 1 if the sum is 0. */
 double sap_tree_mass_unit(double sum);

@@ -208,6 +208,17 @@ SAP_INLINE int sap_group_wide(D radius, D nearest2)
     return dm_any(d_gt(d_mul(radius, radius), d_mul(nearest2, d_set1(SAP_NUMBER(0x1p24, 0x4170000000000000UL)))));
 }
 
+/*
+ * Returns 1 if the particles of a group of this radius are so close, in units of the walk, that the squares of their
+ * distances may be below the range of float: pair terms need double then, too.
+ */
+SAP_INLINE int sap_group_small(D radius, D unit)
+{
+    const D size = d_mul(radius, unit);
+    return dm_any(d_gt(size, d_set1(SAP_ZERO))) &&
+           dm_any(d_gt(d_set1(SAP_NUMBER(0x1p-50, 0x3CD0000000000000UL)), size));
+}
+
 #ifdef SAP_TREE_VECTORS
 
 /* Returns whether cells are accepted: x, y, z point from the ball's centre to theirs. */

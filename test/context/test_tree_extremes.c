@@ -227,10 +227,70 @@ static void masses_beyond(void **state)
     bodies_free(&b);
 }
 
+/* Every walk and precision computes forces on all particles with errors of at most 2 % for 99 of 100. */
+static void expect_right(sapporo_tree *t, const bodies *b, const char *what, int k)
+{
+    struct tree_rows exact = tree_exact(b, 0, 1), rows = tree_rows_of(t, NULL, b->n);
+    double *error = tree_errors(&rows, &exact, 1);
+    if (!(error[b->n * 99 / 100] <= 2e-2 && isfinite(error[b->n - 1])))
+        fail_msg("%s, walk %d: errors %g and %g", what, k, error[b->n * 99 / 100], error[b->n - 1]);
+    free(error);
+    tree_rows_free(&rows);
+    tree_rows_free(&exact);
+}
+
+static sapporo_tree_options walk_options(int k)
+{
+    sapporo_tree_options o = options();
+    o.experiments = SAPPORO_EXPERIMENTS(0, k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
+    o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+    return o;
+}
+
+/* Particles that were far apart when the tree was built, and are close together at the refresh, attract each other. */
+static void shrunken(void **state)
+{
+    (void)state;
+    bodies far = plummer(300), near = plummer(300);
+    for (int i = 0; i < far.n; i++)
+        for (int c = 0; c < 3; c++) far.x[i][c] *= 1e25;
+    for (int i = 0; i < near.n; i++) near.x[i][0] += 1000;
+    for (int k = 0; k < 4; k++) {
+        const sapporo_tree_options o = walk_options(k);
+        sapporo_tree *t = tree_of(&far, &o);
+        tree_set(t, &near);
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+        expect_right(t, &near, "shrunken", k);
+        tree_set(t, &far); /* and back */
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+        expect_right(t, &far, "as built", k);
+        sapporo_tree_destroy(t);
+    }
+    bodies_free(&far);
+    bodies_free(&near);
+}
+
+/* Half of the particles lie in a clump of 1e-25 of the model's size. */
+static void tiny_clump(void **state)
+{
+    (void)state;
+    bodies b = plummer(300);
+    for (int i = 0; i < b.n; i++)
+        for (int c = 0; c < 3; c++) b.x[i][c] = i < b.n / 2 ? b.x[i][c] * 1e-25 : b.x[i][c] + 3 * (c + 1);
+    for (int k = 0; k < 4; k++) {
+        const sapporo_tree_options o = walk_options(k);
+        sapporo_tree *t = tree_of(&b, &o);
+        expect_right(t, &b, "clump", k);
+        sapporo_tree_destroy(t);
+    }
+    bodies_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(extremes),      cmocka_unit_test(places_beyond),
                                        cmocka_unit_test(masses_beyond), cmocka_unit_test(tiny_softening),
-                                       cmocka_unit_test(large_radii),   cmocka_unit_test(overflow_beside)};
+                                       cmocka_unit_test(large_radii),   cmocka_unit_test(overflow_beside),
+                                       cmocka_unit_test(shrunken),      cmocka_unit_test(tiny_clump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static void add_slack(const struct source *j, real (*d)[3], double R2, sapporo_p
                  tiny = precision == SAPPORO_DP ? 0x1p-1060 : 0x1p-147;
     const double u = 1 / sqrt(R2), m = fabs(j->mass), mu3 = m * u * u * u, r = sizes_of(d[0]);
     const double v = sizes_of(d[1]), a = sizes_of(d[2]), jerk = sizes_of(d[3]);
-    const double lost = (m < least || mu3 < least ? mu3 : 0) + least, vanished = tiny * mu3 * (1 + r * u * u);
+    const double lost = (m < least || mu3 < least ? mu3 : 0) + least, vanished = tiny * mu3 * (1 + r + r * u * u);
     const double moves = (1 + v) * (1 + v) * (1 + a) * (1 + jerk) * (1 + u) * (1 + u) * (1 + u) * (1 + u);
     s->slack[POT] += (m < least ? m * u : 0) + least;
     s->slack[ACC] += lost * r + least;

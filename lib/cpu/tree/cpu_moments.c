@@ -175,7 +175,7 @@ static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n
     double size = 0;
     ball_of((int)t->settings.ball, x, n, g);
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
-    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2));
+    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2)) || sap_group_small(g->radius, t->unit);
     if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
 }
 
@@ -212,7 +212,7 @@ static int reaches_far(const struct sap_cpu_tree *t)
     double size = 0;
     for (int c = 0; c < 3; c++)
         size = fmax(size, fmax(t->middle[c] - t->cell[0].low[c], t->cell[0].high[c] - t->middle[c]));
-    return size * t->unit > SAP_TREE_NEAR || !(t->cube.edge > 0);
+    return size * t->unit > SAP_TREE_NEAR || t->is_point;
 }
 
 struct walk_words {

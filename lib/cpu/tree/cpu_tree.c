@@ -205,10 +205,21 @@ static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
     sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
 }
 
+/* Sets the units of walks for the cube and the box of the given particles. */
+static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
+{
+    const struct sap_tree_units units = sap_tree_units_of(&t->cube, box->low, box->high, t->settings.eps2);
+    memcpy(t->middle, units.middle, sizeof t->middle);
+    t->unit = units.unit;
+    t->eps2 = units.eps2;
+    t->is_point = units.is_point;
+}
+
 /* Computes moments and groups; this completes the tree. */
-static void finish(struct sap_cpu_tree *t, double mass_unit, int threads)
+static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit, int threads)
 {
     const double start = sap_tree_clock();
+    take_units(t, box);
     gather(t, mass_unit, threads);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->self = (struct sap_tree_walkers){t->n, (t->n + t->settings.group_size - 1) / t->settings.group_size,
@@ -262,9 +273,6 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
 {
     t->n = d->n;
     t->cube = *cube;
-    t->unit = sap_tree_unit(cube, t->settings.eps2);
-    t->eps2 = sap_tree_eps2(t->settings.eps2, t->unit);
-    for (int c = 0; c < 3; c++) t->middle[c] = cube->low[c] + 0.5 * cube->edge;
     t->spare_node = t->node;
     t->spare_room = t->node_room;
     t->node = d->node;
@@ -297,7 +305,7 @@ static int build(struct sap_tree *opaque_tree)
     take_nodes(t, &cube, &draft);
     t->done = (sapporo_tree_statistics){
         .seconds = {[SAPPORO_PHASE_SORT] = sorted - start, [SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted}};
-    finish(t, mass_unit, threads);
+    finish(t, &box, mass_unit, threads);
     return SAPPORO_OK;
 }
 
@@ -313,7 +321,7 @@ static int refresh(struct sap_tree *opaque_tree)
     const int status = look_at_given(t, &box, &mass_unit, threads);
     if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
-    finish(t, mass_unit, threads);
+    finish(t, &box, mass_unit, threads);
     return SAPPORO_OK;
 }
 

@@ -61,7 +61,8 @@ struct sap_cpu_tree {
     struct sap_cube cube;
     double eps2;                 /* softening of forces: settings.eps2, or 0 where that is too small */
     double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
-    double middle[3];            /* of the cube */
+    double middle[3];            /* of the units (engine/cube.h) */
+    int is_point;                /* the units have no extent (engine/cube.h) */
     int far;                     /* some particles are beyond the range of float */
     struct sap_tree_order order; /* address: of the sorted particles */
     int *place;                  /* index of the sorted particle, by address */

@@ -108,6 +108,16 @@ static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
     t->true_mass = 1 / mass_unit;
 }
 
+static void set_units(struct sap_gpu_tree *t, const struct sap_cube *cube, const double *low, const double *high,
+                      double eps2)
+{
+    const struct sap_tree_units units = sap_tree_units_of(cube, low, high, eps2);
+    for (int k = 0; k < 3; k++) t->middle[k] = units.middle[k];
+    t->unit = units.unit;
+    t->eps2 = units.eps2;
+    t->flat = units.is_point;
+}
+
 static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
 {
     double low[3], high[3], sample[3][SAP_CUBE_SAMPLE], mass_unit;
@@ -116,13 +126,8 @@ static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
         memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
     d->cube = sap_tree_cube(low, high, sample, members);
     d->t.cells = d->cube.cells;
-    d->t.unit = sap_tree_unit(&d->cube, t->settings.eps2);
-    d->t.eps2 = sap_tree_eps2(t->settings.eps2, d->t.unit);
-    d->t.flat = !(d->cube.edge > 0);
-    for (int k = 0; k < 3; k++) {
-        d->t.low[k] = d->cube.low[k];
-        d->t.middle[k] = d->cube.low[k] + 0.5 * d->cube.edge;
-    }
+    for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
+    set_units(&d->t, &d->cube, low, high, t->settings.eps2);
     set_mass_unit(&d->t, mass_unit);
     return SAP_DRIVER_OK;
 }
@@ -410,6 +415,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
     t->built = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
+    set_units(&t->t, &t->cube, low, high, t->settings.eps2);
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, 1));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
