@@ -18,9 +18,7 @@ enum { BEYOND = 16, ROOM = 64 };
 /* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
 #define LARGEST 0x1p300
 
-/* Particles within a box of this edge, in units of the cube's, all have the same key or those of two neighbouring
- * cells.
- */
+/* Particles within a box of this edge, in units of the edge of the cube, have one key or neighbouring keys. */
 #define SHRUNK 0x1p-20
 
 int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
