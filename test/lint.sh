@@ -102,6 +102,21 @@ else
     skipped shellcheck "shellcheck is missing"
 fi
 
+# Of one version too: that of test/api/python/requirements.txt.
+ruff=
+wanted=$(sed -n 's/^ruff==/ruff /p' test/api/python/requirements.txt)
+for command in build/venv/bin/ruff ruff; do
+    [ -n "$ruff" ] || [ "$("$command" --version 2>/dev/null)" != "$wanted" ] || ruff=$command
+done
+if [ -n "$ruff" ]; then
+    "$ruff" check --no-cache --quiet lib/api/python test/api/python >"$work/log" 2>&1
+    verdict $? "ruff check"
+    "$ruff" format --no-cache --check --quiet lib/api/python test/api/python >"$work/log" 2>&1
+    verdict $? "ruff format"
+else
+    skipped ruff "$wanted is missing"
+fi
+
 # ---- rules of the house
 
 # The sources without strings and comments, each line behind its place.
