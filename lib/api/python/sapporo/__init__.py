@@ -25,6 +25,7 @@ from ._errors import (
 from ._info import Device, Variable, arith_version, devices, variables, version
 from ._job import Force, Job, NeighbourLists
 from ._library import set_log
+from ._tree import Seconds, Tree, TreeStatistics
 
 __version__ = version()
 
@@ -45,8 +46,11 @@ __all__ = [
     "PartialWarning",
     "Particles",
     "SapporoError",
+    "Seconds",
     "SmallForce",
     "Status",
+    "Tree",
+    "TreeStatistics",
     "UnsupportedError",
     "Variable",
     "arith_version",

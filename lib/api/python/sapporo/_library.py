@@ -139,8 +139,8 @@ def set_log(function: Callable[[int, str], None] | None) -> None:
     """Sends the messages of the library to `function(level, text)` instead of stderr; None restores stderr.
 
     Levels: 0 error, 1 warning, 2 choices, 3 calls; `SAPPORO_VERBOSE` decides which messages exist.  The function may be
-    called from any thread that calls the library, and must not call the library.  Python prints an exception of the
-    function to stderr and goes on.
+    called from any thread that calls the library, and must not call the library.  Python gives an exception of the
+    function to sys.unraisablehook, which prints it, and the call goes on.
     """
     global _log_callback
     if function is None:
