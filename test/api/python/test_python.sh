@@ -65,7 +65,7 @@ else
 fi
 
 if has mypy; then
-    (cd "$root" && "$python" -m mypy --cache-dir "$work/mypy" -p sapporo) >"$work/log" 2>&1
+    (cd "$root" && "$python" -m mypy --cache-dir build/mypy -p sapporo) >"$work/log" 2>&1
     verdict $? "mypy --strict"
 else
     echo "ok - mypy --strict # SKIP mypy is missing"
