@@ -103,3 +103,24 @@ def test_memory_and_threads(context):
     assert context.memory_needed(0) == (0, 0)
     assert context.threads >= 1 and sapporo.Context(threads=1).threads == 1
     assert "dp" in context.kind and "order 4" in repr(context)
+
+
+def test_a_source_distribution_has_all_that_make_needs(tmp_path):
+    """What git keeps of the folders of the build is in it."""
+    import subprocess
+    import sys
+    import tarfile
+
+    import pytest
+
+    folders = ("Makefile", "LICENSE", "pyproject.toml", "include", "lib", "cpu_sse", "kernels_cuda", "kernels_ocl")
+    kept = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=False)
+    if kept.returncode != 0:
+        pytest.skip("not a clone")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)], cwd=ROOT, check=True
+    )
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert set(kept.stdout.split()) <= names
+    assert not [name for name in names if name.startswith("build/") or name.endswith((".so", ".a"))]

@@ -54,12 +54,28 @@ def test_data_that_are_not_finite(context):
     x[1, 2] = np.nan
     raised(sapporo.NotFiniteError, ValueError, "1", lambda: context.set_particles(x, mass=1))
     assert context.nj == 3  # stored all the same
+    raised(sapporo.NotFiniteError, ValueError, ".", lambda: context.set_particles(x, address=[5, 3, 9]))
+    assert (context.get_particles([5, 9]).x == 0).all() and np.isnan(context.get_particles(3).x[0, 2])
+    context.clear()
+    raised(sapporo.NotFiniteError, ValueError, "1", lambda: context.set_particles(x, mass=1))
     assert np.isnan(context.force(np.ones((1, 3))).acc).all()
     context.set_particles(np.eye(3), mass=1)
-    with pytest.warns(sapporo.PartialWarning, match="not finite") as caught:
+    with pytest.warns(sapporo.PartialWarning, match="not finite"):
         force = context.force(x)
-    assert caught[0].filename == __file__  # the caller's own line
     assert force.partial and np.isnan(force.acc[1]).all() and np.isfinite(force.acc[[0, 2]]).all()
+    places = np.zeros(3, np.int32)
+    tree = sapporo.Tree(1)
+    tree.set(np.zeros((1, 3)))
+    tree.build()
+    for call in (
+        lambda: context.force(x),
+        lambda: context.begin(x).result(),
+        lambda: context.neighbour_force(places + 7, [[], [], []]),
+        lambda: tree.force(x=x),
+    ):
+        with pytest.warns(sapporo.PartialWarning) as caught:
+            assert call().partial
+        assert [told.filename for told in caught] == [__file__]  # the caller's own line
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not context.force(np.ones((1, 3))).partial

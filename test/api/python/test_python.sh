@@ -67,6 +67,8 @@ fi
 if has mypy; then
     (cd "$root" && "$python" -m mypy --cache-dir build/mypy -p sapporo) >"$work/log" 2>&1
     verdict $? "mypy --strict"
+    MYPYPATH=$work/site "$python" -m mypy --strict --cache-dir build/mypy examples/first_force.py >"$work/log" 2>&1
+    verdict $? "mypy --strict of a program that uses the package"
 else
     echo "ok - mypy --strict # SKIP mypy is missing"
 fi

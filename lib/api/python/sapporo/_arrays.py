@@ -90,11 +90,10 @@ def pointer(array: Any, kind: str = "char *") -> Any:
     return ffi.cast(kind, ffi.from_buffer(array) if array.flags.c_contiguous else address(array))
 
 
-def set_column(column: Any, array: Any, first: int = 0) -> None:
-    """Makes a column of an array, from row `first` on."""
-    step = array.strides[0] if len(array) > 1 else 0
-    column.base = pointer(array) + first * step
-    column.stride = step
+def set_column(column: Any, array: Any) -> None:
+    """Makes a column of an array."""
+    column.base = pointer(array)
+    column.stride = array.strides[0] if len(array) > 1 else 0
 
 
 def result_array(out: Any, name: str, shape: tuple[int, ...], kind: Any) -> Any:

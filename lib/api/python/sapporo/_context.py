@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, host_array, indices, pointer, scalars, set_column, vectors
 from ._batch import BatchForce, SmallForce, compute_batch
+from ._errors import NotFiniteError, OutOfMemoryError
 from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_partial
 from ._library import (
     BACKENDS,
@@ -229,20 +230,30 @@ class Context(Handle):
             raise ValueError("either first or address may be given")
         else:
             runs = _runs(indices(address, "address", n))
-        for start, end, to in runs:
-            self._store(to, start, end, derivatives, columns)
+        self._store(runs, derivatives, columns)
 
-    def _store(self, to: int, start: int, end: int, derivatives: dict[str, Floats], columns: dict[str, Any]) -> None:
-        """Stores rows start .. end - 1 of the columns at the addresses from `to` on."""
+    def _store(self, runs: list[tuple[int, int, int]], derivatives: dict[str, Floats], columns: dict[str, Any]) -> None:
+        """Stores runs of rows of the columns.  Data that are not finite are stored, and told when all are stored."""
         particles = new("sapporo_particles")
-        for name, array in derivatives.items():
-            set_column(particles.derivative[DERIVATIVES.index(name)], array, start)
-        for name, array in columns.items():
-            set_column(getattr(particles, name), array, start)
-        status = lib.sapporo_set_particles(self._handle, to, end - start, particles)
-        if status >= 0 or status == lib.SAPPORO_ERR_NOT_FINITE:
+        places = [(particles.derivative[DERIVATIVES.index(name)], array) for name, array in derivatives.items()]
+        places += [(getattr(particles, name), array) for name, array in columns.items()]
+        for column, array in places:
+            set_column(column, array)
+        bases = [(column, ffi.cast("char *", column.base), array.strides[0]) for column, array in places]
+        not_finite: NotFiniteError | None = None
+        for start, end, to in runs:
+            for column, base, step in bases:
+                column.base = base + start * step
+            try:
+                self._check(lib.sapporo_set_particles(self._handle, to, end - start, particles))
+            except NotFiniteError as error:
+                not_finite = not_finite or error
+            except OutOfMemoryError:
+                self._nj = max(self._nj, to + end - start)  # forces tell of lost particles
+                raise
             self._nj = max(self._nj, to + end - start)
-        self._check(status)
+        if not_finite is not None:
+            raise not_finite
 
     def get_particles(self, address: ArrayLike | None = None, *, predicted: bool = False) -> Particles:
         """Reads back the j-particles at some addresses (default: 0 .. nj - 1).

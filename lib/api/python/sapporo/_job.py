@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -15,6 +17,8 @@ from ._library import Handle, ffi, lib, new
 
 if TYPE_CHECKING:
     from ._context import Context
+
+_FOLDER = os.path.dirname(__file__)
 
 Out = Optional[Mapping[str, Any]]
 
@@ -32,8 +36,12 @@ _VECTORS = ("acc", "jerk", "snap", "crackle")
 
 def warn_if_partial(partial: bool) -> None:
     """Warns of rows that are NaN because their i-particles are not finite."""
-    if partial:
-        warnings.warn("some i-particles are not finite; their rows are NaN", PartialWarning, stacklevel=4)
+    if not partial:
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER):  # the caller's own line
+        level, frame = level + 1, frame.f_back
+    warnings.warn("some i-particles are not finite; their rows are NaN", PartialWarning, stacklevel=level)
 
 
 def result_struct(ni: int, names: Sequence[str], out: Out) -> tuple[dict[str, Any], Any]:

@@ -132,7 +132,22 @@ def check(status: int, last_error: Callable[[], str]) -> int:
 
 # ---- messages
 
-_log_callback: Any = None
+_log_function: Callable[[int, str], None] | None = None
+
+
+_callback: Any = None  # made once and never freed: other threads may be in it
+
+
+def _speak(_user: Any, level: int, text: Any) -> None:
+    """Gives a message to the function of set_log."""
+    function = _log_function
+    if function is None:
+        return
+    _speaking.now = True
+    try:
+        function(level, text_of(text))
+    finally:
+        _speaking.now = False
 
 
 def set_log(function: Callable[[int, str], None] | None) -> None:
@@ -142,23 +157,11 @@ def set_log(function: Callable[[int, str], None] | None) -> None:
     called from any thread that calls the library, and must not call the library.  Python gives an exception of the
     function to sys.unraisablehook, which prints it, and the call goes on.
     """
-    global _log_callback
-    if function is None:
-        lib.sapporo_set_log(ffi.NULL, ffi.NULL)
-        _log_callback = None
-        return
-    receive = function
-
-    def speak(_user: Any, level: int, text: Any) -> None:
-        _speaking.now = True
-        try:
-            receive(level, text_of(text))
-        finally:
-            _speaking.now = False
-
-    callback = ffi.callback("sapporo_log_function", speak)
-    lib.sapporo_set_log(callback, ffi.NULL)
-    _log_callback = callback
+    global _callback, _log_function
+    _log_function = function
+    if function is not None and _callback is None:
+        _callback = ffi.callback("sapporo_log_function", _speak)
+    lib.sapporo_set_log(ffi.NULL if function is None else _callback, ffi.NULL)
 
 
 atexit.register(set_log, None)
