@@ -51,4 +51,4 @@ with sapporo.Tree(n, eps2=eps**2, accuracy=0.5) as tree:
             error = energy() / start - 1
             print(f"time {k * step:g}  energy error {error:.1e}")
 
-sys.exit(f"the energy is off by {error:.1e}" if abs(error) > 1e-2 else 0)
+sys.exit(0 if abs(error) < 1e-2 else f"the energy is off by {error:.1e}")

@@ -16,12 +16,16 @@ export PYTHONDONTWRITEBYTECODE
 
 needed="cffi numpy pytest hatchling"
 
-# lacks PYTHON: the modules of `needed` that an interpreter lacks
+# lacks PYTHON: what an interpreter lacks of `needed`; also a hatchling that is too old for pyproject.toml
 lacks() {
     # shellcheck disable=SC2086 # a list of words
-    "$1" -c 'import importlib.util, sys
-sys.exit(" ".join(m for m in sys.argv[1:] if not importlib.util.find_spec(m)) or 0 if sys.version_info >= (3, 9) else "Python 3.9")' \
-        $needed 2>&1
+    "$1" -c 'import importlib.metadata, importlib.util, sys
+missing = [m for m in sys.argv[1:] if not importlib.util.find_spec(m)]
+if sys.version_info < (3, 9):
+    missing = ["Python 3.9"]
+elif "hatchling" not in missing and [int(n) for n in importlib.metadata.version("hatchling").split(".")[:2]] < [1, 27]:
+    missing.append("hatchling 1.27")
+sys.exit(", ".join(missing) or 0)' $needed 2>&1
 }
 
 python=
