@@ -86,6 +86,8 @@ def test_what_does_not_fit_is_refused(context):
         context.set_particles(good, mass=np.zeros(5))
     with pytest.raises(ValueError, match=r"v is .*\(4, 3\)"):
         context.set_particles(good, v=np.zeros((5, 3)))
+    with pytest.raises(TypeError, match="masked"):
+        context.set_particles(np.ma.masked_invalid(good))
     with pytest.raises(TypeError, match="whole numbers"):
         context.force(good, index=np.zeros(4))
     with pytest.raises(ValueError, match="32 bits"):

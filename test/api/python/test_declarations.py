@@ -102,6 +102,7 @@ def test_memory_and_threads(context):
     assert context.memory_needed(1000).host > 1000 * 7 * 8 and context.memory_needed(1000).device == 0
     assert context.memory_needed(0) == (0, 0)
     assert context.threads >= 1 and sapporo.Context(threads=1).threads == 1
+    assert sapporo.Context(order=0).order == 4  # the default of the library
     assert "dp" in context.kind and "order 4" in repr(context)
 
 

@@ -30,6 +30,8 @@ def host_array(value: Any, name: str) -> Any:
     """An array in host memory.  Arrays in device memory are refused, not copied in silence."""
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
         raise TypeError(f"{name} is in device memory; here arrays must be in host memory")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; masks are not supported")
     return np.asarray(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -115,9 +116,10 @@ class Context(Handle):
         handle = ffi.new("sapporo **")
         check(lib.sapporo_open(options, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
         super().__init__(handle[0], lib.sapporo_close)
-        self._order = order
+        self._order = order or 4
         self._time = 0.0
         self._nj = 0
+        self._counting = threading.Lock()
         self._kept: Ints | None = None
 
     def __enter__(self) -> Context:
@@ -249,11 +251,16 @@ class Context(Handle):
             except NotFiniteError as error:
                 not_finite = not_finite or error
             except OutOfMemoryError:
-                self._nj = max(self._nj, to + end - start)  # forces tell of lost particles
+                self._count(to + end - start)  # forces tell of lost particles
                 raise
-            self._nj = max(self._nj, to + end - start)
+            self._count(to + end - start)
         if not_finite is not None:
             raise not_finite
+
+    def _count(self, nj: int) -> None:
+        """Raises nj, also if other threads store particles at the same time."""
+        with self._counting:
+            self._nj = max(self._nj, nj)
 
     def get_particles(self, address: ArrayLike | None = None, *, predicted: bool = False) -> Particles:
         """Reads back the j-particles at some addresses (default: 0 .. nj - 1).

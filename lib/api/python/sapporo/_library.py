@@ -133,8 +133,6 @@ def check(status: int, last_error: Callable[[], str]) -> int:
 # ---- messages
 
 _log_function: Callable[[int, str], None] | None = None
-
-
 _callback: Any = None  # made once and never freed: other threads may be in it
 
 
