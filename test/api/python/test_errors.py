@@ -63,14 +63,14 @@ def test_data_that_are_not_finite(context):
     with pytest.warns(sapporo.PartialWarning, match="not finite"):
         force = context.force(x)
     assert force.partial and np.isnan(force.acc[1]).all() and np.isfinite(force.acc[[0, 2]]).all()
-    places = np.zeros(3, np.int32)
+    addresses = np.zeros(3, np.int32)
     tree = sapporo.Tree(1)
     tree.set(np.zeros((1, 3)))
     tree.build()
     for call in (
         lambda: context.force(x),
         lambda: context.begin(x).result(),
-        lambda: context.neighbour_force(places + 7, [[], [], []]),
+        lambda: context.neighbour_force(addresses + 7, [[], [], []]),
         lambda: tree.force(x=x),
     ):
         with pytest.warns(sapporo.PartialWarning) as caught:

@@ -41,14 +41,14 @@ def test_forces(cluster, mac, accuracy, precision, bound):
     with tree_of(x, mass, mac=mac, accuracy=accuracy, precision=precision) as tree:
         whole = tree.force()
         active = tree.force(some)
-        places = tree.force(x=x[some])
+        field = tree.force(x=x[some])
     assert whole.acc.shape == (N, 3) and whole.pot.shape == (N,)
     for force in (whole.acc[some], active.acc):
         assert relative(force, right).max() < bound
     assert relative(active.pot, pot).max() < bound
-    # A place is no particle: the particle at the place adds -m/eps, and no acceleration.
-    np.testing.assert_allclose(places.pot, pot.astype(float) - mass[some] / 1e-2, rtol=bound)
-    assert relative(places.acc, right).max() < max(bound, 1e-3) * 2
+    # A position is no particle: the particle at the position adds -m/eps, and no acceleration.
+    np.testing.assert_allclose(field.pot, pot.astype(float) - mass[some] / 1e-2, rtol=bound)
+    assert relative(field.acc, right).max() < max(bound, 1e-3) * 2
 
 
 def test_smaller_accuracy_is_more_accurate_and_costs_more(cluster):

@@ -101,7 +101,8 @@ class Context(Handle):
         root: str | None = None,
     ) -> None:
         """Opens a context."""
-        options, keep = new("sapporo_options", order=order), []  # type: ignore[var-annotated]
+        keep: list[Any] = []
+        options = new("sapporo_options", order=order)
         options.root = choose("root", root, ROOTS)
         set_device_options(
             options,
@@ -237,11 +238,11 @@ class Context(Handle):
     def _store(self, runs: list[tuple[int, int, int]], derivatives: dict[str, Floats], columns: dict[str, Any]) -> None:
         """Stores runs of rows of the columns.  Data that are not finite are stored, and told when all are stored."""
         particles = new("sapporo_particles")
-        places = [(particles.derivative[DERIVATIVES.index(name)], array) for name, array in derivatives.items()]
-        places += [(getattr(particles, name), array) for name, array in columns.items()]
-        for column, array in places:
+        filled = [(particles.derivative[DERIVATIVES.index(name)], array) for name, array in derivatives.items()]
+        filled += [(getattr(particles, name), array) for name, array in columns.items()]
+        for column, array in filled:
             set_column(column, array)
-        bases = [(column, ffi.cast("char *", column.base), array.strides[0]) for column, array in places]
+        bases = [(column, ffi.cast("char *", column.base), array.strides[0]) for column, array in filled]
         not_finite: NotFiniteError | None = None
         for start, end, to in runs:
             for column, base, step in bases:
@@ -251,7 +252,7 @@ class Context(Handle):
             except NotFiniteError as error:
                 not_finite = not_finite or error
             except OutOfMemoryError:
-                self._count(to + end - start)  # forces tell of lost particles
+                self._count(to + end - start)  # forces fail for lost particles
                 raise
             self._count(to + end - start)
         if not_finite is not None:
@@ -271,9 +272,9 @@ class Context(Handle):
         """
         at = np.arange(self._nj, dtype=np.int32) if address is None else indices(np.atleast_1d(address), "address")
         rows = np.empty(len(at), dtype=_PARTICLE)
-        for k, place in enumerate(at.tolist()):
+        for k, number in enumerate(at.tolist()):
             to = ffi.cast("sapporo_particle *", rows.__array_interface__["data"][0] + k * rows.itemsize)
-            self._check(lib.sapporo_get_particle(self._handle, place, int(predicted), to))
+            self._check(lib.sapporo_get_particle(self._handle, number, int(predicted), to))
         return Particles(rows["derivative"], rows["mass"], rows["time"], rows["eps2"], rows["index"])
 
     def clear(self) -> None:

@@ -271,16 +271,16 @@ class Tree(Handle):
 
         x: (ni, 3): positions; h: (ni,) or one number: radius, >= 0, also infinite.  In host memory.
         """
-        places = vectors(x, "x")
-        radii = scalars(h, "h", len(places))
-        at, within = new_column(places), new_column(radii)
-        first = np.zeros(len(places) + 1, dtype=np.int64)
-        entries = np.empty(64 * len(places), dtype=np.int32)
+        positions = vectors(x, "x")
+        radii = scalars(h, "h", len(positions))
+        at, within = new_column(positions), new_column(radii)
+        first = np.zeros(len(positions) + 1, dtype=np.int64)
+        entries = np.empty(64 * len(positions), dtype=np.int32)
         for _ in range(2):
             status = self._check(
                 lib.sapporo_tree_neighbours(
                     self._handle,
-                    len(places),
+                    len(positions),
                     at[0],
                     within[0],
                     pointer(first, "long long *"),
