@@ -275,6 +275,7 @@ $(PUBLISHED): %: $(B)/% build/current
 
 include test/test.mk
 include lib/build/install.mk
+include lib/api/python/python.mk
 
 .PHONY: demo bench readme clean help compile_commands.json
 demo: all

@@ -102,6 +102,25 @@ else
     skipped shellcheck "shellcheck is missing"
 fi
 
+# Of one version too: that of test/api/python/requirements.txt.
+ruff=
+wanted=$(sed -n 's/^ruff==/ruff /p' test/api/python/requirements.txt)
+for command in build/venv/bin/ruff ruff; do
+    [ -n "$ruff" ] || [ "$("$command" --version 2>/dev/null)" != "$wanted" ] || ruff=$command
+done
+if [ -n "$ruff" ]; then
+    # examples/force_ctypes.py and the maps of the tool are as short as their readers need them.
+    python="lib/api/python test/api/python examples/first_force.py examples/leapfrog.py docs/notebooks"
+    # shellcheck disable=SC2086 # a list of files
+    "$ruff" check --no-cache --quiet $python >"$work/log" 2>&1
+    verdict $? "ruff check"
+    # shellcheck disable=SC2086 # a list of files
+    "$ruff" format --no-cache --check $python >"$work/log" 2>&1
+    verdict $? "ruff format"
+else
+    skipped ruff "$wanted is missing"
+fi
+
 # ---- rules of the house
 
 # The sources without strings and comments, each line behind its place.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers and linters
+#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers and linters, and
+#                       Python modules from PyPI, in the virtual environment build/venv
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
 # on: the tests in question are then reported as skipped.  SETUP=0 installs nothing.
@@ -29,6 +30,19 @@ links_fuzzer() { echo 'int LLVMFuzzerTestOneInput(const char *a, long n);
 int LLVMFuzzerTestOneInput(const char *a, long n) { return a == 0 && n != 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null; }
 
+# python_modules: build/venv with the modules of test_python, once for each version of the list
+python_modules() {
+    list=test/api/python/requirements.txt
+    if [ "${CI:-}" != true ] || [ "${SETUP:-1}" = 0 ] || cmp -s $list build/venv/requirements.txt; then return; fi
+    echo "installing Python modules in build/venv"
+    if python3 -m venv --clear build/venv && build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $list; then
+        cp $list build/venv/requirements.txt
+    else
+        rm -rf build/venv
+        echo "missing, so that test_python may be skipped: the Python modules of $list"
+    fi
+}
+
 if [ "${CI:-}" = true ]; then
     want gcc "a compiler" command -v gcc
     want libc6-dev "headers of the C library" test -f /usr/include/stdio.h
@@ -44,12 +58,16 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
     want python3 "test_ctypes" command -v python3
+    want python3-venv "test_python" python3 -c 'import ensurepip'
 fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
 want pocl-opencl-icd "an OpenCL device" has_vendor
 want libcmocka-dev "the tests in C" has_header cmocka.h
 want gfortran "the Fortran example" command -v "${FC:-gfortran}"
-[ -z "$missing" ] && exit 0
+if [ -z "$missing" ]; then
+    python_modules
+    exit 0
+fi
 
 as_root=
 if [ "$(id -u)" != 0 ]; then
@@ -64,6 +82,7 @@ if [ "${SETUP:-1}" != 0 ] && [ "$as_root" != no ] && command -v apt-get >/dev/nu
     # The lists of packages may be missing or old.
     if install || { $as_root apt-get update >/dev/null 2>&1 && install; }; then
         rm -f "$log" build/probe-*.mk # the compiler may do more now
+        python_modules
         exit 0
     fi
     tail -n 5 "$log"

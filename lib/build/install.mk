@@ -40,8 +40,8 @@ INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FI
             $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%) $(BINDIR)/sapporo
 
 # Documents lie under DOCDIR as in the clone, so that their links work.
-DOCUMENTS  := LICENSE README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md docs/figures/*.svg examples/*.c examples/*.f90 examples/*.py)
-DOC_DIRS   := docs/figures docs examples
+DOCUMENTS  := LICENSE README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md docs/figures/*.svg docs/notebooks/*.ipynb examples/*.c examples/*.f90 examples/*.py)
+DOC_DIRS   := docs/figures docs/notebooks docs examples
 
 # The tool finds the library in ../lib; elsewhere only if it is linked anew.
 TOOL_FITS   = $(filter $(patsubst %/bin,%/lib,$(BINDIR)),$(LIBDIR))

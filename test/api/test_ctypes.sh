@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_ctypes.sh - the native interface from Python, by the class of the example first_force.py.  Prints TAP.
+# test_ctypes.sh - the native interface from Python, by the class of the example force_ctypes.py.  Prints TAP.
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 command -v python3 >/dev/null 2>&1 || { echo "python3 is missing"; exit 77; }
@@ -36,7 +36,7 @@ import math
 import random
 import sys
 from ctypes import c_double, c_int
-from first_force import Context
+from force_ctypes import Context
 
 n, eps, source = 300, 0.01, random.Random(1)
 x = (c_double * (3 * n))(*(source.gauss(0, 1) for _ in range(3 * n)))
@@ -61,7 +61,7 @@ for precision in sp ds dp; do
     script "forces in $precision" 0 "$precision.*300 particles" \
         env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=$precision python3 "$work/forces.py"
 done
-script "errors are Python's" 1 "RuntimeError: SAPPORO_PRECISION" env SAPPORO_PRECISION=half python3 examples/first_force.py
+script "errors are Python's" 1 "RuntimeError: SAPPORO_PRECISION" env SAPPORO_PRECISION=half python3 examples/force_ctypes.py
 
 # Structs in Python are as long as in C.
 cat >"$work/sizes.c" <<'END'
@@ -77,6 +77,6 @@ END
 ${CC:-cc} -Iinclude "$work/sizes.c" -o "$work/sizes" && sizes=$("$work/sizes")
 script "structs are as long as those of sapporo.h" 0 "^${sizes:-none}\$" python3 -c '
 from ctypes import sizeof
-from first_force import Column, Particles, Request, Result
+from force_ctypes import Column, Particles, Request, Result
 print(*(sizeof(t) for t in (Column, Particles, Request, Result)))'
 exit $((failures > 0))

@@ -98,13 +98,14 @@ wc -l examples/*.c examples/*.f90 examples/*.py | awk '$2 != "total" && $1 > 120
 [ ! -s "$work/out" ]
 verdict $? "no example has more than 120 lines"
 
-# Public headers, the C library, modules of Fortran's language and of ours, and modules of Python's own library.
+# Public headers, the C library, modules of Fortran's language and of ours, and modules of Python's own library, of
+# numpy and of ours.
 {
     grep -n '#[[:space:]]*include' examples/*.c |
         grep -vE '<(sapporo|sapporo_tree|sapporo_g6|sapporo_g5|math|stdio|stdlib|string)\.h>$'
     grep -niE "^[[:space:]]*(include|use)[ ,]" examples/*.f90 |
         grep -viE "(include 'sapporo\.f90'|use sapporo|use, intrinsic :: iso_[a-z_]*(, only: [a-z_, ]*)?)\$"
-    grep -nE '^[[:space:]]*(import|from) ' examples/*.py | grep -vE '(import (ctypes|os|sys)|from ctypes import .*)$'
+    grep -nE '^[[:space:]]*(import|from) ' examples/*.py | grep -vE '(import (ctypes|os|sys|numpy as np|sapporo)|from ctypes import .*)$'
 } >"$work/out"
 [ ! -s "$work/out" ]
 verdict $? "no example includes more than public headers and its language's own"
@@ -112,9 +113,10 @@ verdict $? "no example includes more than public headers and its language's own"
 for file in examples/*.c examples/*.f90 examples/*.py; do
     name=${file#examples/}
     head -n 5 "$file" | grep -q "$name - " || echo "$file does not begin with what it is"
-    head -n 6 "$file" | grep -qE "^( \*|!|) +(cc|gfortran|SAPPORO_LIBRARY).* $name" || echo "$file does not say how it is compiled"
+    head -n 6 "$file" | grep -qE "^( \*|!|) +(cc|gfortran|SAPPORO_LIBRARY|python3).* $name" || echo "$file does not say how it is compiled"
     case $name in
-    first_force.* | hermite_g6.c | leapfrog_g5.* | tree_force.c) ;;
+    first_force.py | leapfrog.py) ;; # test/api/python/test_examples.py runs them
+    first_force.* | force_ctypes.py | hermite_g6.c | leapfrog_g5.* | tree_force.c) ;;
     *) echo "$file: this test does not run it" ;;
     esac
 done >"$work/out"
@@ -221,10 +223,10 @@ if [ -n "$sanitizers" ]; then
 elif ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; then
     skipped "Python" "python3 is missing or older than 3.8"
 else
-    alone first_force.py
-    runs python3 first_force.py && direct
-    verdict $? "first_force.py: four forces are those of a direct sum"
-    fails "first_force.py" python3 first_force.py
+    alone force_ctypes.py
+    runs python3 force_ctypes.py && direct
+    verdict $? "force_ctypes.py: four forces are those of a direct sum"
+    fails "force_ctypes.py" python3 force_ctypes.py
 fi
 
 exit $((failures > 0))

@@ -182,9 +182,9 @@ if [ -w /dev/full ]; then
         full "hermite4_f90 --version" hermite4_f90 --version
     fi
     if python3 -c '' 2>/dev/null && [ -z "${SANITIZE:-}" ]; then
-        ! PYTHONDONTWRITEBYTECODE=1 python3 examples/first_force.py >/dev/full 2>"$work/err" &&
+        ! PYTHONDONTWRITEBYTECODE=1 python3 examples/force_ctypes.py >/dev/full 2>"$work/err" &&
             grep -q 'No space left' "$work/err"
-        verdict $? "first_force.py: a full disk is an error"
+        verdict $? "force_ctypes.py: a full disk is an error"
     fi
 else
     skipped "a full disk is an error" "no /dev/full"

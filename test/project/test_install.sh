@@ -66,13 +66,13 @@ try $cc "$work/first_force.c" -I"$prefix/include" -L"$prefix/lib" -lsapporo -Wl,
     try env -u LD_LIBRARY_PATH SAPPORO_BACKEND=cpu "$work/first_force"
 verdict $? "an installed example with -rpath"
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; then
-    for script in "$prefix/share/doc/sapporo/examples/first_force.py" examples/first_force.py; do
+    for script in "$prefix/share/doc/sapporo/examples/force_ctypes.py" examples/force_ctypes.py; do
         PYTHONDONTWRITEBYTECODE=1 SAPPORO_BACKEND=cpu try env -u LD_LIBRARY_PATH -u SAPPORO_LIBRARY python3 "$script"
         case $script in /*) where=installation ;; *) where=clone ;; esac
-        verdict $? "first_force.py finds the library of its own $where"
+        verdict $? "force_ctypes.py finds the library of its own $where"
     done
 else
-    echo "ok - first_force.py finds the library # SKIP python3 is missing or older than 3.8"
+    echo "ok - force_ctypes.py finds the library # SKIP python3 is missing or older than 3.8"
 fi
 
 grep -rn '@[A-Z_]*@' "$prefix/lib/pkgconfig" "$prefix/lib/cmake" >"$work/log" 2>&1

@@ -1,0 +1,61 @@
+"""Gravitational forces for N-body codes, on NVIDIA GPUs, OpenCL devices and CPUs.
+
+with sapporo.Context() as context:
+    context.set_particles(x, v=v, mass=mass)
+    force = context.force(x, v=v, index=np.arange(n), eps2=0.01)
+    force.acc, force.jerk, force.pot
+
+Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree.
+"""
+
+from ._batch import BatchForce, SmallForce
+from ._context import Context, Memory, Particles
+from ._errors import (
+    ArgumentError,
+    ClosedError,
+    DeviceError,
+    GoneError,
+    NotFiniteError,
+    OutOfMemoryError,
+    PartialWarning,
+    SapporoError,
+    Status,
+    UnsupportedError,
+)
+from ._info import Device, Variable, arith_version, devices, variables, version
+from ._job import Force, Job, NeighbourLists
+from ._library import set_log
+from ._tree import Seconds, Tree, TreeStatistics
+
+__version__ = version()
+
+__all__ = [
+    "ArgumentError",
+    "BatchForce",
+    "ClosedError",
+    "Context",
+    "Device",
+    "DeviceError",
+    "Force",
+    "GoneError",
+    "Job",
+    "Memory",
+    "NeighbourLists",
+    "NotFiniteError",
+    "OutOfMemoryError",
+    "PartialWarning",
+    "Particles",
+    "SapporoError",
+    "Seconds",
+    "SmallForce",
+    "Status",
+    "Tree",
+    "TreeStatistics",
+    "UnsupportedError",
+    "Variable",
+    "arith_version",
+    "devices",
+    "set_log",
+    "variables",
+    "version",
+]

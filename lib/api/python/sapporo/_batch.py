@@ -1,0 +1,105 @@
+"""Batches of small forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import ArrayLike, Floats, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
+from ._library import ffi, lib
+
+
+@dataclass(frozen=True)
+class SmallForce:
+    """One force of Context.force_batch: ni targets on which nj sources act.
+
+    x: (ni, 3): positions of the targets
+    address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
+    x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source
+    eps2: squared softening length, common
+    eps2_i: (ni,) or one number: squared softening of each target, added to eps2
+    """
+
+    x: ArrayLike
+    address: ArrayLike | None = None
+    x_j: ArrayLike | None = None
+    mass_j: ScalarOrArray | None = None
+    eps2_j: ScalarOrArray | None = None
+    eps2: float = 0.0
+    eps2_i: ScalarOrArray | None = None
+
+
+@dataclass(frozen=True)
+class BatchForce:
+    """Results of a batch: rows of all lists, one list behind the other.
+
+    acc: (rows, 3); pot: (rows,); first: row at which each list begins, and one behind the last row
+    """
+
+    acc: Floats
+    pot: Floats
+    first: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Number of lists."""
+        return len(self.first) - 1
+
+    def __getitem__(self, k: int) -> tuple[Floats, Floats]:
+        """Acceleration and potential of list k, as views."""
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"list {k} of {len(self)}")
+        rows = slice(int(self.first[k % len(self)]), int(self.first[k % len(self) + 1]))
+        return self.acc[rows], self.pot[rows]
+
+
+def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
+    """Fills one struct; returns its number of targets."""
+    small.size = ffi.sizeof("sapporo_small_force")
+    small.eps2 = force.eps2
+
+    def put(column: Any, array: Any) -> None:
+        keep.append(array)
+        set_column(column, array)
+
+    x = vectors(force.x, "x")
+    small.ni = len(x)
+    put(small.x, x)
+    if force.eps2_i is not None:
+        put(small.eps2_i, scalars(force.eps2_i, "eps2_i", len(x)))
+    if force.address is not None:
+        if any(own is not None for own in (force.x_j, force.mass_j, force.eps2_j)):
+            raise ValueError("a small force has either address or sources of its own")
+        at = indices(force.address, "address")
+        keep.append(at)
+        small.address, small.nj = pointer(at, "int *"), len(at)
+    elif force.x_j is None:
+        raise ValueError("a small force needs address or x_j")
+    else:
+        x_j = vectors(force.x_j, "x_j")
+        small.nj = len(x_j)
+        put(small.x_j, x_j)
+        if force.mass_j is not None:
+            put(small.mass_j, scalars(force.mass_j, "mass_j", len(x_j)))
+        if force.eps2_j is not None:
+            put(small.eps2_j, scalars(force.eps2_j, "eps2_j", len(x_j)))
+    return len(x)
+
+
+def compute_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[BatchForce, int]:
+    """Computes all lists; returns the results and the status."""
+    n = len(lists)
+    small, results = ffi.new("sapporo_small_force[]", max(n, 1)), ffi.new("sapporo_result[]", max(n, 1))
+    keep: list[Any] = []
+    first = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum([_fill(small[k], force, keep) for k, force in enumerate(lists)], out=first[1:])
+    acc, pot = np.empty((int(first[-1]), 3)), np.empty(int(first[-1]))
+    for k, row in enumerate(first[:-1].tolist()):
+        results[k].size = ffi.sizeof("sapporo_result")
+        results[k].acc = ffi.cast("double (*)[3]", address(acc) + 24 * row)
+        results[k].pot = ffi.cast("double *", address(pot) + 8 * row)
+    status = int(lib.sapporo_force_batch(handle, n, small, results))
+    return BatchForce(acc, pot, first), status

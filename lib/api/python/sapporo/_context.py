@@ -1,0 +1,456 @@
+"""Contexts: particles, and forces from direct sums."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, host_array, indices, pointer, scalars, set_column, vectors
+from ._batch import BatchForce, SmallForce, compute_batch
+from ._errors import NotFiniteError, OutOfMemoryError
+from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_partial
+from ._library import (
+    BACKENDS,
+    PRECISIONS,
+    ROOTS,
+    Handle,
+    check,
+    choose,
+    ffi,
+    lib,
+    new,
+    set_device_options,
+    text_of,
+    word_of,
+)
+
+DERIVATIVES = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
+PAIRS = {"all": 0, "outside": 1}
+
+# sapporo_particle, which never grows.
+_PARTICLE = np.dtype(
+    [("derivative", "f8", (8, 3)), ("mass", "f8"), ("time", "f8"), ("eps2", "f8"), ("index", "i4")], align=True
+)
+
+
+class Memory(NamedTuple):
+    """Bytes of memory."""
+
+    host: int
+    device: int
+
+
+@dataclass(frozen=True)
+class Particles:
+    """j-particles that were read back, one row each.
+
+    derivative: (n, 8, 3): position, velocity, acceleration, jerk, snap, and further ones, 0 where the order has none
+    mass, time, eps2: (n,); index: (n,) of int32
+    """
+
+    derivative: Floats
+    mass: Floats
+    time: Floats
+    eps2: Floats
+    index: Ints
+
+    @property
+    def x(self) -> Floats:
+        """Positions, (n, 3)."""
+        return self.derivative[:, 0]
+
+    @property
+    def v(self) -> Floats:
+        """Velocities, (n, 3)."""
+        return self.derivative[:, 1]
+
+
+class Context(Handle):
+    """A context: j-particles by address, their time, and forces from direct sums.
+
+    order: 2 (acceleration, potential), 4 (default: also jerk), 6 (snap), 8 (crackle)
+    precision: "sp", "ds", "dp"; None: SAPPORO_PRECISION, or "ds", or "dp" in orders 6 and 8
+    backend: "auto", "cuda", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device
+    devices: device numbers of the backend, or "all"; None: SAPPORO_DEVICES, or one device
+    preferred_device: where one device is used, this number modulo the number of devices
+    cpu_isa: "scalar", "sse2", "avx2", "avx512"; None: the widest of this machine
+    threads: threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted
+    root: "full", "fast" (order 2 in sp on CPUs); None: SAPPORO_ROOT, or "full"
+
+    G = 1; lengths, masses and times are in any consistent system of units.  Softening is given as the square of the
+    Plummer softening length.  A context is used in `with`, or closed by close().
+
+    Raises ArgumentError, UnsupportedError, DeviceError or OutOfMemoryError if it cannot be opened.
+    """
+
+    def __init__(
+        self,
+        *,
+        order: int = 4,
+        precision: str | None = None,
+        backend: str | None = None,
+        devices: Sequence[int] | str | None = None,
+        preferred_device: int = 0,
+        cpu_isa: str | None = None,
+        threads: int = 0,
+        root: str | None = None,
+    ) -> None:
+        """Opens a context."""
+        keep: list[Any] = []
+        options = new("sapporo_options", order=order)
+        options.root = choose("root", root, ROOTS)
+        set_device_options(
+            options,
+            keep,
+            precision=precision,
+            backend=backend,
+            devices=devices,
+            preferred_device=preferred_device,
+            cpu_isa=cpu_isa,
+            threads=threads,
+        )
+        handle = ffi.new("sapporo **")
+        check(lib.sapporo_open(options, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
+        super().__init__(handle[0], lib.sapporo_close)
+        self._order = order or 4
+        self._time = 0.0
+        self._nj = 0
+        self._counting = threading.Lock()
+        self._kept: Ints | None = None
+
+    def __enter__(self) -> Context:
+        """The context itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the context."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """What computes, and how many addresses are in use."""
+        return f"<sapporo.Context: {'closed' if self.closed else f'order {self.order}, {self.kind}, nj {self.nj}'}>"
+
+    def _check(self, status: int) -> int:
+        return check(status, lambda: text_of(lib.sapporo_last_error(self._handle)))
+
+    # ---- what was chosen
+
+    @property
+    def order(self) -> int:
+        """Order of the integrator that the context serves: 2, 4, 6 or 8."""
+        return self._order
+
+    @property
+    def kind(self) -> str:
+        """The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"."""
+        return text_of(lib.sapporo_kind(self._handle))
+
+    @property
+    def backend(self) -> str:
+        """What computes: "cuda", "opencl" or "cpu"; "auto" of a closed context."""
+        return word_of(lib.sapporo_get_backend(self._handle), BACKENDS)
+
+    @property
+    def precision(self) -> str:
+        """The precision: "sp", "ds" or "dp"; "" of a closed context."""
+        return word_of(lib.sapporo_get_precision(self._handle), PRECISIONS)
+
+    @property
+    def threads(self) -> int:
+        """CPU threads that a large force may use."""
+        return int(lib.sapporo_get_threads(self._handle))
+
+    def memory_needed(self, nj: int) -> Memory:
+        """Bytes of host memory and of device memory that nj j-particles need."""
+        device = ffi.new("size_t *")
+        host = lib.sapporo_memory_needed(self._handle, nj, device)
+        return Memory(int(host), int(device[0]))
+
+    # ---- j-particles
+
+    @property
+    def nj(self) -> int:
+        """One more than the highest address in use: the number of sources of a force by default."""
+        return self._nj
+
+    @property
+    def time(self) -> float:
+        """The time to which j-particles are predicted in forces that begin from now on; 0 after opening."""
+        return self._time
+
+    @time.setter
+    def time(self, time: float) -> None:
+        self._check(lib.sapporo_set_time(self._handle, time))
+        self._time = float(time)
+
+    def set_particles(
+        self,
+        x: ArrayLike,
+        *,
+        mass: ScalarOrArray | None = None,
+        first: int = 0,
+        address: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        snap: ArrayLike | None = None,
+        crackle: ArrayLike | None = None,
+        pop: ArrayLike | None = None,
+        dpop: ArrayLike | None = None,
+        time: ScalarOrArray | None = None,
+        eps2: ScalarOrArray | None = None,
+        index: ArrayLike | None = None,
+    ) -> None:
+        """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
+
+        x, v, a, jerk, snap, crackle, pop, dpop: (n, 3): the position and its derivatives, without factors; absent: 0
+        mass, time, eps2: (n,) or one number: mass; time of the derivatives; squared softening as a source; absent: 0
+        index: (n,) of whole numbers: labels; absent: the addresses
+        address: (n,) of whole numbers, in place of `first`; runs of consecutive addresses are stored at once
+
+        The library copies all data before the call returns.  Raises NotFiniteError if data are NaN or infinite; the
+        particles are stored all the same, so that forces show it.  Raises OutOfMemoryError if particles are lost.
+        """
+        derivatives: dict[str, Floats] = {"x": vectors(x, "x")}
+        n = len(derivatives["x"])
+        for name, value in zip(DERIVATIVES[1:], (v, a, jerk, snap, crackle, pop, dpop)):
+            if value is not None:
+                derivatives[name] = vectors(value, name, n)
+        columns: dict[str, Any] = {}
+        for name, value in (("mass", mass), ("time", time), ("eps2", eps2)):
+            if value is not None:
+                columns[name] = scalars(value, name, n)
+        if index is not None:
+            columns["index"] = scalars(index, "index", n, np.int32)
+        if address is None:
+            runs = [(0, n, first)] if n > 0 else []
+        elif first != 0:
+            raise ValueError("either first or address may be given")
+        else:
+            runs = _runs(indices(address, "address", n))
+        self._store(runs, derivatives, columns)
+
+    def _store(self, runs: list[tuple[int, int, int]], derivatives: dict[str, Floats], columns: dict[str, Any]) -> None:
+        """Stores runs of rows of the columns.  Data that are not finite are stored, and told when all are stored."""
+        particles = new("sapporo_particles")
+        filled = [(particles.derivative[DERIVATIVES.index(name)], array) for name, array in derivatives.items()]
+        filled += [(getattr(particles, name), array) for name, array in columns.items()]
+        for column, array in filled:
+            set_column(column, array)
+        bases = [(column, ffi.cast("char *", column.base), array.strides[0]) for column, array in filled]
+        not_finite: NotFiniteError | None = None
+        for start, end, to in runs:
+            for column, base, step in bases:
+                column.base = base + start * step
+            try:
+                self._check(lib.sapporo_set_particles(self._handle, to, end - start, particles))
+            except NotFiniteError as error:
+                not_finite = not_finite or error
+            except OutOfMemoryError:
+                self._count(to + end - start)  # forces fail for lost particles
+                raise
+            self._count(to + end - start)
+        if not_finite is not None:
+            raise not_finite
+
+    def _count(self, nj: int) -> None:
+        """Raises nj, also if other threads store particles at the same time."""
+        with self._counting:
+            self._nj = max(self._nj, nj)
+
+    def get_particles(self, address: ArrayLike | None = None, *, predicted: bool = False) -> Particles:
+        """Reads back the j-particles at some addresses (default: 0 .. nj - 1).
+
+        predicted: position and velocity (in order 6 the acceleration, too; in order 8 the jerk, too) at `time`
+
+        Raises ArgumentError if an address is empty, OutOfMemoryError if its particle was lost.
+        """
+        at = np.arange(self._nj, dtype=np.int32) if address is None else indices(np.atleast_1d(address), "address")
+        rows = np.empty(len(at), dtype=_PARTICLE)
+        for k, number in enumerate(at.tolist()):
+            to = ffi.cast("sapporo_particle *", rows.__array_interface__["data"][0] + k * rows.itemsize)
+            self._check(lib.sapporo_get_particle(self._handle, number, int(predicted), to))
+        return Particles(rows["derivative"], rows["mass"], rows["time"], rows["eps2"], rows["index"])
+
+    def clear(self) -> None:
+        """Empties all addresses."""
+        self._check(lib.sapporo_clear_particles(self._handle))
+        self._nj = 0
+
+    # ---- forces
+
+    def begin(
+        self,
+        x: ArrayLike,
+        *,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+        nj: int | None = None,
+        eps2: float = 0.0,
+        eps2_i: ScalarOrArray | None = None,
+        pairs: str = "all",
+        nearest: bool = False,
+        lists: bool = False,
+        h2: ScalarOrArray | None = None,
+        h2_by_mass: bool = False,
+        dtr: ScalarOrArray | None = None,
+    ) -> Job:
+        """Starts a force on ni i-particles and returns it; Job.result waits for it.
+
+        The arguments are those of force().  nearest, lists: hints that these results will be asked for.
+        """
+        targets = vectors(x, "x")
+        ni = len(targets)
+        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=eps2)
+        keep: list[Any] = [targets]
+        set_column(request.x, targets)
+        for name, value in (("v", v), ("a", a), ("jerk", jerk)):
+            if value is not None:
+                keep.append(vectors(value, name, ni))
+                set_column(getattr(request, name), keep[-1])
+        for name, value in (("eps2_i", eps2_i), ("h2", h2), ("dtr", dtr)):
+            if value is not None:
+                keep.append(scalars(value, name, ni))
+                set_column(getattr(request, name), keep[-1])
+        if index is not None:
+            keep.append(scalars(index, "index", ni, np.int32))
+            set_column(request.index, keep[-1])
+        request.pairs = choose("pairs", pairs, PAIRS)
+        request.want = (lib.SAPPORO_WANT_NEAREST if nearest else 0) | (lib.SAPPORO_WANT_LISTS if lists else 0)
+        request.h2_by_mass = int(h2_by_mass)
+        job = ffi.new("sapporo_job **")
+        self._check(lib.sapporo_force_begin(self._handle, request, job))
+        return Job(self, job[0], ni)
+
+    def force(
+        self,
+        x: ArrayLike,
+        *,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+        nj: int | None = None,
+        eps2: float = 0.0,
+        eps2_i: ScalarOrArray | None = None,
+        pairs: str = "all",
+        nearest: bool = False,
+        lists: bool = False,
+        h2: ScalarOrArray | None = None,
+        h2_by_mass: bool = False,
+        dtr: ScalarOrArray | None = None,
+        out: Out = None,
+    ) -> Force:
+        """The force of the j-particles at addresses 0 .. nj - 1, predicted to `time`, on ni i-particles.
+
+        x: (ni, 3): positions, taken as given
+        v, a, jerk: (ni, 3): velocities; accelerations, for orders 6 and 8; jerks, for order 8; absent: 0
+        index: (ni,) of whole numbers: pairs of equal index are skipped.  Without indices a particle that is target
+            and source acts on itself, which adds -m/R to its potential
+        nj: number of addresses that take part; absent: all
+        eps2: squared softening length
+        eps2_i: (ni,) or one number: squared softening of each i-particle, added to eps2; absent: 0
+        pairs: "all", or "outside": j-particles in the neighbour sphere make the list and leave the sums (order 4)
+        nearest, lists: also the nearest neighbours, also the neighbour lists
+        h2: (ni,) or one number: squared radius of the neighbour sphere
+        h2_by_mass: with pairs="outside": h2 is multiplied by the mass of j
+        dtr: (ni,) or one number: with pairs="outside": time ahead at which distances are looked at, too
+        out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
+
+        Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
+        PartialWarning if i-particles are not finite.  Other Python threads run meanwhile.
+        """
+        with self.begin(
+            x,
+            v=v,
+            a=a,
+            jerk=jerk,
+            index=index,
+            nj=nj,
+            eps2=eps2,
+            eps2_i=eps2_i,
+            pairs=pairs,
+            nearest=nearest,
+            lists=lists,
+            h2=h2,
+            h2_by_mass=h2_by_mass,
+            dtr=dtr,
+        ) as job:
+            return job.result(nearest=nearest, lists=lists, out=out)
+
+    def neighbour_force(
+        self,
+        address: ArrayLike,
+        lists: NeighbourLists | Sequence[ArrayLike],
+        *,
+        eps2: float = 0.0,
+        nearest: bool = False,
+        out: Out = None,
+    ) -> Force:
+        """Forces on particles of the context, each from its own list of neighbours (order 4).
+
+        address: (ni,) of whole numbers: addresses of the targets
+        lists: addresses of the sources of each target, in any order; a source of the target's index is skipped
+        eps2: squared softening length
+
+        Positions and velocities of targets and sources are predicted to `time`.  Rows of targets that are not finite or
+        empty are NaN, with PartialWarning.
+        """
+        at = indices(address, "address")
+        named = lists if isinstance(lists, NeighbourLists) else NeighbourLists.of(lists)
+        if len(named) != len(at):
+            raise ValueError(f"{len(named)} lists for {len(at)} targets")
+        entries = np.ascontiguousarray(named.entries, dtype=np.int32)
+        starts = (entries.__array_interface__["data"][0] + 4 * named.first[:-1]).astype(np.uintp)
+        lengths = np.ascontiguousarray(named.lengths, dtype=np.int32)
+        request = new("sapporo_neighbour_request", ni=len(at), eps2=eps2)
+        request.address = pointer(at, "int *")
+        request.list = pointer(starts, "int **")
+        request.length = pointer(lengths, "int *")
+        rows, result = result_struct(len(at), SUMS[4] + (NEAREST if nearest else ()), out)
+        status = self._check(lib.sapporo_neighbour_force(self._handle, request, result))
+        warn_if_partial(status == lib.SAPPORO_PARTIAL)
+        return Force(rows, status == lib.SAPPORO_PARTIAL)
+
+    def force_batch(self, lists: Sequence[SmallForce]) -> BatchForce:
+        """Many small independent forces in one call (order 2): acceleration and potential of each.
+
+        Raises ArgumentError before anything is computed if an argument is bad.  Warns with PartialWarning if
+        i-particles are not finite.
+        """
+        forces, status = compute_batch(self._handle, lists)
+        self._check(status)
+        warn_if_partial(status == lib.SAPPORO_PARTIAL)
+        return forces
+
+    def keep_addresses(self, address: npt.NDArray[np.int32] | None) -> None:
+        """Announces addresses that several calls of force_batch will name by views of this array; None: none any more.
+
+        The array must be contiguous, of int32, and must not be changed until others are announced.  A GPU gets these
+        numbers once.
+        """
+        if address is None:
+            self._check(lib.sapporo_keep_addresses(self._handle, ffi.NULL, 0))
+            self._kept = None
+            return
+        kept = host_array(address, "address")
+        if kept.dtype != np.int32 or kept.ndim != 1 or not kept.flags.c_contiguous:
+            raise ValueError("address must be a contiguous array of int32")
+        self._check(lib.sapporo_keep_addresses(self._handle, pointer(kept, "int *"), len(kept)))
+        self._kept = kept
+
+
+def _runs(address: Ints) -> list[tuple[int, int, int]]:
+    """Runs of consecutive addresses: first row, row behind the last, first address."""
+    if len(address) == 0:
+        return []
+    cuts = np.flatnonzero(np.diff(address.astype(np.int64)) != 1) + 1
+    starts = [0, *cuts.tolist()]
+    return [(s, e, int(address[s])) for s, e in zip(starts, [*starts[1:], len(address)])]

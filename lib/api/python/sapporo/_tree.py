@@ -1,0 +1,320 @@
+"""Trees: forces in O(n log n), and neighbours within a radius."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
+from ._context import Memory
+from ._device import DeviceArray, device_array, require, wait_for
+from ._job import Force, NeighbourLists, Out, warn_if_partial
+from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
+
+KINDS = {"octree": 1, "kdtree": 2}
+CRITERIA = {"opening": 1, "multipole": 2, "acceleration": 3}
+
+
+class Seconds(NamedTuple):
+    """Time of the phases: of the last build or refresh, and, for `walk`, of the last force."""
+
+    sort: float
+    link: float
+    moments: float
+    walk: float
+
+
+@dataclass(frozen=True)
+class TreeStatistics:
+    """What a tree is and did.
+
+    n: particles of the tree as built; depth: level of the deepest cell; largest_leaf: its particles
+    wide_groups: groups that take double precision whatever was asked for
+    rows, particle_particle, particle_cell: rows and interactions of the last force
+    """
+
+    n: int
+    cells: int
+    leaves: int
+    groups: int
+    largest_leaf: int
+    depth: int
+    wide_groups: int
+    rows: int
+    particle_particle: int
+    particle_cell: int
+    seconds: Seconds
+    host_bytes: int
+    device_bytes: int
+
+
+class Tree(Handle):
+    """A tree of at most n particles, which are named by address, 0 to n - 1.
+
+    The order of calls is set, build, then any number of force, neighbours and statistics; after the particles have
+    moved, set and refresh, or set and build.
+
+    kind: "octree", "kdtree"; None: octree
+    mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening
+    accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion
+    order: of multipoles: 1 (masses) or 2 (default; second moments, too)
+    eps2: squared softening length
+    leaf_size, group_size: most particles of a leaf, of a group; 0: the default
+    precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
+    backend, devices, preferred_device, cpu_isa, threads: as of Context
+
+    Arrays are numpy arrays or others in host memory, or arrays in device memory (CuPy, PyTorch, JAX) for a tree on a
+    CUDA device: contiguous, of the right type, and all of one call.  Raises as Context does.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        kind: str | None = None,
+        mac: str | None = None,
+        accuracy: float | None = None,
+        order: int = 2,
+        eps2: float = 0.0,
+        leaf_size: int = 0,
+        group_size: int = 0,
+        precision: str | None = None,
+        backend: str | None = None,
+        devices: Sequence[int] | str | None = None,
+        preferred_device: int = 0,
+        cpu_isa: str | None = None,
+        threads: int = 0,
+    ) -> None:
+        """Makes room for n particles."""
+        keep: list[Any] = []
+        options = new("sapporo_tree_options", order=order, eps2=eps2, leaf_size=leaf_size, group_size=group_size)
+        options.kind, options.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
+        if accuracy is not None:
+            if not accuracy > 0:
+                raise ValueError(f"accuracy is {accuracy}; it must be above 0")
+            options.accuracy = accuracy
+        set_device_options(
+            options,
+            keep,
+            precision=precision,
+            backend=backend,
+            devices=devices,
+            preferred_device=preferred_device,
+            cpu_isa=cpu_isa,
+            threads=threads,
+        )
+        device = ffi.new("size_t *")
+        host = lib.sapporo_tree_memory_needed(options, n, device)
+        self._memory = Memory(int(host), int(device[0]))
+        handle = ffi.new("sapporo_tree **")
+        check(lib.sapporo_tree_create(options, n, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
+        super().__init__(handle[0], lib.sapporo_tree_destroy)
+        self._given = 0
+        self._built = 0
+
+    def __enter__(self) -> Tree:
+        """The tree itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the tree."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """What computes, and the number of particles."""
+        return f"<sapporo.Tree: {'closed' if self.closed else f'{self.kind}, n {self._built}'}>"
+
+    def _check(self, status: int) -> int:
+        return check(status, lambda: text_of(lib.sapporo_tree_last_error(self._handle)))
+
+    @property
+    def kind(self) -> str:
+        """On what the bits of forces depend, such as "cpu avx512 sp octree AuthenticAMD"."""
+        return text_of(lib.sapporo_tree_kind_text(self._handle))
+
+    @property
+    def backend(self) -> str:
+        """Where the tree is: "cuda", "opencl" or "cpu"; "auto" of a closed tree."""
+        return word_of(lib.sapporo_tree_get_backend(self._handle), BACKENDS)
+
+    @property
+    def memory_needed(self) -> Memory:
+        """Bytes that a tree of n particles takes at most, but for what its threads need while they walk."""
+        return self._memory
+
+    # ---- particles
+
+    def set(self, x: Any, mass: Any = None, a: Any = None) -> None:
+        """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
+
+        x: (n, 3): positions
+        mass: (n,), in host memory also one number; absent: as before, at first 0
+        a: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force
+
+        Raises NotFiniteError, which names the first particle that is NaN or infinite; then nothing was taken.
+        """
+        given = {"x": x, "mass": mass, "a": a}
+        given = {name: value for name, value in given.items() if value is not None}
+        columns = _all_in_device(given)
+        particles = new("sapporo_tree_particles")
+        keep: list[Any] = [columns]
+        if columns is None:
+            positions = vectors(x, "x")
+            particles.n = len(positions)
+            keep.append(positions)
+            set_column(particles.x, positions)
+            for name in given.keys() - {"x"}:
+                keep.append(scalars(given[name], name, particles.n))
+                set_column(getattr(particles, name), keep[-1])
+        else:
+            particles.n = columns["x"].shape[0] if columns["x"].shape else 0
+            particles.memory = lib.SAPPORO_MEMORY_DEVICE
+            for name, array in columns.items():
+                require(array, name, (None, 3) if name == "x" else (particles.n,), np.float64)
+                getattr(particles, name).base = ffi.cast("void *", array.address)
+            self._wait(columns)
+        self._check(lib.sapporo_tree_set(self._handle, particles))
+        self._given = int(particles.n)
+
+    def _wait(self, arrays: dict[str, DeviceArray]) -> None:
+        """Completes the work of others on arrays.  Trees elsewhere refuse the arrays, and say why."""
+        if self.backend == "cuda":
+            for address in {array.address for array in arrays.values()}:
+                wait_for(address)
+
+    def build(self) -> None:
+        """Makes a new tree of the particles set last."""
+        self._check(lib.sapporo_tree_build(self._handle))
+        self._built = self._given
+
+    def refresh(self) -> None:
+        """Keeps the cells and their particles, and makes moments anew from the particles set last.
+
+        Cheaper than build, and good while particles have moved little.  Raises ArgumentError if there is no tree of so
+        many particles.
+        """
+        self._check(lib.sapporo_tree_refresh(self._handle))
+        self._built = self._given
+
+    # ---- forces and neighbours
+
+    def force(
+        self, active: Any = None, *, x: ArrayLike | None = None, acc: bool = True, pot: bool = True, out: Out = None
+    ) -> Force:
+        """Acceleration and potential of the tree as it was built or refreshed last.
+
+        active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act on
+            itself
+        x: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance
+        acc, pot: whether each is wanted
+        out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all arrays
+            must be, and `out` must hold every result that is wanted
+
+        Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.
+        """
+        if x is not None and active is not None:
+            raise ValueError("either active or x may be given")
+        names = [name for name, wanted in (("acc", acc), ("pot", pot)) if wanted]
+        for name in out or {}:
+            if name not in names:
+                raise ValueError(f"out has {name!r}; this force has {', '.join(names)}")
+        given = dict(out or {}, **({} if active is None else {"active": active}))
+        arrays = _all_in_device(given)
+        request = new("sapporo_tree_request")
+        if arrays is None:
+            return self._force_on_host(request, active, x, names, out or {})
+        if x is not None:
+            raise TypeError("x must be in host memory, and out, too")
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise TypeError(f"active is in device memory, so out must hold arrays for {' and '.join(missing)}")
+        return self._force_on_device(request, arrays, names, given)
+
+    def _force_on_host(self, request: Any, active: Any, x: Any, names: list[str], out: Any) -> Force:
+        keep: list[Any] = []
+        if x is not None:
+            keep.append(vectors(x, "x"))
+            set_column(request.x, keep[0])
+        elif active is not None:
+            keep.append(indices(active, "active"))
+            request.active = pointer(keep[0], "int *")
+        ni = len(keep[0]) if keep else self._built
+        rows = {k: result_array(out.get(k), k, (ni, 3) if k == "acc" else (ni,), np.float64) for k in names}
+        request.ni = ni
+        return self._walk(request, rows, {name: pointer(array) for name, array in rows.items()})
+
+    def _force_on_device(self, request: Any, arrays: dict[str, DeviceArray], names: list[str], given: Any) -> Force:
+        request.memory = lib.SAPPORO_MEMORY_DEVICE
+        ni = self._built
+        if "active" in arrays:
+            require(arrays["active"], "active", (None,), np.int32)
+            ni = arrays["active"].shape[0]
+            request.active = ffi.cast("int *", arrays["active"].address)
+        for name in names:
+            require(arrays[name], f"out of {name}", (ni, 3) if name == "acc" else (ni,), np.float64, writable=True)
+        self._wait(arrays)
+        request.ni = ni
+        return self._walk(request, {k: given[k] for k in names}, {k: arrays[k].address for k in names})
+
+    def _walk(self, request: Any, rows: dict[str, Any], to: dict[str, Any]) -> Force:
+        acc = ffi.cast("double (*)[3]", to["acc"]) if "acc" in to else ffi.NULL
+        pot = ffi.cast("double *", to["pot"]) if "pot" in to else ffi.NULL
+        status = self._check(lib.sapporo_tree_force(self._handle, request, acc, pot))
+        warn_if_partial(status == lib.SAPPORO_PARTIAL)
+        return Force(rows, status == lib.SAPPORO_PARTIAL)
+
+    def neighbours(self, x: ArrayLike, h: ScalarOrArray) -> NeighbourLists:
+        """Particles within a radius of any positions: those with |r|^2 < h^2, by address, ascending.
+
+        x: (ni, 3): positions; h: (ni,) or one number: radius, >= 0, also infinite.  In host memory.
+        """
+        positions = vectors(x, "x")
+        radii = scalars(h, "h", len(positions))
+        at, within = new_column(positions), new_column(radii)
+        first = np.zeros(len(positions) + 1, dtype=np.int64)
+        entries = np.empty(64 * len(positions), dtype=np.int32)
+        for _ in range(2):
+            status = self._check(
+                lib.sapporo_tree_neighbours(
+                    self._handle,
+                    len(positions),
+                    at[0],
+                    within[0],
+                    pointer(first, "long long *"),
+                    len(entries),
+                    pointer(entries, "int *"),
+                )
+            )
+            if status != lib.SAPPORO_TRUNCATED:
+                break
+            entries = np.empty(int(first[-1]), dtype=np.int32)
+        return NeighbourLists(first, entries[: int(first[-1])].copy())
+
+    def statistics(self) -> TreeStatistics:
+        """What the tree is, and what its last build and force did."""
+        s = new("sapporo_tree_statistics")
+        self._check(lib.sapporo_tree_get_statistics(self._handle, s))
+        numbers = {name: getattr(s, name) for name in TreeStatistics.__dataclass_fields__ if name != "seconds"}
+        return TreeStatistics(**numbers, seconds=Seconds(*(s.seconds[k] for k in range(len(Seconds._fields)))))
+
+
+def new_column(array: Any) -> Any:
+    """A column of an array, which must live as long as the column is used."""
+    column = ffi.new("sapporo_column *")
+    set_column(column, array)
+    return column
+
+
+def _all_in_device(given: dict[str, Any]) -> dict[str, DeviceArray] | None:
+    """The arrays if all are in device memory; None if all are in host memory."""
+    found = {name: device_array(value, name) for name, value in given.items()}
+    there = {name: array for name, array in found.items() if array is not None}
+    if there and len(there) < len(found):
+        host = ", ".join(name for name in found if name not in there)
+        raise TypeError(
+            f"{', '.join(there)} in device memory, {host} in host memory; all arrays of a call must be in one memory"
+        )
+    return there or None

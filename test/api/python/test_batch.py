@@ -1,0 +1,73 @@
+"""Batches of small forces against sums in extended precision."""
+
+import numpy as np
+import pytest
+import sapporo
+from reference import forces, plummer, relative
+
+N = 200
+
+
+@pytest.fixture
+def tree_code():
+    x, _, mass = plummer(N)
+    with sapporo.Context(order=2, precision="dp") as context:
+        context.set_particles(x, mass=mass)
+        yield context, x, mass
+
+
+def test_lists_with_addresses_and_with_sources_of_their_own(tree_code):
+    context, x, mass = tree_code
+    rng = np.random.default_rng(4)
+    lists, right = [], []
+    for k in range(20):
+        ni, nj = int(rng.integers(0, 9)), int(rng.integers(0, 50))
+        targets, at, eps2 = rng.normal(size=(ni, 3)), rng.integers(0, N, nj), 0.001 * (k + 1)
+        if k % 2:
+            lists.append(sapporo.SmallForce(targets, address=at, eps2=eps2))
+        else:
+            lists.append(sapporo.SmallForce(targets, x_j=x[at], mass_j=mass[at], eps2_j=0.01, eps2=eps2, eps2_i=0.02))
+            eps2 += 0.03
+        right.append(forces([x[at]], mass[at], [targets], eps2))
+    batch = context.force_batch(lists)
+    assert len(batch) == 20 and batch.first[-1] == len(batch.pot) == len(batch.acc)
+    for (acc, pot), (acc_right, pot_right) in zip(batch, right):
+        assert acc.shape == acc_right[0].shape
+        has = pot_right != 0
+        assert (relative(acc[has], acc_right[0][has]) < 1e-13).all()
+        assert (relative(pot[has], pot_right[has]) < 1e-13).all()
+        assert (acc[~has] == 0).all()
+    assert (batch[-1][0] == batch[19][0]).all()
+    with pytest.raises(IndexError):
+        batch[20]
+
+
+def test_addresses_that_are_kept(tree_code):
+    context, x, _ = tree_code
+    at = np.arange(N, dtype=np.int32)[::-1].copy()
+    lists = [sapporo.SmallForce(x[k : k + 4], address=at[k:], eps2=0.01) for k in range(0, 40, 4)]
+    before = context.force_batch(lists)
+    context.keep_addresses(at)
+    after = context.force_batch(lists)
+    context.keep_addresses(None)
+    assert (before.acc == after.acc).all() and (before.pot == after.pot).all()
+    with pytest.raises(ValueError, match="int32"):
+        context.keep_addresses(at[::2])
+
+
+def test_what_is_wrong_is_told(tree_code):
+    context, x, _ = tree_code
+    assert len(context.force_batch([])) == 0
+    with pytest.raises(ValueError, match="needs address or x_j"):
+        context.force_batch([sapporo.SmallForce(x)])
+    with pytest.raises(ValueError, match="either address or"):
+        context.force_batch([sapporo.SmallForce(x, address=[0], x_j=x)])
+    with pytest.raises(sapporo.ArgumentError):
+        context.force_batch([sapporo.SmallForce(x, address=[N])])
+    with pytest.raises(sapporo.ArgumentError, match="eps2"):
+        context.force_batch([sapporo.SmallForce(x, address=[0], eps2=-1.0)])
+    with pytest.warns(sapporo.PartialWarning):
+        batch = context.force_batch([sapporo.SmallForce([[0, 0, np.nan], [1, 1, 1]], address=[0])])
+    assert np.isnan(batch.acc[0]).all() and np.isfinite(batch.acc[1]).all()
+    with sapporo.Context(order=4) as other, pytest.raises(sapporo.UnsupportedError, match="order"):
+        other.force_batch([sapporo.SmallForce(x, x_j=x)])

@@ -1,0 +1,226 @@
+"""Arrays in device memory: the protocols by objects that only claim to be there, and real ones where CUDA is."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import sapporo
+from reference import plummer
+from sapporo import _device
+from sapporo._device import device_array, require
+
+
+class Claims:
+    """Host memory that claims to be device memory, by `__cuda_array_interface__`."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        told = dict(array.__array_interface__, version=3, **changes)
+        self.__cuda_array_interface__ = {k: v for k, v in told.items() if k != "descr"}
+
+
+class ClaimsByDLPack:
+    """The same by DLPack."""
+
+    def __init__(self, array, kind=2):
+        self.array = array
+        self.kind = kind
+        self.stream = None
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+    def __dlpack__(self, stream=None):
+        self.stream = stream
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("claims", [Claims, ClaimsByDLPack])
+def test_protocols(claims):
+    x = np.arange(30.0).reshape(10, 3)
+    for array in (x, x[::2], x.T, x.astype(np.float32), np.arange(4, dtype=np.int32), x[:0], x[:1]):
+        found = device_array(claims(array), "x")
+        assert found.address == array.ctypes.data and found.shape == array.shape and found.dtype == array.dtype
+        assert found.contiguous == array.flags.c_contiguous and found.writable
+    assert device_array(x, "x") is None and device_array([1.0], "x") is None and device_array(None, "x") is None
+
+
+def test_what_protocols_cannot_say():
+    x = np.zeros((4, 3))
+    assert not device_array(Claims(x, data=(x.ctypes.data, True)), "x").writable
+    with pytest.raises(TypeError, match="mask"):
+        device_array(Claims(x, mask=x), "x")
+    with pytest.raises(TypeError, match="DLPack type 10"):  # ROCm
+        device_array(ClaimsByDLPack(x, 10), "x")
+    assert device_array(ClaimsByDLPack(x, 1), "x") is None
+    with pytest.raises(TypeError, match="DLPack"):
+        device_array(ClaimsByDLPack(np.zeros(4, complex)), "x")
+    asked = ClaimsByDLPack(x)
+    device_array(asked, "x")
+    assert asked.stream == -1
+
+
+def test_device_memory_is_not_converted():
+    x = np.zeros((4, 3))
+    require(device_array(Claims(x), "x"), "x", (None, 3), np.float64, writable=True)
+    for wrong in (np.zeros((8, 3))[::2], np.zeros((4, 3), np.float32), np.zeros(4), np.zeros((4, 2))):
+        with pytest.raises(ValueError, match="x is in device memory"):
+            require(device_array(Claims(wrong), "x"), "x", (None, 3), np.float64)
+    with pytest.raises(ValueError, match="read-only"):
+        require(device_array(Claims(x, data=(x.ctypes.data, True)), "x"), "x", (4, 3), np.float64, writable=True)
+
+
+def test_an_engine_without_device_memory_says_so():
+    x, _, mass = plummer(100)
+    with sapporo.Tree(100) as tree:
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            tree.set(Claims(x), Claims(mass))
+        tree.set(x, mass)
+        tree.build()
+        before = tree.force()
+        out = {"acc": Claims(np.zeros((100, 3))), "pot": Claims(np.zeros(100))}
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            tree.force(out=out)
+        assert (out["acc"].array == 0).all()
+        assert (tree.force().acc == before.acc).all()
+    with sapporo.Context() as context, pytest.raises(TypeError, match="x is in device memory"):
+        context.set_particles(Claims(x))
+
+
+def test_arrays_of_a_call_are_in_one_memory():
+    x, _, mass = plummer(100)
+    active = Claims(np.arange(5, dtype=np.int32))
+    with sapporo.Tree(100) as tree:
+        with pytest.raises(TypeError, match="x in device memory, mass in host memory"):
+            tree.set(Claims(x), mass)
+        tree.set(x, mass)
+        tree.build()
+        with pytest.raises(TypeError, match="out must hold arrays for acc and pot"):
+            tree.force(active)
+        with pytest.raises(TypeError, match="out must hold arrays for pot"):
+            tree.force(active, out={"acc": Claims(np.zeros((5, 3)))})
+        with pytest.raises(TypeError, match="acc in host memory"):
+            tree.force(active, out={"acc": np.zeros((5, 3))})
+        with pytest.raises(ValueError, match="out of acc"):
+            tree.force(active, pot=False, out={"acc": Claims(np.zeros((6, 3)))})
+        with pytest.raises(TypeError, match="x must be in host memory"):
+            tree.force(x=x, pot=False, out={"acc": Claims(np.zeros((100, 3)))})
+
+
+class Driver:
+    """A CUDA driver that records its calls."""
+
+    def __init__(self, context=7, failing=None):
+        self.context, self.failing, self.calls = context, failing, []
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append(name)
+            if name == "cuPointerGetAttribute":
+                answer = arguments[0]._obj
+                answer.value = self.context if isinstance(answer, ctypes.c_void_p) else 0
+            if name == "cuDevicePrimaryCtxRetain":
+                arguments[0]._obj.value = 9
+            return 700 if name == self.failing else 0
+
+        return call
+
+
+def test_streams_of_others_are_waited_for(monkeypatch):
+    driver = Driver()
+    monkeypatch.setattr(_device, "_driver", lambda: driver)
+    _device.wait_for(4096)
+    assert driver.calls[2:] == ["cuCtxPushCurrent_v2", "cuCtxSynchronize", "cuCtxPopCurrent_v2"]
+    driver = Driver(context=None)  # memory of a pool
+    _device.wait_for(4096)
+    assert driver.calls[2:4] == ["cuDeviceGet", "cuDevicePrimaryCtxRetain"]
+    assert driver.calls[-1] == "cuDevicePrimaryCtxRelease_v2" and "cuCtxSynchronize" in driver.calls
+    driver = Driver(failing="cuCtxSynchronize")
+    with pytest.raises(sapporo.DeviceError, match="700"):
+        _device.wait_for(4096)
+    assert driver.calls[-1] == "cuCtxPopCurrent_v2"
+    driver = Driver(failing="cuPointerGetAttribute")
+    _device.wait_for(4096)
+    assert driver.calls == ["cuPointerGetAttribute"]
+    monkeypatch.setattr(_device, "_driver", lambda: None)
+    _device.wait_for(4096)
+
+
+# ---- real device memory
+
+
+class Memory:
+    """Device memory by the CUDA driver alone, with `__cuda_array_interface__`."""
+
+    def __init__(self, cuda, array):
+        self.cuda, self.array, self.address = cuda, array, ctypes.c_uint64()
+        assert cuda.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(array.nbytes)) == 0
+        self.copy("cuMemcpyHtoD_v2", self.address, array.ctypes.data_as(ctypes.c_void_p))
+        told = {"shape": array.shape, "typestr": array.dtype.str, "version": 3, "strides": None}
+        self.__cuda_array_interface__ = dict(told, data=(self.address.value, False), stream=1)
+
+    def copy(self, name, to, source):
+        assert getattr(self.cuda, name)(to, source, ctypes.c_size_t(self.array.nbytes)) == 0
+
+    def read(self):
+        array = np.empty_like(self.array)
+        self.copy("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), self.address)
+        return array
+
+
+def needs_cuda():
+    if not sapporo.devices("cuda"):
+        pytest.skip("no CUDA device")
+    try:
+        sapporo.Tree(1, backend="cuda", devices=[0]).close()
+    except sapporo.SapporoError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def driver_arrays():
+    needs_cuda()
+    cuda, context, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_int()
+    assert cuda.cuInit(0) == 0 and cuda.cuDeviceGet(ctypes.byref(device), 0) == 0
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+    assert cuda.cuCtxPushCurrent_v2(context) == 0
+    yield lambda array: Memory(cuda, array), lambda array: array.read()
+    cuda.cuCtxPopCurrent_v2(ctypes.byref(context))
+    cuda.cuDevicePrimaryCtxRelease_v2(device)
+
+
+@pytest.fixture
+def cupy_arrays():
+    needs_cuda()
+    cupy = pytest.importorskip("cupy")
+    return cupy.asarray, cupy.asnumpy
+
+
+@pytest.fixture
+def torch_arrays():
+    needs_cuda()
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch without CUDA")
+    return lambda array: torch.from_numpy(array).cuda(), lambda array: array.cpu().numpy()
+
+
+@pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])
+def test_forces_on_arrays_in_device_memory(library, request):
+    to_device, to_host = request.getfixturevalue(library)
+    x, _, mass = plummer(5000)
+    at = np.arange(0, 5000, 7, dtype=np.int32)
+    with sapporo.Tree(5000, eps2=1e-4, backend="cuda", devices=[0]) as tree:
+        tree.set(x, mass)
+        tree.build()
+        right, right_active = tree.force(), tree.force(at)
+        tree.set(to_device(x), to_device(mass))
+        tree.build()
+        out = {"acc": to_device(np.zeros((5000, 3))), "pot": to_device(np.zeros(5000))}
+        force = tree.force(out=out)
+        assert force.acc is out["acc"]
+        assert (to_host(force.acc) == right.acc).all() and (to_host(force.pot) == right.pot).all()
+        only = tree.force(to_device(at), pot=False, out={"acc": to_device(np.zeros((len(at), 3)))})
+        assert (to_host(only.acc) == right_active.acc).all()
+        with pytest.raises(TypeError, match="host memory"):
+            tree.set(to_device(x), mass)

@@ -1,0 +1,103 @@
+"""Programs for users: examples, and the blocks of README.md and docs/python.md."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import forces
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(name, folder, *arguments, **variables):
+    """Runs a copy of an example in a folder that holds nothing else."""
+    shutil.copy(ROOT / "examples" / name, folder)
+    return subprocess.run(
+        [sys.executable, name, *arguments],
+        cwd=folder,
+        env=dict(os.environ, **variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("precision", ["sp", "ds", "dp"])
+def test_first_force(tmp_path, precision):
+    done = run("first_force.py", tmp_path, SAPPORO_PRECISION=precision)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    head, *lines = done.stdout.splitlines()
+    assert head.startswith("# cpu") and precision in head
+    rows = np.array([[float(word) for word in line.split()] for line in lines])
+    right, pot = forces([rows[:, 1:4]], rows[:, 0], [rows[:, 1:4]], 0.01, np.eye(4, dtype=bool))
+    np.testing.assert_allclose(rows[:, 4:7], right[0].astype(float), atol=1e-5)
+    np.testing.assert_allclose(rows[:, 7], pot.astype(float), atol=1e-5)
+
+
+def test_leapfrog(tmp_path):
+    done = run("leapfrog.py", tmp_path, "300", "2")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    head, *lines = done.stdout.splitlines()
+    assert "octree" in head and "300 stars" in head and len(lines) == 2
+    for line in lines:
+        assert 1e-12 < abs(float(line.split()[-1])) < 1e-3, line
+
+
+@pytest.mark.parametrize("name", ["first_force.py", "leapfrog.py"])
+def test_errors_are_told(tmp_path, name):
+    done = run(name, tmp_path, SAPPORO_BACKEND="none")
+    assert done.returncode == 1 and done.stdout == "" and "SAPPORO_BACKEND" in done.stderr
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [sys.executable, name, "100", "1"][: 4 if "leap" in name else 2],
+                cwd=tmp_path,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert done.returncode != 0 and "No space left" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "most"), [("first_force.py", 20), ("leapfrog.py", 40)])
+def test_the_readme_has_the_examples(name, most):
+    program = (ROOT / "examples" / name).read_text().split('"""', 2)[2].strip()
+    assert f"```python\n{program}\n```\n" in (ROOT / "README.md").read_text()
+    assert sum(1 for line in program.splitlines() if line.strip()) <= most
+
+
+def test_blocks_of_the_page_run(capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/python.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 4
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert "(1000, 3)" in capsys.readouterr().out
+
+
+def test_the_page_names_all_that_is_public():
+    import sapporo
+
+    page = (ROOT / "docs/python.md").read_text()
+    missing = [name for name in sapporo.__all__ if not re.search(rf"\b{name}\b", page)]
+    # What functions return and help() describes.
+    assert set(missing) <= {
+        "BatchForce",
+        "Device",
+        "Memory",
+        "Particles",
+        "Seconds",
+        "Status",
+        "TreeStatistics",
+        "Variable",
+    }
+    for kind in (sapporo.Context, sapporo.Tree, sapporo.Job):
+        for name in vars(kind):
+            assert name.startswith("_") or name in ("result", "ni") or re.search(rf"\b{name}\b", page), name

@@ -1,0 +1,146 @@
+"""Trees against sums in extended precision and searches by numpy."""
+
+import numpy as np
+import pytest
+import sapporo
+from reference import forces, plummer, relative
+
+N = 3000
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    x, _, mass = plummer(N)
+    some = np.arange(0, N, 60)
+    same = some[:, None] == np.arange(N)
+    right, pot = forces([x], mass, [x[some]], 1e-4, same)
+    return x, mass, some, right[0], pot
+
+
+def tree_of(x, mass, **options):
+    tree = sapporo.Tree(len(x), eps2=1e-4, **options)
+    tree.set(x, mass)
+    tree.build()
+    return tree
+
+
+# The largest error of some 50 accelerations, by criterion and accuracy; the last is a direct sum.
+@pytest.mark.parametrize(
+    ("mac", "accuracy", "precision", "bound"),
+    [
+        (None, None, None, 2e-2),
+        ("opening", 0.3, "dp", 1e-3),
+        ("multipole", 0.001, "dp", 1e-2),
+        ("acceleration", 0.001, "dp", 1e-2),
+        ("opening", 1e-6, "dp", 1e-12),
+        ("opening", 1e-6, "sp", 1e-4),
+    ],
+)
+def test_forces(cluster, mac, accuracy, precision, bound):
+    x, mass, some, right, pot = cluster
+    with tree_of(x, mass, mac=mac, accuracy=accuracy, precision=precision) as tree:
+        whole = tree.force()
+        active = tree.force(some)
+        field = tree.force(x=x[some])
+    assert whole.acc.shape == (N, 3) and whole.pot.shape == (N,)
+    for force in (whole.acc[some], active.acc):
+        assert relative(force, right).max() < bound
+    assert relative(active.pot, pot).max() < bound
+    # A position is no particle: the particle at the position adds -m/eps, and no acceleration.
+    np.testing.assert_allclose(field.pot, pot.astype(float) - mass[some] / 1e-2, rtol=bound)
+    assert relative(field.acc, right).max() < max(bound, 1e-3) * 2
+
+
+def test_smaller_accuracy_is_more_accurate_and_costs_more(cluster):
+    x, mass, some, right, _ = cluster
+    errors, costs = [], []
+    for accuracy in (1.0, 0.6, 0.3):
+        with tree_of(x, mass, accuracy=accuracy, precision="dp") as tree:
+            errors.append(np.median(relative(tree.force(some).acc, right)))
+            statistics = tree.statistics()
+            costs.append(statistics.particle_particle + statistics.particle_cell)
+    assert errors[0] > errors[1] > errors[2] and costs[0] < costs[1] < costs[2]
+
+
+def test_active_particles_in_any_order(cluster):
+    x, mass, _, _, _ = cluster
+    at = np.array([5, 2999, 5, 0, 17])
+    with tree_of(x, mass) as tree:
+        force = tree.force(at)
+        assert force.acc.shape == (5, 3) and (force.acc[0] == force.acc[2]).all()
+        only = tree.force(at, pot=False)
+        with pytest.raises(AttributeError, match="no pot"):
+            only.pot  # noqa: B018
+        out = {"acc": np.zeros((5, 3))}
+        assert tree.force(at, out=out).acc is out["acc"] and np.isfinite(out["acc"]).all()
+        with pytest.raises(ValueError, match="'jerk'"):
+            tree.force(at, out={"jerk": out["acc"]})
+        with pytest.raises(ValueError, match="either"):
+            tree.force(at, x=x)
+        with pytest.raises(sapporo.ArgumentError):
+            tree.force([N])
+        with pytest.warns(sapporo.PartialWarning):
+            assert np.isnan(tree.force(x=[[np.inf, 0, 0]]).acc).all()
+        assert tree.force([]).acc.shape == (0, 3)
+
+
+def test_refresh_follows_small_moves(cluster):
+    x, mass, some, _, _ = cluster
+    moved = x + np.random.default_rng(1).normal(size=x.shape) * 1e-4
+    right, _ = forces([moved], mass, [moved[some]], 1e-4, some[:, None] == np.arange(N))
+    with tree_of(x, mass, accuracy=0.3, precision="dp") as tree:
+        tree.set(moved)  # masses as before
+        tree.refresh()
+        assert relative(tree.force(some).acc, right[0]).max() < 2e-3
+        tree.set(x[:100], mass[:100])
+        with pytest.raises(sapporo.ArgumentError):
+            tree.refresh()
+        assert tree.force().acc.shape == (N, 3)  # the tree of before
+        tree.build()
+        assert tree.force().acc.shape == (100, 3)
+
+
+@pytest.mark.parametrize("h", [0.0, 0.05, "each", np.inf])
+def test_neighbours_within_a_radius(cluster, h):
+    x, mass, some, _, _ = cluster
+    radius = np.linspace(0.01, 1.5, len(some)) if isinstance(h, str) else h
+    r2 = ((x[some][:, None] - x) ** 2).sum(axis=2)
+    with tree_of(x, mass) as tree:
+        lists = tree.neighbours(x[some], radius)
+    h2 = np.broadcast_to(radius, len(some)) ** 2
+    assert len(lists) == len(some)
+    for k, members in enumerate(lists):
+        assert members.tolist() == np.flatnonzero(r2[k] < h2[k]).tolist()
+
+
+def test_statistics(cluster):
+    x, mass, some, _, _ = cluster
+    with tree_of(x, mass, leaf_size=8, group_size=16) as tree:
+        tree.force(some)
+        s = tree.statistics()
+        assert tree.backend == "cpu" and "octree" in tree.kind and tree.kind in repr(tree)
+        assert tree.memory_needed.host > s.host_bytes * 0.5 > 0
+    assert s.n == N and s.rows == len(some) and 0 < s.largest_leaf <= 8 and s.depth > 3 and s.cells > s.leaves > 100
+    assert s.particle_particle > 0 and s.particle_cell > 0 and all(seconds >= 0 for seconds in s.seconds)
+
+
+def test_errors():
+    with sapporo.Tree(10) as tree:
+        with pytest.raises(sapporo.ArgumentError):
+            tree.force()
+        with pytest.raises(sapporo.ArgumentError, match="11"):
+            tree.set(np.zeros((11, 3)))
+        with pytest.raises(sapporo.NotFiniteError, match="2"):
+            tree.set([[0, 0, 0], [1, 1, 1], [0, np.nan, 0]], 1.0)
+        tree.set(np.eye(3), 1.0)
+        tree.build()
+    assert tree.closed and "closed" in repr(tree)
+    for call in (tree.build, tree.refresh, tree.force, tree.statistics):
+        with pytest.raises(sapporo.ClosedError):
+            call()
+    for options in ({"leaf_size": 5000}, {"order": 3}, {"eps2": -1.0}):
+        with pytest.raises(sapporo.ArgumentError):
+            sapporo.Tree(10, **options)
+    for options in ({"mac": "angle"}, {"kind": "quadtree"}, {"accuracy": 0}, {"accuracy": -1.0}):
+        with pytest.raises(ValueError, match="it m"):
+            sapporo.Tree(10, **options)
