@@ -54,6 +54,9 @@ enum { IT = IE, IWORDS };
 /* Sums rounded up to whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
 enum { PADDED = (SUMS + D_LANES - 1) / D_LANES * D_LANES, FULL_TERMS = SAP_ORDER == 6 ? 5 : 7 };
 
+/* Vectors of 16 addresses predicted at a time, one block of each packet, and their words. */
+enum { CHUNK = SAP_BLOCK, WORDS = JWORDS > RECORD ? JWORDS : RECORD };
+
 /* Packets are one cache line further apart than they are long, so that they do not share cache sets. */
 enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 
@@ -77,6 +80,19 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+
+/*
+ * Returns n, so that the compiler does not know it. Loops up to it are not unrolled: loops that contain loops would
+ * take long to compile and gain nothing. (gcc 12 unrolls a loop of two rounds in spite of `unroll 1`.)
+ */
+SAP_INLINE int hidden(int n)
+{
+    if (n > 2) __asm__("" : "+r"(n));
+    return n;
+}
+
+/* Functions that several instances share: copies of them take long to compile and gain nothing. */
+#define SHARED static __attribute__((noinline))
 
 #include "kernel_records.h"
 
@@ -204,19 +220,20 @@ static void few_i_chunk(const struct few_work *w, struct sap_single *s, struct s
 
 static void few_i(const struct sap_few_args *a, struct sap_single *singles)
 {
-    _Alignas(64) W soa[CHUNK][JWORDS][LANES];
+    _Alignas(64) W soa[CHUNK][WORDS][LANES];
     const int vectors = (a->n + LANES - 1) / LANES;
     for (int i = 0; i < a->ni; i++) memset(singles[i].packet, 0, sizeof singles[i].packet);
     for (int from = 0; from < vectors; from += CHUNK) {
         const int count = vectors - from < CHUNK ? vectors - from : CHUNK;
-        const struct few_work work = {.soa = (const W(*)[JWORDS][LANES])soa,
+        const struct few_work work = {.soa = (const W(*)[WORDS][LANES])soa,
                                       .count = count,
                                       .n = a->n - from * LANES,
                                       .block = (int)(a->first / SAP_BLOCK) + from / CHUNK,
                                       .first = a->first + (uint32_t)(from * LANES),
                                       .eps2 = a->eps2};
         struct sap_variant variant = a->variant;
-        if (predict_chunk(a, from, count, soa)) variant.wide = 1;
+        if (predict_chunk(a->columns, a->terms, a->time, from, count, soa)) variant.wide = 1;
+        for (int e = 0; e < count && variant.soft == 2; e++) copy_eps2(a->columns, from + e, soa[e][JE]);
         if ((from + count) * LANES > a->n) blank(soa[count - 1], a->n - (from + count - 1) * LANES);
         for (int i = 0; i < a->ni; i++) few_i_chunk(&work, &singles[i], variant);
     }
