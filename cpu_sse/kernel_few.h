@@ -71,6 +71,7 @@ struct few_work {
     int count, n, block; /* vectors; addresses that take part, counted from the first; number of the block */
     uint32_t first;
     double eps2;
+    int soft; /* as the caller asked */
 };
 
 SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct source_words *j,
@@ -126,6 +127,7 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
     struct target_words i;
     uint32_t mask[CHUNK] = {0};
     for (int w = 0; w < IWORDS; w++) i.word[w] = v_set1((double)((const W *)s->words)[w]);
+    if (variant.soft && !a->soft) i.word[IE] = v_set1(a->eps2);
     i.index = vi_set1(s->index);
     for (int f = 0; f < hidden(VECTORS); f++) {
         struct pair_state p;

@@ -156,13 +156,15 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
     add_sums(sum, run);
 }
 
-SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2)
+SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struct sap_many_args *a,
+                          const struct sap_variant variant)
 {
-    m->eps2 = v_set1(eps2);
+    m->eps2 = v_set1(a->eps2);
     UNROLL
     for (int v = 0; v < NV; v++) {
         UNROLL
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
+        if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);
@@ -202,7 +204,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
     D run[SUMS][G_HALVES];
     struct hit_bits hits;
     if (variant.near & SAP_LISTS) memset(&hits, 0, sizeof hits);
-    load_many(&m, g, a->eps2);
+    load_many(&m, g, a, variant);
     memset(run, 0, sizeof run);
     const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks per tile, 8 per packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
