@@ -54,6 +54,9 @@ enum { IT = IE, IWORDS };
 /* Sums rounded up to whole vectors, and derivatives that the predictor of orders 6 and 8 uses. */
 enum { PADDED = (SUMS + D_LANES - 1) / D_LANES * D_LANES, FULL_TERMS = SAP_ORDER == 6 ? 5 : 7 };
 
+/* Vectors of 16 addresses predicted at a time, one block of each packet, and their words. */
+enum { CHUNK = SAP_BLOCK, WORDS = JWORDS > RECORD ? JWORDS : RECORD };
+
 /* Packets are one cache line further apart than they are long, so that they do not share cache sets. */
 enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 
@@ -78,6 +81,19 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/*
+ * Returns n, so that the compiler does not know it. Loops up to it are not unrolled: loops that contain loops would
+ * take long to compile and gain nothing. (gcc 12 unrolls a loop of two rounds in spite of `unroll 1`.)
+ */
+SAP_INLINE int hidden(int n)
+{
+    if (n > 2) __asm__("" : "+r"(n));
+    return n;
+}
+
+/* Functions that several instances share: copies of them take long to compile and gain nothing. */
+#define SHARED static __attribute__((noinline))
+
 #include "kernel_records.h"
 
 #include "kernel_pairs.h"
@@ -92,25 +108,33 @@ enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
 
-/* Returns the instance that serves a variant: rare variants share the instances that can do everything. */
+/*
+ * Returns the instance that can do everything. Common softening counts as softening per i-particle (load_many and
+ * few_chunk fill the words), which is as fast.
+ */
+SAP_INLINE struct sap_variant general(struct sap_variant v)
+{
+    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0};
+}
+
+/* Returns the instance that serves a variant. A variant has its own if that makes it faster by 3 % or more. */
 #if SAP_ORDER > 4
 /* Clients of these orders skip their own index, and ask for the nearest or for no neighbours. */
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
-    if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS)
-        return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0, 0};
+    if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS) return general(v);
     return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
-    const int wide = IN_DOUBLE && v.wide;
-    const int plain = !v.near && (v.skip_own ? !v.soft : SAP_ORDER == 2 || (!v.zero && !v.soft));
-    if (wide) return (struct sap_variant){3, 1, v.skip_own, 1, v.soft, 0, 0};
-    if (plain) return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft, 0, 0};
-    if (v.soft) return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft, 0, 0};
-    if (SAP_ORDER == 2 || !v.skip_own) return (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0};
-    return (struct sap_variant){v.near, v.zero, 1, 0, 0, 0, 0};
+    if (IN_DOUBLE && v.wide) return general(v);
+    if (SAP_ORDER == 2 && !v.near && !(v.skip_own && v.soft == 2))
+        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0};
+    if (v.soft) return general(v);
+    if (SAP_ORDER == 4 && (v.skip_own ? v.near < SAP_LISTS || (v.near == SAP_LISTS && !v.zero) : !v.near && !v.zero))
+        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0};
+    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0} : general(v);
 }
 #endif
 
@@ -123,30 +147,26 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
-    CASE(F, A, B, 1, 1, 1, 0, 0)                                                                                       \
-    CASE(F, A, B, 3, 1, 0, WIDE, 0)                                                                                    \
-    CASE(F, A, B, 3, 1, 1, WIDE, 0)
+    CASE(F, A, B, 0, 0, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 0, 1, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 1, 1, 1, 0, 0)
 #elif SAP_ORDER == 2
 #define ORDER_CASES(F, A, B)                                                                                           \
-    LOWER_CASES(F, A, B)                                                                                               \
-    CASE(F, A, B, 0, 1, 0, 0, 0)                                                                                       \
     CASE(F, A, B, 0, 0, 0, 0, 1)                                                                                       \
     CASE(F, A, B, 0, 1, 0, 0, 1)                                                                                       \
+    CASE(F, A, B, 0, 0, 1, 0, 1)                                                                                       \
+    CASE(F, A, B, 0, 1, 1, 0, 1)                                                                                       \
     CASE(F, A, B, 0, 0, 0, 0, 2)                                                                                       \
     CASE(F, A, B, 0, 1, 0, 0, 2)
 #else
 #define ORDER_CASES(F, A, B)                                                                                           \
-    LOWER_CASES(F, A, B)                                                                                               \
+    CASE(F, A, B, 0, 0, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 0, 0, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 0, 1, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 1, 0, 1, 0, 0)                                                                                       \
     CASE(F, A, B, 1, 1, 1, 0, 0)                                                                                       \
-    CASE(F, A, B, 2, 0, 1, 0, 0)                                                                                       \
-    CASE(F, A, B, 2, 1, 1, 0, 0)                                                                                       \
-    CASE(F, A, B, 3, 0, 1, 0, 0)
+    CASE(F, A, B, 2, 0, 1, 0, 0)
 #endif
-#define LOWER_CASES(F, A, B)                                                                                           \
-    CASE(F, A, B, 0, 0, 0, 0, 0)                                                                                       \
-    CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                       \
-    CASE(F, A, B, 3, 1, 1, 0, 0)
 #if defined(SAP_KERNEL_DP)
 #define WIDE 1
 #else
@@ -163,11 +183,11 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #define OUTSIDE_CASE(F, A, B, v)
 #endif
 #if defined(SAP_KERNEL_DP) && SAP_ORDER <= 4
-#define WIDE_CASES(F, A, B)                                                                                            \
-    CASE(F, A, B, 3, 1, 0, 1, 0)                                                                                       \
-    CASE(F, A, B, 3, 1, 1, 1, 0)
+#define NEAR_CASES(F, A, B)                                                                                            \
+    CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 1, 0, 0)
 #else
-#define WIDE_CASES(F, A, B)
+#define NEAR_CASES(F, A, B)
 #endif
 #if defined(SAP_SMALL_KERNELS)
 /* Completes a variant as instance_of does: members of lists leave the sums, and only dp has wide distances. */
@@ -184,9 +204,7 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
     OUTSIDE_CASE(F, A, B, v)                                                                                           \
     switch (VARIANT_KEY(of)) {                                                                                         \
         ORDER_CASES(F, A, B)                                                                                           \
-        WIDE_CASES(F, A, B)                                                                                            \
-        CASE(F, A, B, 0, 0, 1, 0, 0)                                                                                   \
-        CASE(F, A, B, 0, 1, 1, 0, 0)                                                                                   \
+        NEAR_CASES(F, A, B)                                                                                            \
         CASE(F, A, B, 3, 1, 0, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
@@ -204,19 +222,21 @@ static void few_i_chunk(const struct few_work *w, struct sap_single *s, struct s
 
 static void few_i(const struct sap_few_args *a, struct sap_single *singles)
 {
-    _Alignas(64) W soa[CHUNK][JWORDS][LANES];
+    _Alignas(64) W soa[CHUNK][WORDS][LANES];
     const int vectors = (a->n + LANES - 1) / LANES;
     for (int i = 0; i < a->ni; i++) memset(singles[i].packet, 0, sizeof singles[i].packet);
     for (int from = 0; from < vectors; from += CHUNK) {
         const int count = vectors - from < CHUNK ? vectors - from : CHUNK;
-        const struct few_work work = {.soa = (const W(*)[JWORDS][LANES])soa,
+        const struct few_work work = {.soa = (const W(*)[WORDS][LANES])soa,
                                       .count = count,
                                       .n = a->n - from * LANES,
                                       .block = (int)(a->first / SAP_BLOCK) + from / CHUNK,
                                       .first = a->first + (uint32_t)(from * LANES),
-                                      .eps2 = a->eps2};
+                                      .eps2 = a->eps2,
+                                      .soft = a->variant.soft};
         struct sap_variant variant = a->variant;
-        if (predict_chunk(a, from, count, soa)) variant.wide = 1;
+        if (predict_chunk(a->columns, a->terms, a->time, from, count, soa)) variant.wide = 1;
+        for (int e = 0; e < count && variant.soft == 2; e++) copy_eps2(a->columns, from + e, soa[e][JE]);
         if ((from + count) * LANES > a->n) blank(soa[count - 1], a->n - (from + count - 1) * LANES);
         for (int i = 0; i < a->ni; i++) few_i_chunk(&work, &singles[i], variant);
     }

@@ -45,8 +45,13 @@ instance_flags  = $(quickly) $(FLAGS_$1) -DSAP_PATH=$2 -DSAP_VECTORS_OF_TARGETS=
 INSTANCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out $(ISA_MISSING),$(foreach p,$(vectors) scalar,\
                     $(INSTANCES:%=cpu_sse/kernels/%_$p.c))))
 
+# An object depends on its own row: a change of this file writes NAME_PATH.flags anew only where flags have changed.
 define instance_rule
-$$(B)/cpu_sse/kernels/$1_$2.o: $$(call instance_source,$1) cpu_sse/instances.mk
+$$(B)/cpu_sse/kernels/$1_$2.flags: cpu_sse/instances.mk
+	@mkdir -p $$(@D)
+	@f='$$(strip $$(call instance_flags,$1,$2))'; [ "$$$$f" = "$$$$(cat $$@ 2>/dev/null)" ] || echo "$$$$f" >$$@
+
+$$(B)/cpu_sse/kernels/$1_$2.o: $$(call instance_source,$1) $$(B)/cpu_sse/kernels/$1_$2.flags
 	$$(call say,CC,'$$< ($1 $2)')
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(call flags,cpu_sse/$1_$2.c) $$(call instance_flags,$1,$2) -MMD -MP -c -o $$@ $$<

@@ -2,8 +2,6 @@
 #ifndef SAP_KERNEL_FEW_H
 #define SAP_KERNEL_FEW_H
 
-enum { CHUNK = SAP_BLOCK }; /* vectors of 16 addresses predicted at a time: one block of each packet */
-
 /* Turns lanes from n on into empty slots: their particles do not take part. */
 static void blank(W (*soa)[LANES], int n)
 {
@@ -67,30 +65,13 @@ static void close_superpacket(struct sap_single *s)
     }
 }
 
-SAP_INLINE int predict_chunk_terms(const int terms, const struct sap_few_args *a, int from, int count,
-                                   W (*soa)[JWORDS][LANES])
-{
-    int far = 0;
-    for (int e = 0; e < count; e++) {
-        far |= predict_16(a->columns, terms, a->time, from + e, soa[e]);
-        copy_index(a->columns, from + e, soa[e][JID]);
-        if (a->variant.soft == 2) copy_eps2(a->columns, from + e, soa[e][JE]);
-    }
-    return far;
-}
-
-/* Predicts a chunk; returns whether any particle lies beyond SAP_FAR (dp only). */
-static int predict_chunk(const struct sap_few_args *a, int from, int count, W (*soa)[JWORDS][LANES])
-{
-    WITH_TERMS(a->terms, predict_chunk_terms, a, from, count, soa)
-}
-
 /* A chunk of predicted vectors. */
 struct few_work {
-    const W (*soa)[JWORDS][LANES];
+    const W (*soa)[WORDS][LANES];
     int count, n, block; /* vectors; addresses that take part, counted from the first; number of the block */
     uint32_t first;
     double eps2;
+    int soft; /* as the caller asked */
 };
 
 SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct source_words *j,
@@ -146,9 +127,9 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
     struct target_words i;
     uint32_t mask[CHUNK] = {0};
     for (int w = 0; w < IWORDS; w++) i.word[w] = v_set1((double)((const W *)s->words)[w]);
+    if (variant.soft && !a->soft) i.word[IE] = v_set1(a->eps2);
     i.index = vi_set1(s->index);
-    UNROLL
-    for (int f = 0; f < VECTORS; f++) {
+    for (int f = 0; f < hidden(VECTORS); f++) {
         struct pair_state p;
         for (int q = 0; q < SUMS; q++) p.sum[q] = v_load((const W *)s->packet[q] + f * V_LANES);
         p.low = v_set1(W_HUGE);

@@ -116,6 +116,17 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
     }
 }
 
+/* Adds the sums of a packet to the running sums of the superpacket. */
+SHARED void add_sums(V (*sum)[NV], D (*run)[G_HALVES])
+{
+    for (int q = 0; q < SUMS; q++) UNROLL
+    for (int v = 0; v < NV; v++) UNROLL
+    for (int half = 0; half < V_HALVES; half++) {
+        D *to = &run[q][v * V_HALVES + half];
+        *to = d_add(*to, v_to_d(sum[q][v], half));
+    }
+}
+
 /* Adds one packet: float sums, flushed to the running double sums of the superpacket. */
 SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
@@ -138,22 +149,22 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
             if (tells_zero(variant)) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
     }
+    V sum[SUMS][NV];
     UNROLL
     for (int q = 0; q < SUMS; q++) UNROLL
-    for (int v = 0; v < NV; v++) UNROLL
-    for (int half = 0; half < V_HALVES; half++) {
-        D *to = &run[q][v * V_HALVES + half];
-        *to = d_add(*to, v_to_d(s[v].sum[q], half));
-    }
+    for (int v = 0; v < NV; v++) sum[q][v] = s[v].sum[q];
+    add_sums(sum, run);
 }
 
-SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2)
+SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struct sap_many_args *a,
+                          const struct sap_variant variant)
 {
-    m->eps2 = v_set1(eps2);
+    m->eps2 = v_set1(a->eps2);
     UNROLL
     for (int v = 0; v < NV; v++) {
         UNROLL
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
+        if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);
@@ -169,7 +180,7 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, double eps2
 }
 
 /* Adds the running sums of a tile to the accumulators, or stores them as totals. */
-SAP_INLINE void keep_sums(struct sap_group *g, D (*run)[G_HALVES])
+SHARED void keep_sums(struct sap_group *g, D (*run)[G_HALVES])
 {
     for (int q = 0; q < SUMS; q++)
         for (int h = 0; h < G_HALVES; h++) {
@@ -193,9 +204,8 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
     D run[SUMS][G_HALVES];
     struct hit_bits hits;
     if (variant.near & SAP_LISTS) memset(&hits, 0, sizeof hits);
-    load_many(&m, g, a->eps2);
-    for (int q = 0; q < SUMS; q++)
-        for (int h = 0; h < G_HALVES; h++) run[q][h] = d_set1(0.0);
+    load_many(&m, g, a, variant);
+    memset(run, 0, sizeof run);
     const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks per tile, 8 per packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
         const int count = (a->n - l + LANES - 1) / LANES;

@@ -18,11 +18,12 @@ enum { AHEAD = IN_DOUBLE ? 0 : 64 };
 struct row_columns {
     _Alignas(64) double derivative[SAP_TERMS + 1][3 * LANES];
     _Alignas(64) double beside[3][LANES]; /* time, mass, index in both halves */
+    int32_t index[LANES];
 };
 
-SAP_INLINE void split_rows(const double *rows, const int32_t *at, const int terms, struct row_columns *to)
+SAP_INLINE void split_rows(const int terms, const double *rows, const int32_t *at, struct row_columns *to)
 {
-    for (int h = 0; h < LANES; h += D_LANES) {
+    for (int h = 0; h < hidden(LANES); h += D_LANES) {
         UNROLL
         for (int k = 0; k <= terms; k++) {
             D word[4];
@@ -31,18 +32,20 @@ SAP_INLINE void split_rows(const double *rows, const int32_t *at, const int term
             if (k < 3) d_store(to->beside[k % 3] + h, word[3]);
         }
     }
+    for (int l = 0; l < LANES; l++) memcpy(&to->index[l], &to->beside[2][l], sizeof to->index[l]);
 }
 
 /* Predicts 16 rows, which may repeat, by word and lane. */
-SAP_INLINE int predict_16_rows(const struct sap_rows_args *a, const int32_t *at, const int terms, W (*soa)[LANES])
+SHARED int predict_16_rows(const struct sap_rows_args *a, const int32_t *at, W (*restrict soa)[WORDS][LANES])
 {
     struct row_columns from;
-    split_rows(a->rows, at, terms, &from);
-    struct sap_columns c = {.time = from.beside[0], .mass = from.beside[1]};
-    for (int k = 0; k <= terms; k++) c.derivative[k] = from.derivative[k];
-    const int far = predict_16(&c, terms, a->time, 0, soa);
-    for (int l = 0; l < LANES; l++) memcpy(&soa[JID][l], &from.beside[2][l], sizeof soa[JID][l]);
-    return far;
+    if (a->terms > 3)
+        split_rows(4, a->rows, at, &from);
+    else
+        split_rows(3, a->rows, at, &from);
+    struct sap_columns c = {.time = from.beside[0], .mass = from.beside[1], .index = from.index};
+    for (int k = 0; k <= a->terms; k++) c.derivative[k] = from.derivative[k];
+    return predict_chunk(&c, a->terms, a->time, 0, 1, soa);
 }
 
 static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, W (*soa)[LANES])
@@ -55,44 +58,39 @@ static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, W (*s
 }
 
 /* Prefetches rows k to k + 15 of those to be predicted, if they are in no order. */
-SAP_INLINE void fetch_rows(const struct sap_rows_args *a, const int terms, int from)
+SAP_INLINE void fetch_rows(const struct sap_rows_args *a, int from)
 {
     for (int k = from; a->address && k < a->n && k < from + LANES; k++) {
-        const double *const row = a->rows + (ptrdiff_t)a->address[k] * 4 * (terms + 1);
+        const double *const row = a->rows + (ptrdiff_t)a->address[k] * 4 * (a->terms + 1);
         __builtin_prefetch(row);
         __builtin_prefetch(row + 8);
         __builtin_prefetch((const W *)a->predicted + (ptrdiff_t)a->address[k] * ROW, 1);
     }
 }
 
-SAP_INLINE int predict_rows_terms(const struct sap_rows_args *a, const int terms)
+static int predict_rows(const struct sap_rows_args *a)
 {
-    _Alignas(64) W soa[RECORD][LANES];
+    _Alignas(64) W soa[1][WORDS][LANES];
     int far = 0;
+    if (a->n == 0) {
+        W *const empty = (W *)a->predicted - ROW;
+        memset(empty, 0, ROW * sizeof *empty);
+        for (int axis = 0; axis < 3; axis++) empty[JX + axis] = (W)SAP_EMPTY_X;
+    }
     memset(soa, 0, sizeof soa);
-    fetch_rows(a, terms, 0);
-    fetch_rows(a, terms, LANES);
+    fetch_rows(a, 0);
+    fetch_rows(a, LANES);
     for (int from = 0; from < a->n; from += LANES) {
         int32_t at[LANES];
-        fetch_rows(a, terms, from + 2 * LANES);
+        fetch_rows(a, from + 2 * LANES);
         for (int l = 0; l < LANES; l++) {
             const int k = from + l < a->n ? from + l : a->n - 1; /* repeats the last */
             at[l] = a->address ? a->address[k] : a->first + k;
         }
-        far |= predict_16_rows(a, at, terms, soa);
-        keep_16_rows(a, at, soa);
+        far |= predict_16_rows(a, at, soa);
+        keep_16_rows(a, at, soa[0]);
     }
     return far;
-}
-
-static int predict_rows(const struct sap_rows_args *a)
-{
-    if (a->n == 0) {
-        W *const nobody = (W *)a->predicted - ROW;
-        memset(nobody, 0, ROW * sizeof *nobody);
-        for (int axis = 0; axis < 3; axis++) nobody[JX + axis] = (W)SAP_EMPTY_X;
-    }
-    return a->terms > 3 ? predict_rows_terms(a, 4) : predict_rows_terms(a, 3);
 }
 
 /* Prefetches given rows. */
@@ -148,18 +146,19 @@ SAP_INLINE void predict_row_vector(const struct sap_rows_args *a, const int32_t 
 }
 
 SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
-                                 const int terms, W (*soa)[LANES])
+                                 const int terms, W (*soa)[WORDS][LANES])
 {
-    for (int f = 0; f < LANES; f += V_LANES) predict_row_vector(a, at + f, later + f, terms, (W(*)[LANES])(soa[0] + f));
+    for (int f = 0; f < hidden(LANES); f += V_LANES)
+        predict_row_vector(a, at + f, later + f, terms, (W(*)[LANES])(soa[0][0] + f));
 }
 
 #else
 
 SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *at, const int32_t *later,
-                                 const int terms, W (*soa)[LANES])
+                                 const int terms, W (*soa)[WORDS][LANES])
 {
     fetch_given(a, terms, later, LANES);
-    (void)predict_16_rows(a, at, terms, soa);
+    (void)predict_16_rows(a, at, soa);
 }
 
 #endif
@@ -175,9 +174,8 @@ SAP_INLINE const int32_t *entries_ahead(const struct sap_neighbour_args *a, int 
     return room;
 }
 
-/* Predicts n particles of the list, from entry `from` on, in whole vectors; 0 if an address is invalid. */
-SAP_INLINE int bring_given(const struct sap_neighbour_args *a, const int terms, int from, int n,
-                           W (*soa)[JWORDS][LANES])
+SAP_INLINE int bring_given_terms(const struct sap_neighbour_args *a, const int terms, int from, int n,
+                                 W (*soa)[WORDS][LANES])
 {
     for (int first = 0; first < n; first += LANES) {
         const int *const list = a->list + from + first;
@@ -190,14 +188,19 @@ SAP_INLINE int bring_given(const struct sap_neighbour_args *a, const int terms, 
         }
         for (int l = 0; l < LANES; l++) most = (unsigned)at[l] > most ? (unsigned)at[l] : most;
         if (most >= (unsigned)a->given->n) return 0;
-        predict_16_given(a->given, at, later, terms, soa[first / LANES]);
+        predict_16_given(a->given, at, later, terms, soa + first / LANES);
     }
     if (n % LANES) blank(soa[n / LANES], n % LANES);
     return 1;
 }
 
-/* Predicts the i-particle from its given row. */
-SAP_INLINE void predict_own(const struct sap_rows_args *a, const int terms, int address, W *row)
+/* Predicts n particles of the list, from entry `from` on, in whole vectors; 0 if an address is invalid. */
+SHARED int bring_given(const struct sap_neighbour_args *a, int from, int n, W (*restrict soa)[WORDS][LANES])
+{
+    return a->given->terms > 3 ? bring_given_terms(a, 4, from, n, soa) : bring_given_terms(a, 3, from, n, soa);
+}
+
+SAP_INLINE void predict_own_terms(const struct sap_rows_args *a, const int terms, int address, W *row)
 {
     const double *const from = a->rows + (ptrdiff_t)address * 4 * (terms + 1);
     const D dt = d_set1(a->time - from[SAP_ROW_TIME]);
@@ -215,8 +218,18 @@ SAP_INLINE void predict_own(const struct sap_rows_args *a, const int terms, int 
     memcpy(&row[JID], from + SAP_ROW_INDEX, sizeof row[JID]);
 }
 
+/* Predicts the i-particle from its given row, and returns it. */
+SHARED const W *predict_own(const struct sap_rows_args *a, int address, W *row)
+{
+    if (a->terms > 3)
+        predict_own_terms(a, 4, address, row);
+    else
+        predict_own_terms(a, 3, address, row);
+    return row;
+}
+
 /* Loads the rows of `count` vectors of 16 addresses. */
-SAP_INLINE void bring(const W *rows, const int32_t *at, int count, W (*soa)[JWORDS][LANES])
+SAP_INLINE void bring(const W *rows, const int32_t *at, int count, W (*soa)[WORDS][LANES])
 {
     _Static_assert(RECORD <= JWORDS, "whole records");
     for (int v = 0; v < count * VECTORS; v++) UNROLL
@@ -233,7 +246,7 @@ SAP_INLINE void bring(const W *rows, const int32_t *at, int count, W (*soa)[JWOR
 }
 
 /* Loads the rows of n addresses, and fills the end with rows of no particle. */
-SAP_INLINE void bring_list(const W *rows, const int *list, int n, W (*soa)[JWORDS][LANES])
+SHARED void bring_list(const W *rows, const int *list, int n, W (*restrict soa)[WORDS][LANES])
 {
     const int whole = n / LANES;
     int32_t rest[LANES];
@@ -258,36 +271,35 @@ SAP_INLINE void load_own(const W *row, struct target_words *i)
 }
 
 /*
- * Adds a list to the packets of s, for the i-particle `own`; low gets the distances if the nearest is requested. terms:
- * of given rows; 0: rows are predicted already. Returns 0 if an address is invalid.
+ * Writes the sums over a list to the packets of s, for the i-particle `own`; low gets the distances if the nearest is
+ * requested. Returns 0 if an address is invalid.
  */
-SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own, const int terms, struct sap_single *s,
-                               W (*low)[LANES], const struct sap_variant variant)
+SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own, struct sap_single *s, W (*low)[LANES],
+                               const struct sap_variant variant)
 {
     enum { MOST = CHUNK * LANES };
-    _Alignas(64) W soa[CHUNK][JWORDS][LANES];
+    _Alignas(64) W soa[CHUNK][WORDS][LANES];
     uint32_t mask[CHUNK];
     struct target_words i;
-    struct pair_state p[VECTORS];
     load_own(own, &i);
-    for (int f = 0; f < VECTORS; f++) UNROLL
-    for (int q = 0; q < SUMS; q++) p[f].sum[q] = v_set1(0.0);
-    for (int from = 0; from < a->n; from += MOST) {
+    for (int from = 0; from == 0 || from < a->n; from += MOST) {
         const int n = a->n - from < MOST ? a->n - from : MOST;
         const struct few_work work = {
-            .soa = (const W(*)[JWORDS][LANES])soa, .count = (n + LANES - 1) / LANES, .n = n, .eps2 = a->eps2};
-        if (!terms)
+            .soa = (const W(*)[WORDS][LANES])soa, .count = (n + LANES - 1) / LANES, .n = n, .eps2 = a->eps2};
+        if (IN_DOUBLE || !a->given)
             bring_list(a->predicted, a->list + from, n, soa);
-        else if (!bring_given(a, terms, from, n, soa))
+        else if (!bring_given(a, from, n, soa))
             return 0;
-        UNROLL
-        for (int f = 0; f < VECTORS; f++) {
-            p[f].low = v_set1(W_HUGE);
-            few_packets(&work, &i, v_set1(0.0), v_set1(0.0), f, &p[f], mask, low ? low + from / LANES : NULL, variant);
+        for (int f = 0; f < hidden(VECTORS); f++) {
+            struct pair_state p;
+            UNROLL
+            for (int q = 0; q < SUMS; q++) p.sum[q] = from ? v_load((W *)s->packet[q] + f * V_LANES) : v_set1(0.0);
+            p.low = v_set1(W_HUGE);
+            few_packets(&work, &i, v_set1(0.0), v_set1(0.0), f, &p, mask, low ? low + from / LANES : NULL, variant);
+            UNROLL
+            for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
         }
     }
-    for (int f = 0; f < VECTORS; f++) UNROLL
-    for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p[f].sum[q]);
     return 1;
 }
 
@@ -327,12 +339,12 @@ SAP_INLINE int near_places(const struct sap_neighbour_args *a, const W *own, W (
     return n;
 }
 
-SAP_INLINE int neighbour_in(const struct sap_neighbour_args *a, const W *own, const int terms, struct sap_single *s,
-                            double *sum, int32_t *place, const struct sap_variant variant)
+SAP_INLINE int neighbour_in(const struct sap_neighbour_args *a, const W *own, struct sap_single *s, double *sum,
+                            int32_t *place, const struct sap_variant variant)
 {
     _Alignas(64) W low[TILE / LANES][LANES];
     D total[PADDED / D_LANES];
-    if (!neighbour_pairs(a, own, terms, s, variant.near ? low : NULL, variant)) return -1;
+    if (!neighbour_pairs(a, own, s, variant.near ? low : NULL, variant)) return -1;
     if (sum) {
         _Alignas(64) double out[PADDED];
         add_packets(s, total);
@@ -344,26 +356,16 @@ SAP_INLINE int neighbour_in(const struct sap_neighbour_args *a, const W *own, co
     return variant.near ? near_places(a, own, low, place) : 0;
 }
 
-/* Computes a force from given rows. */
-SAP_INLINE int neighbour_given(const struct sap_neighbour_args *a, const int terms, struct sap_single *s, double *sum,
-                               int32_t *place)
-{
-    W own[ROW];
-    predict_own(a->given, terms, a->own, own);
-    if (!a->variant.near) return neighbour_in(a, own, terms, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
-    return neighbour_in(a, own, terms, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
-}
-
 /* Selects the instances of force_kernel.h's variants that lists need. */
 static int neighbour(const struct sap_neighbour_args *a, struct sap_single *s, double *sum, int32_t *place)
 {
-    const W *const own = (const W *)a->predicted + (ptrdiff_t)a->own * ROW;
-    if (!IN_DOUBLE && a->given)
-        return a->given->terms > 3 ? neighbour_given(a, 4, s, sum, place) : neighbour_given(a, 3, s, sum, place);
+    const W *own = (const W *)a->predicted + (ptrdiff_t)a->own * ROW;
+    W row[ROW];
+    if (!IN_DOUBLE && a->given) own = predict_own(a->given, a->own, row);
     if (IN_DOUBLE && a->variant.wide)
-        return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
-    if (!a->variant.near) return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
-    return neighbour_in(a, own, 0, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
+        return neighbour_in(a, own, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1});
+    if (!a->variant.near) return neighbour_in(a, own, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1});
+    return neighbour_in(a, own, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1});
 }
 
 #endif

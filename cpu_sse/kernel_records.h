@@ -19,27 +19,24 @@ SAP_INLINE void copy_index(const struct sap_columns *c, int block, W *to)
 #endif
 }
 
-/* Converts 16 doubles to the working type. */
-SAP_INLINE void narrow(const double *from, W *to)
+/* Converts the doubles of a vector to the working type. */
+SAP_INLINE V narrowed(const double *from)
 {
-    for (int f = 0; f < VECTORS; f++) {
-        D x[V_HALVES];
-        for (int h = 0; h < V_HALVES; h++) x[h] = d_load(from + (f * V_HALVES + h) * D_LANES);
 #if defined(SAP_KERNEL_DP)
-        d_store(to + f * V_LANES, x[0]);
+    return d_load(from);
 #else
-        f_store(to + f * V_LANES, f_from_d(x));
+    D x[V_HALVES];
+    UNROLL
+    for (int h = 0; h < V_HALVES; h++) x[h] = d_load(from + h * D_LANES);
+    return f_from_d(x);
 #endif
-    }
 }
 
 /* Converts the squared softening of 16 addresses. */
 SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
 {
-    if (c->eps2)
-        narrow(c->eps2 + (ptrdiff_t)block * LANES, to);
-    else
-        memset(to, 0, LANES * sizeof *to);
+    for (int f = 0; f < hidden(VECTORS); f++)
+        v_store(to + f * V_LANES, c->eps2 ? narrowed(c->eps2 + (ptrdiff_t)block * LANES + f * V_LANES) : v_set1(0.0));
 }
 
 /*
@@ -85,87 +82,105 @@ SAP_INLINE F narrow_halves(D (*p)[HIGHER + 1], int k)
 #if !defined(SAP_KERNEL_DP) && !defined(SAP_KERNEL_DS)
 #define SAP_MASS_TELLS 1
 
-/* Converts 16 masses, each with `lost` added, to the working type. */
-SAP_INLINE void narrow_masses(const double *mass, const D *lost, W *to)
+/* Converts the masses of a vector, each with `lost` added, to the working type. */
+SAP_INLINE V narrowed_masses(const double *mass, const D *lost)
 {
+    D m[V_HALVES];
     UNROLL
-    for (int f = 0; f < VECTORS; f++) {
-        D m[V_HALVES];
-        for (int h = 0; h < V_HALVES; h++) {
-            const int at = f * V_HALVES + h;
-            m[h] = d_add(d_load(mass + at * D_LANES), lost[at]);
-        }
-        f_store(to + f * V_LANES, f_from_d(m));
-    }
+    for (int h = 0; h < V_HALVES; h++) m[h] = d_add(d_load(mass + h * D_LANES), lost[h]);
+    return f_from_d(m);
 }
 #else
 #define SAP_MASS_TELLS 0
 #endif
 
-/* Predicts 16 consecutive addresses: out[word][lane], all words except index and softening. */
-SAP_INLINE int predict_16(const struct sap_columns *c, const int terms, double time, int block, W (*out)[LANES])
+/*
+ * Predicts vector f of 16 consecutive addresses: out[word][lane], all words except index and softening. far: the
+ * largest square of a coordinate, if the variant needs it.
+ */
+SAP_INLINE D predict_vector(const struct sap_columns *c, const int terms, double time, int block, int f, D far,
+                            W (*out)[LANES])
 {
-    D far = d_set1(0.0); /* largest square of a coordinate, if the variant needs it */
+    const double *const mass = c->mass + (ptrdiff_t)block * LANES + f * V_LANES;
 #if SAP_MASS_TELLS
-    D lost[VECTORS * V_HALVES]; /* NaN where a coordinate is not finite, else 0 */
-    for (int h = 0; h < VECTORS * V_HALVES; h++) lost[h] = d_set1(0.0);
+    D lost[V_HALVES]; /* NaN where a coordinate is not finite, else 0 */
+    UNROLL
+    for (int h = 0; h < V_HALVES; h++) lost[h] = d_set1(0.0);
 #endif
     UNROLL
     for (int axis = 0; axis < 3; axis++) {
+        D p[V_HALVES][HIGHER + 1];
         UNROLL
-        for (int f = 0; f < VECTORS; f++) {
-            D p[V_HALVES][HIGHER + 1];
-            UNROLL
-            for (int h = 0; h < V_HALVES; h++) predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, p[h]);
+        for (int h = 0; h < V_HALVES; h++) predict_lanes(c, terms, time, block, axis, f * V_HALVES + h, p[h]);
 #if SAP_MASS_TELLS
-            UNROLL
-            for (int h = 0; h < V_HALVES; h++)
-                lost[f * V_HALVES + h] = d_add(lost[f * V_HALVES + h], d_sub(p[h][0], p[h][0]));
+        UNROLL
+        for (int h = 0; h < V_HALVES; h++) lost[h] = d_add(lost[h], d_sub(p[h][0], p[h][0]));
 #endif
 #if defined(SAP_KERNEL_DP)
-            /* in this operand order, a square that is NaN hides no larger one */
-            far = d_max(d_mul(p[0][0], p[0][0]), far);
-            UNROLL
-            for (int k = 0; k <= HIGHER; k++) d_store(&out[JX + 3 * k + axis][f * V_LANES], p[0][k]);
+        /* in this operand order, a square that is NaN hides no larger one */
+        far = d_max(d_mul(p[0][0], p[0][0]), far);
+        UNROLL
+        for (int k = 0; k <= HIGHER; k++) d_store(&out[JX + 3 * k + axis][f * V_LANES], p[0][k]);
 #else
-            const F high = narrow_halves(p, 0);
-            f_store(&out[JX + axis][f * V_LANES], high);
-            UNROLL
-            for (int k = 1; k <= HIGHER; k++) f_store(&out[JX + 3 * k + axis][f * V_LANES], narrow_halves(p, k));
+        const F high = narrow_halves(p, 0);
+        f_store(&out[JX + axis][f * V_LANES], high);
+        UNROLL
+        for (int k = 1; k <= HIGHER; k++) f_store(&out[JX + 3 * k + axis][f * V_LANES], narrow_halves(p, k));
 #if defined(SAP_KERNEL_DS)
-            D low[V_HALVES];
-            for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(p[h][0], d_from_f(high, h));
-            f_store(&out[JLOW + axis][f * V_LANES], f_from_d(low));
+        D low[V_HALVES];
+        UNROLL
+        for (int h = 0; h < V_HALVES; h++) low[h] = d_sub(p[h][0], d_from_f(high, h));
+        f_store(&out[JLOW + axis][f * V_LANES], f_from_d(low));
 #endif
 #endif
-        }
     }
 #if SAP_MASS_TELLS
-    narrow_masses(c->mass + (ptrdiff_t)block * LANES, lost, out[JM]);
+    v_store(&out[JM][f * V_LANES], narrowed_masses(mass, lost));
 #else
-    narrow(c->mass + (ptrdiff_t)block * LANES, out[JM]);
+    v_store(&out[JM][f * V_LANES], narrowed(mass));
 #endif
+    return far;
+}
+
+/*
+ * Predicts `count` vectors of 16 addresses from vector `from` on: soa[vector][word][lane]. Returns whether any particle
+ * lies beyond SAP_FAR (dp only).
+ */
+SAP_INLINE int predict_vectors(const int terms, const struct sap_columns *c, double time, int from, int count,
+                               W (*soa)[WORDS][LANES])
+{
+    D far = d_set1(0.0);
+    for (int e = 0; e < count; e++) {
+        far = predict_vector(c, terms, time, from + e, 0, far, soa[e]);
+        if (VECTORS == 2) far = predict_vector(c, terms, time, from + e, 1, far, soa[e]);
+        for (int f = 1; VECTORS > 2 && f < hidden(VECTORS); f++)
+            far = predict_vector(c, terms, time, from + e, f, far, soa[e]);
+        copy_index(c, from + e, soa[e][JID]);
+    }
     return dm_any(d_ge(far, d_set1(SAP_FAR * SAP_FAR)));
 }
 
-/* Returns F(terms, A, B, C, D) with a number of terms that is a constant for the compiler. */
+/* The same, with a number of terms that is a constant for the compiler. */
+SHARED int predict_chunk(const struct sap_columns *c, int terms, double time, int from, int count,
+                         W (*soa)[WORDS][LANES])
+{
 #if SAP_ORDER == 2
-#define WITH_TERMS(terms, F, A, B, C, D) return F(0 * (terms), A, B, C, D);
+    return predict_vectors(0 * terms, c, time, from, count, soa);
 #elif SAP_ORDER > 4
-#define WITH_TERMS(terms, F, A, B, C, D) return F(FULL_TERMS + 0 * (terms), A, B, C, D);
+    return predict_vectors(FULL_TERMS + 0 * terms, c, time, from, count, soa);
 #else
-#define WITH_TERMS(terms, F, A, B, C, D)                                                                               \
-    switch (terms) {                                                                                                   \
-    case 1:                                                                                                            \
-        return F(1, A, B, C, D);                                                                                       \
-    case 2:                                                                                                            \
-        return F(2, A, B, C, D);                                                                                       \
-    case 3:                                                                                                            \
-        return F(3, A, B, C, D);                                                                                       \
-    default:                                                                                                           \
-        return F(4, A, B, C, D);                                                                                       \
+    switch (terms) {
+    case 1:
+        return predict_vectors(1, c, time, from, count, soa);
+    case 2:
+        return predict_vectors(2, c, time, from, count, soa);
+    case 3:
+        return predict_vectors(3, c, time, from, count, soa);
+    default:
+        return predict_vectors(4, c, time, from, count, soa);
     }
 #endif
+}
 
 /* Writes data by word and lane to the records of lanes l to l + 3. */
 #if defined(SAP_KERNEL_DP)
@@ -208,28 +223,31 @@ SAP_INLINE void write_four(W (*soa)[LANES], int l, W *const *to)
 /* Writes one record per lane: to + l PACKET_WORDS. */
 SAP_INLINE void write_records(W (*soa)[LANES], W *to)
 {
-    for (int l = 0; l < LANES; l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
+    for (int l = 0; l < hidden(LANES); l += 4, to += (ptrdiff_t)4 * PACKET_WORDS) {
         W *const place[4] = {to, to + PACKET_WORDS, to + (ptrdiff_t)2 * PACKET_WORDS, to + (ptrdiff_t)3 * PACKET_WORDS};
         write_four(soa, l, place);
     }
 }
 
-SAP_INLINE int predict_terms(const int terms, const struct sap_columns *c, double time, int n, W *records)
+static int predict(const struct sap_columns *c, int terms, double time, int n, void *records)
 {
-    _Alignas(64) W soa[RECORD][LANES];
+    enum { PART = 4 }; /* vectors at a time: few enough for the nearest cache, enough to hide the call */
+    _Alignas(64) W soa[PART][WORDS][LANES];
+    const int vectors = (n + LANES - 1) / LANES;
+    W *const to = records;
     int far = 0;
-    memset(soa, 0, sizeof soa);
-    for (int block = 0; block * LANES < n; block++) {
-        far |= predict_16(c, terms, time, block, soa);
-        copy_index(c, block, JID < KEPT ? soa[JID % RECORD] : records + AT_INDEX + (ptrdiff_t)block * LANES);
-        if (c->eps2) copy_eps2(c, block, records + AT_EPS2 + (ptrdiff_t)block * LANES);
-        write_records(soa, records + (ptrdiff_t)block * RECORD);
+    for (int e = 0; RECORD > KEPT && e < PART; e++) memset(soa[e] + KEPT, 0, (RECORD - KEPT) * sizeof soa[0][0]);
+    for (int from = 0; from < vectors; from += PART) {
+        const int count = vectors - from < PART ? vectors - from : PART;
+        far |= predict_chunk(c, terms, time, from, count, soa);
+        for (int e = 0; e < count; e++) {
+            if (JID >= KEPT) copy_index(c, from + e, to + AT_INDEX + (ptrdiff_t)(from + e) * LANES);
+            if (c->eps2) copy_eps2(c, from + e, to + AT_EPS2 + (ptrdiff_t)(from + e) * LANES);
+            write_records(soa[e], to + (ptrdiff_t)(from + e) * RECORD);
+        }
     }
     return far;
 }
-
-static int predict(const struct sap_columns *c, int terms, double time, int n,
-                   void *records){WITH_TERMS(terms, predict_terms, c, time, n, records)}
 
 SAP_INLINE const W *record_of(const void *records, int a)
 {
