@@ -49,7 +49,7 @@ MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 SYSTEM  := $(shell uname -s)
 hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 
-NO_COMPILER := clean help uninstall format
+NO_COMPILER := clean help uninstall format docs docs-tools
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/build/probe.mk
 include kernels_cuda/cuda.mk
@@ -275,6 +275,7 @@ $(PUBLISHED): %: $(B)/% build/current
 
 include test/test.mk
 include lib/build/install.mk
+include docs/site/site.mk
 
 .PHONY: demo bench readme clean help compile_commands.json
 demo: all
@@ -329,6 +330,7 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
+	@echo 'make docs                the pages as a site that needs no network, in build/site/html'
 	@echo 'make readme              rewrites the tables of environment variables in README.md'
 	@echo 'make clean               removes everything that was built'
 	@echo

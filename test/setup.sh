@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers and linters
+#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, a browser
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
 # on: the tests in question are then reported as skipped.  SETUP=0 installs nothing.
@@ -29,6 +29,8 @@ links_fuzzer() { echo 'int LLVMFuzzerTestOneInput(const char *a, long n);
 int LLVMFuzzerTestOneInput(const char *a, long n) { return a == 0 && n != 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null; }
 
+finds_browser() { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; }
+
 if [ "${CI:-}" = true ]; then
     want gcc "a compiler" command -v gcc
     want libc6-dev "headers of the C library" test -f /usr/include/stdio.h
@@ -44,6 +46,8 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
     want python3 "test_ctypes" command -v python3
+    want python3-venv "the site of the pages" python3 -c 'import ensurepip, venv'
+    want chromium-headless-shell "the look at the pages" finds_browser
 fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
 want pocl-opencl-icd "an OpenCL device" has_vendor

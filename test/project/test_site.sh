@@ -1,0 +1,83 @@
+#!/bin/sh
+# The site of the pages (make docs): the reference has every public name, the site builds without a warning, and a
+# headless browser finds no fault in it.  Prints TAP.
+#
+# The tools are installed where CI is set, and must otherwise be there: make docs-tools BROWSER=1, and a browser.
+
+cd "$(dirname "$0")/../.." || exit 2
+make=${MAKE:-make}
+python=build/docs-venv/bin/python
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_site.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+skip() { echo "ok - $1 # SKIP $2"; }
+
+# ---- the reference
+
+# names HEADER: public functions, structs, enumerators and other types, as a search for words finds them
+names() {
+    grep -oE '^SAPPORO_API [^(]*' "$1" | grep -oE '[A-Za-z0-9_]+$'
+    grep -oE '^(typedef )?(struct|enum) [a-z0-9_]+ \{' "$1" | sed 's/ {//; s/.* //'
+    grep -oE 'SAPPORO_[A-Z0-9_]+ = ' "$1" | sed 's/ = //'
+    grep -oE '^typedef (struct|void) [^{]*;' "$1" | grep -oE '(\(\*[a-z_]+|[a-z_]+;)' | tr -d '(*;'
+}
+
+title="the reference has every public function, struct, enumerator and type, each with one anchor"
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/site/reference.py "$work/reference" >"$work/log" 2>&1
+    for header in include/sapporo*.h; do
+        page=$work/reference/$(basename "$header" .h).md
+        [ -f "$page" ] || { echo "$header has no page"; continue; }
+        names "$header" | sort -u >"$work/names"
+        [ "$(wc -l <"$work/names")" -ge 10 ] || echo "$header: hardly any names found"
+        while read -r name; do
+            count=$(grep -cE "\{ #$name \}|<a id=\"$name\">" "$page")
+            [ "$count" -eq 1 ] || echo "$name of $header has $count anchors"
+        done <"$work/names"
+    done >>"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "$title"
+else
+    skip "$title" "python3 is missing"
+fi
+
+# ---- the site
+
+browser=
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    [ -n "$browser" ] || browser=$(command -v $name)
+done
+
+tools=missing
+if [ "${CI:-}" = true ]; then "$make" docs-tools BROWSER=1 >"$work/tools" 2>&1; fi
+[ ! -x build/docs-venv/bin/mkdocs ] || tools=
+
+title="make docs builds the site, without a warning"
+if [ -n "$tools" ]; then
+    skip "$title" "the tools of the site are missing: make docs-tools BROWSER=1"
+    skip "the pages in a browser" "there is no site"
+    exit $((failures > 0))
+fi
+"$make" --no-print-directory docs >"$work/log" 2>&1
+verdict $? "$title"
+
+if [ -z "$browser" ]; then
+    skip "the pages in a browser" "there is no browser: chromium-headless-shell of Debian is one"
+elif ! $python -c 'import playwright' 2>/dev/null; then
+    skip "the pages in a browser" "playwright is missing: make docs-tools BROWSER=1"
+else
+    $python docs/site/look.py build/site/html "$browser" 2>&1 || failures=$((failures + 1))
+fi
+exit $((failures > 0))
