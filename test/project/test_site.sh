@@ -53,6 +53,31 @@ else
     skip "$title" "python3 is missing"
 fi
 
+# ---- figures
+
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/figures/data.py >"$work/log" 2>&1
+    verdict $? "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data"
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/figures")
+import data
+calm = {"case": "tree", "seconds": 0.2, "min": 0.1, "sort": 0.05, "link": 0, "moments": 0, "walk": 0.05}
+assert data.disturbed(calm) is None
+assert "median" in data.disturbed(dict(calm, seconds=0.31))
+assert "phases" in data.disturbed(dict(calm, walk=0.3))
+assert "median" in data.disturbed({"case": "force", "median": 31, "min": 10})
+table = data.Table("t", {"page": "docs/performance.md", "section": "One NVIDIA H200"}, [
+    {"low": 2.8e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
+    {"low": 2.7e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
+    {"low": 2.8e10, "high": 2.9e10, "case": "N = 4,096", "quote": "2.8e10 to 2.9e10"}])
+assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
+' >"$work/log" 2>&1
+    verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
+else
+    skip "data of figures" "python3 is missing"
+fi
+
 # ---- the site
 
 browser=
