@@ -19,7 +19,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 HEADER = ("what", "machine", "date", "commit", "command")
-MOST = 3 # a median may be so many times the smallest time
+MOST = 3  # a median may be so many times the smallest time
 
 
 class Table(list):
@@ -94,7 +94,9 @@ def check_quotes(table):
     """Faults of rows that a page has, too."""
     lines = section_of(table.header["page"], table.header["section"]).split("\n")
     for row in table:
-        found = any(row["case"] in line and row["quote"] in " ".join(lines[n:n + 2]) for n, line in enumerate(lines))
+        # A line of a table stands alone; a sentence may go on in the next line.
+        found = any(row["case"] in line and row["quote"] in (line if line.startswith("|") else line + lines[n + 1])
+                    for n, line in enumerate(lines[:-1]))
         if not found:
             yield f"{table.name}: {table.header['page']} has no {row['quote']} beside {row['case']}"
         told = [float(n) for n in re.findall(r"[\d.]+(?:e\d+)?", row["quote"])]
