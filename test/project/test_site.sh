@@ -1,6 +1,6 @@
 #!/bin/sh
-# The site of the pages (make docs): the reference has every public name, the site builds without a warning, and a
-# headless browser finds no fault in it.  Prints TAP.
+# The site of the pages (make docs): the reference has every public name, commands of pages run, the site builds without
+# a warning, and a headless browser finds no fault in it.  Prints TAP.
 #
 # The tools are installed where CI is set, and must otherwise be there: make docs-tools BROWSER=1, and a browser.
 
@@ -76,6 +76,32 @@ assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
     verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
 else
     skip "data of figures" "python3 is missing"
+fi
+
+# ---- commands of pages
+
+# Blocks that begin with ```sh runs, or ```sh runs TOOL if they need a tool, are run in the top folder.
+awk -v work="$work" '
+/^```sh runs/ { name = sprintf("%s/block%02d", work, ++n); print FILENAME, FNR, name, $3 >(work "/blocks"); next }
+/^```/ { if (name != "") close(name); name = ""; next }
+name != "" { print >name }' docs/*.md
+if [ -n "${SANITIZE:-}" ] || [ ! -x examples/sapporo ]; then
+    skip "commands of pages" "examples are not built, or for a sanitizer"
+else
+    OUT=$work/out
+    export OUT
+    mkdir -p "$OUT"
+    while read -r page line block tool; do
+        title="commands in $page, line $line"
+        if [ -n "$tool" ] && ! command -v "$tool" >/dev/null 2>&1; then
+            skip "$title" "$tool is missing"
+            continue
+        fi
+        timeout 60 sh -eu "$block" >"$work/log" 2>&1 </dev/null
+        verdict $? "$title"
+    done <"$work/blocks"
+    [ "$(wc -l <"$work/blocks")" -ge 15 ]
+    verdict $? "the pages have commands"
 fi
 
 # ---- the site
