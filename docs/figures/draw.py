@@ -37,9 +37,12 @@ def engine_rates(table):
 
 
 def draw_rate_panel(look, axis, machine, title):
-    """One machine; returns its tables."""
-    recorded, page, peers = first(f"rates-{machine}.jsonl", f"rates-{machine}.csv"), data.read(f"rates-{machine}.csv"), \
-        data.read("peers-rates.csv")
+    """One machine; returns its tables.  Bare loops and peers are of the machine of the page: a core of another
+    processor is drawn without them."""
+    recorded, page = first(f"rates-{machine}.jsonl", f"rates-{machine}.csv"), data.read(f"rates-{machine}.csv")
+    peers = data.read("peers-rates.csv")
+    if machine == "core" and recorded.name != page.name:
+        page, peers = [], []
     for precision, (colour, mark) in style.PRECISION.items():
         rows = sorted(r[1:] for r in engine_rates(recorded) if r[0] == precision)
         if rows:
@@ -57,13 +60,13 @@ def draw_rate_panel(look, axis, machine, title):
                 axis.plot(*zip(*rows), color=look.colour(colour if name.startswith("Sapporo2") else "purple"), marker="D",
                           linestyle="--", markerfacecolor="none", label=f"{name}, {precision}")
     axis.set(title=title, xscale="log", yscale="log", xlabel="particles N")
-    return [recorded, page, peers] if recorded.name != page.name else [recorded, peers]
+    return [table for table in (recorded, page, peers) if table]
 
 
 def draw_rates(look):
     figure, (core, card) = look.figure(2, width=8.4)
     tables = draw_rate_panel(look, core, "core", "one core") + draw_rate_panel(look, card, "h200", "one H200")
-    core.set(ylabel="interactions per second", ylim=(2e8, 3e9))
+    core.set(ylabel="interactions per second")
     look.save(figure, "rates", list({t.name: t for t in tables}.values()))
 
 
@@ -174,10 +177,12 @@ def draw_scaling(look):
     if len(panels) == 1 and look.background == "light":
         print("draw.py: scaling: no threads: " + needs("scaling-cpu.jsonl"))
     figure, axes = look.figure(len(panels), width=3.2 + 2.7 * len(panels))
+    marks = iter((("green", "^"), ("blue", "o"), ("red", "s"), ("purple", "D"), ("orange", "v"), ("grey", "P")))
     for axis, (title, _, curves) in zip(axes, panels):
         most = max(count for curve in curves.values() for count, _ in curve)
         axis.plot((1, most), (1, most), color=look.colour("grey"), linestyle=":", label="ideal")
-        for (n, curve), (colour, mark) in zip(curves.items(), style.PRECISION.values()):
+        for n, curve in curves.items():
+            colour, mark = next(marks)
             axis.plot(*zip(*curve), color=look.colour(colour), marker=mark, label=f"N = {int(n):,}")
         axis.set(title=title, xlabel=title.split(" ", maxsplit=1)[0], ylabel="speed over one",
                  xticks=sorted({count for curve in curves.values() for count, _ in curve}))

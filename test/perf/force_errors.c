@@ -20,18 +20,30 @@ static double mass[MOST], x[MOST][3], v[MOST][3], acc[MOST][3], jerk[MOST][3], e
 static long double true_acc[MOST][3], true_jerk[MOST][3];
 static int index_of[MOST], n;
 
+/* Stores the particle of a line; a line without eight numbers is none. */
+static void add_particle(const char *line)
+{
+    double number[8];
+    for (int k = 0; k < 8; k++) {
+        char *end;
+        number[k] = strtod(line, &end);
+        if (end == line) return;
+        line = end;
+    }
+    index_of[n] = (int)number[0];
+    mass[n] = number[1];
+    memcpy(x[n], number + 2, sizeof x[n]);
+    memcpy(v[n], number + 5, sizeof v[n]);
+    n++;
+}
+
 static int read_snapshot(const char *name)
 {
     FILE *file = fopen(name, "r");
     char line[1024];
     if (!file) return -1;
-    while (n < MOST && fgets(line, sizeof line, file)) {
-        double *to = x[n], *speed = v[n];
-        if (line[0] == '#') continue;
-        if (sscanf(line, "%d %lf %lf %lf %lf %lf %lf %lf", &index_of[n], &mass[n], to, to + 1, to + 2, speed, speed + 1,
-                   speed + 2) == 8)
-            n++;
-    }
+    while (n < MOST && fgets(line, sizeof line, file))
+        if (line[0] != '#') add_particle(line);
     fclose(file);
     return n > 0 ? 0 : -1;
 }
