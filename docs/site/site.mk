@@ -19,8 +19,7 @@ $(DOCS_TOOLS)/installed-%:
 	    echo 'make docs needs the packages of $(docs_pins) from PyPI, once' >&2; exit 1; }
 	@touch $@
 
-docs-tools:
-	@$(MAKE) --no-print-directory $(docs_stamp)
+docs-tools: $(docs_stamp)
 
 docs: docs-tools
 	@$(DOCS_TOOLS)/bin/python docs/site/pages.py build/site
