@@ -219,6 +219,11 @@ class Links:
         return '<table class="members"><tbody>' + "\n".join(rows) + "</tbody></table>"
 
 
+def capital(text):
+    """A text with a capital at its beginning, unless it begins with a symbol such as j-particles."""
+    return text if text[1:2] == "-" else text[0].upper() + text[1:]
+
+
 def write_entry(entry, links, used):
     """Lines of an entry.  `used` has the anchors of the page; a name that is declared twice has one for the first."""
     seen = list(dict.fromkeys(d.name for d in entry.declarations))
@@ -243,17 +248,17 @@ def write_entry(entry, links, used):
 def summary(about):
     """The first sentence of a file comment, without the name of the file."""
     text = re.sub(r"^\S+\.h - ", "", " ".join(about.split("\n\n")[0].split()))
-    return text[0].upper() + text[1:]
+    return capital(text)
 
 
 def write_page(header, about, items, links):
     out = [f"# {header}", "", f"Generated from `include/{header}`: the comments of the header are the text.", "",
-           '<div class="entry">', links.prose(re.sub(r"^\S+\.h - ", "", about)), "</div>", ""]
+           '<div class="entry">', links.prose(capital(re.sub(r"^\S+\.h - ", "", about))), "</div>", ""]
     if not isinstance(items[0], str):
         out += ["## Declarations", ""]
     used = set()
     for item in items:
-        out += [f"## {item[0].upper()}{item[1:]}", ""] if isinstance(item, str) else write_entry(item, links, used)
+        out += [f"## {capital(item)}", ""] if isinstance(item, str) else write_entry(item, links, used)
     return "\n".join(out) + "\n"
 
 
