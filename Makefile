@@ -49,7 +49,7 @@ MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 SYSTEM  := $(shell uname -s)
 hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 
-NO_COMPILER := clean help uninstall format
+NO_COMPILER := clean help uninstall format docs docs-tools figures
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/build/probe.mk
 include kernels_cuda/cuda.mk
@@ -276,6 +276,7 @@ $(PUBLISHED): %: $(B)/% build/current
 include test/test.mk
 include lib/build/install.mk
 include lib/api/python/python.mk
+include docs/site/site.mk
 
 .PHONY: demo bench readme clean help compile_commands.json
 demo: all
@@ -330,6 +331,8 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
+	@echo 'make docs                the pages as a site that needs no network, in build/site/html'
+	@echo 'make figures             draws the figures of docs/ from the data in docs/figures'
 	@echo 'make readme              rewrites the tables of environment variables in README.md'
 	@echo 'make clean               removes everything that was built'
 	@echo

@@ -32,8 +32,8 @@ jobs=${JOBS:-$cores}
 case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a time?" >&2; exit 2 ;; esac
 
 # Started first, since they would be the last to end; the report keeps the order.
-long="lint.sh test_opencl_nofp64.sh test_faults test_opencl_groups.sh test_accuracy test_bits test_alloc_faults.sh
-      test_driver_faults.sh test_python.sh test_extremes test_tree_no_retry test_fuzz.sh"
+long="lint.sh test_site.sh test_opencl_nofp64.sh test_faults test_opencl_groups.sh test_accuracy test_bits
+      test_alloc_faults.sh test_driver_faults.sh test_python.sh test_extremes test_tree_no_retry test_fuzz.sh"
 # Started last, when nothing else runs: its `make install` works in the tree that other tests run from.
 alone="test_install.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers and linters, and
-#                       Python modules from PyPI, in the virtual environment build/venv
+#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, a browser,
+#                       and Python modules from PyPI, in the virtual environment build/venv
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
 # on: the tests in question are then reported as skipped.  SETUP=0 installs nothing.
@@ -42,6 +42,7 @@ python_modules() {
         echo "missing, so that test_python may be skipped: the Python modules of $list"
     fi
 }
+finds_browser() { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; }
 
 if [ "${CI:-}" = true ]; then
     want gcc "a compiler" command -v gcc
@@ -58,7 +59,8 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
     want python3 "test_ctypes" command -v python3
-    want python3-venv "test_python" python3 -c 'import ensurepip'
+    want python3-venv "test_python and the site of the pages" python3 -c 'import ensurepip, venv'
+    want chromium-headless-shell "the look at the pages" finds_browser
 fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
 want pocl-opencl-icd "an OpenCL device" has_vendor

@@ -1,8 +1,9 @@
 #!/bin/sh
-# tree.sh - measures what the figures of docs/tree.md show; then tree.py draws them.
+# tree.sh - measures what the figures of docs/tree.md show; then `make figures` draws them.
 #
-#   taskset -c 3 docs/figures/tree.sh >docs/figures/tree.jsonl       minutes on one core
-#   docs/figures/tree.sh cuda >docs/figures/tree_h200.jsonl          two minutes, most of them for exact forces
+#   taskset -c 3 test/perf/record.sh trees       runs it for each engine, and writes the files with their headers
+#   docs/figures/tree.sh cpu                     minutes on one core
+#   docs/figures/tree.sh cuda                    two minutes, most of them for exact forces
 
 tool=${TOOL:-examples/sapporo}
 backend=${1:-cpu}

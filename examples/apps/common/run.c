@@ -154,6 +154,14 @@ static void start_clock(run *job, double now)
     progress_begin(&job->bar, now, plan->start + (double)plan->outputs * plan->interval, job->quiet);
 }
 
+/* Tells where snapshots go, so that a saved output names them: examples/report reads this line. */
+static void say_files(run *job)
+{
+    if (job->plan.files)
+        run_say(job, "# snapshots of %s: %s.0000.%s and so on", job->program, job->prefix,
+                job->plan.form == SNAPSHOT_CSV ? "csv" : "txt");
+}
+
 int run_begin(run *job, bodies *set)
 {
     run_plan *plan = &job->plan;
@@ -176,6 +184,7 @@ int run_begin(run *job, bodies *set)
     run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g%s", set->n, plan->eps,
             plan->start, plan->end, plan->interval, steps);
     say_end(job);
+    say_files(job);
     start_clock(job, plan->start);
     return RUN_OK;
 }
@@ -235,6 +244,7 @@ int run_go_on(run *job, double now)
     else
         run_say(job, "# going on at time %.10g, after %lld block steps, to %.10g", now, (long long)job->plan.blocks,
                 job->plan.end);
+    say_files(job);
     start_clock(job, now);
     return RUN_OK;
 }

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Prepares the site: pages.py OUTPUT.  `make docs` runs it, then mkdocs.
+
+OUTPUT/pages gets README.md, CHANGELOG.md and docs/*.md, which stay the one source, and the reference that reference.py
+makes from the headers.  OUTPUT/mkdocs.yml gets the navigation.  On the way
+  - links to pages of the repository become links of the site, links to its other files become text;
+  - the words `complete` and `prints`, by which the tests find programs, leave the code blocks;
+  - lists get the blank line before them that this Markdown needs;
+  - figures are shown in the form for a light or a dark page.
+"""
+import glob
+import os
+import posixpath
+import re
+import shutil
+import sys
+
+import reference
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+
+# Pages by reader, behind index.md.  A page that is not there is left out; a page that no section names comes last, in a section "More".
+NAVIGATION = [
+    ("Tutorials", ["link.md", "choose-precision.md", "choose-tree.md", "several-gpus.md", "report.md", "python.md"]),
+    ("Programs", ["tool.md", "hermite4.md", "hermite68.md", "pictures.md"]),
+    ("Clients", ["building.md", "api.md", "tree.md", "clients.md", "nbody6.md", "versions.md"]),
+    ("Results", ["numerics.md", "precision.md", "performance.md", "reliability.md"]),
+    ("Reference", ["reference/index.md"] + [f"reference/{h[:-2]}.md" for h in reference.HEADERS]),
+    ("Development", ["design.md", "internals.md", "contributing.md", "changelog.md"]),
+]
+
+
+def sources():
+    """{path in the repository: path in the site} of all pages."""
+    pages = {path: name for path, name in HOME.items() if os.path.exists(os.path.join(TOP, path))}
+    for path in sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))):
+        name = os.path.basename(path)
+        pages["docs/" + name] = name
+    return pages
+
+
+def link_target(page, link, pages):
+    """The link in the site, or None if it leads to a file that the site does not have."""
+    if re.match(r"[a-z]+:", link) or link.startswith("#"):
+        return link
+    file, mark, anchor = link.partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), file))
+    if path in pages:
+        return pages[path] + mark + anchor
+    if re.match(r"docs/(figures|notebooks)/", path) and os.path.exists(os.path.join(TOP, path)):
+        return path[len("docs/"):] + mark + anchor
+    return None
+
+
+def change_links(text, page, pages):
+    """Text outside of code, with its links and figures for the site.  The words of a link may hold a line end."""
+    def figure(match):
+        words, link = match.groups()
+        target = link_target(page, link, pages)
+        folder, name = posixpath.split(target)
+        dark = posixpath.join(folder, "dark", name)
+        if not os.path.exists(os.path.join(TOP, "docs", dark)):
+            return f"![{words}]({target})"
+        return f"![{words}]({target}#light)![{words}]({dark}#dark)"
+
+    def link(match):
+        words, where = match.groups()
+        target = link_target(page, where, pages)
+        return f"[{words}]({target})" if target else f"{words} (`{re.sub('^(../)+', '', where)}`)"
+
+    def both(match):
+        return figure(match) if match.group().startswith("!") else link(match)
+
+    either = r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]*)\)"
+    return re.sub(either, both, text)
+
+
+def change_line(line, before):
+    """A line of text with the blank line that lists and tables need behind a paragraph."""
+    item = re.compile(r"(?:[-*]|\d+\.) ")
+    starts_list = item.match(line) and not item.match(before) and not before.startswith("  ")
+    starts_table = line.startswith("|") and not before.startswith("|")
+    return "\n" + line if before.strip() and (starts_list or starts_table) else line
+
+
+def change(text, page, pages):
+    """A page of the repository as a page of the site."""
+    out, plain, before = [], [], ""
+
+    def end_of_text():
+        if plain:
+            out.append(change_links("\n".join(plain), page, pages))
+            plain.clear()
+
+    fence = False
+    for line in text.split("\n"):
+        if line.startswith("```") or fence or line.startswith("    "):
+            end_of_text()
+            fence ^= line.startswith("```")
+            out.append(re.sub(r"^(```\w*) .*", r"\1", line))
+        else:
+            plain.append(change_line(line, before))
+        before = line
+    end_of_text()
+    return "\n".join(out)
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def navigation(folder):
+    """Lines of mkdocs.yml for the pages that are in the folder."""
+    there = sorted(os.path.relpath(p, folder).replace(os.sep, "/")
+                   for p in glob.glob(os.path.join(folder, "**", "*.md"), recursive=True))
+    named = {"index.md"}.union(*(some for _, some in NAVIGATION))
+    lines = ["nav:", "  - index.md"]
+    for section, some in NAVIGATION + [("More", [page for page in there if page not in named])]:
+        some = [page for page in some if page in there]
+        lines += [f"  - {section}:"] * bool(some) + [f"    - {page}" for page in some]
+    return "\n".join(lines) + "\n"
+
+
+def main(output):
+    folder, pages = os.path.join(output, "pages"), sources()
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, name in pages.items():
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            write(os.path.join(folder, name), change(file.read(), path, pages))
+    for path in glob.glob(os.path.join(TOP, "docs", "figures", "**", "*.svg"), recursive=True) + \
+            glob.glob(os.path.join(TOP, "docs", "notebooks", "*.ipynb")):
+        copy = os.path.join(folder, os.path.relpath(path, os.path.join(TOP, "docs")))
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(path, copy)
+    shutil.copytree(os.path.join(HERE, "assets"), os.path.join(folder, "assets"))
+    reference.generate(os.path.join(folder, "reference"))
+    settings = os.path.relpath(os.path.join(HERE, "mkdocs.yml"), output)
+    write(os.path.join(output, "mkdocs.yml"),
+          f"INHERIT: {settings}\ndocs_dir: pages\nsite_dir: html\n" + navigation(folder))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: pages.py OUTPUT")
+    main(sys.argv[1])

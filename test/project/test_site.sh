@@ -1,0 +1,134 @@
+#!/bin/sh
+# The site of the pages (make docs): the reference has every public name, commands of pages run, the site builds without
+# a warning, and a headless browser finds no fault in it.  Prints TAP.
+#
+# The tools are installed where CI is set, and must otherwise be there: make docs-tools BROWSER=1, and a browser.
+
+cd "$(dirname "$0")/../.." || exit 2
+make=${MAKE:-make}
+python=build/docs-venv/bin/python
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_site.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        head -n 25 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+skip() { echo "ok - $1 # SKIP $2"; }
+
+# ---- the reference
+
+# names HEADER: public functions, structs, enumerators and other types, as a search for words finds them
+names() {
+    grep -oE '^SAPPORO_API [^(]*' "$1" | grep -oE '[A-Za-z0-9_]+$'
+    grep -oE '^(typedef )?(struct|enum) [a-z0-9_]+ \{' "$1" | sed 's/ {//; s/.* //'
+    grep -oE 'SAPPORO_[A-Z0-9_]+ = ' "$1" | sed 's/ = //'
+    grep -oE '^typedef (struct|void) [^{]*;' "$1" | grep -oE '(\(\*[a-z_]+|[a-z_]+;)' | tr -d '(*;'
+}
+
+title="the reference has every public function, struct, enumerator and type, each with one anchor"
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/site/reference.py "$work/reference" >"$work/log" 2>&1
+    for header in include/sapporo*.h; do
+        page=$work/reference/$(basename "$header" .h).md
+        [ -f "$page" ] || { echo "$header has no page"; continue; }
+        names "$header" | sort -u >"$work/names"
+        [ "$(wc -l <"$work/names")" -ge 10 ] || echo "$header: hardly any names found"
+        while read -r name; do
+            count=$(grep -cE "\{ #$name \}|<a id=\"$name\">" "$page")
+            [ "$count" -eq 1 ] || echo "$name of $header has $count anchors"
+        done <"$work/names"
+    done >>"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "$title"
+else
+    skip "$title" "python3 is missing"
+fi
+
+# ---- figures
+
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/figures/data.py >"$work/log" 2>&1
+    verdict $? "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data"
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/figures")
+import data
+calm = {"case": "tree", "seconds": 0.2, "min": 0.1, "sort": 0.05, "link": 0, "moments": 0, "walk": 0.05}
+assert data.disturbed(calm) is None
+assert "median" in data.disturbed(dict(calm, seconds=0.31))
+assert "phases" in data.disturbed(dict(calm, walk=0.3))
+assert "median" in data.disturbed({"case": "force", "median": 31, "min": 10})
+table = data.Table("t", {"page": "docs/performance.md", "section": "One NVIDIA H200"}, [
+    {"low": 2.8e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
+    {"low": 2.7e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
+    {"low": 2.8e10, "high": 2.9e10, "case": "N = 4,096", "quote": "2.8e10 to 2.9e10"}])
+assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
+' >"$work/log" 2>&1
+    verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
+else
+    skip "data of figures" "python3 is missing"
+fi
+
+# ---- commands of pages
+
+# Blocks that begin with ```sh runs, or ```sh runs TOOL if they need a tool, are run in the top folder.
+awk -v work="$work" '
+/^```sh runs/ { name = sprintf("%s/block%02d", work, ++n); print FILENAME, FNR, name, $3 >(work "/blocks"); next }
+/^```/ { if (name != "") close(name); name = ""; next }
+name != "" { print >name }' docs/*.md
+if [ -n "${SANITIZE:-}" ] || [ ! -x examples/sapporo ]; then
+    skip "commands of pages" "examples are not built, or for a sanitizer"
+else
+    OUT=$work/out
+    export OUT
+    mkdir -p "$OUT"
+    while read -r page line block tool; do
+        title="commands in $page, line $line"
+        if [ -n "$tool" ] && ! command -v "$tool" >/dev/null 2>&1; then
+            skip "$title" "$tool is missing"
+            continue
+        fi
+        timeout 60 sh -eu "$block" >"$work/log" 2>&1 </dev/null
+        verdict $? "$title"
+    done <"$work/blocks"
+    [ "$(wc -l <"$work/blocks")" -ge 15 ]
+    verdict $? "the pages have commands"
+fi
+
+# ---- the site
+
+browser=
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    [ -n "$browser" ] || browser=$(command -v $name)
+done
+
+tools=missing
+if [ "${CI:-}" = true ]; then "$make" docs-tools BROWSER=1 >"$work/tools" 2>&1; fi
+[ ! -x build/docs-venv/bin/mkdocs ] || tools=
+
+title="make docs builds the site, without a warning"
+if [ -n "$tools" ]; then
+    skip "$title" "the tools of the site are missing: make docs-tools BROWSER=1"
+    skip "the pages in a browser" "there is no site"
+    exit $((failures > 0))
+fi
+"$make" --no-print-directory docs >"$work/log" 2>&1
+verdict $? "$title"
+
+if [ -z "$browser" ]; then
+    skip "the pages in a browser" "there is no browser: chromium-headless-shell of Debian is one"
+elif ! $python -c 'import playwright' 2>/dev/null; then
+    skip "the pages in a browser" "playwright is missing: make docs-tools BROWSER=1"
+else
+    $python docs/site/look.py build/site/html "$browser" 2>&1 || failures=$((failures + 1))
+fi
+exit $((failures > 0))
