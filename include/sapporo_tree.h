@@ -1,9 +1,9 @@
 /*
  * sapporo_tree.h - the tree of libsapporo: part of the native interface, included by sapporo.h.
  *
- * An octree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles, beside
- * contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after the
- * particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
+ * An octree or a kd-tree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles,
+ * beside contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after
+ * the particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
  *
  * The force of nearby particles is summed pair by pair, as in sapporo_request with R2 = |r|^2 + eps2; that of a cell
  * that the acceptance criterion lets through comes from its mass at its centre of mass and, of order 2, its second
@@ -37,7 +37,8 @@ typedef struct sapporo_tree sapporo_tree; /* handle of a tree */
 typedef enum sapporo_tree_kind {
     SAPPORO_TREE_KIND_DEFAULT = 0, /* octree */
     SAPPORO_TREE_OCTREE = 1,
-    SAPPORO_TREE_KDTREE = 2 /* not in this version: SAPPORO_ERR_UNSUPPORTED */
+    SAPPORO_TREE_KDTREE = 2 /* binary tree, small nodes split by volume and mass (Kofler et al. 2014); on every engine
+                               its nodes are made on the host */
 } sapporo_tree_kind;
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */

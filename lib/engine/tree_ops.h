@@ -13,6 +13,7 @@ struct sap_tree;
 /* The settings of a tree.  No member is DEFAULT except ball, leaf_size and group_size, where 0 is the engine's choice.
  */
 struct sap_tree_settings {
+    sapporo_tree_kind kind;
     sapporo_tree_mac mac;
     double accuracy;
     int order;

@@ -51,7 +51,8 @@ static void structure(void **state)
 
 /*
  * What 99 % and all particles are below, at most, of any model: 1.5 times what was measured on the model with the
- * largest errors, on paths from scalar to AVX-512, with masses over a factor of 200.
+ * largest errors, on paths from scalar to AVX-512, with masses over a factor of 200. Kd-trees have the same 99 %, and a
+ * largest error of 1.2 times that of octrees.
  */
 static const struct bound {
     sapporo_tree_mac mac;
@@ -76,7 +77,8 @@ static void check_bound(const struct engine *e, const bodies *b, const struct bo
     struct tree_rows rows = tree_rows_of(t, NULL, b->n);
     double *error = tree_errors(&rows, exact, STRIDE);
     const double at99 = error[exact->n * 99 / 100], largest = error[exact->n - 1];
-    if (!(at99 <= bound->most99 && largest <= bound->most))
+    const double most = bound->most * (tree_kind == SAPPORO_TREE_KDTREE ? 1.8 : 1);
+    if (!(at99 <= bound->most99 && largest <= most))
         fail_msg("%s, criterion %d, accuracy %g, order %d: errors %g and %g", e->name, (int)bound->mac, bound->accuracy,
                  bound->order, at99, largest);
     free(error);
@@ -92,7 +94,8 @@ static void errors(void **state)
         bodies b = tree_model(MODELS[m], N);
         struct tree_rows exact = tree_exact(&b, 0, STRIDE);
         for (int e = 0; e < ENGINES; e++) {
-            if (!has_trees(&engines[e])) continue;
+            /* each path has the same kernels for both kinds: every other one suffices for the second */
+            if ((tree_kind == SAPPORO_TREE_KDTREE && (m + e) % 2) || !has_trees(&engines[e])) continue;
             for (int k = 0; k < NBOUNDS; k++) check_bound(&engines[e], &b, &BOUNDS[k], &exact);
             tried++;
         }
@@ -330,9 +333,8 @@ static void statistics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structure), cmocka_unit_test(errors),     cmocka_unit_test(direct),
-        cmocka_unit_test(bits),      cmocka_unit_test(stackless),  cmocka_unit_test(refreshed),
-        cmocka_unit_test(places),    cmocka_unit_test(neighbours), cmocka_unit_test(statistics)};
+    const struct CMUnitTest tests[] = {TREE_TEST(structure), TREE_TEST(errors),     TREE_TEST(direct),
+                                       TREE_TEST(bits),      TREE_TEST(stackless),  TREE_TEST(refreshed),
+                                       TREE_TEST(places),    TREE_TEST(neighbours), TREE_TEST(statistics)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
