@@ -134,6 +134,15 @@ SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 
+/*
+ * Refreshes the tree while its forces are cheap, else builds a new one.  It builds if there is no tree of as many
+ * particles as were set last, or if the interactions per row of the last force exceed `factor` times those of the first
+ * force after the last build.  Only forces on at least half of the tree's particles count.  factor >= 1; 0 means 1.2
+ * (Kofler et al. 2014).  *built, unless built is NULL: 1 after a build, 0 after a refresh or an error.  Errors are
+ * those of sapporo_tree_build and sapporo_tree_refresh; SAPPORO_ERR_ARGUMENT: factor is none of these.
+ */
+SAPPORO_API int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built);
+
 /* Where forces are wanted. */
 typedef struct sapporo_tree_request {
     size_t size; /* sizeof(sapporo_tree_request) */
@@ -184,6 +193,8 @@ typedef struct sapporo_tree_statistics {
     long long particle_cell;
     double seconds[SAPPORO_PHASES]; /* of the last build or refresh, and of the last force */
     size_t host_bytes, device_bytes;
+    double first_interactions; /* per row, of the first force on at least half of the particles after the last build; 0:
+                                  there was none */
 } sapporo_tree_statistics;
 
 /* Fills *statistics up to its size; after an error, and of a tree that was destroyed, numbers are 0 and seconds NaN. */

@@ -249,6 +249,50 @@ static void refreshed(void **state)
     bodies_free(&b);
 }
 
+/* A tree is refreshed until its forces cost more than a factor allows; then it is built. */
+static void refreshed_or_built(void **state)
+{
+    (void)state;
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    sapporo_tree_options o = tree_on(engine_any());
+    o.eps2 = 1e-4;
+    sapporo_tree *t;
+    sapporo_tree_statistics s = {.size = sizeof s};
+    int built = 7, builds = 0, after = 0;
+    assert_int_equal(sapporo_tree_refresh_or_build(NULL, 0, &built), SAPPORO_ERR_CLOSED);
+    assert_int_equal(built, 0);
+    assert_int_equal(sapporo_tree_create(&o, N, &t), SAPPORO_OK);
+    static const double bad[] = {NAN, -1, 0.99};
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(sapporo_tree_refresh_or_build(t, bad[k], &built), SAPPORO_ERR_ARGUMENT);
+    for (int k = 0; k < 12; k++) {
+        tree_set(t, &b);
+        const double before = (double)(s.particle_particle + s.particle_cell) / N, first = s.first_interactions;
+        assert_int_equal(sapporo_tree_refresh_or_build(t, 1.1, &built), SAPPORO_OK);
+        assert_int_equal(built, k == 0 || before > 1.1 * first); /* the first call finds no tree */
+        struct tree_rows rows = tree_rows_of(t, NULL, N);
+        assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+        assert_true(s.first_interactions > 0);
+        if (built) assert_true(s.first_interactions == (double)(s.particle_particle + s.particle_cell) / N);
+        builds += built;
+        after += built && k > 0;
+        tree_rows_free(&rows);
+        for (int i = 0; i < N; i++)
+            for (int c = 0; c < 3; c++) b.x[i][c] += 0.05 * b.v[i][c];
+    }
+    assert_true(after > 0 && builds < 12); /* some of each */
+    tree_set(t, &b);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_refresh_or_build(t, 0, NULL), SAPPORO_OK); /* no force since the build */
+    b.n--;
+    tree_set(t, &b);
+    assert_int_equal(sapporo_tree_refresh_or_build(t, INFINITY, &built), SAPPORO_OK); /* of other particles */
+    assert_int_equal(built, 1);
+    b.n++;
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
 /* Places feel all particles: at the places of particles that is their own force, and -m/eps more potential. */
 static void places(void **state)
 {
@@ -333,8 +377,15 @@ static void statistics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(structure), TREE_TEST(errors),     TREE_TEST(direct),
-                                       TREE_TEST(bits),      TREE_TEST(stackless),  TREE_TEST(refreshed),
-                                       TREE_TEST(places),    TREE_TEST(neighbours), TREE_TEST(statistics)};
+    const struct CMUnitTest tests[] = {TREE_TEST(structure),
+                                       TREE_TEST(errors),
+                                       TREE_TEST(direct),
+                                       TREE_TEST(bits),
+                                       TREE_TEST(stackless),
+                                       TREE_TEST(refreshed),
+                                       TREE_TEST(refreshed_or_built),
+                                       TREE_TEST(places),
+                                       TREE_TEST(neighbours),
+                                       TREE_TEST(statistics)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

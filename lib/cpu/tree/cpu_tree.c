@@ -382,6 +382,12 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return SAPPORO_OK;
 }
 
+static double interactions(const struct sap_tree *opaque_tree)
+{
+    const struct sap_cpu_tree *const t = (const void *)opaque_tree;
+    return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
+}
+
 static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_structure *s)
 {
     const struct sap_tree_node *const node = &t->node[k];
@@ -423,6 +429,7 @@ const struct sap_tree_ops sap_tree_cpu = {
     .force = sap_tree_force_cpu,
     .search = search,
     .statistics = statistics,
+    .interactions = interactions,
     .structure = structure,
     .kind = kind,
     .words = words,

@@ -291,6 +291,12 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return result;
 }
 
+static double interactions(const struct sap_tree *opaque_tree)
+{
+    const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
+    return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
+}
+
 /* Arrays of a tree in host memory. */
 struct copies {
     void *node, *cell, *level, *address;
@@ -412,6 +418,7 @@ const struct sap_tree_ops sap_tree_gpu = {
     .erase = erase,
     .search = search,
     .statistics = statistics,
+    .interactions = interactions,
     .structure = structure,
     .kind = kind,
     .words = words,
