@@ -392,7 +392,7 @@ static int children_of(const struct sap_kd_node *node, int k, int levels, int *c
     int n = 1;
     child[0] = k;
     for (int level = 0; level < levels; level++) {
-        int next[EIGHT], m = 0;
+        int next[EIGHT] = {0}, m = 0;
         for (int c = 0; c < n; c++) {
             const int at = child[c], inner = node[at].size > 1;
             next[m++] = inner ? at + 1 : at;
