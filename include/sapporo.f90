@@ -156,6 +156,7 @@ module sapporo
         integer(c_long_long) :: rows = 0, particle_particle = 0, particle_cell = 0
         real(c_double) :: seconds(SAPPORO_PHASES) = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
+        real(c_double) :: first_interactions = 0
     end type sapporo_tree_statistics
 
     ! ---- functions
@@ -403,6 +404,12 @@ module sapporo
             import :: c_int, c_ptr
             type(c_ptr), value :: tree
         end function sapporo_tree_refresh
+        integer(c_int) function sapporo_tree_refresh_or_build(tree, factor, built) bind(c)
+            import :: c_int, c_double, c_ptr
+            type(c_ptr), value :: tree
+            real(c_double), value :: factor
+            integer(c_int), intent(out) :: built
+        end function sapporo_tree_refresh_or_build
 
         ! acc, pot: c_loc of acc(3, ni), pot(ni), or c_null_ptr
         integer(c_int) function sapporo_tree_force(tree, request, acc, pot) bind(c)

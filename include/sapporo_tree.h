@@ -1,9 +1,9 @@
 /*
  * sapporo_tree.h - the tree of libsapporo: part of the native interface, included by sapporo.h.
  *
- * An octree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles, beside
- * contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after the
- * particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
+ * An octree or a kd-tree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles,
+ * beside contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after
+ * the particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
  *
  * The force of nearby particles is summed pair by pair, as in sapporo_request with R2 = |r|^2 + eps2; that of a cell
  * that the acceptance criterion lets through comes from its mass at its centre of mass and, of order 2, its second
@@ -37,7 +37,8 @@ typedef struct sapporo_tree sapporo_tree; /* handle of a tree */
 typedef enum sapporo_tree_kind {
     SAPPORO_TREE_KIND_DEFAULT = 0, /* octree */
     SAPPORO_TREE_OCTREE = 1,
-    SAPPORO_TREE_KDTREE = 2 /* not in this version: SAPPORO_ERR_UNSUPPORTED */
+    SAPPORO_TREE_KDTREE = 2 /* binary tree, small nodes split by volume and mass (Kofler et al. 2014); on every engine
+                               its nodes are made on the host */
 } sapporo_tree_kind;
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
@@ -133,6 +134,15 @@ SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 
+/*
+ * Refreshes the tree while its forces are cheap, else builds a new one.  It builds if there is no tree of as many
+ * particles as were set last, or if the interactions per row of the last force exceed `factor` times those of the first
+ * force after the last build.  Only forces on at least half of the tree's particles count.  factor >= 1; 0 means 1.2
+ * (Kofler et al. 2014).  *built, unless built is NULL: 1 after a build, 0 after a refresh or an error.  Errors are
+ * those of sapporo_tree_build and sapporo_tree_refresh; SAPPORO_ERR_ARGUMENT: factor is none of these.
+ */
+SAPPORO_API int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built);
+
 /* Where forces are wanted. */
 typedef struct sapporo_tree_request {
     size_t size; /* sizeof(sapporo_tree_request) */
@@ -183,6 +193,8 @@ typedef struct sapporo_tree_statistics {
     long long particle_cell;
     double seconds[SAPPORO_PHASES]; /* of the last build or refresh, and of the last force */
     size_t host_bytes, device_bytes;
+    double first_interactions; /* per row, of the first force on at least half of the particles after the last build; 0:
+                                  there was none */
 } sapporo_tree_statistics;
 
 /* Fills *statistics up to its size; after an error, and of a tree that was destroyed, numbers are 0 and seconds NaN. */

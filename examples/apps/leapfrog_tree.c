@@ -21,9 +21,13 @@
  */
 static const double CROSSINGS = 0.25, BENDINGS = 0.2;
 
+/* --rebuild auto: the library decides when a new tree saves time. */
+enum { AUTOMATIC = 0 };
+
 /* What the restart file keeps besides the plan and the particles. */
 typedef struct settings {
-    int64_t n, step, mac, order, pixels, rebuild, known; /* known: accelerations are those of this moment */
+    /* rebuild: steps between builds, or AUTOMATIC; known: accelerations are those of this moment */
+    int64_t n, step, kind, mac, order, pixels, rebuild, known;
     double accuracy, half;
 } settings;
 
@@ -48,6 +52,7 @@ static int open_tree(leapfrog *l)
 {
     const size_t n = (size_t)l->set.n;
     const sapporo_tree_options options = {.size = sizeof options,
+                                          .kind = (sapporo_tree_kind)l->set.kind,
                                           .mac = (sapporo_tree_mac)l->set.mac,
                                           .accuracy = l->set.accuracy,
                                           .order = (int)l->set.order,
@@ -69,8 +74,12 @@ static int plant(leapfrog *l, int fresh)
     sapporo_tree_particles p = {.size = sizeof p, .n = l->body.n, .x = {l->body.x, 0}, .mass = {l->body.mass, 0}};
     if (l->set.mac == SAPPORO_MAC_ACCELERATION && l->set.known) p.a.base = l->size;
     if (sapporo_tree_set(l->tree, &p)) return failed(l, "particles");
-    fresh = fresh || l->since < 0 || l->since + 1 >= (int)l->set.rebuild;
-    if (fresh ? sapporo_tree_build(l->tree) : sapporo_tree_refresh(l->tree)) return failed(l, "tree");
+    const int automatic = l->set.rebuild == AUTOMATIC;
+    fresh = fresh || l->since < 0 || (!automatic && l->since + 1 >= (int)l->set.rebuild);
+    const int status = fresh       ? sapporo_tree_build(l->tree)
+                       : automatic ? sapporo_tree_refresh_or_build(l->tree, 0, NULL)
+                                   : sapporo_tree_refresh(l->tree);
+    if (status) return failed(l, "tree");
     l->since = fresh ? 0 : l->since + 1;
     return 0;
 }
@@ -85,6 +94,18 @@ static int force(leapfrog *l, int fresh)
         l->size[k] = sqrt(l->a[k][0] * l->a[k][0] + l->a[k][1] * l->a[k][1] + l->a[k][2] * l->a[k][2]);
     l->set.known = 1;
     return 0;
+}
+
+/*
+ * With --rebuild auto, builds the tree before the first step after an output, and computes a force, whose cost the
+ * library compares with that of later forces.  So a run that was stopped goes on with the same trees.
+ */
+static int renew(leapfrog *l)
+{
+    const sapporo_tree_request all = {.size = sizeof all, .ni = l->body.n};
+    if (l->set.rebuild != AUTOMATIC) return 0;
+    if (plant(l, 1)) return -1;
+    return sapporo_tree_force(l->tree, &all, NULL, l->pot) ? failed(l, "force") : 0;
 }
 
 /* ---- the scheme ------------------------------------------------------------------------------------------- */
@@ -235,7 +256,7 @@ static int begin(leapfrog *l)
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 
-/* Stops only where the tree will be new: with --rebuild above 1 that is at the next output. */
+/* Stops only where the tree will be new: unless --rebuild is 1, that is at the next output. */
 static int may_stop(const leapfrog *l) { return l->set.rebuild == 1 || l->set.step % steps_an_output(l) == 0; }
 
 static int integrate(leapfrog *l)
@@ -245,6 +266,7 @@ static int integrate(leapfrog *l)
         if (l->set.step == job->plan.done * steps_an_output(l) && output(l)) return RUN_FAILED;
         if (job->plan.done > job->plan.outputs) return run_finish(job);
         if (run_must_stop(job) && may_stop(l)) return save(l, 1) ? RUN_FAILED : run_stopped(job, l->body.time);
+        if (l->set.step % steps_an_output(l) == 0 && renew(l)) return RUN_FAILED;
         if (step(l)) return RUN_FAILED;
         progress_show(&job->bar, l->body.time);
     }
@@ -258,16 +280,33 @@ static int wrong_settings(const leapfrog *l)
     return 1;
 }
 
+/* Reads --rebuild: a number of steps, or "auto". */
+static int read_rebuild(leapfrog *l, const char *text)
+{
+    char *end;
+    const long steps = strtol(text, &end, 10);
+    l->set.rebuild = AUTOMATIC;
+    if (strcmp(text, "auto") == 0) return 0;
+    l->set.rebuild = steps;
+    if (end != text && *end == '\0' && steps >= 1 && steps <= 1000000000) return 0;
+    run_warn(l->job, "--rebuild '%s': a whole number of steps from 1, or auto", text);
+    return 1;
+}
+
 static int run_program(run *job, int argc, char **argv)
 {
     static const char *const criteria[] = {"opening", "multipole", "acceleration", NULL};
+    static const char *const kinds[] = {"octree", "kdtree", NULL};
     leapfrog l = {.job = job, .set = {.half = 3}};
-    int mac = 2, order = 2, pixels = 0, rebuild = 1, status;
+    int kind = 0, mac = 2, order = 2, pixels = 0, status;
+    const char *rebuild = "1";
     option_rule own[] = {
+        {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
         {OPTION_REAL, 'e', "accuracy", &l.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
         {OPTION_COUNT, 0, "multipoles", &order, "P", "1: masses, 2: second moments too (2)", 0, 0, 0},
-        {OPTION_COUNT, 0, "rebuild", &rebuild, "K", "a new tree every K steps, refreshed in between (1)", 0, 0, 0},
+        {OPTION_TEXT, 0, "rebuild", &rebuild, "K",
+         "a new tree every K steps, refreshed in between (1); auto: when it pays", 0, 0, 0},
         {OPTION_COUNT, 0, "image", &pixels, "PIXELS", "the projected density at each output, PREFIX.0000.pgm ...", 0, 0,
          0},
         {OPTION_REAL, 0, "half-width", &l.set.half, "L", "of the images, in x and y (3)", 0, 0, 0},
@@ -275,11 +314,11 @@ static int run_program(run *job, int argc, char **argv)
     job->own = own;
     job->own_n = (int)(sizeof own / sizeof *own);
     if (run_parse(job, argc, argv, &status)) return status;
+    l.set.kind = kind + 1;
     l.set.mac = mac + 1;
     l.set.order = order;
     l.set.pixels = pixels;
-    l.set.rebuild = rebuild;
-    if (wrong_settings(&l)) return RUN_USAGE;
+    if (read_rebuild(&l, rebuild) || wrong_settings(&l)) return RUN_USAGE;
     status = job->restart ? go_on(&l) : begin(&l);
     if (!status) status = integrate(&l);
     sapporo_tree_destroy(l.tree);
@@ -293,7 +332,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_tree",
-               .layout = "leapfrog_tree 2",
+               .layout = "leapfrog_tree 3",
                .about = "a stellar system by leap-frog with one step for all and the tree of libsapporo",
                .remedy = "use a smaller --dt-max, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

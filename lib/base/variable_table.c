@@ -76,14 +76,14 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                         .bad = SAP_BAD_OPEN,
                         .words = WORDS({"direct", 0}, {"tree", 1}),
                         .usual = "`direct`",
-                        .about = "With `tree`, GRAPE-5 forces with one softening for all particles go by an octree; "
+                        .about = "With `tree`, GRAPE-5 forces with one softening for all particles go by a tree; "
                                  "all other calls warn once and sum directly"},
     [SAP_VAR_TREE_KIND] = {.name = "SAPPORO_TREE_KIND",
                            .type = SAP_TYPE_WORD,
                            .bad = SAP_BAD_OPEN,
                            .words = WORDS({"octree", SAPPORO_TREE_OCTREE}, {"kdtree", SAPPORO_TREE_KDTREE}),
                            .usual = "`octree`",
-                           .about = "Kind of that tree. There is no `kdtree` yet: forces that ask for one fail"},
+                           .about = "Kind of that tree"},
     [SAP_VAR_TREE_MAC] = {.name = "SAPPORO_TREE_MAC",
                           .type = SAP_TYPE_WORD,
                           .bad = SAP_BAD_OPEN,

@@ -27,6 +27,8 @@ struct sapporo_tree {
     struct sap_tree_settings settings;
     struct sap_tree *tree;
     int room, given; /* largest number of particles; number of particles last set */
+    double first,
+        last; /* interactions per row of the first force after the last build, and of the last force; 0: none */
     char kind[96];
 };
 
@@ -244,22 +246,28 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     return leave(t, callers, status);
 }
 
+/* Builds the tree of a locked handle. */
+static int build(sapporo_tree *t)
+{
+    const int before = particles_of(t), status = t->ops->build(t->tree), lost = particles_of(t) < 0;
+    if (status)
+        (void)failed(t, status, "building a tree", before < 0 ? "" : lost ? ", and the last tree is lost" : KEPT);
+    else
+        t->first = t->last = 0;
+    return status;
+}
+
 int sapporo_tree_build(sapporo_tree *tree)
 {
     sapporo_tree *const t = hold(tree);
     if (!t) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    const int before = particles_of(t), status = t->ops->build(t->tree), lost = particles_of(t) < 0;
-    if (status)
-        (void)failed(t, status, "building a tree", before < 0 ? "" : lost ? ", and the last tree is lost" : KEPT);
-    return leave(t, callers, status);
+    return leave(t, callers, build(t));
 }
 
-int sapporo_tree_refresh(sapporo_tree *tree)
+/* Refreshes the tree of a locked handle. */
+static int refresh(sapporo_tree *t)
 {
-    sapporo_tree *const t = hold(tree);
-    if (!t) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     int status;
     const int cells = t->ops->count(t->tree, 1);
     if (cells == SAP_TREE_GONE) {
@@ -272,7 +280,39 @@ int sapporo_tree_refresh(sapporo_tree *tree)
         if (status)
             (void)failed(t, status, "refreshing the tree", lost ? ", and forces need a refresh or a build" : KEPT);
     }
+    return status;
+}
+
+int sapporo_tree_refresh(sapporo_tree *tree)
+{
+    sapporo_tree *const t = hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    return leave(t, callers, refresh(t));
+}
+
+int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
+{
+    static const double usual = 1.2; /* Kofler et al. 2014, section VI */
+    sapporo_tree *const t = hold(tree);
+    int status = SAPPORO_ERR_ARGUMENT;
+    if (built) *built = 0;
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    const double most = factor == 0 ? usual : factor;
+    if (!(most >= 1)) return leave(t, callers, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
+    const int cells = t->ops->count(t->tree, 1), builds = cells != t->given || t->last > most * t->first;
+    status = cells == SAP_TREE_GONE ? no_tree(t) : builds ? build(t) : refresh(t);
+    if (built) *built = builds && !status;
     return leave(t, callers, status);
+}
+
+/* Notes what a force on at least half of the particles cost. */
+static void note_interactions(sapporo_tree *t, const sapporo_tree_request *r)
+{
+    if (r->x.base || r->ni < particles_of(t) - r->ni) return;
+    t->last = t->ops->interactions(t->tree);
+    if (!(t->first > 0)) t->first = t->last;
 }
 
 /* ---- forces ------------------------------------------------------------------------------------ */
@@ -325,7 +365,10 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
     int status = check_request(t, &r, known);
     if (!status && r.ni > 0 && (acc || pot)) {
         status = t->ops->force(t->tree, &r, acc, pot);
-        if (status < 0) (void)failed(t, status, "force of the tree", "");
+        if (status < 0)
+            (void)failed(t, status, "force of the tree", "");
+        else
+            note_interactions(t, &r);
     }
     if (status < 0) fill_with_nan(&r, acc, pot);
     if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->ops->erase) t->ops->erase(t->tree, r.ni, acc, pot);
@@ -396,6 +439,7 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     const sap_fpenv callers = sap_fp_enter();
     memset(whole.seconds, 0, sizeof whole.seconds);
     const int status = t->ops->statistics(t->tree, &whole);
+    whole.first_interactions = t->first;
     if (status) {
         whole = none;
         (void)failed(t, status, "statistics of the tree", "");

@@ -9,7 +9,10 @@
 
 /* ---- cells ---- */
 
-/* Counts the children of inner nodes, and computes the cells of leaves; level_first: where levels of nodes begin. */
+/*
+ * Counts the children of the inner nodes of an octree, unless they are known (linked), and computes the cells of
+ * leaves; level_first: where levels of nodes begin.
+ */
 KERNEL(TREE_THREADS)
 tree_leaves(const GLOBAL wide *sorted, GLOBAL struct sap_tree_link *node, const GLOBAL int *node_level,
             const GLOBAL int *level_first, GLOBAL struct sap_cell *cell, const int linked, const struct sap_gpu_tree t)
@@ -18,11 +21,12 @@ tree_leaves(const GLOBAL wide *sorted, GLOBAL struct sap_tree_link *node, const 
     if (k >= t.nodes) return;
     const struct sap_tree_link here = node[k];
     const int level = node_level[k];
-    if (here.count > t.leaf_size && level < SAP_KEY_LEVELS) {
+    if (linked && here.children > 0) return;
+    if (!linked && here.count > t.leaf_size && level < SAP_KEY_LEVELS) {
         const int most = min(8, level_first[level + 2] - here.child);
         int children = 1;
         while (children < most && node[here.child + children].first < here.first + here.count) children++;
-        if (!linked) node[k].children = children;
+        node[k].children = children;
         return;
     }
     struct sap_cell c;

@@ -13,6 +13,7 @@ struct sap_tree;
 /* The settings of a tree.  No member is DEFAULT except ball, leaf_size and group_size, where 0 is the engine's choice.
  */
 struct sap_tree_settings {
+    sapporo_tree_kind kind;
     sapporo_tree_mac mac;
     double accuracy;
     int order;
@@ -64,6 +65,7 @@ struct sap_tree_ops {
     int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
+    double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
     /* Fills the structure; if its arrays are NULL, only the numbers nodes and n. */
     int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
     void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,

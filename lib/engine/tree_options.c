@@ -6,6 +6,8 @@
 #include "base/structs.h"
 #include "engine/tree_limits.h"
 
+const char *sap_tree_kind_word(sapporo_tree_kind kind) { return kind == SAPPORO_TREE_KDTREE ? "kdtree" : "octree"; }
+
 static double default_accuracy(sapporo_tree_mac mac)
 {
     return mac == SAPPORO_MAC_OPENING ? 0.7 : mac == SAPPORO_MAC_MULTIPOLE ? 0.1 : 0.01;
@@ -38,13 +40,12 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "accuracy of a tree is %g; it is a number > 0", o->accuracy);
     if (!(o->eps2 >= 0 && o->eps2 <= SAP_TREE_LIMIT * SAP_TREE_LIMIT))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "eps2 of a tree is %g; it may be 0 to 1e200", o->eps2);
-    if (o->kind == SAPPORO_TREE_KDTREE)
-        return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "there are no kd-trees in this version, only octrees");
     return SAPPORO_OK;
 }
 
 static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
 {
+    t->kind = o->kind ? o->kind : SAPPORO_TREE_OCTREE;
     t->mac = o->mac ? o->mac : SAPPORO_MAC_OPENING;
     t->accuracy = o->accuracy > 0 ? o->accuracy : default_accuracy(t->mac);
     t->order = o->order ? o->order : 2;

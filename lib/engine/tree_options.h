@@ -9,4 +9,7 @@
 int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settings *settings,
                           struct sap_tree_settings *tree, struct sap_notes *notes);
 
+/* Returns the word for a kind in the text of sapporo_tree_kind_text. */
+const char *sap_tree_kind_word(sapporo_tree_kind kind);
+
 #endif

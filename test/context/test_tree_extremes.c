@@ -182,7 +182,8 @@ static void overflow_beside(void **state)
     const sapporo_tree_particles p = {.size = sizeof p, .n = N, .x = {x, 0}, .mass = {mass, 0}};
     const sapporo_tree_request all = {.size = sizeof all, .ni = N},
                                one = {.size = sizeof one, .ni = 1, .active = active};
-    sapporo_tree_options o = {.size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .leaf_size = 11, .group_size = 2};
+    sapporo_tree_options o = {
+        .size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .leaf_size = 11, .group_size = 2};
     sapporo_tree *t;
     (void)state;
     for (size_t k = 0; k < sizeof far / sizeof far[0]; k++) x[far[k].at][far[k].axis] = far[k].x;
@@ -288,9 +289,8 @@ static void tiny_clump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(extremes),      cmocka_unit_test(places_beyond),
-                                       cmocka_unit_test(masses_beyond), cmocka_unit_test(tiny_softening),
-                                       cmocka_unit_test(large_radii),   cmocka_unit_test(overflow_beside),
-                                       cmocka_unit_test(shrunken),      cmocka_unit_test(tiny_clump)};
+    const struct CMUnitTest tests[] = {TREE_TEST(extremes),       TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
+                                       TREE_TEST(tiny_softening), TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
+                                       TREE_TEST(shrunken),       TREE_TEST(tiny_clump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

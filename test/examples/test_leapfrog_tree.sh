@@ -55,6 +55,17 @@ go $model -t 1/2 --rebuild 4 -o "$work/c" && go $model -t 1/2 --rebuild 4 -o "$w
     go --restart "$work/d.restart" && cmp "$work/c.0002.txt" "$work/d.0002.txt" >>"$work/err"
 verdict $? "the same with refreshed trees"
 
+# Trees that the library builds when it pays, of the other kind.
+auto="--tree kdtree --rebuild auto"
+# shellcheck disable=SC2086
+go $model -t 1/2 $auto -o "$work/g" && energy_below 1e-3 && go $model -t 1/2 $auto -o "$work/h" --stop-after 9 &&
+    go --restart "$work/h.restart" && cmp "$work/g.0002.txt" "$work/h.0002.txt" >>"$work/err"
+verdict $? "energy by kd-trees that are built when it pays; the same after a stop"
+
+go --model plummer -n 10 --rebuild never
+[ $? -eq 2 ] && grep -q "'never'" "$work/err"
+verdict $? "a senseless --rebuild is refused"
+
 # 32 x 32 grey values behind the head, the brightest 255, and the model in the middle
 head -n 1 "$work/a.0000.pgm" >"$work/out"
 tail -c 1024 "$work/a.0000.pgm" | od -An -v -tu1 -w32 >"$work/pixels"

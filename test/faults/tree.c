@@ -160,9 +160,10 @@ static void use(sapporo_tree *t)
     neighbours(t);
 }
 
-static void session_of(sapporo_tree_mac mac)
+static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 {
-    const sapporo_tree_options options = {.size = sizeof options, .mac = mac, .eps2 = eps2, .accuracy = 0};
+    const sapporo_tree_options options = {
+        .size = sizeof options, .kind = kind, .mac = mac, .eps2 = eps2, .accuracy = 0};
     sapporo_tree *t = NULL;
     const int status = client_told("sapporo_tree_create", sapporo_tree_create(&options, N, &t));
     client_require(status < 0 ? t == NULL : t != NULL, "sapporo_tree_create: status and handle differ");
@@ -172,8 +173,8 @@ static void session_of(sapporo_tree_mac mac)
 
 static void session(void)
 {
-    session_of(SAPPORO_MAC_OPENING);
-    session_of(SAPPORO_MAC_ACCELERATION);
+    session_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING);
+    session_of(SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION);
 }
 
 int main(int argc, char **argv)

@@ -27,6 +27,7 @@
 #define RITTER SAPPORO_EXPERIMENTS(SAPPORO_BALL_RITTER, 0, 0)
 #define MORTON SAPPORO_EXPERIMENTS(0, 0, SAPPORO_CURVE_MORTON)
 static sapporo_backend backend; /* of the tests that run */
+static sapporo_tree_kind kind;
 
 static int on_opencl(void **state)
 {
@@ -39,6 +40,25 @@ static int on_cuda(void **state)
 {
     (void)state;
     backend = SAPPORO_BACKEND_CUDA;
+    return 0;
+}
+
+static int kdtree_on_opencl(void **state)
+{
+    kind = SAPPORO_TREE_KDTREE;
+    return on_opencl(state);
+}
+
+static int kdtree_on_cuda(void **state)
+{
+    kind = SAPPORO_TREE_KDTREE;
+    return on_cuda(state);
+}
+
+static int usual_kind(void **state)
+{
+    (void)state;
+    kind = SAPPORO_TREE_KIND_DEFAULT;
     return 0;
 }
 
@@ -59,6 +79,7 @@ static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, c
 {
     sapporo_tree *t = NULL;
     options.size = sizeof options;
+    options.kind = kind;
     options.backend = on;
     const int status = sapporo_tree_create(&options, p->n, &t);
     if (status) print_message("%s\n", sapporo_tree_last_error(NULL));
@@ -494,6 +515,11 @@ int main(int argc, char **argv)
         {"forces, cuda", forces, on_cuda, NULL, NULL},
         {"subsets, opencl", subsets, on_opencl, NULL, NULL},
         {"subsets, cuda", subsets, on_cuda, NULL, NULL},
+        {"structures of kd-trees, opencl", structures, kdtree_on_opencl, usual_kind, NULL},
+        {"structures of kd-trees, cuda", structures, kdtree_on_cuda, usual_kind, NULL},
+        {"forces of kd-trees, opencl", forces, kdtree_on_opencl, usual_kind, NULL},
+        {"forces of kd-trees, cuda", forces, kdtree_on_cuda, usual_kind, NULL},
+        {"subsets of kd-trees, cuda", subsets, kdtree_on_cuda, usual_kind, NULL},
     };
     if (argc > 1 && (strcmp(argv[1], "bench") == 0 || strcmp(argv[1], "parts") == 0)) return measures(argc, argv);
     return cmocka_run_group_tests_name("tree_gpu", tests, NULL, NULL);

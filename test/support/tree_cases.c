@@ -14,6 +14,22 @@
 #include "context/tree.h"
 #include "engine/engine.h"
 
+sapporo_tree_kind tree_kind = SAPPORO_TREE_OCTREE;
+
+int tree_octree(void **state)
+{
+    (void)state;
+    tree_kind = SAPPORO_TREE_OCTREE;
+    return 0;
+}
+
+int tree_kdtree(void **state)
+{
+    (void)state;
+    tree_kind = SAPPORO_TREE_KDTREE;
+    return 0;
+}
+
 bodies tree_model(cluster_kind kind, int n)
 {
     cluster_request request = cluster_default();
@@ -29,6 +45,7 @@ bodies tree_model(cluster_kind kind, int n)
 sapporo_tree_options tree_on(const struct engine *e)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .kind = tree_kind,
                                   .backend = e->backend,
                                   .cpu_isa = e->isa,
                                   .precision = e->precision,
@@ -186,12 +203,16 @@ static void check_children(const struct sap_tree_structure *s, int k, int leaf_s
 {
     int at = s->first[k];
     if (s->children[k] == 0) {
-        assert_true(s->count[k] <= leaf_size || s->level[k] == 21);
+        const int together = tree_kind == SAPPORO_TREE_KDTREE
+                                 ? memcmp(s->low[k], s->high[k], sizeof s->low[k]) == 0 /* at one point */
+                                 : s->level[k] == 21;                                   /* of one key */
+        assert_true(s->count[k] <= leaf_size || together);
         return;
     }
     assert_true(s->count[k] > leaf_size && s->children[k] <= 8 && s->child[k] > k);
     for (int c = s->child[k]; c < s->child[k] + s->children[k]; c++) {
         assert_true(c < s->nodes && s->first[c] == at && s->count[c] > 0 && s->level[c] == s->level[k] + 1);
+        for (int x = 0; x < 3; x++) assert_true(s->low[c][x] >= s->low[k][x] && s->high[c][x] <= s->high[k][x]);
         at += s->count[c];
         parents[c]++;
     }

@@ -6,6 +6,15 @@
 #include "cluster.h"
 #include "model.h"
 
+/* The kind of trees of the running test, which tree_on chooses. */
+extern sapporo_tree_kind tree_kind;
+
+/* Set-up functions for CMocka, and a test that runs once for each kind of tree. */
+int tree_octree(void **state);
+int tree_kdtree(void **state);
+#define TREE_TEST(test)                                                                                                \
+    cmocka_unit_test_setup(test, tree_octree), { #test ", kd-tree", test, tree_kdtree, NULL, NULL }
+
 /* Makes a model as columns; free it with bodies_free. */
 bodies tree_model(cluster_kind kind, int n);
 

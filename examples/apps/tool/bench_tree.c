@@ -18,7 +18,7 @@ static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
 /* One case and its result. */
 typedef struct tree_case {
-    const char *model;
+    const char *model, *kind; /* kind: of tree */
     int n, mac, multipoles, leaf, group, ball, walk, curve;
     double accuracy;
 } tree_case;
@@ -154,11 +154,17 @@ static void choose_active(session *on)
     for (int k = 0; k < on->result->rows; k++) on->active[k] = (int)((long long)k * on->set.n / on->result->rows);
 }
 
+static sapporo_tree_kind kind_of(const char *name)
+{
+    return strcmp(name, "kdtree") == 0 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE;
+}
+
 static int open_tree(session *on)
 {
     const tree_case *c = on->what;
     const settings *s = &on->asked->what;
     const sapporo_tree_options o = {.size = sizeof o,
+                                    .kind = kind_of(c->kind),
                                     .mac = (sapporo_tree_mac)c->mac,
                                     .accuracy = c->accuracy,
                                     .order = c->multipoles,
@@ -243,6 +249,7 @@ static void json_case(const tree_request *asked, const tree_case *c, const tree_
     json_text("case", "tree");
     json_text("model", c->model);
     json_integer("n", c->n);
+    json_text("tree", c->kind);
     json_text("mac", MACS[c->mac]);
     json_real("accuracy", c->accuracy);
     json_integer("multipoles", c->multipoles);
@@ -298,17 +305,26 @@ static int run_shapes(const tree_request *asked, tree_case what)
     return failed;
 }
 
+/* Runs all criteria and accuracies on a model, a number of particles and a kind of tree. */
+static int run_criteria(const tree_request *asked, const char *of, int n, int kind)
+{
+    int failed = 0;
+    for (int c = 0; c < asked->mac.n; c++)
+        for (int a = 0; a < asked->accuracy.n; a++)
+            failed += run_shapes(asked, (tree_case){.model = of,
+                                                    .kind = asked->kind.word[kind],
+                                                    .n = asked->n.value[n],
+                                                    .mac = mac_of(asked->mac.word[c]),
+                                                    .accuracy = asked->accuracy.value[a]});
+    return failed;
+}
+
 int bench_trees(const tree_request *asked)
 {
     int failed = 0;
     if (!asked->json) print_head();
     for (int m = 0; m < asked->model.n; m++)
         for (int n = 0; n < asked->n.n; n++)
-            for (int c = 0; c < asked->mac.n; c++)
-                for (int a = 0; a < asked->accuracy.n; a++)
-                    failed += run_shapes(asked, (tree_case){.model = asked->model.word[m],
-                                                            .n = asked->n.value[n],
-                                                            .mac = mac_of(asked->mac.word[c]),
-                                                            .accuracy = asked->accuracy.value[a]});
+            for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, asked->model.word[m], n, k);
     return failed;
 }

@@ -10,7 +10,7 @@
 /* Options of the command line for trees; every combination of the lists is a case. */
 typedef struct tree_request {
     count_list n, multipoles, leaf, group, ball, walk, curve;
-    word_list model, mac;
+    word_list model, kind, mac;
     real_list accuracy; /* 0: the criterion's default */
     double eps;         /* softening length */
     int refresh;        /* 1: the tree is refreshed instead of built */

@@ -33,9 +33,9 @@ static int split(const struct sap_tree_draft *t, const struct sap_tree_node *nod
 
 static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
 {
-    const struct sap_tree_node *const p = &t->node[parent];
+    const struct sap_tree_node *const p = &t->made->node[parent];
     for (int k = 0; k < p->children; k++) {
-        struct sap_tree_node *const c = &t->node[p->child + k];
+        struct sap_tree_node *const c = &t->made->node[p->child + k];
         c->first = k ? ends[k - 1] : p->first;
         c->count = ends[k] - c->first;
         c->level = p->level + 1;
@@ -47,12 +47,13 @@ static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
 /* Makes room for more nodes; existing nodes are kept. */
 static int reserve(struct sap_tree_draft *t, int more)
 {
-    if (more <= t->room - t->nodes) return SAPPORO_OK;
-    const int room = t->nodes + more + t->nodes / 2;
-    struct sap_tree_node *const node = realloc(t->node, (size_t)room * sizeof *node);
+    struct sap_tree_nodes *const made = t->made;
+    if (more <= made->room - made->nodes) return SAPPORO_OK;
+    const int room = made->nodes + more + made->nodes / 2;
+    struct sap_tree_node *const node = realloc(made->node, (size_t)room * sizeof *node);
     if (!node) return SAPPORO_ERR_MEMORY;
-    t->node = node;
-    t->room = room;
+    made->node = node;
+    made->room = room;
     return SAPPORO_OK;
 }
 
@@ -67,7 +68,7 @@ static void split_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct draft_level *const l = argument;
     for (ptrdiff_t k = from; k < to; k++) {
-        struct sap_tree_node *const node = &l->tree->node[l->first + k];
+        struct sap_tree_node *const node = &l->tree->made->node[l->first + k];
         node->children = split(l->tree, node, l->ends[k]);
     }
 }
@@ -87,8 +88,8 @@ static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIG
     int children = 0;
     sap_team_for(threads, n, chunk, split_nodes, &l);
     for (int k = 0; k < n; k++) {
-        struct sap_tree_node *const node = &t->node[from + k];
-        node->child = node->children ? t->nodes + children : 0;
+        struct sap_tree_node *const node = &t->made->node[from + k];
+        node->child = node->children ? t->made->nodes + children : 0;
         children += node->children;
     }
     if (reserve(t, children)) return SAPPORO_ERR_MEMORY;
@@ -99,24 +100,25 @@ static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIG
 int sap_tree_link(struct sap_tree_draft *t, int threads)
 {
     int(*ends)[EIGHT] = NULL, room = 0, n = 1, status = SAPPORO_OK;
-    t->nodes = t->levels = 0;
+    struct sap_tree_nodes *const made = t->made;
+    made->nodes = made->levels = 0;
     if (t->n == 0) return SAPPORO_OK;
     if (reserve(t, 1)) return SAPPORO_ERR_MEMORY;
-    t->node[0] = (struct sap_tree_node){.count = t->n, .next = -1};
-    t->nodes = 1;
-    t->level_first[0] = 0;
+    made->node[0] = (struct sap_tree_node){.count = t->n, .next = -1};
+    made->nodes = 1;
+    made->level_first[0] = 0;
     for (int level = 0; n > 0 && !status; level++) {
         if (n > room) {
             free(ends);
             room = n;
             ends = malloc((size_t)room * sizeof *ends);
         }
-        const int children = ends ? link_level(t, t->level_first[level], n, ends, threads) : SAPPORO_ERR_MEMORY;
-        t->level_first[level + 1] = t->nodes;
-        t->levels = level + 1;
+        const int children = ends ? link_level(t, made->level_first[level], n, ends, threads) : SAPPORO_ERR_MEMORY;
+        made->level_first[level + 1] = made->nodes;
+        made->levels = level + 1;
         status = children < 0 ? children : SAPPORO_OK;
         n = children;
-        if (n > 0) t->nodes += n;
+        if (n > 0) made->nodes += n;
     }
     free(ends);
     return status;

@@ -11,10 +11,11 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
 /* Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2. */
-enum { LEAF = 16, GROUP = 64, SPARE_NODES = 64 };
+enum { LEAF = 16, KD_LEAF = 8, GROUP = 64, SPARE_NODES = 64 };
 
 double sap_tree_clock(void)
 {
@@ -42,6 +43,13 @@ static size_t bytes_of_nodes(size_t nodes)
     return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
 }
 
+/* Bytes that only kd-trees need: per particle, and per node of two children. */
+static size_t bytes_of_builder(const struct sap_tree_settings *settings, int n)
+{
+    const int kd = settings->kind == SAPPORO_TREE_KDTREE;
+    return kd ? sap_kd_bytes(n) + (size_t)usual_nodes(n) * sizeof(struct sap_kd_node) : 0;
+}
+
 static size_t bytes_of_groups(const struct sap_cpu_tree *t, size_t n)
 {
     return (n / (size_t)t->settings.group_size + 1) * sizeof *t->group;
@@ -55,7 +63,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     (void)devices;
     if (device_bytes) *device_bytes = 0;
     return sizeof t + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
-           bytes_of_groups(&t, (size_t)n);
+           bytes_of_groups(&t, (size_t)n) + bytes_of_builder(settings, n);
 }
 
 static void destroy(struct sap_tree *opaque_tree)
@@ -65,6 +73,7 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given_mass);
     free(t->a);
     sap_tree_free_order(&t->order);
+    sap_kd_free(&t->kd);
     free(t->place);
     free(t->x);
     free(t->node);
@@ -115,6 +124,7 @@ static int reserve_particles(struct sap_cpu_tree *t)
     t->spare_node = malloc((size_t)t->spare_room * sizeof *t->spare_node);
     if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->node || !t->spare_node)
         return SAPPORO_ERR_MEMORY;
+    if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->kd, t->room)) return SAPPORO_ERR_MEMORY;
     return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
@@ -126,7 +136,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
     t->settings = *settings;
-    if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
+    if (!t->settings.leaf_size) t->settings.leaf_size = settings->kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF;
     if (!t->settings.group_size) t->settings.group_size = GROUP;
     if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
     t->narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
@@ -146,8 +156,8 @@ static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_
 {
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const int dp = settings->precision == SAPPORO_DP;
-    (void)snprintf(text, room, "cpu %s %s octree %s", sap_isa_name(devices->isa), dp ? "dp" : "sp",
-                   dp || devices->isa == SAP_ISA_SCALAR ? "any" : sap_isa_vendor());
+    (void)snprintf(text, room, "cpu %s %s %s %s", sap_isa_name(devices->isa), dp ? "dp" : "sp",
+                   sap_tree_kind_word(settings->kind), dp || devices->isa == SAP_ISA_SCALAR ? "any" : sap_isa_vendor());
 }
 
 static const char *words(const struct sap_tree *opaque_tree)
@@ -253,33 +263,62 @@ static void restore_order(struct sap_cpu_tree *t)
     for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
 }
 
-/* Makes nodes of the sorted keys in the spare array, and allocates memory for their cells. */
-static int make_nodes(struct sap_cpu_tree *t, struct sap_tree_draft *d, int threads)
+/* Makes the nodes of an octree from sorted keys. */
+static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, struct sap_tree_nodes *made, int threads)
 {
-    *d = (struct sap_tree_draft){.n = t->given,
-                                 .leaf_size = t->settings.leaf_size,
-                                 .key = t->order.key,
-                                 .room = t->spare_room,
-                                 .node = t->spare_node};
-    int status = sap_tree_link(d, threads);
-    t->spare_node = d->node;
-    t->spare_room = d->room;
-    if (!status) status = reserve_cells(t, d->room);
-    return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
+    const double(*const x)[3] = (const double(*)[3])t->given_x;
+    const double start = sap_tree_clock();
+    sap_tree_sort(cube, (int)t->settings.curve, x, t->given, &t->order, threads);
+    t->sorted_seconds = sap_tree_clock() - start;
+    struct sap_tree_draft d = {t->given, t->settings.leaf_size, t->order.key, made};
+    return sap_tree_link(&d, threads);
+}
+
+/* Makes the nodes of a kd-tree. A particle that walks alone needs no cells of eight children. */
+static int make_kdtree(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit,
+                       struct sap_tree_nodes *made, int threads)
+{
+    const struct sap_kd_input in = {.n = t->given,
+                                    .x = t->given_x[0],
+                                    .mass = t->given_mass,
+                                    .x_stride = 3,
+                                    .mass_stride = 1,
+                                    .mass_unit = mass_unit,
+                                    .low = box->low,
+                                    .high = box->high,
+                                    .leaf_size = t->settings.leaf_size,
+                                    .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
+    return sap_kd_build(&t->kd, &in, made, threads);
 }
 
 /* Gives the tree the nodes of a build. */
-static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_draft *d)
+static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_nodes *made)
 {
-    t->n = d->n;
+    t->n = t->given;
     t->cube = *cube;
     t->spare_node = t->node;
     t->spare_room = t->node_room;
-    t->node = d->node;
-    t->node_room = d->room;
-    t->nodes = d->nodes;
-    t->levels = d->levels;
-    memcpy(t->level_first, d->level_first, sizeof t->level_first);
+    t->node = made->node;
+    t->node_room = made->room;
+    t->nodes = made->nodes;
+    t->levels = made->levels;
+    memcpy(t->level_first, made->level_first, sizeof t->level_first);
+    for (int k = 0; k < t->n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
+        t->order.address[k] = t->kd.point[k].address;
+}
+
+/* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
+static int make_nodes(struct sap_cpu_tree *t, const struct sap_tree_box *box, const struct sap_cube *cube,
+                      double mass_unit, struct sap_tree_nodes *made, int threads)
+{
+    const int kd = t->settings.kind == SAPPORO_TREE_KDTREE;
+    *made = (struct sap_tree_nodes){.room = t->spare_room, .node = t->spare_node};
+    int status = kd ? make_kdtree(t, box, mass_unit, made, threads) : make_octree(t, cube, made, threads);
+    t->spare_node = made->node;
+    t->spare_room = made->room;
+    if (!status) status = reserve_cells(t, made->room);
+    if (status && !kd) restore_order(t);
+    return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
 }
 
 /* Builds a tree. All steps that can fail come before the first change of the present tree. */
@@ -288,23 +327,21 @@ static int build(struct sap_tree *opaque_tree)
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     const int threads = threads_for(t, t->given);
     const double start = sap_tree_clock();
-    struct sap_tree_draft draft;
+    struct sap_tree_nodes made;
     struct sap_tree_box box;
     double mass_unit;
     t->words[0] = '\0';
     int status = look_at_given(t, &box, &mass_unit, threads);
     if (status) return status;
     const struct sap_cube cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
-    sap_tree_sort(&cube, (int)t->settings.curve, (const double(*)[3])t->given_x, t->given, &t->order, threads);
-    const double sorted = sap_tree_clock();
-    status = make_nodes(t, &draft, threads);
-    if (status) {
-        restore_order(t);
-        return status;
-    }
-    take_nodes(t, &cube, &draft);
+    const double looked = sap_tree_clock() - start;
+    t->sorted_seconds = 0;
+    status = make_nodes(t, &box, &cube, mass_unit, &made, threads);
+    if (status) return status;
+    take_nodes(t, &cube, &made);
+    const double sorted = looked + t->sorted_seconds;
     t->done = (sapporo_tree_statistics){
-        .seconds = {[SAPPORO_PHASE_SORT] = sorted - start, [SAPPORO_PHASE_LINK] = sap_tree_clock() - sorted}};
+        .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_tree_clock() - start - sorted}};
     finish(t, &box, mass_unit, threads);
     return SAPPORO_OK;
 }
@@ -353,6 +390,12 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return SAPPORO_OK;
 }
 
+static double interactions(const struct sap_tree *opaque_tree)
+{
+    const struct sap_cpu_tree *const t = (const void *)opaque_tree;
+    return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
+}
+
 static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_structure *s)
 {
     const struct sap_tree_node *const node = &t->node[k];
@@ -394,6 +437,7 @@ const struct sap_tree_ops sap_tree_cpu = {
     .force = sap_tree_force_cpu,
     .search = search,
     .statistics = statistics,
+    .interactions = interactions,
     .structure = structure,
     .kind = kind,
     .words = words,

@@ -12,13 +12,11 @@
 
 #include "cpu/cpu_engine.h"
 #include "engine/cube.h"
+#include "engine/kdtree.h"
 #include "engine/tree_limits.h"
+#include "engine/tree_nodes.h"
 #include "physics/scalars.h"
 #include "tree_kernels.h"
-
-struct sap_tree_node {
-    int first, count, child, children, level, next; /* next: node after the last descendant of this one, -1: none */
-};
 
 enum { SAP_WIDE_FAR = 2 };
 
@@ -67,9 +65,10 @@ struct sap_cpu_tree {
     struct sap_tree_order order; /* address: of the sorted particles */
     int *place;                  /* index of the sorted particle, by address */
     double (*x)[4];
-    int nodes, node_room, levels, level_first[SAP_KEY_LEVELS + 2];
+    int nodes, node_room, levels, level_first[SAP_TREE_LEVELS + 1];
     struct sap_tree_node *node, *spare_node; /* spare: the nodes of the next build */
     int spare_room;
+    struct sap_kd_builder kd; /* memory of the builder of kd-trees */
     struct sap_cell *cell;
     int cell_room;                  /* like node_room, of the arrays below */
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
@@ -80,15 +79,15 @@ struct sap_cpu_tree {
     struct sap_tree_walkers self;
 
     double sample[3][SAP_CUBE_SAMPLE]; /* of a build */
+    double sorted_seconds;             /* of a build */
     sapporo_tree_statistics done;
 };
 
-/* Nodes under construction. The nodes of the present tree are kept until these are complete. */
+/* An octree under construction. The nodes of the present tree are kept until these are complete. */
 struct sap_tree_draft {
     int n, leaf_size;
     const sap_key *key; /* [n], sorted */
-    int nodes, room, levels, level_first[SAP_KEY_LEVELS + 2];
-    struct sap_tree_node *node; /* [room] */
+    struct sap_tree_nodes *made;
 };
 
 /* Allocates arrays for n positions; 0 or SAPPORO_ERR_MEMORY. The caller frees them also after a failure. */
@@ -109,7 +108,7 @@ struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
 struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
                                  double (*sample)[SAP_CUBE_SAMPLE]);
 
-/* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. draft->node belongs to the caller either way (cpu_link.c). */
+/* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
 /* Computes moments and boxes, and the data of nodes and groups for the walk (cpu_moments.c). */

@@ -78,8 +78,9 @@ static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
 struct draft {
     struct sap_gpu_tree t;
     struct sap_cube cube;
-    int levels, level_first[LEVELS + 1];
-    int at; /* index of the sorted arrays in key and value of the tree's walkers */
+    int levels, level_first[SAP_TREE_LEVELS + 1];
+    double low[3], high[3]; /* box of all particles */
+    int at;                 /* index of the sorted arrays in key and value of the tree's walkers */
 };
 
 /*
@@ -120,11 +121,11 @@ static void set_units(struct sap_gpu_tree *t, const struct sap_cube *cube, const
 
 static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
 {
-    double low[3], high[3], sample[3][SAP_CUBE_SAMPLE], mass_unit;
-    TRY(take_bounds(t, low, high, &mass_unit));
+    double sample[3][SAP_CUBE_SAMPLE], mass_unit;
+    TRY(take_bounds(t, d->low, d->high, &mass_unit));
     for (int k = 0; k < 3; k++)
         memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
-    d->cube = sap_tree_cube(low, high, sample, members);
+    d->cube = sap_tree_cube(d->low, d->high, sample, members);
     d->t.cells = d->cube.cells;
     for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
     set_units(&d->t, &d->cube, low, high, t->settings.eps2);
@@ -261,7 +262,7 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
     TRY(sap_tree_launch(t, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
     TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
     TRY(t->driver->stream_finish(t->stream));
-    memcpy(d->level_first, told(t)->level_first, sizeof d->level_first);
+    memcpy(d->level_first, told(t)->level_first, sizeof told(t)->level_first);
     d->t.nodes = d->level_first[LEVELS];
     for (d->levels = 0; d->levels < LEVELS && d->level_first[d->levels] < d->t.nodes;) d->levels++;
     return SAP_DRIVER_OK;
@@ -336,7 +337,29 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-/* Computes keys, order and the number of nodes. It does not change the present tree. */
+/* Makes order and nodes of a kd-tree on the host, and sends the order, which does not belong to the present tree. */
+static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
+{
+    d->at = 0;
+    TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    TRY(sap_gpu_kd_make(t, d->low, d->high, d->t.mass_unit));
+    const struct sap_tree_nodes *const made = sap_gpu_kd_nodes(t);
+    d->t.nodes = made->nodes;
+    d->levels = made->levels;
+    memcpy(d->level_first, made->level_first, sizeof d->level_first);
+    return sap_gpu_kd_send_order(t, &t->own.value[d->at]);
+}
+
+/* Computes keys, order and the number of nodes of an octree. */
+static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
+{
+    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    return count_nodes(t, d);
+}
+
+/* Computes order and number of nodes. It does not change the present tree. */
 static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int members = sap_cube_sample(d->t.n);
@@ -345,9 +368,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
     TRY(sap_tree_mark(t, SAPPORO_PHASE_SORT));
     TRY(look_at_bounds(t, members));
     TRY(make_cube(t, d, members));
-    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    TRY(count_nodes(t, d));
+    TRY(t->kd ? make_kdtree(t, d) : make_octree(t, d));
     return reserve_tree(t, d);
 }
 
@@ -367,10 +388,10 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 
 static int write_tree(struct sap_gpu_host_tree *t, int at)
 {
-    TRY(link_nodes(t, at));
+    TRY(t->kd ? sap_gpu_kd_send_nodes(t) : link_nodes(t, at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
-    TRY(make_moments(t, 0));
+    TRY(make_moments(t, t->kd != NULL));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
     return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
 }
@@ -401,7 +422,7 @@ static void give_up(struct sap_gpu_host_tree *t)
 int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
 {
     const int status = build(t);
-    if (status != SAP_DRIVER_MEMORY || !t->linked) return status;
+    if (status != SAP_DRIVER_MEMORY || !t->linked || t->host_full) return status;
     give_up(t);
     return build(t);
 }

@@ -7,6 +7,7 @@
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "engine/tree_ops.h"
+#include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_engine.h"
@@ -20,7 +21,7 @@
 #include "physics/scalars.h"
 
 /* Default sizes of a leaf and of a group. */
-enum { LEAF = 16, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
+enum { LEAF = 16, KD_LEAF = 8, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
 
 _Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
 
@@ -67,7 +68,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n);
     return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
-           CHUNK * 4 * sizeof(double);
+           CHUNK * 4 * sizeof(double) + sap_gpu_kd_bytes(settings, n);
 }
 
 static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
@@ -98,6 +99,7 @@ static void free_tree(struct sap_gpu_host_tree *t)
     for (int k = 0; k < COUNT(t->mark); k++)
         if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
     if (t->stream) t->driver->stream_destroy(t->stream);
+    sap_gpu_kd_free(t);
     free(t->mass);
     free(t);
 }
@@ -128,7 +130,7 @@ static int open_device(struct sap_gpu_host_tree *t)
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
 {
     t->settings = *settings;
-    if (!t->settings.leaf_size) t->settings.leaf_size = LEAF;
+    if (!t->settings.leaf_size) t->settings.leaf_size = settings->kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF;
     if (!t->settings.group_size) t->settings.group_size = GROUP;
     if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
     t->t.eps2 = t->settings.eps2;
@@ -157,7 +159,9 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->events = strcmp(t->driver->name, "opencl") != 0;
     take_settings(t, settings);
     t->mass = calloc((size_t)n + 1, sizeof *t->mass);
-    int status = t->mass ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
+    int status = t->mass ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    if (!status && settings->kind == SAPPORO_TREE_KDTREE) status = sap_gpu_kd_new(t);
+    if (!status) status = t->driver->enter(t->device->dev);
     if (!status) {
         status = open_device(t);
         t->driver->leave(t->device->dev);
@@ -287,6 +291,12 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return result;
 }
 
+static double interactions(const struct sap_tree *opaque_tree)
+{
+    const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
+    return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
+}
+
 /* Arrays of a tree in host memory. */
 struct copies {
     void *node, *cell, *level, *address;
@@ -378,8 +388,8 @@ static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_
                  size_t room)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    (void)snprintf(text, room, "%s %s %s octree", set->driver->name, set->device[0].properties.architecture,
-                   settings->precision == SAPPORO_DP ? "dp" : "sp");
+    (void)snprintf(text, room, "%s %s %s %s", set->driver->name, set->device[0].properties.architecture,
+                   settings->precision == SAPPORO_DP ? "dp" : "sp", sap_tree_kind_word(settings->kind));
 }
 
 static const char *words(const struct sap_tree *opaque_tree)
@@ -408,6 +418,7 @@ const struct sap_tree_ops sap_tree_gpu = {
     .erase = erase,
     .search = search,
     .statistics = statistics,
+    .interactions = interactions,
     .structure = structure,
     .kind = kind,
     .words = words,

@@ -10,6 +10,7 @@
 #include "device/tree_layout.h"
 #include "driver/driver.h"
 #include "engine/cube.h"
+#include "engine/kdtree.h"
 #include "engine/tree_ops.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
@@ -52,16 +53,17 @@ struct sap_gpu_host_tree {
     char words[200];
 
     /* particles by address */
-    int given;          /* particles of the last set */
-    double *mass;       /* [room] on the host: for a set without masses */
-    int mass_elsewhere; /* the last masses came in device memory */
-    int torn;           /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
-    int has_a;          /* particles with known accelerations */
+    int given;             /* particles of the last set */
+    struct sap_gpu_kd *kd; /* kd-trees only: memory of their builder on the host */
+    double *mass;          /* [room] on the host: for a set without masses */
+    int mass_elsewhere;    /* the last masses came in device memory */
+    int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
+    int has_a;             /* particles with known accelerations */
     struct sap_gpu_buffer particle, a, chunk, told;
 
     /* the tree; linked: nodes and order are valid; built: moments and sorted particles are valid, too */
     int linked, built, n, levels;
-    int level_first[SAP_LINK_LEVELS + 1];
+    int level_first[SAP_TREE_LEVELS + 1];
     int has_next;          /* `next` belongs to the present nodes */
     struct sap_gpu_tree t; /* argument of kernels */
     struct sap_cube cube;
@@ -134,6 +136,18 @@ void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], d
 
 /* Implements `force` of the table; the device's context is current. */
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+
+/*
+ * A kd-tree on its way to the device (gpu_kdtree.c). _make copies the particles of the last set to the host and builds
+ * there; _send copies order and nodes into the tree's buffers. Driver statuses. _bytes: host memory for n particles.
+ */
+int sap_gpu_kd_new(struct sap_gpu_host_tree *t);
+void sap_gpu_kd_free(struct sap_gpu_host_tree *t);
+size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n);
+int sap_gpu_kd_make(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit);
+const struct sap_tree_nodes *sap_gpu_kd_nodes(const struct sap_gpu_host_tree *t);
+int sap_gpu_kd_send_order(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to);
+int sap_gpu_kd_send_nodes(struct sap_gpu_host_tree *t);
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);
