@@ -129,8 +129,14 @@ RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
 BESIDE := -Wl,-rpath,'$$$$ORIGIN'
 endif
 
+# RPATH= on the command line: no search path in any file, as packages want.  Programs then run where the loader finds
+# the library.
+ifeq ($(RPATH),)
+BESIDE :=
+endif
+
 B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS) $(REFERENCE_FLAGS) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
-     $(CUDA_DIR) $(OPENMP_FLAGS))
+     $(CUDA_DIR) $(OPENMP_FLAGS)$(if $(RPATH),, no search path))
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 

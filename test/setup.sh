@@ -43,6 +43,7 @@ if [ "${CI:-}" = true ]; then
     want shellcheck "lint" command -v shellcheck
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
+    want mandoc "test_install" command -v mandoc
     want python3 "test_ctypes" command -v python3
 fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
