@@ -222,6 +222,9 @@ else
     echo "ok - clients by CMake, from a moved prefix # SKIP cmake is missing"
 fi
 
+# The programs of README.md, as in the first hour of a user.
+sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
+
 # Every example is an ordinary client.
 for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
