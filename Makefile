@@ -49,7 +49,7 @@ MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 SYSTEM  := $(shell uname -s)
 hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 
-NO_COMPILER := clean help uninstall format
+NO_COMPILER := clean help uninstall format dist debian first-hour
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/build/probe.mk
 include kernels_cuda/cuda.mk
@@ -281,6 +281,7 @@ $(PUBLISHED): %: $(B)/% build/current
 
 include test/test.mk
 include lib/build/install.mk
+include lib/build/packages.mk
 
 .PHONY: demo bench readme clean help compile_commands.json
 demo: all
@@ -333,6 +334,7 @@ help:
 	@echo 'make bench               measures forces a second on this machine'
 	@echo 'make install             to PREFIX=$(or $(PREFIX),/usr/local); also DESTDIR, LIBDIR, INCLUDEDIR'
 	@echo 'make uninstall           removes what install put there'
+	@echo 'make dist, make debian   the tarball of a release; Debian'"'"'s source package (docs/packaging/README.md)'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make readme              rewrites the tables of environment variables in README.md'
