@@ -49,7 +49,7 @@ MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 SYSTEM  := $(shell uname -s)
 hash     = $(shell printf '%s' '$(subst ','\'',$1)' | cksum | cut -d ' ' -f 1)
 
-NO_COMPILER := clean help uninstall format docs docs-tools figures
+NO_COMPILER := clean help uninstall format docs docs-tools figures dist debian first-hour
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/build/probe.mk
 include kernels_cuda/cuda.mk
@@ -129,8 +129,14 @@ RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'
 BESIDE := -Wl,-rpath,'$$$$ORIGIN'
 endif
 
+# RPATH= on the command line: no search path in any file, as packages want.  Programs then run where the loader finds
+# the library.
+ifeq ($(RPATH),)
+BESIDE :=
+endif
+
 B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS) $(REFERENCE_FLAGS) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
-     $(CUDA_DIR) $(OPENMP_FLAGS))
+     $(CUDA_DIR) $(OPENMP_FLAGS)$(if $(RPATH),, no search path))
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
@@ -277,6 +283,7 @@ include test/test.mk
 include lib/build/install.mk
 include lib/api/python/python.mk
 include docs/site/site.mk
+include lib/build/packages.mk
 
 .PHONY: demo bench readme clean help compile_commands.json
 demo: all
@@ -329,6 +336,7 @@ help:
 	@echo 'make bench               measures forces a second on this machine'
 	@echo 'make install             to PREFIX=$(or $(PREFIX),/usr/local); also DESTDIR, LIBDIR, INCLUDEDIR'
 	@echo 'make uninstall           removes what install put there'
+	@echo 'make dist, make debian   the tarball of a release; Debian'"'"'s source package (docs/packaging/README.md)'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make docs                the pages as a site that needs no network, in build/site/html'

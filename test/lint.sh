@@ -21,7 +21,7 @@ sources() {
 }
 library=$(sources include lib cpu_sse kernels_cuda kernels_ocl)
 all="$library $(sources examples test)"
-scripts=$(find test .ci -type f \( -name '*.sh' -o -path .ci/run \) | sort)
+scripts=$(find test .ci docs/packaging -type f \( -name '*.sh' -o -path .ci/run -o -path '*/debian/tests/client' \) | sort)
 
 # verdict STATUS TITLE: one TAP line, with the log if the status is not 0
 verdict() {

@@ -34,8 +34,8 @@ case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a tim
 # Started first, since they would be the last to end; the report keeps the order.
 long="lint.sh test_site.sh test_opencl_nofp64.sh test_faults test_opencl_groups.sh test_accuracy test_bits
       test_alloc_faults.sh test_driver_faults.sh test_python.sh test_extremes test_tree_no_retry test_fuzz.sh"
-# Started last, when nothing else runs: its `make install` works in the tree that other tests run from.
-alone="test_install.sh"
+# Started last, when nothing else runs: their `make install` works in the tree that other tests run from.
+alone="test_install.sh test_packages.sh"
 
 limit=
 command -v timeout >/dev/null 2>&1 && limit="timeout -k 10 ${TIMEOUT:-600}"

@@ -58,6 +58,7 @@ if [ "${CI:-}" = true ]; then
     want shellcheck "lint" command -v shellcheck
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
+    want mandoc "test_install" command -v mandoc
     want python3 "test_ctypes" command -v python3
     want python3-venv "test_python and the site of the pages" python3 -c 'import ensurepip, venv'
     want chromium-headless-shell "the look at the pages" finds_browser

@@ -45,7 +45,7 @@ for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
     share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/api.md share/doc/sapporo/docs/figures/tree_direct.svg \
-    share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.f90; do
+    share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.f90; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done
 for f in include/compat/*.h; do
@@ -58,6 +58,35 @@ verdict $? "everything is installed"
 (cd / && env -u LD_LIBRARY_PATH "$prefix/bin/sapporo" --version) >"$work/log" 2>&1 && grep -qx "sapporo $version" "$work/log" &&
     (cd / && try env -u LD_LIBRARY_PATH "$prefix/bin/sapporo" check --backend cpu --n 256 --precision ds)
 verdict $? "the installed tool finds its library"
+
+# Manual pages: all options that --help prints, all variables that the library reads, no error in the markup.
+page() { sed 's/\\-/-/g; s/\\f.//g' "$prefix/share/man/man$1/sapporo.$1"; }
+{
+    for command in info check bench tune; do
+        "$prefix/bin/sapporo" $command --help | grep -oE '^  --[a-z0-9-]+' | while read -r option; do
+            page 1 | sed -n "/^.SS sapporo $command/,/^.S[SH] /p" | grep -q "^$option" || echo "sapporo.1: $command has no $option"
+        done
+    done
+    "$prefix/bin/sapporo" info --markdown | sed -n 's/^| .\([A-Z0-9_]*\). .*/\1/p' | while read -r name; do
+        page 7 | grep -qx "$name" || echo "sapporo.7 has no $name"
+    done
+    page 7 | grep -qx SAPPORO_BACKEND || echo "sapporo.7 has no variables"
+    page 1 | grep -q "libsapporo $version" || echo "sapporo.1 is not of version $version"
+} >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+verdict $? "manual pages have every option and every variable"
+if command -v mandoc >/dev/null 2>&1; then # pages bear no date: the same sources give the same bytes
+    mandoc -T lint -W warning "$prefix/share/man/man1/sapporo.1" "$prefix/share/man/man7/sapporo.7" 2>&1 |
+        grep -v 'missing date' >"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "mandoc finds no fault in manual pages"
+elif command -v groff >/dev/null 2>&1; then
+    groff -ww -man -Tascii "$prefix/share/man/man1/sapporo.1" "$prefix/share/man/man7/sapporo.7" >/dev/null 2>"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "groff finds no fault in manual pages"
+else
+    echo "ok - no fault in manual pages # SKIP mandoc and groff are missing"
+fi
 
 # README: a client of a PREFIX that is no usual place.
 cp "$prefix/share/doc/sapporo/examples/first_force.c" "$work/"
@@ -193,6 +222,9 @@ else
     echo "ok - clients by CMake, from a moved prefix # SKIP cmake is missing"
 fi
 
+# The programs of README.md, as in the first hour of a user.
+sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
+
 # Every example is an ordinary client.
 for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
@@ -230,13 +262,13 @@ rm -rf "$relative"
 # ---- staged, with folders of another layout
 
 stage=$work/stage
-layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody BINDIR=/opt/s/bin/machine DOCDIR=/opt/s/doc DESTDIR=$stage"
+layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody BINDIR=/opt/s/bin/machine DOCDIR=/opt/s/doc MANDIR=/opt/s/man DESTDIR=$stage"
 # shellcheck disable=SC2086 # a list of words
 build install $layout
 status=$?
 if [ -e "$stage/opt/s/lib/machine/libsapporo.so" ] && [ -e "$stage/opt/s/include/nbody/sapporo.h" ]; then :; else status=1; fi
 if [ -x "$stage/opt/s/bin/machine/sapporo" ] && [ -e "$stage/opt/s/doc/LICENSE" ]; then :; else status=1; fi
-left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/\|^./opt/s/bin/machine/\|^./opt/s/doc/' >>"$work/log" && status=1
+left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/\|^./opt/s/bin/machine/\|^./opt/s/doc/\|^./opt/s/man/' >>"$work/log" && status=1
 grep -r "$stage" "$stage" >>"$work/log" 2>&1 && status=1
 verdict $status "make install DESTDIR= LIBDIR= INCLUDEDIR="
 

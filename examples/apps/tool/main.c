@@ -8,6 +8,7 @@
  *
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */
+#include "manual.h"
 #include "standard_output.h"
 #include "tool.h"
 #include "util.h"
@@ -22,7 +23,7 @@ static const struct {
     {"info", info_main, "what is here, what would be chosen, and why"},
     {"check", check_main, "tests accuracy and reproducibility of this machine against an independent sum"},
     {"bench", bench_main, "measures the speed of forces and of the calls around them"},
-    {"tune", tune_main, "measures what a GPU's forces are cut by, and where the CPU is faster; writes the tuning file"},
+    {"tune", tune_main, "measures the launch parameters of a GPU, and where the CPU is faster; writes the tuning file"},
 };
 enum { NCOMMANDS = sizeof COMMANDS / sizeof COMMANDS[0] };
 
@@ -31,6 +32,28 @@ static void print_help(FILE *file)
     fprintf(file, "usage: sapporo COMMAND [options]\n\ncommands:\n");
     for (int k = 0; k < NCOMMANDS; k++) fprintf(file, "  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
     fprintf(file, "\nsapporo COMMAND --help lists the options of a command; sapporo --version the version.\n");
+}
+
+/* Prints a manual page: sapporo(1), whose sections the subcommands print themselves, or sapporo(7). */
+static int print_manual(const char *number)
+{
+    char man[] = "--man";
+    if (strcmp(number, "7") == 0) {
+        manual_library();
+        return STATUS_OK;
+    }
+    if (strcmp(number, "1") != 0) {
+        fprintf(stderr, "sapporo: there is no manual page of section '%s', only of 1 and 7\n", number);
+        return STATUS_USAGE;
+    }
+    manual_tool_begin();
+    for (int k = 0; k < NCOMMANDS; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "%s", COMMANDS[k].name);
+        COMMANDS[k].run(2, (char *[]){name, man, NULL});
+    }
+    manual_tool_end();
+    return STATUS_OK;
 }
 
 static int run_command(int argc, char **argv)
@@ -47,6 +70,7 @@ static int run_command(int argc, char **argv)
         printf("sapporo %s\n", sapporo_version());
         return STATUS_OK;
     }
+    if (strcmp(argv[1], "--man") == 0) return print_manual(argc > 2 ? argv[2] : "1");
     for (int k = 0; k < NCOMMANDS; k++)
         if (strcmp(argv[1], COMMANDS[k].name) == 0) return COMMANDS[k].run(argc - 1, argv + 1);
     fprintf(stderr, "sapporo: unknown %s '%s'; see sapporo --help\n", argv[1][0] == '-' ? "option" : "command",

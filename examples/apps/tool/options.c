@@ -2,6 +2,7 @@
  * options.c - reads a command line by a table.
  */
 #include "options.h"
+#include "manual.h"
 #include "number.h"
 #include <limits.h>
 #include <math.h>
@@ -185,6 +186,10 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
             print_help(command, summary, table);
+            return 1;
+        }
+        if (strcmp(argv[k], "--man") == 0) {
+            manual_command(command, summary, table);
             return 1;
         }
         const char *value = NULL;

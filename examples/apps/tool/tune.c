@@ -29,8 +29,8 @@ static int read_request(request *asked, int argc, char **argv)
          "the tuning file; else the one that SAPPORO_TUNE names, or the default one"},
         {"--maps", OPTION_TEXT, &asked->maps, "DIR", 0, "also measures maps of times, and draws them"},
         {.name = NULL}};
-    return options_parse("Measures the numbers by which this GPU's forces are cut into blocks, and the number of\n"
-                         "particles below which the CPU is faster, and writes them to the tuning file.",
+    return options_parse("Measures the launch parameters of this GPU, and the number of particles below which the\n"
+                         "CPU is faster, and writes them to the tuning file.",
                          table, argc, argv);
 }
 

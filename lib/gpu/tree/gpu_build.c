@@ -128,7 +128,7 @@ static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
     d->cube = sap_tree_cube(d->low, d->high, sample, members);
     d->t.cells = d->cube.cells;
     for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
-    set_units(&d->t, &d->cube, low, high, t->settings.eps2);
+    set_units(&d->t, &d->cube, d->low, d->high, t->settings.eps2);
     set_mass_unit(&d->t, mass_unit);
     return SAP_DRIVER_OK;
 }

@@ -1,0 +1,200 @@
+#!/bin/sh
+# first_hour.sh - replays what a new user does: clone, build, install, link programs.  Prints TAP.
+#
+#   first_hour.sh clients PREFIX      the programs of README.md, compiled against the library in PREFIX: C, C++,
+#                                     Fortran, pkg-config, CMake, Python.  They must print the numbers of README.md
+#   first_hour.sh clone SOURCE FOLDER clones SOURCE to FOLDER; make demo, make install PREFIX=FOLDER/x, then clients
+#   first_hour.sh bare FOLDER         `clone` of this repository in a new Debian system in FOLDER: debootstrap makes it
+#                                     with gcc, make, git alone, as root; the clients' compilers follow after the demo
+#
+# `make first-hour` runs `bare` in build/bare.  test_install.sh runs `clients` on what it installs.
+# FIRST_HOUR_MIRROR names the Debian mirror, FIRST_HOUR_CHECK=1 also runs `make check` in `clone`.
+
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
+failures=0
+
+# verdict STATUS TITLE: one TAP line, with the end of the log if the status is not 0
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        tail -n 12 "$log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+skipped() { echo "ok - $1 # SKIP $2"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- clients
+
+# take NAME SUFFIX PAGE: writes the first ```NAME complete block of a page to two.SUFFIX, what it prints to two.SUFFIX.prints
+take() {
+    awk -v begin="\`\`\`$1 complete" -v program="$work/two.$2" '
+    $0 == begin && !found { found = 1; out = program; next }
+    /^```text prints$/ && found == 1 { found = 2; out = program ".prints"; next }
+    /^```/ { out = "" }
+    out != "" { print >out }' "$3"
+}
+
+# prints SUFFIX COMMAND...: a command that must print what README.md says, and nothing on stderr
+prints() {
+    expected=$work/two.$1.prints
+    shift
+    (cd "$work/empty" && SAPPORO_BACKEND=cpu "$@") >"$work/out" 2>"$log" && [ ! -s "$log" ] &&
+        diff "$expected" "$work/out" >"$log"
+}
+
+# compile COMMAND...: compiles in the folder of the programs
+compile() { (cd "$work" && "$@") >"$log" 2>&1; }
+
+# The command lines of README.md, with PREFIX for its example of a prefix.
+compiler_clients() {
+    # shellcheck disable=SC2016 # the text of the page
+    flags='-I$HOME/nbody/include -L$HOME/nbody/lib -lsapporo -Wl,-rpath,$HOME/nbody/lib'
+    grep -qF -- "cc two.c $flags" "$top/README.md" || flags=none-in-README
+    # shellcheck disable=SC2016 # the text of the page
+    flags=$(echo "$flags" | sed "s|\$HOME/nbody|$prefix|g")
+    [ "$prefix" != /usr ] || flags=-lsapporo
+    # shellcheck disable=SC2086 # a list of words
+    compile ${CC:-cc} two.c $flags -o two_c && prints c "$work/two_c"
+    verdict $? "C: README.md's program by the compiler alone"
+    if has c++; then
+        # shellcheck disable=SC2086 # a list of words
+        compile c++ two.cc $flags -o two_cc && prints cc "$work/two_cc"
+        verdict $? "C++: README.md's program"
+    else
+        skipped "C++" "c++ is missing"
+    fi
+    if has "${FC:-gfortran}"; then
+        # shellcheck disable=SC2086 # a list of words
+        compile "${FC:-gfortran}" two.f90 $flags -o two_f90 && prints f90 "$work/two_f90"
+        verdict $? "Fortran: README.md's program"
+    else
+        skipped "Fortran" "${FC:-gfortran} is missing"
+    fi
+}
+
+package_clients() {
+    if has pkg-config; then
+        # shellcheck disable=SC2016,SC2086 # the command line of README.md
+        compile sh -c "${CC:-cc}"' two.c $(pkg-config --cflags --libs sapporo) -o two_pc' &&
+            LD_LIBRARY_PATH=$libdir prints c "$work/two_pc"
+        verdict $? "pkg-config: README.md's program"
+    else
+        skipped "pkg-config" "pkg-config is missing"
+    fi
+    if has cmake; then
+        printf '%s\n' 'cmake_minimum_required(VERSION 3.10)' 'project(two C)' 'find_package(sapporo REQUIRED)' \
+            'add_executable(two two.c)' 'target_link_libraries(two sapporo::sapporo)' >"$work/CMakeLists.txt"
+        compile cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" && compile cmake --build cmake && prints c "$work/cmake/two"
+        verdict $? "CMake: README.md's program"
+    else
+        skipped "CMake" "cmake is missing"
+    fi
+}
+
+# Prints the lines of particles with numbers in one form: the C program prints 1, the Python program 1.00000000.
+plain() { awk 'NR > 2 { for (k = 1; k <= NF; k++) $k = sprintf("%.8g", $k); print }' "$1"; }
+
+# first_force.py and first_force.c compute the same forces.
+python_client() {
+    if ! has python3; then
+        skipped "Python" "python3 is missing"
+        return
+    fi
+    export SAPPORO_BACKEND=cpu PYTHONDONTWRITEBYTECODE=1
+    compile "${CC:-cc}" "$top/examples/first_force.c" -I"$prefix/include" -L"$libdir" -lsapporo -Wl,-rpath,"$libdir" -lm \
+        -o first_force && "$work/first_force" >"$work/of_c" 2>"$log" &&
+        SAPPORO_LIBRARY=$libdir/libsapporo.so python3 "$top/examples/first_force.py" >"$work/of_python" 2>"$log" &&
+        plain "$work/of_c" >"$work/c_numbers" && plain "$work/of_python" >"$work/python_numbers" &&
+        [ -s "$work/c_numbers" ] && diff "$work/c_numbers" "$work/python_numbers" >"$log"
+    verdict $? "Python: first_force.py computes what first_force.c computes"
+}
+
+clients() {
+    prefix=$1
+    libdir=$(dirname "$(find "$prefix/lib" -name libsapporo.so | head -n 1)")
+    [ -e "$libdir/libsapporo.so" ] || { echo "there is no libsapporo.so in $prefix/lib" >&2; exit 2; }
+    PKG_CONFIG_PATH=$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+    export PKG_CONFIG_PATH
+    mkdir "$work/empty" # where no configuration file is
+    take c c "$top/README.md"
+    take cpp cc "$top/README.md"
+    take fortran f90 "$top/README.md"
+    compiler_clients
+    package_clients
+    python_client
+}
+
+# ---- a clone
+
+# timed TITLE COMMAND...: a step, with its seconds
+timed() {
+    title=$1
+    shift
+    start=$(date +%s)
+    "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    verdict $status "$title ($(($(date +%s) - start)) s)"
+    return $status
+}
+
+clone() {
+    timed "git clone" git clone -q "$1" "$2/libsapporo" || exit 1
+    cd "$2/libsapporo" || exit 1
+    timed "make demo" make demo || exit 1
+    grep '^# done' "$log"
+    if [ "${FIRST_HOUR_CHECK:-0}" = 1 ]; then
+        timed "make check" make check
+        tail -n 1 "$log"
+    fi
+    timed "make install" make install PREFIX="$2/x" || exit 1
+    if [ -x "${FIRST_HOUR_COMPILERS:-}" ]; then timed "compilers for the clients" "$FIRST_HOUR_COMPILERS" || exit 1; fi
+    sh test/project/first_hour.sh clients "$2/x" || failures=1
+}
+
+# ---- a bare Debian
+
+# inside COMMAND...: in the new system, without the variables of this one
+inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive FIRST_HOUR_CHECK="${FIRST_HOUR_CHECK:-0}" "$@"; }
+
+bare() {
+    root=$1
+    for tool in debootstrap chroot git; do has $tool || { echo "$tool is missing"; exit 77; }; done
+    [ "$(id -u)" = 0 ] || { echo "only root can make a Debian system"; exit 77; }
+    if [ ! -x "$root/usr/bin/env" ]; then
+        timed "debootstrap" debootstrap --variant=minbase bookworm "$root" "${FIRST_HOUR_MIRROR:-http://deb.debian.org/debian}" ||
+            exit 1
+    fi
+    cp /etc/resolv.conf "$root/etc/" 2>/dev/null
+    git bundle create "$root/tmp/libsapporo.bundle" HEAD >/dev/null 2>&1 || exit 1
+    cp "$top/test/project/first_hour.sh" "$root/tmp/"
+    mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+    trap 'umount "$root/proc"; rm -rf "$work"' EXIT
+    timed "apt-get install gcc make git ca-certificates" inside sh -c 'apt-get update && apt-get install -y \
+        --no-install-recommends gcc libc6-dev make git ca-certificates' || exit 1
+    printf '#!/bin/sh\nexec apt-get install -y --no-install-recommends g++ gfortran cmake pkg-config python3\n' >"$root/tmp/compilers"
+    chmod +x "$root/tmp/compilers"
+    inside rm -rf /tmp/hour
+    inside mkdir /tmp/hour
+    inside FIRST_HOUR_COMPILERS=/tmp/compilers sh /tmp/first_hour.sh clone /tmp/libsapporo.bundle /tmp/hour || failures=1
+}
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+: >"$log"
+case ${1:-}:$# in
+clients:2) clients "$2" ;;
+clone:3) clone "$2" "$3" ;;
+bare:2) bare "$2" ;;
+*)
+    sed -n 's/^# \{0,1\}//; 2,12p' "$0" >&2
+    exit 2
+    ;;
+esac
+exit $((failures > 0))

@@ -1,0 +1,91 @@
+#!/bin/sh
+# test_packages.sh - the packages in docs/packaging fit the library: version, soname, installed files.  Prints TAP.
+#
+# It builds no package: docs/packaging/README.md says how to.
+
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for packages"; exit 77 ;; esac
+cd "$(dirname "$0")/../.." || exit 2
+debian=docs/packaging/debian
+make=${MAKE:-make}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# none TITLE: the log must be empty
+none() {
+    if [ -s "$work/log" ]; then
+        echo "not ok - $1"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    else
+        echo "ok - $1"
+    fi
+}
+
+version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
+major=${version%%.*}
+
+{
+    head -n 1 $debian/changelog | grep -q "^sapporo ($version-[0-9]*) " || echo "$debian/changelog does not begin with $version"
+    grep -qx "  version: \"$version\"" docs/packaging/conda-forge/recipe.yaml || echo "recipe.yaml is not of version $version"
+} >"$work/log"
+none "packages are of version $version"
+
+# Names of packages of shared libraries end with the number of the soname.
+{
+    for package in libsapporo libg6- libsapporo-interfaces; do
+        grep -qx "Package: $package$major" $debian/control || echo "$debian/control has no package $package$major"
+        [ -f "$debian/$package$major.install" ] || echo "there is no $package$major.install"
+    done
+    for file in "$debian"/*.install "$debian"/*.lintian-overrides; do
+        package=$(basename "$file" | sed 's/\.[a-z-]*$//')
+        grep -qx "Package: $package" $debian/control || echo "$file belongs to no package"
+    done
+} >"$work/log"
+none "names of Debian packages have the number of the soname, $major"
+
+# What `make install` installs in the folders that debian/rules names, against the patterns of the packages.
+stage=$work/stage
+settings=$(sed -n '/^SETTINGS = /,/[^\\]$/p' $debian/rules | tr -d '\\\n' | grep -oE '(PREFIX|LIBDIR|DOCDIR)=[^ ]*' | sed 's/.(DEB_HOST_MULTIARCH)/machine/')
+variables=$(printf '%s\n' "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-[a-z]*=[^ ]*//g')
+# shellcheck disable=SC2086 # a list of words
+env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$variables" "$make" install DESTDIR="$stage" $settings >"$work/made" 2>&1 ||
+    cp "$work/made" "$work/log"
+none "make install with the folders of debian/rules"
+(cd "$stage" && find . ! -type d | sed 's|^\./||' | sort) >"$work/installed"
+for list in "$debian"/*.install; do
+    while read -r pattern; do
+        # shellcheck disable=SC2086 # a pattern
+        found=$(cd "$stage" && find $pattern ! -type d 2>/dev/null)
+        [ -n "$found" ] || echo "$list: $pattern matches nothing"
+        echo "$found" >>"$work/packed"
+    done <"$list"
+done >"$work/log"
+sort "$work/packed" >"$work/sorted"
+comm -23 "$work/installed" "$work/sorted" | sed 's/$/ is in no package/' >>"$work/log"
+uniq -d "$work/sorted" | sed 's/$/ is in two packages/' >>"$work/log"
+[ -s "$work/installed" ] || echo "nothing was installed" >>"$work/log"
+none "each installed file is in one Debian package"
+
+title="the recipes are valid"
+if python3 -c '' 2>/dev/null; then
+    {
+        python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' docs/packaging/spack/package.py
+        if python3 -c 'import yaml' 2>/dev/null; then
+            python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' docs/packaging/conda-forge/recipe.yaml
+        fi
+    } >"$work/log" 2>&1
+    none "$title"
+else
+    echo "ok - $title # SKIP python3 is missing"
+fi
+
+title="CITATION.cff is valid"
+if command -v cffconvert >/dev/null 2>&1; then
+    cffconvert --validate -i CITATION.cff >"$work/said" 2>&1 || cp "$work/said" "$work/log"
+    none "$title"
+else
+    echo "ok - $title # SKIP cffconvert is missing"
+fi
+
+exit $((failures > 0))
