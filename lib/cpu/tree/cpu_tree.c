@@ -386,7 +386,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
-                    bytes_of_groups(t, (size_t)t->room);
+                    bytes_of_groups(t, (size_t)t->room) + bytes_of_builder(&t->settings, t->room);
     return SAPPORO_OK;
 }
 
