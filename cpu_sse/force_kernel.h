@@ -132,7 +132,8 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
     if (SAP_ORDER == 2 && !v.near && !(v.skip_own && v.soft == 2))
         return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0};
     if (v.soft) return general(v);
-    if (SAP_ORDER == 4 && (v.skip_own ? v.near < SAP_LISTS || (v.near == SAP_LISTS && !v.zero) : !v.near && !v.zero))
+    if (SAP_ORDER == 4 &&
+        (v.skip_own ? v.near < SAP_LISTS || (!v.zero && (IN_DOUBLE || v.near == SAP_LISTS)) : !v.near && !v.zero))
         return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0};
     return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0} : general(v);
 }
@@ -182,7 +183,12 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #else
 #define OUTSIDE_CASE(F, A, B, v)
 #endif
-#if defined(SAP_KERNEL_DP) && SAP_ORDER <= 4
+#if defined(SAP_KERNEL_DP) && SAP_ORDER == 4
+#define NEAR_CASES(F, A, B)                                                                                            \
+    CASE(F, A, B, 3, 0, 1, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                       \
+    CASE(F, A, B, 3, 1, 1, 0, 0)
+#elif defined(SAP_KERNEL_DP) && SAP_ORDER == 2
 #define NEAR_CASES(F, A, B)                                                                                            \
     CASE(F, A, B, 3, 1, 0, 0, 0)                                                                                       \
     CASE(F, A, B, 3, 1, 1, 0, 0)

@@ -100,6 +100,27 @@ def test_refresh_follows_small_moves(cluster):
         assert tree.force().acc.shape == (100, 3)
 
 
+@pytest.mark.parametrize("kind", ["octree", "kdtree"])
+def test_refresh_or_build_builds_when_forces_became_dear(cluster, kind):
+    x, mass, some, _, _ = cluster
+    with tree_of(x, mass, kind=kind, accuracy=0.3, precision="dp") as tree:
+        tree.force()
+        first = tree.statistics().first_interactions
+        assert first > 0
+        tree.set(x)
+        assert not tree.refresh_or_build()
+        tree.set(np.random.default_rng(2).permutation(x))  # every cell is as large as the model now
+        assert not tree.refresh_or_build()
+        tree.force()
+        s = tree.statistics()
+        assert s.particle_particle + s.particle_cell > 1.2 * first * s.rows
+        assert tree.refresh_or_build()
+        tree.set(x[:100], mass[:100])
+        assert tree.refresh_or_build()
+        with pytest.raises(sapporo.ArgumentError):
+            tree.refresh_or_build(0.5)
+
+
 @pytest.mark.parametrize("h", [0.0, 0.05, "each", np.inf])
 def test_neighbours_within_a_radius(cluster, h):
     x, mass, some, _, _ = cluster

@@ -34,6 +34,7 @@ class TreeStatistics:
     n: particles of the tree as built; depth: level of the deepest cell; largest_leaf: its particles
     wide_groups: groups that take double precision whatever was asked for
     rows, particle_particle, particle_cell: rows and interactions of the last force
+    first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none yet
     """
 
     n: int
@@ -49,6 +50,7 @@ class TreeStatistics:
     seconds: Seconds
     host_bytes: int
     device_bytes: int
+    first_interactions: float
 
 
 class Tree(Handle):
@@ -198,6 +200,18 @@ class Tree(Handle):
         """
         self._check(lib.sapporo_tree_refresh(self._handle))
         self._built = self._given
+
+    def refresh_or_build(self, factor: float = 1.2) -> bool:
+        """Refreshes the tree while its forces are cheap, else builds a new one; returns whether it was built.
+
+        A build follows if the interactions per target particle of the last force exceed `factor` times those of the
+        first force after the last build, or if the number of particles has changed.  Only forces on at least half of
+        the particles count.  factor: at least 1; 1.2 is that of Kofler et al. (2014).
+        """
+        built = ffi.new("int *")
+        self._check(lib.sapporo_tree_refresh_or_build(self._handle, factor, built))
+        self._built = self._given
+        return bool(built[0])
 
     # ---- forces and neighbours
 
