@@ -99,7 +99,7 @@ package_clients() {
 # Prints the lines of particles with numbers in one form: the C program prints 1, the Python program 1.00000000.
 plain() { awk 'NR > 2 { for (k = 1; k <= NF; k++) $k = sprintf("%.8g", $k); print }' "$1"; }
 
-# first_force.py and first_force.c compute the same forces.
+# force_ctypes.py, which needs Python alone, and first_force.c compute the same forces.
 python_client() {
     if ! has python3; then
         skipped "Python" "python3 is missing"
@@ -108,10 +108,10 @@ python_client() {
     export SAPPORO_BACKEND=cpu PYTHONDONTWRITEBYTECODE=1
     compile "${CC:-cc}" "$top/examples/first_force.c" -I"$prefix/include" -L"$libdir" -lsapporo -Wl,-rpath,"$libdir" -lm \
         -o first_force && "$work/first_force" >"$work/of_c" 2>"$log" &&
-        SAPPORO_LIBRARY=$libdir/libsapporo.so python3 "$top/examples/first_force.py" >"$work/of_python" 2>"$log" &&
+        SAPPORO_LIBRARY=$libdir/libsapporo.so python3 "$top/examples/force_ctypes.py" >"$work/of_python" 2>"$log" &&
         plain "$work/of_c" >"$work/c_numbers" && plain "$work/of_python" >"$work/python_numbers" &&
         [ -s "$work/c_numbers" ] && diff "$work/c_numbers" "$work/python_numbers" >"$log"
-    verdict $? "Python: first_force.py computes what first_force.c computes"
+    verdict $? "Python: force_ctypes.py computes what first_force.c computes"
 }
 
 clients() {

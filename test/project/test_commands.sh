@@ -95,7 +95,7 @@ none "no command line is in commands.txt twice"
 # ---- options and targets exist, also of commands that do not run
 
 # target NAME: make has a rule for it
-target() { grep -hqE "^(\.PHONY:.* |([a-z-]+ )*)$1( .*|:.*)?\$" Makefile lib/build/*.mk test/*.mk test/fuzz/*.mk test/fuzz/*/*.mk kernels_*/*.mk; }
+target() { grep -hqE "^(\.PHONY:.* |([a-z-]+ )*)$1( .*|:.*)?\$" Makefile lib/build/*.mk lib/api/python/*.mk docs/site/*.mk test/*.mk test/fuzz/*.mk test/fuzz/*/*.mk kernels_*/*.mk; }
 
 # help PROGRAM [SUBCOMMAND]: its help, once; Fortran programs have none
 help() {

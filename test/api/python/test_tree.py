@@ -102,8 +102,8 @@ def test_refresh_follows_small_moves(cluster):
 
 @pytest.mark.parametrize("kind", ["octree", "kdtree"])
 def test_refresh_or_build_builds_when_forces_became_dear(cluster, kind):
-    x, mass, some, _, _ = cluster
-    with tree_of(x, mass, kind=kind, accuracy=0.3, precision="dp") as tree:
+    x, mass, *_ = cluster
+    with tree_of(x, mass, kind=kind, accuracy=0.8, precision="dp") as tree:
         tree.force()
         first = tree.statistics().first_interactions
         assert first > 0
