@@ -65,16 +65,9 @@ static int reserve_copies(struct sap_gpu_host_tree *t)
     return kd->link ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
 
-/* Returns the threads that are worth waking for n particles. */
-static int threads_for(int n)
-{
-    enum { A_THREAD = 16384 };
-    const int most = 1 + n / A_THREAD, cores = sap_threads_default();
-    return sap_threads_now(most < cores ? most : cores);
-}
-
 int sap_gpu_kd_make(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit)
 {
+    enum { A_THREAD = 16384 }; /* particles that are worth waking a thread */
     struct sap_gpu_kd *const kd = t->kd;
     const struct sap_kd_input in = {.n = t->given,
                                     .x = kd->particle[0],
@@ -88,7 +81,7 @@ int sap_gpu_kd_make(struct sap_gpu_host_tree *t, const double *low, const double
                                     .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
     TRY(t->driver->copy_out(t->stream, kd->particle, t->particle.mem, 0, (size_t)in.n * sizeof *kd->particle));
     TRY(t->driver->stream_finish(t->stream));
-    if (sap_kd_build(&kd->builder, &in, &kd->made, threads_for(in.n))) {
+    if (sap_kd_build(&kd->builder, &in, &kd->made, sap_threads_up_to(1 + in.n / A_THREAD))) {
         t->host_full = 1;
         return SAP_DRIVER_MEMORY;
     }

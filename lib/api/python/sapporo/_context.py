@@ -123,14 +123,6 @@ class Context(Handle):
         self._counting = threading.Lock()
         self._kept: Ints | None = None
 
-    def __enter__(self) -> Context:
-        """The context itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Closes the context."""
-        self.close()
-
     def __repr__(self) -> str:
         """What computes, and how many addresses are in use."""
         return f"<sapporo.Context: {'closed' if self.closed else f'order {self.order}, {self.kind}, nj {self.nj}'}>"

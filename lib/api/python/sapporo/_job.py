@@ -177,14 +177,6 @@ class Job(Handle):
         self._context = context
         self.ni = ni
 
-    def __enter__(self) -> Job:
-        """The job itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Closes the job."""
-        self.close()
-
     @property
     def done(self) -> bool:
         """Whether result() would not wait."""

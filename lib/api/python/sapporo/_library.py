@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ._errors import error_of
 from ._native import ffi as _ffi
@@ -102,6 +102,9 @@ def _release_late() -> None:
         function(handle)
 
 
+H = TypeVar("H", bound="Handle")
+
+
 class Handle:
     """A handle of the library, closed by close(), at the end of `with`, or with its object."""
 
@@ -111,6 +114,14 @@ class Handle:
         self._handle = handle
         self._close = close
         self._finalizer = weakref.finalize(self, _release, close, handle, os.getpid())
+
+    def __enter__(self: H) -> H:
+        """The handle itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the handle."""
+        self.close()
 
     @property
     def closed(self) -> bool:

@@ -117,14 +117,6 @@ class Tree(Handle):
         self._given = 0
         self._built = 0
 
-    def __enter__(self) -> Tree:
-        """The tree itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Closes the tree."""
-        self.close()
-
     def __repr__(self) -> str:
         """What computes, and the number of particles."""
         return f"<sapporo.Tree: {'closed' if self.closed else f'{self.kind}, n {self._built}'}>"
