@@ -10,7 +10,7 @@
 #   opencl        the same tests and the suite over NVIDIA's OpenCL, which no other platform stands beside
 #   fuzz          the fuzzer of test/fuzz over CUDA, then over NVIDIA's OpenCL
 #   faults        driver calls that fail, in sessions of all interfaces, over both drivers
-#   sanitize      compute-sanitizer: each tool over the tool's checks and over test programs
+#   sanitize      compute-sanitizer: each tool over the tool's checks, over random calls, and over test programs
 #   bench         sapporo bench --backend cuda --suite; with several GPUs also on 1, 2, 4, ... of them
 #   compare       test/gpu/compare.sh: NVIDIA's OpenCL against CUDA, a line a case; what opening takes
 #   bare          test/gpu/bare.cu, and bare_high.cu of orders 6 and 8: what the card can do at most; instruments in PERF
@@ -20,6 +20,7 @@
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
 #   TESTS         of check, opencl and sanitize: only these
 #   CMOCKA_TEST_FILTER  of these: inner tests whose names match, such as 'list*'
+#   SANITIZE_SEQUENCES  of sanitize: random sequences of calls for each of its tools, default 600
 #   TOOLS         of sanitize, default "memcheck racecheck initcheck synccheck"
 #   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; a program that is cut off is named, and is no
 #                 failure
@@ -125,7 +126,8 @@ run() {
     cat "$log" >>"$report"
     verdict=PASS
     [ "$status" -eq 0 ] || verdict=FAIL
-    case $cut:$status in ?*:124 | ?*:137) grep -q "$FOUND" "$log" || verdict=CUT ;; esac
+    case $cut:$status in ?*:124 | ?*:137) verdict=CUT ;; esac
+    [ -z "$cut" ] || ! grep -q "$FOUND" "$log" || verdict=FAIL # also of a child, whatever the status says
     note $verdict "$name" "$(seconds_since "$start")" "$(tail -n 1 "$log" | cut -c 1-100)"
     return "$status"
 }
@@ -256,7 +258,8 @@ step_compare() {
 
 # ---- compute-sanitizer -------------------------------------------------------------------------
 
-running=0 # programs that compute-sanitizer looks at now
+running=0                # programs that compute-sanitizer looks at now
+targets=application-only # or all: which processes of a program it looks at
 
 # sanitize TOOL NAME COMMAND...: in the background and in a bounded time; what was found until then counts
 sanitize() {
@@ -271,13 +274,21 @@ sanitize() {
     (
         cut=${SANITIZE_LIMIT:-120}
         run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda SAPPORO_TEST_OBSERVED=1 \
-            compute-sanitizer --tool "$tool" --target-processes application-only --error-exitcode 9 --print-limit 20 \
+            compute-sanitizer --tool "$tool" --target-processes "$targets" --error-exitcode 9 --print-limit 20 \
             "$@" >/dev/null
     ) &
 }
 
+# Small random calls reach every kernel in a time into which the largest test programs do not fit.
+sanitize_fuzz() {
+    targets=all
+    sanitize "$1" "fuzz" "$programs/fuzz/fuzz" --backend cuda --jobs 1 --batch 25 --timeout 600 \
+        --seed "${FUZZ_SEED:-1}" --sequences "${SANITIZE_SEQUENCES:-600}" --programs build/found
+    targets=application-only
+}
+
 # The tests of ON_GPU that use a device, but for those that only repeat launches (accuracy, native_threads, g5_threads).
-SANITIZED="primitives tree tree_edges tree_gpu tree_faults accum predictor jstore_contexts native_jobs g6
+SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor jstore_contexts native_jobs g6
     g6_results g5 g5_input batch outside extremes gpu_lists neighbour_devices bits"
 
 step_sanitize() {
@@ -286,6 +297,7 @@ step_sanitize() {
         return
     fi
     programs=$(cat build/current)/test
+    case " ${TESTS:-$SANITIZED} " in *" fuzz "*) run "build the fuzzer" make "$@" fuzz-build ;; esac
     for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
         for precision in ds dp sp; do
             [ -n "${TESTS:-}" ] ||
@@ -295,7 +307,11 @@ step_sanitize() {
             sanitize "$tool" "bench" examples/sapporo bench --backend cuda --case force,step --ni 1,40,700 --nj 3000 \
                 --neighbours none,both --min-time 0
         for test in ${TESTS:-$SANITIZED}; do
-            [ ! -x "$programs/test_$test" ] || sanitize "$tool" "test_$test" "$programs/test_$test"
+            if [ "$test" = fuzz ]; then
+                sanitize_fuzz "$tool"
+            elif [ -x "$programs/test_$test" ]; then
+                sanitize "$tool" "test_$test" "$programs/test_$test"
+            fi
         done
     done
     wait
