@@ -8,7 +8,7 @@
 
 version=14
 make=${MAKE:-make}
-failures=0
+. test/support/tap.sh
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -22,22 +22,6 @@ sources() {
 library=$(sources include lib cpu_sse kernels_cuda kernels_ocl)
 all="$library $(sources examples test)"
 scripts=$(find test .ci docs/packaging -type f \( -name '*.sh' -o -path .ci/run -o -path '*/debian/tests/client' \) | sort)
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-skipped() { echo "ok - $1 # SKIP $2"; }
-
-# none TITLE: the log must be empty
-none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
 
 # tool NAME: the command of the pinned version, or nothing
 tool() {

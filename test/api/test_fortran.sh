@@ -8,19 +8,8 @@ command -v "$fc" >/dev/null 2>&1 || { echo "$fc is missing"; exit 77; }
 [ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
+. test/support/tap.sh
 unset SAPPORO_PRECISION SAPPORO_METHOD GRAPE_NPIPES SAPPORO_DEVICES
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
 
 try() { "$@" >"$work/log" 2>&1; }
 

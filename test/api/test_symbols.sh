@@ -11,21 +11,7 @@ done
 cc=${CC:-cc}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-# none TITLE: the log must be empty
-none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+. test/support/tap.sh
 
 try() { "$@" >"$work/log" 2>&1; }
 

@@ -9,17 +9,7 @@ program=$build/test/test_opencl
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-report() {
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        sed 's/^/#   /' "$work/log" | tail -n 20
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
 
 # before FOLDER: the search path with FOLDER first; CMocka may be found by what was there
 before() { echo "LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"; }
@@ -32,7 +22,7 @@ says() {
     env "$@" "$program" >"$work/log" 2>&1 && grep -q "# 0 devices, .*$words" "$work/log" &&
         ! env "$@" examples/sapporo bench --backend opencl --n 16 >>"$work/log" 2>&1 &&
         env "$@" examples/sapporo bench --n 16 --min-time 0 >>"$work/log" 2>&1
-    report $? "$title"
+    verdict $? "$title"
 }
 
 mkdir "$work/none" "$work/broken" "$work/old"
@@ -51,10 +41,10 @@ export SAPPORO_TEST_ENGINES=opencl SAPPORO_OPENCL_SPLIT=2
 CMOCKA_TEST_FILTER=table "$program" >"$work/log" 2>&1
 if grep -q '# 2 devices, 0 of them' "$work/log"; then
     CMOCKA_TEST_FILTER=devices "$build/test/test_bits" >"$work/log" 2>&1
-    report $? "the same bits on two halves of a CPU"
+    verdict $? "the same bits on two halves of a CPU"
     for test in several choice faults; do
         CMOCKA_TEST_FILTER=$test "$program" >"$work/log" 2>&1
-        report $? "test_opencl's '$test' on two halves of a CPU"
+        verdict $? "test_opencl's '$test' on two halves of a CPU"
     done
 else
     echo "ok - the same bits on two halves of a CPU # SKIP no CPU that can be split in two"

@@ -5,24 +5,14 @@
 build=${BUILD:-build}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-report() {
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        sed 's/^/#   /' "$work/log" | tail -n 20
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
 
 # ---- what the compiler is given: the texts that the library carries, with the options that its driver names
 
 [ -f "$build/opencl/store.cl" ] || { echo "the library has no kernels of OpenCL"; exit 77; }
 options='-DSAP_NO_FP64=1 -cl-single-precision-constant'
 grep -q -e "$options" lib/driver/opencl/opencl_program.c
-report $? "the driver's options are those tested here"
+verdict $? "the driver's options are those tested here"
 
 texts() { find "$build/opencl" -name '*.cl' ! -name '*_dp.cl' | sort; }
 
@@ -32,7 +22,7 @@ for vectors in 0 1; do
         ${CC:-cc} -E -P -x c -DSAP_NO_FP64=1 -DSAP_VECTORS=$vectors "$text" || echo "double: not preprocessed"
     done >"$work/all" 2>"$work/log"
     [ "$(wc -l <"$work/all")" -gt 1000 ] && ! grep 'double' "$work/all" >>"$work/log"
-    report $? "no kernel says double, vectors $vectors"
+    verdict $? "no kernel says double, vectors $vectors"
 done
 
 # A compiler that has no extension at all takes the kernels, and none of its types is a double: in what its passes are
@@ -47,7 +37,7 @@ if command -v clang >/dev/null 2>&1 && knows_opencl; then
                 -Xclang -disable-llvm-passes -w -S -emit-llvm -o - "$text" || echo "double: not compiled"
         done >"$work/all" 2>"$work/log"
         [ "$(grep -c '^define.*spir_kernel' "$work/all")" -gt 30 ] && ! grep 'double' "$work/all" >>"$work/log"
-        report $? "a compiler without double precision takes all kernels, vectors $vectors"
+        verdict $? "a compiler without double precision takes all kernels, vectors $vectors"
     done
 else
     echo "ok - a compiler without double precision takes all kernels # SKIP no clang with OpenCL C"
@@ -72,7 +62,7 @@ runs() {
     if [ $status = 0 ] && ! grep '^ok' "$work/log" | grep -qv '# SKIP'; then
         echo "ok - $title # SKIP no OpenCL device"
     else
-        report $status "$title"
+        verdict $status "$title"
     fi
 }
 
@@ -92,17 +82,17 @@ export SAPPORO_DEVICES=0
 if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     examples/sapporo info >"$work/log" 2>&1
     grep -q '^  opencl 0 .*, no fp64,' "$work/log"
-    report $? "sapporo info tells"
+    verdict $? "sapporo info tells"
     examples/sapporo bench --backend opencl --precision ds --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q ' ds twofloat' "$work/log"
-    report $? "the kind tells"
+    verdict $? "the kind tells"
     examples/sapporo bench --backend opencl --api native --hermite 6 --precision ds --n 256 --min-time 0 >"$work/log" 2>&1
-    report $? "order 6 passes its test of itself"
+    verdict $? "order 6 passes its test of itself"
     ! examples/sapporo bench --backend opencl --precision dp --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q 'device 0: .* has no double precision, which dp needs' "$work/log"
-    report $? "dp is refused with words"
+    verdict $? "dp is refused with words"
     ! examples/sapporo bench --api tree --backend opencl --n 256 --min-time 0 >"$work/log" 2>&1 &&
         grep -q 'no tree on opencl: its device has no double precision' "$work/log"
-    report $? "trees are refused with words"
+    verdict $? "trees are refused with words"
 fi
 exit $((failures > 0))

@@ -17,22 +17,10 @@ LD_LIBRARY_PATH=$root/lib
 SAPPORO_LIBRARY=$root/lib/libsapporo.so
 PYTHONDONTWRITEBYTECODE=1
 export OMP_NUM_THREADS SAPPORO_BACKEND SAPPORO_CACHE LD_LIBRARY_PATH SAPPORO_LIBRARY PYTHONDONTWRITEBYTECODE
-failures=0
+. test/support/tap.sh
+shown="out err"
 sanitizers=
 [ -z "${SANITIZE:-}" ] || sanitizers="-fsanitize=$SANITIZE -fno-sanitize-recover=all"
-
-# verdict STATUS TITLE: one TAP line, and what the last command said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        cat "$work/out" "$work/err" 2>/dev/null | tail -n 12 | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-skipped() { echo "ok - $1 # SKIP $2"; }
 
 # alone FILE: makes $work/alone a folder that holds this file and nothing else
 alone() {

@@ -13,21 +13,9 @@ export SAPPORO_BACKEND OMP_NUM_THREADS
 root=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_first_run.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
+. test/support/tap.sh
+shown="out err"
 version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
-
-# verdict STATUS TITLE: one TAP line, and what the last command said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-skipped() { echo "ok - $1 # SKIP $2"; }
 
 # go PROGRAM ARGUMENT...: a run
 go() {

@@ -13,20 +13,8 @@ fi
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_hermite4.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, and what the last commands said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-skipped() { echo "ok - $1 # SKIP $2"; }
+. test/support/tap.sh
+shown="out err"
 
 # h4 ARGUMENTS...: runs it, output in $work/out, messages in $work/err
 h4() { "$hermite4" "$@" >"$work/out" 2>"$work/err"; }

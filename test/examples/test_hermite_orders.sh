@@ -11,18 +11,8 @@ SAPPORO_BACKEND=cpu
 export SAPPORO_BACKEND
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_orders.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, and what the last commands said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
+shown="out err"
 
 # holds EXPRESSION NAME=VALUE...: arithmetic with real numbers; an empty value never holds
 holds() {

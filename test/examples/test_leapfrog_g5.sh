@@ -8,18 +8,8 @@ OMP_NUM_THREADS=1 # forces on two particles
 export OMP_NUM_THREADS
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, and what the last command said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        cat "$work/out" "$work/err" 2>/dev/null | tail -n 12 | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
+shown="out err"
 
 # error COMMAND...: the largest relative error that a run prints
 error() {

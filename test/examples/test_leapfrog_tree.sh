@@ -10,18 +10,8 @@ OMP_NUM_THREADS=1 # forces on hundreds of particles
 export SAPPORO_BACKEND OMP_NUM_THREADS
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_leapfrog_tree.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, and what the last commands said if it is bad
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
+shown="out err"
 
 # go ARGUMENT...: a run
 go() { examples/leapfrog_tree "$@" >"$work/out" 2>"$work/err"; }

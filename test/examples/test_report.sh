@@ -10,17 +10,8 @@ for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); d
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_report.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 8 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
+shown="out err"
 
 report() { python3 examples/report "$@" >"$work/out" 2>"$work/err"; }
 

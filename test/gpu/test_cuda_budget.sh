@@ -54,18 +54,7 @@ fi
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# none TITLE: the log must be empty
-none() {
-    if [ -s "$work/log" ]; then
-        echo "not ok - $1"
-        head -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    else
-        echo "ok - $1"
-    fi
-}
+. test/support/tap.sh
 
 grep -v '^#' "$budget" >"$work/allowed"
 used "$folder" >"$work/used"

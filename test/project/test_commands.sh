@@ -12,21 +12,7 @@ cd "$(dirname "$0")/../.." || exit 2
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_commands.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-# none TITLE: the log must be empty
-none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+. test/support/tap.sh
 
 # ---- what the pages say
 

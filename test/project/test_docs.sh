@@ -13,21 +13,7 @@ cd "$(dirname "$0")/../.." || exit 2
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_docs.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-# none TITLE: the log must be empty
-none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+. test/support/tap.sh
 
 pages=
 for page in README.md CHANGELOG.md docs/*.md; do [ ! -f "$page" ] || pages="$pages $page"; done

@@ -9,20 +9,9 @@ fuzz=$build/test/fuzz/fuzz
 [ "$(uname -s)" = Linux ] || { echo "the fuzzer needs Linux"; exit 77; }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
+. test/support/tap.sh
 cc=${CC:-cc}
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive SAPPORO_BACKEND=cpu
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 20 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
 
 # run SECONDS ARGUMENT...: the fuzzer on the CPU
 run() {

@@ -9,18 +9,7 @@ make=${MAKE:-make}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 prefix=$work/usr
-failures=0
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
 
 try() { "$@" >"$work/log" 2>&1; }
 

@@ -9,18 +9,7 @@ debian=docs/packaging/debian
 make=${MAKE:-make}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# none TITLE: the log must be empty
-none() {
-    if [ -s "$work/log" ]; then
-        echo "not ok - $1"
-        head -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    else
-        echo "ok - $1"
-    fi
-}
+. test/support/tap.sh
 
 version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
 major=${version%%.*}

@@ -26,18 +26,7 @@ given='sap_engines|sap_fallback_engine'
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# none TITLE: the log must be empty
-none() {
-    if [ -s "$work/log" ]; then
-        echo "not ok - $1"
-        head -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    else
-        echo "ok - $1"
-    fi
-}
+. test/support/tap.sh
 
 room='function room(path,    part) {
     if (path ~ /^cpu_sse\//) return "cpu_sse"

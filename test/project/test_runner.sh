@@ -5,21 +5,10 @@
 runner=$PWD/test/run.sh
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+. test/support/tap.sh
 mkdir -p "$work/top/test" "$work/build"
 cd "$work/top" || exit 2
 unset NOT_BUILT NO_CMOCKA LOGS SANITIZE
-failures=0
-
-# verdict STATUS TITLE
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        sed 's/^/#   /' "$work/log"
-        failures=$((failures + 1))
-    fi
-}
 
 # script NAME: a test, its text from stdin
 script() { cat >"test/test_$1.sh"; }
@@ -91,5 +80,25 @@ verdict $? "stopped, it leaves nothing behind"
 JOBS=many sh "$runner" "$work/build" three >"$work/log" 2>&1
 [ $? = 2 ] && grep -q 'JOBS=many' "$work/log"
 verdict $? "JOBS is a number"
+
+# What the scripts share: a failure is counted, and shown by the beginning and the end of the log.
+seq 40 >"$work/log"
+(
+    verdict 0 good
+    verdict 1 bad
+    none empty
+    skipped rare "no reason"
+    echo "$failures"
+) >"$work/said"
+{
+    echo 'ok - good'
+    for title in bad empty; do
+        echo "not ok - $title"
+        { seq 12 && echo ... && seq 28 40; } | sed 's/^/#   /'
+    done
+    echo 'ok - rare # SKIP no reason'
+    echo 2
+} | diff - "$work/said" >"$work/log"
+verdict $? "lines of TAP"
 
 exit $((failures > 0))

@@ -9,20 +9,7 @@ make=${MAKE:-make}
 python=build/docs-venv/bin/python
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_site.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
-
-skip() { echo "ok - $1 # SKIP $2"; }
+. test/support/tap.sh
 
 # ---- the reference
 
@@ -50,7 +37,7 @@ if command -v python3 >/dev/null 2>&1; then
     [ ! -s "$work/log" ]
     verdict $? "$title"
 else
-    skip "$title" "python3 is missing"
+    skipped "$title" "python3 is missing"
 fi
 
 # ---- figures
@@ -75,7 +62,7 @@ assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
 ' >"$work/log" 2>&1
     verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
 else
-    skip "data of figures" "python3 is missing"
+    skipped "data of figures" "python3 is missing"
 fi
 
 # ---- commands of pages
@@ -86,7 +73,7 @@ awk -v work="$work" '
 /^```/ { if (name != "") close(name); name = ""; next }
 name != "" { print >name }' docs/*.md
 if [ -n "${SANITIZE:-}" ] || [ ! -x examples/sapporo ]; then
-    skip "commands of pages" "examples are not built, or for a sanitizer"
+    skipped "commands of pages" "examples are not built, or for a sanitizer"
 else
     OUT=$work/out
     export OUT
@@ -94,7 +81,7 @@ else
     while read -r page line block tool; do
         title="commands in $page, line $line"
         if [ -n "$tool" ] && ! command -v "$tool" >/dev/null 2>&1; then
-            skip "$title" "$tool is missing"
+            skipped "$title" "$tool is missing"
             continue
         fi
         timeout 60 sh -eu "$block" >"$work/log" 2>&1 </dev/null
@@ -117,17 +104,17 @@ if [ "${CI:-}" = true ]; then "$make" docs-tools BROWSER=1 >"$work/tools" 2>&1; 
 
 title="make docs builds the site, without a warning"
 if [ -n "$tools" ]; then
-    skip "$title" "the tools of the site are missing: make docs-tools BROWSER=1"
-    skip "the pages in a browser" "there is no site"
+    skipped "$title" "the tools of the site are missing: make docs-tools BROWSER=1"
+    skipped "the pages in a browser" "there is no site"
     exit $((failures > 0))
 fi
 "$make" --no-print-directory docs >"$work/log" 2>&1
 verdict $? "$title"
 
 if [ -z "$browser" ]; then
-    skip "the pages in a browser" "there is no browser: chromium-headless-shell of Debian is one"
+    skipped "the pages in a browser" "there is no browser: chromium-headless-shell of Debian is one"
 elif ! $python -c 'import playwright' 2>/dev/null; then
-    skip "the pages in a browser" "playwright is missing: make docs-tools BROWSER=1"
+    skipped "the pages in a browser" "playwright is missing: make docs-tools BROWSER=1"
 else
     $python docs/site/look.py build/site/html "$browser" 2>&1 || failures=$((failures + 1))
 fi

@@ -7,17 +7,7 @@ case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clien
 cc=${CC:-cc}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-verdict() { # STATUS TITLE
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        head -n 12 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
 
 # client TITLE ARGUMENT...: compiles test/api/nbody6/client.c and runs it
 client() {

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 root=$PWD
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-failures=0
+. test/support/tap.sh
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 
@@ -34,17 +34,6 @@ for candidate in ${PYTHON:-build/venv/bin/python python3 /usr/bin/python3}; do
 done
 [ -n "$python" ] || { echo "missing for Python: ${missing:-python3} (test/setup.sh)"; exit 77; }
 case $python in /*) ;; *) python=$root/$python ;; esac
-
-# verdict STATUS TITLE: one TAP line, with the log if the status is not 0
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 25 "$work/log" | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
 
 has() { "$python" -c "import $1" 2>/dev/null; }
 
