@@ -15,6 +15,7 @@ typedef struct text_lines {
     int n;
     int last;    /* number of the last line of the file */
     double time; /* time from a comment; 0 if there is none */
+    char units[BODIES_REMARK], parts[BODIES_REMARK]; /* from comments; "" if there are none */
     message *about;
 } text_lines;
 
