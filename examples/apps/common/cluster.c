@@ -30,8 +30,8 @@ static int is_galaxy(const cluster_request *request)
 static int check_galaxy(const cluster_request *request, message *why)
 {
     if (request->masses != CLUSTER_EQUAL) return complain(why, "the particles of a galaxy have equal masses");
-    if (!(request->toomre >= 0.5 && request->toomre <= 5))
-        return complain(why, "Toomre's Q of a disc lies between 0.5 and 5, not at %g", request->toomre);
+    if (!(request->toomre >= 0.5 && request->toomre <= 2.5))
+        return complain(why, "Toomre's Q of a disc lies between 0.5 and 2.5, not at %g", request->toomre);
     if (request->kind == CLUSTER_DISC && !(request->height >= 0.01 && request->height <= 0.5))
         return complain(why, "the height of a disc lies between 0.01 and 0.5 scale lengths, not at %g",
                         request->height);
@@ -123,20 +123,20 @@ static int make_cluster(bodies *set, const cluster_request *request)
 
 static int make_galaxy(bodies *set, const cluster_request *request)
 {
-    const int alone = request->kind == CLUSTER_DISC;
+    const int is_andromeda = request->kind == CLUSTER_ANDROMEDA;
     const galaxy_shape shape =
-        alone ? galaxy_disc(request->height, request->toomre) : galaxy_andromeda(request->toomre);
+        is_andromeda ? galaxy_andromeda(request->toomre) : galaxy_disc(request->height, request->toomre);
     int count[GALAXY_SPHERES + 1];
     rng source;
     rng_seed(&source, (uint64_t)request->seed, STREAM_ORBITS);
     galaxy_count(&shape, set->n, count);
-    if (alone)
-        snprintf(set->units, sizeof set->units, "G = 1, M = 1, scale length of the disc 1");
-    else
-        snprintf(set->units, sizeof set->units, GALAXY_UNITS);
-    if (!alone)
+    snprintf(set->units, sizeof set->units, "%s",
+             is_andromeda ? GALAXY_UNITS : "G = 1, disc of M = 1 and scale length 1");
+    if (is_andromeda)
         snprintf(set->parts, sizeof set->parts, "halo %d, bulge %d, disc %d", count[0], count[1],
                  count[GALAXY_SPHERES]);
+    else
+        snprintf(set->parts, sizeof set->parts, "halo %d, disc %d", count[0], count[GALAXY_SPHERES]);
     return galaxy_make(set, &shape, &source);
 }
 

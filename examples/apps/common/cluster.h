@@ -25,8 +25,8 @@ typedef enum cluster_masses { CLUSTER_EQUAL, CLUSTER_SALPETER } cluster_masses;
 typedef struct cluster_request {
     cluster_kind kind;
     int n;
-    double w0;  /* King: depth of the central potential, 0.1 to 16 */
-    double cut; /* Hernquist: no star outside this many scale radii */
+    double w0;     /* King: depth of the central potential, 0.1 to 16 */
+    double cut;    /* Hernquist: no star outside this many scale radii */
     double toomre; /* disc, Andromeda: least Q of the disc */
     double height; /* disc: of its sech^2 profile, in scale lengths */
     cluster_masses masses;
@@ -35,7 +35,8 @@ typedef struct cluster_request {
 } cluster_request;
 
 cluster_request cluster_default(void);
-/* Makes a model with its remarks on units and components; returns -1 with a message for a request that makes no sense. */
+/* Makes a model with its remarks on units and components; returns -1 with a message for a request that makes no sense.
+ */
 int cluster_make(const cluster_request *request, bodies *set, message *why);
 
 /* ---- the models: x and v of stars 0 .. n-1 in the model's own units; G = 1 ---- */

@@ -13,8 +13,10 @@ static const double PI = 3.14159265358979324;
  * ORBIT_STEPS in an epicycle; an orbit of ORBIT_MAX steps is given up.  The corrections use ENERGIES orbits of each
  * guiding radius, and BINS rings, each of them BIN scale lengths wide.
  */
+enum { SETTLE_STEPS = 64, SETTLE_PERIODS = 4 };
 enum { ORBIT_STEPS = 48, ORBIT_MAX = 8 * ORBIT_STEPS, ENERGIES = 24, ROUNDS = 8, BINS = 80, MEAN_STEPS = 64 };
-static const double BIN = 0.2;
+static const double BIN = 0.2, CORRECTION_LIMIT = 2;
+static const double EPICYCLE_LIMIT = 0.7; /* of radial velocity dispersion over epicycle frequency, in radii */
 
 double disc_surface(const disc_shape *shape, double radius)
 {
@@ -41,7 +43,7 @@ static double mean_force(const disc_field *field, int k)
     double sum = 0, mass = 0;
     for (int j = 0; j < DISC_HEIGHTS; j++) {
         const double fall = 1 / cosh(field->z[j] / field->height), weight = (j ? 1 : 0.5) * fall * fall;
-        sum += weight * field->inward[k][j];
+        sum += weight * disc_field_at(field, field->radius[k], field->z[j]).inward;
         mass += weight;
     }
     return sum / mass;
@@ -69,15 +71,22 @@ double disc_toomre(const disc *solved, int k)
     return solved->sigma[k] * solved->epicycle[k] / (3.36 * surface);
 }
 
-/* Sets the wanted dispersion, first with Q = toomre at the centre, then with the least Q = toomre. */
+/*
+ * Sets the wanted dispersion, whose least Q beyond one scale length is the stated one.  Near the centre of a disc
+ * without a bulge, where the exponential law asks for more than orbits can have, the epicycle is limited to a part of
+ * the radius.
+ */
 static void choose_dispersion(disc *of)
 {
-    const double *r = of->field->radius;
+    const double *r = of->field->radius, scale = of->shape.scale;
     double least = INFINITY;
-    for (int k = 0; k < DISC_RADII; k++) of->sigma[k] = exp(-0.5 * r[k] / of->shape.scale);
-    for (int k = 1; k < DISC_RADII && r[k] < DISC_CUT * of->shape.scale; k++) least = fmin(least, disc_toomre(of, k));
     for (int k = 0; k < DISC_RADII; k++) {
-        of->sigma[k] *= of->shape.toomre / least;
+        of->sigma[k] = exp(-0.5 * r[k] / scale);
+        if (r[k] >= scale && r[k] < DISC_CUT * scale) least = fmin(least, disc_toomre(of, k));
+    }
+    for (int k = 0; k < DISC_RADII; k++) {
+        const double middle = fmax(r[k], 0.5 * r[1]); /* the dispersion at the centre is not 0 */
+        of->sigma[k] = fmin(of->sigma[k] * of->shape.toomre / least, EPICYCLE_LIMIT * of->epicycle[k] * middle);
         of->heat[k] = of->sigma[k] * of->sigma[k];
     }
 }
@@ -92,7 +101,7 @@ static void solve_across(disc *of)
         double pressure = 0, before = 0;
         for (int j = DISC_HEIGHTS - 1; j >= 0; j--) {
             const double fall = 1 / cosh(field->z[j] / field->height), density = fall * fall;
-            const double now = density * field->downward[k][j];
+            const double now = density * disc_field_at(field, field->radius[k], field->z[j]).downward;
             /* above the table the force is constant, and the density falls by e in height / 2 */
             if (j == DISC_HEIGHTS - 1)
                 pressure = 0.5 * field->height * now;
@@ -107,8 +116,8 @@ static void solve_across(disc *of)
 /* ---- orbits in the plane ---- */
 
 typedef struct orbit {
-    int steps;                               /* stored; the period ends in the last one */
-    double step, period, spin;               /* spin: angular momentum */
+    int steps;                 /* stored; the period ends in the last one */
+    double step, period, spin; /* spin: angular momentum */
     double radius[ORBIT_MAX + 2], speed[ORBIT_MAX + 2], pull[ORBIT_MAX + 2];
 } orbit;
 
@@ -201,6 +210,12 @@ static double correction(const double *factor, double x)
     return between(factor, k, fmin(1, place - k));
 }
 
+/* A corrected value, between the least one and that times the square of the limit. */
+static double limited(double value, double least)
+{
+    return fmin(fmax(value, least), least * CORRECTION_LIMIT * CORRECTION_LIMIT);
+}
+
 static void correct(disc *of, double *weight, const ring *rings)
 {
     double more[BINS], hotter[BINS];
@@ -209,13 +224,14 @@ static void correct(disc *of, double *weight, const ring *rings)
         const double sigma = at(of, of->sigma, (b + 0.5) * BIN * of->shape.scale);
         more[b] = hotter[b] = 1;
         if (!(rings[b].mass > 0) || (b + 1) * BIN > DISC_CUT - 1) continue; /* near the end the disc is not whole */
-        more[b] = fmin(2, fmax(0.5, wanted / rings[b].mass));
-        hotter[b] = fmin(2, fmax(0.5, sigma * sigma * rings[b].mass / rings[b].energy));
+        more[b] = wanted / rings[b].mass;
+        if (rings[b].energy > 0) hotter[b] = sigma * sigma * rings[b].mass / rings[b].energy;
     }
     for (int k = 0; k < DISC_RADII; k++) {
         const double x = of->field->radius[k] / of->shape.scale;
-        weight[k] *= correction(more, x);
-        of->heat[k] *= correction(hotter, x);
+        const double least = of->sigma[k] * of->sigma[k] / CORRECTION_LIMIT;
+        weight[k] = limited(weight[k] * correction(more, x), 1 / CORRECTION_LIMIT);
+        of->heat[k] = limited(of->heat[k] * correction(hotter, x), least);
     }
 }
 
@@ -302,11 +318,35 @@ static double across_at(const disc *of, double radius, double z)
     return (1 - part) * between(of->across[k], j, place - j) + part * between(of->across[k + 1], j, place - j);
 }
 
+static void kick(const disc_field *field, double dt, const double x[3], double v[3])
+{
+    const double radius = sqrt(x[0] * x[0] + x[1] * x[1]);
+    const disc_pull pull = disc_field_at(field, radius, fabs(x[2]));
+    if (!(radius > 0)) return;
+    v[0] -= dt * pull.inward * x[0] / radius;
+    v[1] -= dt * pull.inward * x[1] / radius;
+    v[2] -= dt * copysign(pull.downward, x[2]);
+}
+
+/*
+ * Follows the orbit in the fixed field for a random time, by leap-frog.  Then the phases of the radial and the vertical
+ * motion, which are not independent near the centre, are those of a model in equilibrium.
+ */
+static void settle(const disc *of, double guide, rng *source, double x[3], double v[3])
+{
+    const double step = 2 * PI / at(of, of->epicycle, guide) / SETTLE_STEPS;
+    const int steps = (int)(SETTLE_STEPS * SETTLE_PERIODS * (1 + rng_uniform(source)));
+    for (int k = 0; k < steps; k++) {
+        kick(of->field, k ? step : 0.5 * step, x, v);
+        for (int c = 0; c < 3; c++) x[c] += step * v[c];
+    }
+    kick(of->field, 0.5 * step, x, v);
+}
+
 void disc_particle(const disc *solved, rng *source, double x[3], double v[3])
 {
     orbit path;
-    double r, out;
-    double guide, energy;
+    double r, out, guide, energy;
     do {
         guide = choose_guide(solved, source);
         energy = -at(solved, solved->heat, guide) * log(rng_uniform(source));
@@ -319,4 +359,5 @@ void disc_particle(const disc *solved, rng *source, double x[3], double v[3])
     v[0] = out * c - around * s;
     v[1] = out * s + around * c;
     v[2] = sqrt(across_at(solved, r, x[2])) * rng_gauss(source);
+    settle(solved, guide, source, x, v);
 }

@@ -18,12 +18,12 @@
 typedef struct disc {
     disc_shape shape;
     disc_field *field;
-    double force[DISC_RADII];   /* inward, mean over the height */
-    double circle[DISC_RADII];  /* velocity of circular orbits */
+    double force[DISC_RADII];  /* inward, mean over the height */
+    double circle[DISC_RADII]; /* velocity of circular orbits */
     double epicycle[DISC_RADII];
-    double sigma[DISC_RADII];   /* the radial velocity dispersion that is wanted */
-    double heat[DISC_RADII];    /* mean energy above the circular orbit, by guiding radius */
-    double guides[DISC_RADII];  /* mass with a smaller guiding radius */
+    double sigma[DISC_RADII];                /* the radial velocity dispersion that is wanted */
+    double heat[DISC_RADII];                 /* mean energy above the circular orbit, by guiding radius */
+    double guides[DISC_RADII];               /* mass with a smaller guiding radius */
     double across[DISC_RADII][DISC_HEIGHTS]; /* squared vertical velocity dispersion */
 } disc;
 

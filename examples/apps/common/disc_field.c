@@ -90,22 +90,27 @@ static void add_disc(disc_field *field, const disc_shape *shape)
     }
 }
 
-static void add_spheres(disc_field *field, const spheres *around)
-{
-    for (int i = 0; i < DISC_RADII; i++)
-        for (int j = 0; j < DISC_HEIGHTS; j++) {
-            const double r = hypot(field->radius[i], field->z[j]);
-            if (!(r > 0)) continue;
-            const double pull = spheres_mass(around, r) / (r * r * r);
-            field->inward[i][j] += pull * field->radius[i];
-            field->downward[i][j] += pull * field->z[j];
-        }
-}
-
 void disc_field_solve(disc_field *field, const disc_shape *shape, const spheres *around)
 {
-    *field = (disc_field){.scale = shape->scale, .height = shape->height};
+    *field = (disc_field){.scale = shape->scale, .height = shape->height, .around = around};
     choose_nodes(field);
     add_disc(field, shape);
-    if (around) add_spheres(field, around);
+}
+
+static double between(const double *table, int k, double part) { return table[k] + part * (table[k + 1] - table[k]); }
+
+disc_pull disc_field_at(const disc_field *field, double radius, double z)
+{
+    double part;
+    const int i = disc_field_node(field, radius, &part);
+    const double place = z / field->z[1];
+    const int j = place < DISC_HEIGHTS - 2 ? (int)place : DISC_HEIGHTS - 2;
+    const double up = fmin(1, place - j), r = sqrt(radius * radius + z * z);
+    const double *in = field->inward[i], *next = field->inward[i + 1];
+    const double *down = field->downward[i], *next_down = field->downward[i + 1];
+    disc_pull sum = {(1 - part) * between(in, j, up) + part * between(next, j, up),
+                     (1 - part) * between(down, j, up) + part * between(next_down, j, up)};
+    if (!field->around || !(r > 0)) return sum;
+    const double pull = spheres_mass(field->around, r) / (r * r * r);
+    return (disc_pull){sum.inward + pull * radius, sum.downward + pull * z};
 }

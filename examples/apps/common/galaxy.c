@@ -17,7 +17,9 @@ galaxy_shape galaxy_andromeda(double toomre)
 
 galaxy_shape galaxy_disc(double height, double toomre)
 {
-    return (galaxy_shape){.disc = {.mass = 1, .scale = 1, .height = height, .toomre = toomre}};
+    return (galaxy_shape){.spheres = 1,
+                          .sphere = {{.mass = 5, .scale = 3, .outer = 3, .cut = 30}},
+                          .disc = {.mass = 1, .scale = 1, .height = height, .toomre = toomre}};
 }
 
 static double total_mass(const galaxy_shape *shape)
@@ -36,10 +38,11 @@ void galaxy_count(const galaxy_shape *shape, int n, int count[GALAXY_SPHERES + 1
         count[c] = (int)(n * (mass / total));
         left -= count[c];
     }
-    count[shape->spheres > 0 ? 0 : GALAXY_SPHERES] += left;
+    count[0] += left;
 }
 
-static void place(bodies *set, const int count[GALAXY_SPHERES + 1], const spheres *tables, const disc *flat, rng *source)
+static void place(bodies *set, const int count[GALAXY_SPHERES + 1], const spheres *tables, const disc *flat,
+                  rng *source)
 {
     int k = 0;
     for (int c = 0; c < GALAXY_SPHERES; c++)
@@ -47,21 +50,33 @@ static void place(bodies *set, const int count[GALAXY_SPHERES + 1], const sphere
     for (; k < set->n; k++) disc_particle(flat, source, set->x[k], set->v[k]);
 }
 
+/*
+ * Makes the momentum 0.  The centre of mass is not moved to the origin: it lies as far from the centre of the
+ * components as a few distant particles pull it, which may be farther than the disc is thick.
+ */
+static void stop(bodies *set)
+{
+    for (int c = 0; c < 3; c++) {
+        double mean = 0;
+        for (int k = 0; k < set->n; k++) mean += set->v[k][c] / set->n;
+        for (int k = 0; k < set->n; k++) set->v[k][c] -= mean;
+    }
+}
+
 int galaxy_make(bodies *set, const galaxy_shape *shape, rng *source)
 {
     int count[GALAXY_SPHERES + 1];
     spheres *tables = malloc(sizeof *tables);
-    disc *flat = NULL;
     if (!tables) return -1;
-    if (shape->spheres > 0) spheres_solve(tables, shape);
-    if (shape->disc.mass > 0) flat = disc_solve(&shape->disc, shape->spheres > 0 ? tables : NULL);
-    const int status = shape->disc.mass > 0 && !flat ? -1 : 0;
-    if (!status) {
+    spheres_solve(tables, shape);
+    disc *flat = disc_solve(&shape->disc, tables);
+    if (flat) {
         galaxy_count(shape, set->n, count);
         for (int k = 0; k < set->n; k++) set->mass[k] = total_mass(shape) / set->n;
         place(set, count, tables, flat, source);
-        bodies_centre(set);
+        stop(set);
     }
+    const int status = flat ? 0 : -1;
     disc_free(flat);
     free(tables);
     return status;

@@ -1,7 +1,7 @@
 /*
  * galaxy.h - models of galaxies: spheres (halo, bulge) and an exponential disc, in equilibrium with each other.
  *
- * G = 1.  The Andromeda model has the units GALAXY_UNITS; the disc alone has mass 1 and scale length 1.
+ * G = 1.  The Andromeda model has the units GALAXY_UNITS; the other model has a disc of mass 1 and scale length 1.
  */
 #ifndef COMMON_GALAXY_H
 #define COMMON_GALAXY_H
@@ -21,13 +21,14 @@ enum { GALAXY_SPHERES = 2 };
 
 /*
  * Density ~ sech(r / cut) / (r (r + scale)^outer): `outer` is 2 for Navarro, Frenk and White (1996), 3 for Hernquist
- * (1990).  `mass` is the mass within 30 cuts, outside of which there is no particle.
+ * (1990).  `mass` is the mass within 30 cuts of the largest sphere, outside of which there is no particle.
  */
 typedef struct sphere_shape {
     double mass, scale, outer, cut;
 } sphere_shape;
 
-/* Density ~ exp(-R / scale) sech^2(z / height).  `toomre` is the least value of Toomre's Q.  mass 0: no disc. */
+/* Density ~ exp(-R / scale) sech^2(z / height).  `toomre` is the least value of Toomre's Q from one scale length
+ * outwards. */
 typedef struct disc_shape {
     double mass, scale, height, toomre;
 } disc_shape;
@@ -40,7 +41,10 @@ typedef struct galaxy_shape {
 
 /* The Andromeda model of Miki and Umemura (2017), section 3.2: sphere 0 is the halo, sphere 1 the bulge. */
 galaxy_shape galaxy_andromeda(double toomre);
-/* A disc without any sphere: mass 1, scale length 1. */
+/*
+ * A disc of mass 1 and scale length 1 in a Hernquist sphere of mass 5 and scale 3.  A disc alone with a velocity
+ * dispersion for such a Q would need more random motion near its centre than its own field can hold.
+ */
 galaxy_shape galaxy_disc(double height, double toomre);
 
 /*
@@ -50,8 +54,8 @@ galaxy_shape galaxy_disc(double height, double toomre);
 void galaxy_count(const galaxy_shape *shape, int n, int count[GALAXY_SPHERES + 1]);
 
 /*
- * Sets masses, positions and velocities of all particles of a set: sphere 0, sphere 1, disc, in this order.  -1: memory
- * is not sufficient.
+ * Sets masses, positions and velocities of all particles of a set: sphere 0, sphere 1, disc, in this order.  The common
+ * centre of the components is at the origin, and the momentum is 0.  -1: memory is not sufficient.
  */
 int galaxy_make(bodies *set, const galaxy_shape *shape, rng *source);
 

@@ -85,8 +85,8 @@ static double bend_by_depth(const spheres *tables, int k, density d, double all)
 }
 
 /*
- * Integrates bend / sqrt(energy - depth) over the depths below that of node `from`, which is the energy; `bend` is taken
- * as linear between nodes, for which the integral is exact.
+ * Integrates bend / sqrt(energy - depth) over the depths below that of node `from`, which is the energy; `bend` is
+ * taken as linear between nodes, for which the integral is exact.
  */
 static double abel(const spheres *tables, const double *bend, int from)
 {

@@ -19,10 +19,10 @@ typedef struct sphere_table {
 
 typedef struct spheres {
     int count;
-    double first, step;           /* logarithm of the first radius; difference of two logarithms */
+    double first, step; /* logarithm of the first radius; difference of two logarithms */
     double radius[SPHERES_NODES];
-    double mass[SPHERES_NODES];   /* of all components, the disc too */
-    double depth[SPHERES_NODES];  /* minus the potential of all components */
+    double mass[SPHERES_NODES];  /* of all components, the disc too */
+    double depth[SPHERES_NODES]; /* minus the potential of all components */
     sphere_table of[GALAXY_SPHERES];
 } spheres;
 
