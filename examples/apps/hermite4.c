@@ -404,7 +404,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "hermite4",
-               .layout = "hermite4 3",
+               .layout = "hermite4 4",
                .remedy = "use a smaller --eta, a larger --eps, or with --shared a smaller --dt-max",
                .advice = "@ --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
                          "@ king.0000.txt -o again                (reads a snapshot; --help tells the rest)\n"

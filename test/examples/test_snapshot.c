@@ -130,6 +130,36 @@ static void test_init_that_looks_like_pl(void **state)
     bodies_free(&set);
 }
 
+/* Remarks before the particles are read, also with a colon, and written again; others are not. */
+static void test_remarks(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "# units: 1 kpc, 1 Msun \r\n# parts halo 1, disc 1\n# unitsystem cgs\n" ROW0 ROW1 "# units no\n";
+    char again[1024] = "", longer[1024];
+    bodies set;
+    parse_well(text, SNAPSHOT_LINES, &set);
+    assert_string_equal(set.units, "1 kpc, 1 Msun");
+    assert_string_equal(set.parts, "halo 1, disc 1");
+    FILE *stream = tmpfile();
+    assert_non_null(stream);
+    assert_int_equal(snapshot_print(stream, &set, SNAPSHOT_CSV), 0);
+    bodies_free(&set);
+    rewind(stream);
+    assert_true(fread(again, 1, sizeof again - 1, stream) > 0);
+    (void)fclose(stream);
+    parse_well(again, SNAPSHOT_CSV, &set);
+    assert_string_equal(set.units, "1 kpc, 1 Msun");
+    assert_string_equal(set.parts, "halo 1, disc 1");
+    check_pair(&set, 0, 1, 2);
+    bodies_free(&set);
+    snprintf(longer, sizeof longer, "# units %0500d\n%s", 7, ROW0 ROW1); /* too long a remark is cut off */
+    parse_well(longer, SNAPSHOT_LINES, &set);
+    assert_int_equal(strlen(set.units), BODIES_REMARK - 1);
+    assert_string_equal(set.parts, "");
+    bodies_free(&set);
+}
+
 static void test_repeated_ids(void **state)
 {
     (void)state;
@@ -412,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_one_particle),
         cmocka_unit_test(test_init_that_looks_like_pl),
+        cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_repeated_ids),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_not_a_text),

@@ -2,10 +2,14 @@
 #ifndef COMMON_BODIES_H
 #define COMMON_BODIES_H
 
+enum { BODIES_REMARK = 160 };
+
 typedef struct bodies {
     int n;
     double time;
-    int *id; /* unique within the set */
+    char units[BODIES_REMARK]; /* of the numbers, for readers; "": not known */
+    char parts[BODIES_REMARK]; /* components, in the order of the ids; "": one component */
+    int *id;                   /* unique within the set */
     double *mass;
     double (*x)[3];
     double (*v)[3];

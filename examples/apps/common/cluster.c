@@ -1,7 +1,9 @@
 /* cluster.c - makes a cluster in N-body units from a request; masses; the Plummer model. */
 #include "cluster.h"
+#include "galaxy.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Streams of random numbers: masses must not change the orbits of their stars. */
 enum { STREAM_MASSES = 1, STREAM_ORBITS = 2 };
@@ -12,10 +14,28 @@ cluster_request cluster_default(void)
                              .n = 1024,
                              .w0 = 6,
                              .cut = 50,
+                             .toomre = 1.8,
+                             .height = 0.1,
                              .masses = CLUSTER_EQUAL,
                              .mass_low = 0.1,
                              .mass_high = 20,
                              .seed = 1};
+}
+
+static int is_galaxy(const cluster_request *request)
+{
+    return request->kind == CLUSTER_DISC || request->kind == CLUSTER_ANDROMEDA;
+}
+
+static int check_galaxy(const cluster_request *request, message *why)
+{
+    if (request->masses != CLUSTER_EQUAL) return complain(why, "the particles of a galaxy have equal masses");
+    if (!(request->toomre >= 0.5 && request->toomre <= 2.5))
+        return complain(why, "Toomre's Q of a disc lies between 0.5 and 2.5, not at %g", request->toomre);
+    if (request->kind == CLUSTER_DISC && !(request->height >= 0.01 && request->height <= 0.5))
+        return complain(why, "the height of a disc lies between 0.01 and 0.5 scale lengths, not at %g",
+                        request->height);
+    return 0;
 }
 
 static int check(const cluster_request *request, message *why)
@@ -28,7 +48,7 @@ static int check(const cluster_request *request, message *why)
                         request->cut);
     if (request->masses == CLUSTER_SALPETER && !(request->mass_low > 0 && request->mass_high > request->mass_low))
         return complain(why, "masses cannot lie between %g and %g", request->mass_low, request->mass_high);
-    return 0;
+    return is_galaxy(request) ? check_galaxy(request, why) : 0;
 }
 
 static void choose_masses(bodies *set, const cluster_request *request)
@@ -84,11 +104,40 @@ static int choose_orbits(bodies *set, const cluster_request *request)
     case CLUSTER_CLUMPS:
         cluster_clumps(set, &source);
         return 0;
+    case CLUSTER_DISC:
+    case CLUSTER_ANDROMEDA: /* not here: make_galaxy */
     case CLUSTER_PLUMMER:
         break;
     }
     cluster_plummer(set, &source);
     return 0;
+}
+
+/* A model of stars in N-body units. */
+static int make_cluster(bodies *set, const cluster_request *request)
+{
+    choose_masses(set, request);
+    snprintf(set->units, sizeof set->units, "N-body: G = 1, M = 1, E = -1/4");
+    return choose_orbits(set, request) || bodies_scale(set);
+}
+
+static int make_galaxy(bodies *set, const cluster_request *request)
+{
+    const int is_andromeda = request->kind == CLUSTER_ANDROMEDA;
+    const galaxy_shape shape =
+        is_andromeda ? galaxy_andromeda(request->toomre) : galaxy_disc(request->height, request->toomre);
+    int count[GALAXY_SPHERES + 1];
+    rng source;
+    rng_seed(&source, (uint64_t)request->seed, STREAM_ORBITS);
+    galaxy_count(&shape, set->n, count);
+    snprintf(set->units, sizeof set->units, "%s",
+             is_andromeda ? GALAXY_UNITS : "G = 1, disc of M = 1 and scale length 1");
+    if (is_andromeda)
+        snprintf(set->parts, sizeof set->parts, "halo %d, bulge %d, disc %d", count[0], count[1],
+                 count[GALAXY_SPHERES]);
+    else
+        snprintf(set->parts, sizeof set->parts, "halo %d, disc %d", count[0], count[GALAXY_SPHERES]);
+    return galaxy_make(set, &shape, &source);
 }
 
 int cluster_make(const cluster_request *request, bodies *set, message *why)
@@ -97,10 +146,7 @@ int cluster_make(const cluster_request *request, bodies *set, message *why)
     if (check(request, why)) return -1;
     if (bodies_allocate(set, request->n)) return complain(why, "out of memory for %d stars", request->n);
     for (int k = 0; k < set->n; k++) set->id[k] = k + 1;
-    choose_masses(set, request);
-    if (choose_orbits(set, request) || bodies_scale(set)) {
-        bodies_free(set);
-        return complain(why, "cannot make a cluster of %d such stars in N-body units", request->n);
-    }
-    return 0;
+    if (!(is_galaxy(request) ? make_galaxy(set, request) : make_cluster(set, request))) return 0;
+    bodies_free(set);
+    return complain(why, "cannot make a model of %d such particles", request->n);
 }

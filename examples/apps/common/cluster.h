@@ -1,7 +1,7 @@
 /*
  * cluster.h - models of star clusters, in N-body units (G = M = 1, E = -1/4, virial equilibrium, at rest at the
- * origin). The same request gives the same cluster on every machine, except for the last digits, which depend on the
- * mathematical library.
+ * origin), and of galaxies, in units of their own (galaxy.h).  The same request gives the same model on every machine,
+ * except for the last digits, which depend on the mathematical library.
  */
 #ifndef COMMON_CLUSTER_H
 #define COMMON_CLUSTER_H
@@ -16,22 +16,27 @@ typedef enum cluster_kind {
     CLUSTER_HERNQUIST,
     CLUSTER_UNIFORM,
     CLUSTER_NFW,
-    CLUSTER_CLUMPS
+    CLUSTER_CLUMPS,
+    CLUSTER_DISC,
+    CLUSTER_ANDROMEDA
 } cluster_kind;
 typedef enum cluster_masses { CLUSTER_EQUAL, CLUSTER_SALPETER } cluster_masses;
 
 typedef struct cluster_request {
     cluster_kind kind;
     int n;
-    double w0;  /* King: depth of the central potential, 0.1 to 16 */
-    double cut; /* Hernquist: no star outside this many scale radii */
+    double w0;     /* King: depth of the central potential, 0.1 to 16 */
+    double cut;    /* Hernquist: no star outside this many scale radii */
+    double toomre; /* disc, Andromeda: least Q of the disc */
+    double height; /* disc: of its sech^2 profile, in scale lengths */
     cluster_masses masses;
     double mass_low, mass_high; /* Salpeter: the range, in any unit */
     long long seed;
 } cluster_request;
 
 cluster_request cluster_default(void);
-/* Makes a cluster; returns -1 with a message for a request that makes no sense. */
+/* Makes a model with its remarks on units and components; returns -1 with a message for a request that makes no sense.
+ */
 int cluster_make(const cluster_request *request, bodies *set, message *why);
 
 /* ---- the models: x and v of stars 0 .. n-1 in the model's own units; G = 1 ---- */

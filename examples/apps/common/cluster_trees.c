@@ -10,16 +10,11 @@ enum { STEPS = 400, CLUMPS = 16 };
 
 static const double NFW_CUT = 5;
 
-static double gauss(rng *source)
-{
-    return sqrt(-2 * log(rng_uniform(source))) * cos(6.283185307179586 * rng_uniform(source));
-}
-
 void cluster_uniform(bodies *set, rng *source)
 {
     for (int k = 0; k < set->n; k++) {
         rng_direction(source, cbrt(rng_uniform(source)), set->x[k]);
-        for (int c = 0; c < 3; c++) set->v[k][c] = gauss(source);
+        for (int c = 0; c < 3; c++) set->v[k][c] = rng_gauss(source);
     }
 }
 
@@ -72,7 +67,7 @@ void cluster_nfw(bodies *set, rng *source)
     for (int k = 0; k < set->n; k++) {
         const double r = nfw_radius(nfw_mass(NFW_CUT) * rng_uniform(source)), sigma = nfw_sigma(sigma2, r);
         rng_direction(source, r, set->x[k]);
-        for (int c = 0; c < 3; c++) set->v[k][c] = sigma * gauss(source);
+        for (int c = 0; c < 3; c++) set->v[k][c] = sigma * rng_gauss(source);
     }
 }
 

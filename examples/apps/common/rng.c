@@ -37,6 +37,11 @@ uint64_t rng_next(rng *source)
 
 double rng_uniform(rng *source) { return ((double)(rng_next(source) >> 12) + 0.5) * 0x1p-52; }
 
+double rng_gauss(rng *source)
+{
+    return sqrt(-2 * log(rng_uniform(source))) * cos(6.283185307179586 * rng_uniform(source));
+}
+
 void rng_direction(rng *source, double length, double vector[3])
 {
     double z = 2 * rng_uniform(source) - 1, angle = 6.283185307179586477 * rng_uniform(source);

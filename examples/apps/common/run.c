@@ -174,6 +174,8 @@ int run_begin(run *job, bodies *set)
     plan->interval = job->interval;
     plan->eps = job->eps;
     plan->form = job->form ? SNAPSHOT_CSV : SNAPSHOT_LINES;
+    memcpy(plan->units, set->units, sizeof plan->units);
+    memcpy(plan->parts, set->parts, sizeof plan->parts);
     describe_engine(plan->engine);
     if (plan_steps(job)) {
         bodies_free(set);
@@ -183,6 +185,8 @@ int run_begin(run *job, bodies *set)
     if (!job->one_step) snprintf(steps, sizeof steps, ", steps up to %.6g", plan->dt_max);
     run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g%s", set->n, plan->eps,
             plan->start, plan->end, plan->interval, steps);
+    if (set->units[0]) run_say(job, "# units: %s", set->units);
+    if (set->parts[0]) run_say(job, "# parts: %s", set->parts);
     say_end(job);
     say_files(job);
     start_clock(job, plan->start);
@@ -262,6 +266,15 @@ static void print_line(run *job, double time)
             progress_span(progress_elapsed(&job->bar), elapsed), progress_span(progress_left(&job->bar, time), left));
 }
 
+/* Writes a snapshot with the remarks of the run, which the integrator's own set may lack after a restart. */
+static int write_snapshot(const run *job, const char *path, const bodies *set, message *why)
+{
+    bodies whole = *set;
+    memcpy(whole.units, job->plan.units, sizeof whole.units);
+    memcpy(whole.parts, job->plan.parts, sizeof whole.parts);
+    return snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+}
+
 int run_output(run *job, const bodies *set, const double *pot)
 {
     run_plan *plan = &job->plan;
@@ -273,7 +286,7 @@ int run_output(run *job, const bodies *set, const double *pot)
     if (plan->files) {
         snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
                  plan->form == SNAPSHOT_CSV ? "csv" : "txt");
-        if (path_of(job, path, ending, &why) || snapshot_write(path, set, (snapshot_form)plan->form, &why)) {
+        if (path_of(job, path, ending, &why) || write_snapshot(job, path, set, &why)) {
             run_warn(job, "%s", why.text);
             return -1;
         }

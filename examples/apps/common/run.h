@@ -39,6 +39,7 @@ typedef struct run_plan {
     report first;      /* at the start */
     report last;       /* at the latest output */
     char engine[64];   /* settings of the environment for the library: a change changes the bits */
+    char units[BODIES_REMARK], parts[BODIES_REMARK]; /* remarks of the snapshots */
 } run_plan;
 
 typedef struct run {

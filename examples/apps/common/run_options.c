@@ -1,12 +1,14 @@
 /*
  * run_options.c - the command line that all sample integrators share.
  */
+#include "galaxy.h"
 #include "run.h"
 
 #include <sapporo.h>
 #include <string.h>
 
-static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", NULL};
+static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw",
+                                     "clumps",  "disc", "andromeda", NULL};
 static const char *const MASSES[] = {"equal", "salpeter", NULL};
 static const char *const FORMS[] = {"lines", "csv", NULL};
 
@@ -27,11 +29,13 @@ static void list_rules(run *job, rule_list *list)
     cluster_request *model = &job->model;
     const option_rule source[] = {
         {OPTION_TITLE, 0, "Particles (from FILE, or a model in N-body units, G = M = 1, E = -1/4):", 0, 0, 0, 0, 0, 0},
-        {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME", "plummer, king, hernquist, uniform, nfw, clumps",
-         MODELS, 0, 0},
+        {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
+         "plummer, king, hernquist, uniform, nfw, clumps; galaxies: disc, andromeda", MODELS, 0, 0},
         {OPTION_COUNT, 'n', "particles", &model->n, "N", "number of stars of the model (1024)", 0, 0, 0},
         {OPTION_REAL, 0, "w0", &model->w0, "W", "King: depth of the central potential (6)", 0, 0, 0},
         {OPTION_REAL, 0, "cut", &model->cut, "R", "Hernquist: no star beyond R scale radii (50)", 0, 0, 0},
+        {OPTION_REAL, 0, "toomre", &model->toomre, "Q", "disc, andromeda: least Q of the disc (1.8)", 0, 0, 0},
+        {OPTION_REAL, 0, "height", &model->height, "H", "disc: its height in scale lengths (0.1)", 0, 0, 0},
         {OPTION_CHOICE, 0, "imf", &job->masses, "NAME", "masses: equal or salpeter (equal)", MASSES, 0, 0},
         {OPTION_RANGE, 0, "mass-range", job->mass_range, "LOW:HIGH", "Salpeter: range of masses (0.1:20)", 0, 0, 0},
         {OPTION_INTEGER, 0, "seed", &model->seed, "S", "another seed, another cluster (1)", 0, 0, 0},
@@ -91,7 +95,7 @@ static int check_source(const run *job, rule_list *list, message *why)
             return complain(why, "--%s belongs to the run from its start and cannot be changed by --restart",
                             rule->name);
     }
-    static const char *const of_models[] = {"particles", "w0", "cut", "imf", "mass-range", "seed"};
+    static const char *const of_models[] = {"particles", "w0", "cut", "toomre", "height", "imf", "mass-range", "seed"};
     for (int k = 0; job->input && k < (int)(sizeof of_models / sizeof *of_models); k++)
         if (options_find(list->rule, list->n, of_models[k])->given)
             return complain(why, "--%s is for models; the particles come from %s", of_models[k], job->input);
@@ -153,6 +157,7 @@ int run_parse(run *job, int argc, char **argv, int *status)
     }
     if (!bad) {
         job->model_given = is_given(&list, "model");
+        if (job->model_kind == CLUSTER_ANDROMEDA && !is_given(&list, "eps")) job->eps = GALAXY_EPS;
         job->dt_given = is_given(&list, "dt-max");
         job->plan.files = !job->demo || job->prefix;
         job->model.kind = (cluster_kind)job->model_kind;

@@ -8,7 +8,8 @@
  *           N, or time, or N and time, or N, dimension and time
  *   csv     a line of column names (id or index, m or mass, x, y, z, vx, vy, vz; any order, others are skipped)
  *           and one particle per line; separated by commas, semicolons, tabs or blanks
- * `#` begins a comment; `# time 0.25` before the particles sets the time.  1.5D-3 is a number (Fortran).
+ * `#` begins a comment; `# time 0.25` before the particles sets the time, `# units TEXT` and `# parts TEXT` the remarks
+ * of the set, which are written again.  1.5D-3 is a number (Fortran).
  */
 #ifndef COMMON_SNAPSHOT_H
 #define COMMON_SNAPSHOT_H

@@ -27,20 +27,6 @@ static int add_line(text_lines *lines, int *room, char *text, int number)
     return 0;
 }
 
-/* Reads the comment `# time 0.25`, also with = or : between the two; other comments are skipped. */
-static void read_time_comment(text_lines *lines, char *comment)
-{
-    char *word = comment + strspn(comment, " \t#");
-    if (strncmp(word, "time", 4) != 0) return;
-    word += 4;
-    size_t gap = strspn(word, " \t=:");
-    if (!gap) return;
-    word += gap;
-    word[strcspn(word, " \t")] = 0;
-    double value;
-    if (!text_real(word, &value)) lines->time = value;
-}
-
 static char *trimmed(char *text)
 {
     text += strspn(text, " \t");
@@ -50,6 +36,29 @@ static char *trimmed(char *text)
     return text;
 }
 
+/* Returns the text behind the key of a comment such as `# time 0.25`, or `# time: 0.25`; NULL: another comment. */
+static char *behind_key(char *comment, const char *key)
+{
+    char *word = comment + strspn(comment, " \t#");
+    if (strncmp(word, key, strlen(key)) != 0) return NULL;
+    word += strlen(key);
+    const size_t gap = strspn(word, " \t=:");
+    return gap ? word + gap : NULL;
+}
+
+/* Reads the comments that tell the time, the units and the components; other comments are skipped. */
+static void read_comment(text_lines *lines, char *comment)
+{
+    char *text;
+    double value;
+    if ((text = behind_key(comment, "units"))) snprintf(lines->units, sizeof lines->units, "%s", text);
+    if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
+    text = behind_key(comment, "time");
+    if (!text) return;
+    text[strcspn(text, " \t")] = 0;
+    if (!text_real(text, &value)) lines->time = value;
+}
+
 static int add_text(text_lines *lines, int *room, char *text)
 {
     char *comment = strchr(text, '#');
@@ -57,7 +66,7 @@ static int add_text(text_lines *lines, int *room, char *text)
         *comment = 0;
         text[strcspn(text, "\r")] = 0;
         comment[1 + strcspn(comment + 1, "\r")] = 0;
-        if (lines->n == 0) read_time_comment(lines, comment + 1);
+        if (lines->n == 0) read_comment(lines, trimmed(comment + 1));
     }
     text = trimmed(text);
     return *text ? add_line(lines, room, text, lines->last) : 0;

@@ -13,8 +13,9 @@ typedef struct text_lines {
     const char *name; /* name of the file, for messages */
     text_line *line;  /* lines that are not empty */
     int n;
-    int last;    /* number of the last line of the file */
-    double time; /* time from a comment; 0 if there is none */
+    int last;                                        /* number of the last line of the file */
+    double time;                                     /* time from a comment; 0 if there is none */
+    char units[BODIES_REMARK], parts[BODIES_REMARK]; /* from comments; "" if there are none */
     message *about;
 } text_lines;
 
