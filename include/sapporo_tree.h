@@ -204,4 +204,6 @@ SAPPORO_API int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_sta
 }
 #endif
 
+#include "sapporo_stepper.h"
+
 #endif

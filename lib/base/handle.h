@@ -1,5 +1,5 @@
 /*
- * handle.h - handles of contexts, forces and trees: numbers in the form of pointers, which are never dereferenced.
+ * handle.h - handles of contexts, forces, trees and steppers: numbers in the form of pointers, which are never dereferenced.
  *
  * A handle names a slot of the process's one table, and one life of the object in the slot.  A life lasts from one open
  * call to the close call.  Objects are never freed: the next open call reuses a closed object, with another handle.  So
@@ -11,7 +11,7 @@
  * withdrawn under the object's lock.
  *
  * Bits of a handle, from the lowest: kind (never 0, so no handle is NULL or the address of an aligned object), slot,
- * life.  With 64 bits an object is not reused after 2^40 lives; with 32 bits the lives repeat after 2^16.
+ * life.  With 64 bits an object is not reused after 2^39 lives; with 32 bits the lives repeat after 2^15.
  */
 #ifndef SAP_HANDLE_H
 #define SAP_HANDLE_H
@@ -22,10 +22,16 @@
 
 #include "base/lock.h"
 
-enum sap_handle_kind { SAP_HANDLE_CONTEXT = 1, SAP_HANDLE_JOB = 2, SAP_HANDLE_TREE = 3, SAP_HANDLE_KINDS = 4 };
+enum sap_handle_kind {
+    SAP_HANDLE_CONTEXT = 1,
+    SAP_HANDLE_JOB = 2,
+    SAP_HANDLE_TREE = 3,
+    SAP_HANDLE_STEPPER = 4,
+    SAP_HANDLE_KINDS = 8 /* 2^SAP_HANDLE_KIND_BITS */
+};
 
 enum {
-    SAP_HANDLE_KIND_BITS = 2,
+    SAP_HANDLE_KIND_BITS = 3,
     SAP_HANDLE_SLOT_BITS = sizeof(uintptr_t) > 4 ? 22 : 14,
     SAP_HANDLE_LIFE_SHIFT = SAP_HANDLE_KIND_BITS + SAP_HANDLE_SLOT_BITS,
     SAP_HANDLE_SLOTS = 1 << SAP_HANDLE_SLOT_BITS,

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "cpu/cpu_engine.h"
 #include "cpu/cpu_neighbour.h"
+#include "cpu/cpu_stepper.h"
 #include "physics/interaction.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
@@ -273,4 +274,5 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .neighbour = sap_cpu_neighbour,
                                           .rows = sap_cpu_rows,
                                           .rows_copied = sap_cpu_rows_copied,
-                                          .tree = &sap_tree_cpu};
+                                          .tree = &sap_tree_cpu,
+                                          .stepper = &sap_stepper_cpu};

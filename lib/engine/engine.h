@@ -19,6 +19,7 @@
 #include "engine/jstore.h"
 #include "engine/options.h"
 #include "engine/small_forces.h"
+#include "engine/stepper_ops.h"
 #include "engine/tree_ops.h"
 #include "sapporo.h"
 
@@ -183,7 +184,8 @@ struct sap_engine {
     int (*rows)(struct sap_device_set *devices, struct sap_jstore *host, double time, struct sap_given *given);
     /* CPU fallback only: another engine tells whether it now has a copy of the rows. */
     void (*rows_copied)(struct sap_device_set *devices, int copied);
-    const struct sap_tree_ops *tree; /* NULL: none */
+    const struct sap_tree_ops *tree;       /* NULL: none */
+    const struct sap_stepper_ops *stepper; /* steppers over trees; NULL: none */
 };
 
 /* The engines of this build in order of preference; ends with NULL (lib/engines.c). */

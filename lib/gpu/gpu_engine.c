@@ -23,6 +23,7 @@
 #include "gpu/gpu_selftest.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
+#include "gpu/stepper/gpu_stepper.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
 #define GUARDED(type, call)                                                                                            \
@@ -259,7 +260,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .force = &force_ops,
                                            .batch = batch,
                                            .neighbour = neighbour,
-                                           .tree = &sap_tree_gpu};
+                                           .tree = &sap_tree_gpu,
+                                           .stepper = &sap_stepper_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -334,4 +336,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .force = &force_ops,
                                              .batch = batch,
                                              .neighbour = neighbour,
-                                             .tree = &sap_tree_gpu};
+                                             .tree = &sap_tree_gpu,
+                                             .stepper = &sap_stepper_gpu};

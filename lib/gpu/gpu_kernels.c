@@ -25,7 +25,7 @@ const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
 
 int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
 
-enum { KEPT = 2 }; /* pinned buffers per device and precision */
+enum { KEPT = 2 }; /* pinned buffers per device and precision, and objects of sap_gpu_keep */
 
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
@@ -35,8 +35,10 @@ struct sap_gpu_loaded {
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
     struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
-    void *kept;                         /* by sap_gpu_keep */
-    void (*drop)(const struct sap_driver *driver, void *kept);
+    struct {
+        void *object; /* NULL: none */
+        void (*drop)(const struct sap_driver *driver, void *kept);
+    } kept[KEPT]; /* by sap_gpu_keep */
 };
 
 static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
@@ -49,8 +51,10 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 static void unload(struct sap_gpu_loaded *l)
 {
     for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
-    if (l->kept) l->drop(l->driver, l->kept);
-    l->kept = NULL;
+    for (int k = 0; k < KEPT; k++) {
+        if (l->kept[k].object) l->kept[k].drop(l->driver, l->kept[k].object);
+        l->kept[k].object = NULL;
+    }
     for (int k = 0; k < 4; k++)
         if (l->module[k]) l->driver->module_unload(l->module[k]);
     if (l->dev) l->driver->close(l->dev);
@@ -265,9 +269,11 @@ int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *dev
 {
     sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number);
-    const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
-    l->drop = drop;
-    *kept = l->kept;
+    int k = 0, status = SAP_DRIVER_OK;
+    while (k < KEPT - 1 && l->kept[k].object && l->kept[k].drop != drop) k++;
+    if (!l->kept[k].object) status = make(set->driver, l->dev, device->number, &l->kept[k].object);
+    l->kept[k].drop = drop;
+    *kept = l->kept[k].object;
     sap_unlock(&registry_lock);
     return status;
 }

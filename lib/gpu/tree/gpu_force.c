@@ -306,6 +306,7 @@ static int results(struct sap_gpu_host_tree *t, const struct pass *p, double (*a
     TRY(t->driver->stream_finish(t->stream));
     TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
+    t->picked = p->picked;
     t->done.rows = p->request->ni;
     t->done.particle_particle = (long long)told->walked[0] + ((long long)told->walked[1] << 32);
     t->done.particle_cell = (long long)told->walked[2] + ((long long)told->walked[3] << 32);

@@ -224,6 +224,7 @@ int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request
     struct sap_mem *theirs = NULL;
     int looks[LOOKS];
     *bad = -1;
+    if (t->listed) return SAP_DRIVER_OK;
     TRY(sap_tree_reserve(t, &t->active, bytes));
     if (!r->active) return SAP_DRIVER_OK;
     if (r->memory != SAPPORO_MEMORY_DEVICE) {

@@ -76,6 +76,8 @@ struct sap_gpu_host_tree {
 
     /* a force */
     struct sap_gpu_walkers places;
+    int listed; /* the stepper has written the list of active particles to `active` */
+    int picked; /* results of the last force: in picked_acc and picked_pot; else in acc and pot */
     struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, slot_strict, active, left, acc, pot,
         picked_acc, picked_pot;
 

@@ -1,0 +1,213 @@
+/*
+ * sapporo_stepper.h - integration of orbits: part of the native interface, included by sapporo.h.
+ *
+ * A stepper has n particles and moves them, with forces from a tree of its own or from direct sums.  Over a tree, the
+ * particles live where the engine computes: in the memory of a GPU, nothing but small counts is copied to the host in a
+ * step.  The order of calls is create, set, then any number of advance, get, energy, save.
+ *
+ * Schemes, both of second order (docs/stepper.md has the formulas and their sources):
+ *  - SAPPORO_STEPS_SHARED: leap-frog (kick, drift, kick) with one constant step dt for all particles.
+ *  - SAPPORO_STEPS_BLOCK: each particle has a step dt / 2^level, level 0 to levels - 1, which a criterion chooses.  At
+ *    each block the particles that end their steps are active: all particles are predicted to that time, and the
+ *    active ones get forces and are corrected.  If all particles are on one level, results are those of shared steps of
+ *    that length, to the bit.
+ *
+ * The arithmetic of the stepper has the same bits on every engine; forces have those of the engine's kind.  Any
+ * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine.  G = 1.
+ *
+ * Errors are as for contexts: outputs of a call that fails are NaN.  If sapporo_stepper_advance fails, the particles
+ * are those of the last complete step, and sapporo_stepper_get_time is its time; the call may be repeated.  If
+ * sapporo_stepper_set or sapporo_stepper_restore fails after it has checked its input, the stepper has no particles
+ * until one of them succeeds.  A device that is lost takes its steppers with it: SAPPORO_ERR_DEVICE from then on.
+ *
+ * Calls on one stepper are serialised; different steppers are independent.  Handles are as for contexts, too: a stepper
+ * that was destroyed answers SAPPORO_ERR_CLOSED for ever, from any thread.
+ */
+#ifndef SAPPORO_STEPPER_H
+#define SAPPORO_STEPPER_H
+
+#include "sapporo_tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sapporo_stepper sapporo_stepper; /* handle of a stepper */
+
+/* Where forces come from. */
+typedef enum sapporo_step_method {
+    SAPPORO_STEP_METHOD_DEFAULT = 0, /* tree */
+    SAPPORO_STEP_TREE = 1,
+    SAPPORO_STEP_DIRECT = 2 /* direct sums of order 2; the particles are in host memory */
+} sapporo_step_method;
+
+typedef enum sapporo_step_scheme {
+    SAPPORO_STEPS_DEFAULT = 0, /* shared */
+    SAPPORO_STEPS_SHARED = 1,
+    SAPPORO_STEPS_BLOCK = 2
+} sapporo_step_scheme;
+
+/* How block steps are chosen; a is the acceleration, eps the softening length, and eta the accuracy. */
+typedef enum sapporo_step_criterion {
+    SAPPORO_STEP_CRITERION_DEFAULT = 0, /* acceleration */
+    SAPPORO_STEP_BY_ACCELERATION = 1,   /* step^2 <= 2 eta eps / |a|; needs eps > 0 */
+    SAPPORO_STEP_BY_CHANGE = 2          /* step <= eta |a| / |da/dt|, da/dt from the last step */
+} sapporo_step_criterion;
+
+/* Analytic fields.  r: distance from the centre; R: distance from the axis, which is parallel to z. */
+typedef enum sapporo_field_kind {
+    SAPPORO_FIELD_POINT = 1,          /* point of mass `strength` */
+    SAPPORO_FIELD_PLUMMER = 2,        /* mass `strength`, length a */
+    SAPPORO_FIELD_HERNQUIST = 3,      /* mass `strength`, length a */
+    SAPPORO_FIELD_NFW = 4,            /* `strength` is 4 pi rho a^3 for the density rho / ((r/a) (1 + r/a)^2) */
+    SAPPORO_FIELD_MIYAMOTO_NAGAI = 5, /* mass `strength`, lengths a and b */
+    SAPPORO_FIELD_LOGARITHMIC = 6     /* potential strength/2 ln(a^2 + R^2 + z^2/b^2): b is the flattening, > 0 */
+} sapporo_field_kind;
+
+/* An external field.  Particles feel it; it does not move.  This struct never grows. */
+typedef struct sapporo_field {
+    sapporo_field_kind kind;
+    double strength, a, b; /* strength >= 0; lengths >= 0, and > 0 of the NFW and Hernquist fields */
+    double centre[3];
+} sapporo_field;
+
+enum { SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31 };
+
+/* Options of a stepper.  Zero everywhere but in size and dt means the default. */
+typedef struct sapporo_stepper_options {
+    size_t size; /* sizeof(sapporo_stepper_options) */
+    sapporo_step_method method;
+    const sapporo_tree_options *tree; /* softening, engine and devices, and of trees the rest; copied; may be NULL */
+    sapporo_step_scheme scheme;
+    sapporo_step_criterion criterion; /* of block steps */
+    double dt;                        /* > 0: the shared step, or the longest block step */
+    double eta;                       /* > 0; 0: 0.025 */
+    int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
+    int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need 1.2 times
+                    the interactions that they needed after the last build (sapporo_tree_refresh_or_build) */
+    int nfields; /* 0 to SAPPORO_FIELDS_MOST */
+    const sapporo_field *fields; /* [nfields]; copied */
+} sapporo_stepper_options;
+
+/* Makes room for at most n >= 1 particles.  On failure *stepper is NULL and sapporo_last_error(NULL) says why. */
+SAPPORO_API int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper);
+
+/* Frees it, after calls of other threads on it.  NULL is allowed; a stepper that was destroyed stays so. */
+SAPPORO_API void sapporo_stepper_destroy(sapporo_stepper *stepper);
+
+/* Text of the last error of a stepper; "" if there was none.  A copy for the calling thread, valid until its eighth
+ * call from here. */
+SAPPORO_API const char *sapporo_stepper_last_error(const sapporo_stepper *stepper);
+
+/* On what the bits of its particles depend, beside options and particles; of a tree as sapporo_tree_kind_text. */
+SAPPORO_API const char *sapporo_stepper_kind_text(const sapporo_stepper *stepper);
+
+/* Where forces are computed. */
+SAPPORO_API sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *stepper);
+
+/* The present time: that of the last complete step.  NaN: there are no particles, or the stepper is not open. */
+SAPPORO_API double sapporo_stepper_get_time(const sapporo_stepper *stepper);
+
+/* Particles for a stepper.  A particle of mass 0 feels forces and exerts none. */
+typedef struct sapporo_stepper_particles {
+    size_t size;           /* sizeof(sapporo_stepper_particles) */
+    int n;                 /* addresses 0 .. n-1; 1 to as many as the stepper was created for */
+    sapporo_memory memory; /* of x, v and mass, as of sapporo_tree_particles */
+    sapporo_column x;      /* double[3]; beyond 1e100 counts as infinite */
+    sapporo_column v;      /* double[3] */
+    sapporo_column mass;   /* double */
+    sapporo_column label;  /* long long, in host memory; absent: the addresses.  The stepper only returns labels */
+    double time;           /* of the particles */
+} sapporo_stepper_particles;
+
+/*
+ * Takes all particles, by copy, and computes the first forces and steps.  SAPPORO_ERR_NOT_FINITE names the first
+ * particle that is NaN or infinite; if it is in host memory, nothing was taken.
+ */
+SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles);
+
+/*
+ * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
+ * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next
+ * step is not finite, and its error names the particle.
+ */
+SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
+
+/* Which state sapporo_stepper_get returns. */
+typedef enum sapporo_step_when {
+    SAPPORO_STEP_NOW = 0,    /* all particles predicted to the present time; exact for those that ended a step then */
+    SAPPORO_STEP_OWN = 1,    /* each particle at the end of its own last step */
+    SAPPORO_STEP_AT_TIME = 2 /* all predicted to `time`, from the present time to dt after it */
+} sapporo_step_when;
+
+/* Where outputs go; NULL members are not wanted.  [n] each, in order of address. */
+typedef struct sapporo_stepper_output {
+    size_t size;           /* sizeof(sapporo_stepper_output) */
+    int n;                 /* number of particles of the stepper */
+    sapporo_memory memory; /* of x, v, acc, pot; the other members are in host memory */
+    sapporo_step_when when;
+    double time; /* of SAPPORO_STEP_AT_TIME */
+    double (*x)[3], (*v)[3];
+    double (*acc)[3]; /* at the end of the particle's last step, with fields */
+    double *pot;      /* there too, of the particles alone */
+    double *mass;
+    double *own_time; /* end of the particle's last step */
+    int *level;       /* of the particle's present step */
+    long long *label;
+} sapporo_stepper_output;
+
+SAPPORO_API int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output);
+
+/* Conserved quantities at the present time. */
+typedef struct sapporo_stepper_totals {
+    size_t size; /* sizeof(sapporo_stepper_totals), set by the caller */
+    double time;
+    double kinetic;
+    double potential; /* of all pairs of particles */
+    double field;     /* of the particles in the external fields */
+    double momentum[3];
+    double angular_momentum[3]; /* about the origin */
+    double moment[3];           /* sum of mass times position */
+} sapporo_stepper_totals;
+
+/*
+ * Fills *totals up to its size, from particles predicted to the present time.  If some particles are within a step,
+ * forces on all particles are computed for the potential energy; that changes no later result.
+ */
+SAPPORO_API int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *totals);
+
+/*
+ * Writes the particles to a new file, which replaces `path` when it is complete.  The file has a version, the byte
+ * order and a checksum.
+ */
+SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path);
+
+/*
+ * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, method, softening and
+ * fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing was
+ * taken.  A run continues with the same bytes on the same kind of engine.
+ */
+SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
+
+/* What a stepper is and did since its particles were set. */
+typedef struct sapporo_stepper_statistics {
+    size_t size; /* sizeof(sapporo_stepper_statistics), set by the caller */
+    int n;
+    int active;               /* particles of the last step */
+    long long steps;          /* complete steps (of block steps: blocks) */
+    long long particle_steps; /* sum over the steps of their active particles */
+    long long builds, refreshes;
+    double interactions;                 /* per active particle, of the last force from a tree */
+    int level[SAPPORO_STEP_LEVELS_MOST]; /* particles per level */
+    int unused;
+    size_t host_bytes, device_bytes; /* of particles and tree */
+} sapporo_stepper_statistics;
+
+/* Fills *statistics up to its size; after an error, numbers are 0. */
+SAPPORO_API int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,2 @@
+/* stepper.cu - kernels that integrate orbits. */
+#include "device/stepper.h"

@@ -1,0 +1,341 @@
+/* stepper.c - sapporo_stepper_*: life, particles, outputs; checks arguments, locks the stepper and calls the engine. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "physics/ops_scalar.h"
+
+#include "base/structs.h"
+#include "context/context.h"
+#include "context/stepper_private.h"
+#include "engine/tree_limits.h"
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static void make_lock(void *object) { sap_lock_start(&((sapporo_stepper *)object)->busy); }
+
+sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle)
+{
+    sapporo_stepper *const s = sap_handle_find(SAP_HANDLE_STEPPER, handle);
+    if (!s) return NULL;
+    sap_lock(&s->busy);
+    if (sap_handle_is(&s->self, handle)) return s;
+    sap_unlock(&s->busy);
+    return NULL;
+}
+
+int sap_stepper_leave(sapporo_stepper *s, sap_fpenv callers, int status)
+{
+    sap_fp_leave(callers);
+    sap_unlock(&s->busy);
+    return status;
+}
+
+/* Frees the parts of a locked stepper, unlocks it and keeps the object: threads that wait for its lock find it closed.
+ */
+static void retire(sapporo_stepper *s)
+{
+    const size_t from = offsetof(sapporo_stepper, notes);
+    sap_handle_withdraw(&s->self);
+    if (s->particles) s->ops->destroy(s->particles);
+    if (s->tree) s->trees->destroy(s->tree);
+    sap_tree_engine_close(&s->on);
+    sapporo_close(s->direct.context);
+    free(s->direct.x);
+    free(s->direct.index);
+    free(s->label);
+    sap_lock(&sap_messages.lock); /* other threads may read the error */
+    memset((char *)s + from, 0, sizeof *s - from);
+    sap_unlock(&sap_messages.lock);
+    sap_unlock(&s->busy);
+    sap_handle_keep(&s->self);
+}
+
+int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper)
+{
+    if (!stepper) return SAPPORO_ERR_ARGUMENT;
+    *stepper = NULL;
+    sapporo_stepper *const s = sap_handle_object(SAP_HANDLE_STEPPER, sizeof *s, make_lock);
+    if (!s) {
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "a stepper needs %zu bytes of memory for its handle",
+                       sizeof *s);
+        return SAPPORO_ERR_MEMORY;
+    }
+    sap_lock(&s->busy);
+    const sap_fpenv callers = sap_fp_enter();
+    s->room = n;
+    const int status = sap_stepper_open(s, options, n);
+    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&s->notes) : "");
+    if (status) {
+        retire(s);
+    } else {
+        *stepper = sap_handle_give(&s->self);
+        sap_unlock(&s->busy);
+    }
+    sap_fp_leave(callers);
+    return status;
+}
+
+void sapporo_stepper_destroy(sapporo_stepper *stepper)
+{
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (s) retire(s);
+}
+
+const char *sapporo_stepper_last_error(const sapporo_stepper *stepper)
+{
+    if (!stepper) return sap_open_error;
+    const sapporo_stepper *const s = sap_handle_find(SAP_HANDLE_STEPPER, stepper);
+    return s ? sap_error_text(&s->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+const char *sapporo_stepper_kind_text(const sapporo_stepper *stepper)
+{
+    const sapporo_stepper *const s = sap_handle_find(SAP_HANDLE_STEPPER, stepper);
+    return s ? s->kind : "";
+}
+
+sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *stepper)
+{
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (!s) return SAPPORO_BACKEND_AUTO;
+    const sapporo_backend backend = s->direct.context ? sapporo_get_backend(s->direct.context) : s->on.engine->backend;
+    sap_unlock(&s->busy);
+    return backend;
+}
+
+double sapporo_stepper_get_time(const sapporo_stepper *stepper)
+{
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (!s) return NAN;
+    const double time = s->n > 0 ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
+    sap_unlock(&s->busy);
+    return time;
+}
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
+{
+    const char *const words = s->direct.context ? sapporo_last_error(s->direct.context) : s->ops->words(s->particles);
+    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
+                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+int sap_stepper_empty(sapporo_stepper *s)
+{
+    return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper has no particles: set them first");
+}
+
+/* ---- particles ---------------------------------------------------------------------------- */
+
+static int is_finite(const void *at, int n, double limit)
+{
+    double x[3];
+    memcpy(x, at, (size_t)n * sizeof *x);
+    for (int c = 0; c < n; c++)
+        if (!(fabs(x[c]) <= limit)) return 0;
+    return 1;
+}
+
+static int check_numbers(sapporo_stepper *s, const sapporo_stepper_particles *p)
+{
+    const double most = 1.7976931348623157e308;
+    for (int i = 0; i < p->n; i++) {
+        if (!is_finite(sap_column_at(&p->x, i, 3 * sizeof(double)), 3, SAP_TREE_LIMIT))
+            return fail(s, SAPPORO_ERR_NOT_FINITE, "position of particle %d is not finite, or beyond 1e100", i);
+        if (!is_finite(sap_column_at(&p->v, i, 3 * sizeof(double)), 3, most))
+            return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", i);
+        if (!is_finite(sap_column_at(&p->mass, i, sizeof(double)), 1, most))
+            return fail(s, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
+    }
+    return SAPPORO_OK;
+}
+
+/* Whether the stepper can use memory of a device; sets the error if not. */
+static int check_memory(sapporo_stepper *s, sapporo_memory memory)
+{
+    if (memory != SAPPORO_MEMORY_HOST && memory != SAPPORO_MEMORY_DEVICE)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)memory);
+    if (memory == SAPPORO_MEMORY_DEVICE && (!s->on.engine || s->on.engine->backend != SAPPORO_BACKEND_CUDA))
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over trees on CUDA alone use memory of a device");
+    return SAPPORO_OK;
+}
+
+static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *given, sapporo_stepper_particles *p)
+{
+    if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_particles is not set");
+    if (p->n < 1 || p->n > s->room)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper was created for 1 to %d", p->n, s->room);
+    if (!p->x.base || !p->v.base || !p->mass.base)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "particles without positions, velocities or masses");
+    if (!(fabs(p->time) <= SAP_TREE_LIMIT)) return fail(s, SAPPORO_ERR_NOT_FINITE, "time is %g", p->time);
+    const int status = check_memory(s, p->memory);
+    return status || p->memory != SAPPORO_MEMORY_HOST ? status : check_numbers(s, p);
+}
+
+static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
+{
+    int bad;
+    s->n = 0;
+    int status = s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, &bad);
+    if (status) return sap_stepper_failed(s, status, "particles");
+    if (bad >= 0) return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", bad);
+    for (int i = 0; i < p->n; i++) {
+        s->label[i] = i;
+        if (p->label.base) memcpy(&s->label[i], sap_column_at(&p->label, i, sizeof *s->label), sizeof *s->label);
+    }
+    s->n = p->n;
+    s->clock = (struct sap_stepper_clock){.start = p->time};
+    status = sap_stepper_start(s);
+    if (status) s->n = 0;
+    return status;
+}
+
+int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles)
+{
+    sapporo_stepper_particles p;
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (!s) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_particles(s, particles, &p);
+    if (!status) status = take(s, &p);
+    return sap_stepper_leave(s, callers, status);
+}
+
+/* ---- outputs -------------------------------------------------------------------------------- */
+
+static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o, int known)
+{
+    const double ahead = o->time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    if (known == SAPPORO_ERR_UNSUPPORTED)
+        return fail(s, known, "sapporo_stepper_output of a newer version of the library");
+    if (known) return fail(s, known, "size of sapporo_stepper_output is not set");
+    if (s->n == 0) return sap_stepper_empty(s);
+    if (o->n != s->n) return fail(s, SAPPORO_ERR_ARGUMENT, "n is %d; the stepper has %d particles", o->n, s->n);
+    if ((int)o->when < 0 || o->when > SAPPORO_STEP_AT_TIME)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "when is %d; it may be 0 to %d", (int)o->when, (int)SAPPORO_STEP_AT_TIME);
+    if (o->when == SAPPORO_STEP_AT_TIME && !(ahead >= 0 && ahead <= s->signature.dt))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "time is %.17g; it may be the present time, or up to dt after it",
+                    o->time);
+    return check_memory(s, o->memory);
+}
+
+/* Copies a column to memory of the caller; NULL: not wanted. */
+static int give(sapporo_stepper *s, const sapporo_stepper_output *o, enum sap_step_column column, void *to)
+{
+    if (!to) return SAPPORO_OK;
+    return o->memory == SAPPORO_MEMORY_DEVICE && column != SAP_STEP_MASS ? s->ops->read_device(s->particles, column, to)
+                                                                         : s->ops->read(s->particles, column, to);
+}
+
+/* Copies positions and velocities. */
+static int give_orbits(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    struct sap_step step = sap_stepper_now(s);
+    if (!o->x && !o->v) return SAPPORO_OK;
+    if (o->when == SAPPORO_STEP_OWN) {
+        const int status = give(s, o, SAP_STEP_X, o->x);
+        return status ? status : give(s, o, SAP_STEP_V, o->v);
+    }
+    if (o->when == SAPPORO_STEP_AT_TIME) step.ahead = o->time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    return s->ops->at(s->particles, &step, o->memory, o->x, o->v);
+}
+
+/* Writes levels, and the times at which particles ended their last steps. */
+static int give_levels(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    if (!o->level && !o->own_time) return SAPPORO_OK;
+    int *const level = o->level ? o->level : malloc((size_t)s->n * sizeof *level);
+    const int status = level ? s->ops->read(s->particles, SAP_STEP_LEVEL, level) : (int)SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < s->n && !status && o->own_time; i++)
+        o->own_time[i] =
+            sap_stepper_time(s, s->clock.long_step, s->clock.tick - sap_step_behind(s->clock.tick, level[i], 1));
+    if (!o->level) free(level);
+    return status;
+}
+
+static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    int status = give_orbits(s, o);
+    if (!status) status = give(s, o, SAP_STEP_A, o->acc);
+    if (!status) status = give(s, o, SAP_STEP_POT, o->pot);
+    if (!status) status = give(s, o, SAP_STEP_MASS, o->mass);
+    if (!status) status = give_levels(s, o);
+    if (status) return sap_stepper_failed(s, status, "outputs");
+    if (o->label) memcpy(o->label, s->label, (size_t)s->n * sizeof *o->label);
+    return SAPPORO_OK;
+}
+
+static void fill_with_nan(double *to, int n)
+{
+    for (int k = 0; k < n && to; k++) to[k] = NAN;
+}
+
+/* Makes outputs in host memory invalid, for calls that fail: NaN, and -1 for levels and labels. */
+static void erase(const sapporo_stepper_output *o)
+{
+    const int n = o->memory == SAPPORO_MEMORY_DEVICE ? 0 : o->n;
+    for (int i = 0; i < n; i++) {
+        if (o->x) fill_with_nan(o->x[i], 3);
+        if (o->v) fill_with_nan(o->v[i], 3);
+        if (o->acc) fill_with_nan(o->acc[i], 3);
+    }
+    fill_with_nan(o->pot, n);
+    fill_with_nan(o->mass, o->n);
+    fill_with_nan(o->own_time, o->n);
+    for (int i = 0; i < o->n && o->level; i++) o->level[i] = -1;
+    for (int i = 0; i < o->n && o->label; i++) o->label[i] = -1;
+}
+
+int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output)
+{
+    sapporo_stepper_output o = {.n = 0};
+    const int known = output ? sap_struct_copy(&o, sizeof o, output, sizeof output->size) : SAPPORO_ERR_ARGUMENT;
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (!s) {
+        erase(&o);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_output(s, &o, known);
+    if (!status) status = give_all(s, &o);
+    if (status) erase(&o);
+    return sap_stepper_leave(s, callers, status);
+}
+
+/* ---- statistics ------------------------------------------------------------------------------- */
+
+static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics *to)
+{
+    const struct sap_stepper_clock *const c = &s->clock;
+    size_t of_tree = 0;
+    to->n = s->n;
+    to->host_bytes = s->ops->memory(s->room, &to->device_bytes);
+    if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
+    to->device_bytes += of_tree;
+    if (s->n == 0) return;
+    to->active = c->active;
+    to->steps = c->steps;
+    to->particle_steps = c->particle_steps;
+    to->builds = c->builds;
+    to->refreshes = c->refreshes;
+    to->interactions = s->tree ? s->trees->interactions(s->tree) : 0;
+    memcpy(to->level, s->level, sizeof to->level);
+}
+
+int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics)
+{
+    sapporo_stepper_statistics whole = {.size = sizeof whole};
+    if (!statistics || statistics->size < sizeof statistics->size) return SAPPORO_ERR_ARGUMENT;
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (s) {
+        fill_statistics(s, &whole);
+        sap_unlock(&s->busy);
+    }
+    sap_struct_return(statistics, &whole, sizeof whole);
+    return s ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+}

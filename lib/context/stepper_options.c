@@ -1,0 +1,214 @@
+/* stepper_options.c - reads the options of a stepper, and opens its engine, its tree or its context for direct sums. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "context/stepper_private.h"
+#include "engine/tree_limits.h"
+#include "engine/tree_options.h"
+
+_Static_assert(SAPPORO_FIELDS_MOST == (int)SAP_FIELDS && SAPPORO_STEP_LEVELS_MOST == (int)SAP_STEP_LEVELS,
+               "limits of the header are those of the arithmetic");
+_Static_assert(SAPPORO_FIELD_LOGARITHMIC == (int)SAP_FIELD_LOGARITHMIC &&
+                   SAPPORO_STEP_BY_CHANGE == (int)SAP_STEP_BY_CHANGE,
+               "numbers of the header are those of the arithmetic");
+
+enum { USUAL_LEVELS = 16 };
+static const double USUAL_ETA = 0.025;
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static int is_length(double x) { return x >= 0 && x <= SAP_TREE_LIMIT; }
+
+static int check_field(sapporo_stepper *s, const sapporo_field *f, int k)
+{
+    const int scaled = f->kind == SAPPORO_FIELD_HERNQUIST || f->kind == SAPPORO_FIELD_NFW;
+    if (f->kind < SAPPORO_FIELD_POINT || f->kind > SAPPORO_FIELD_LOGARITHMIC)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "kind of field %d is %d; it may be 1 to 6", k, (int)f->kind);
+    if (!(f->strength >= 0 && isfinite(f->strength)))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "strength of field %d is %g; it may be 0 or more", k, f->strength);
+    if (!is_length(f->a) || !is_length(f->b) || (scaled && f->a == 0) ||
+        (f->kind == SAPPORO_FIELD_LOGARITHMIC && f->b == 0))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "lengths of field %d are %g and %g; see sapporo_field", k, f->a, f->b);
+    for (int c = 0; c < 3; c++)
+        if (!(fabs(f->centre[c]) <= SAP_TREE_LIMIT))
+            return fail(s, SAPPORO_ERR_ARGUMENT, "centre of field %d is not finite, or beyond 1e100", k);
+    return SAPPORO_OK;
+}
+
+static int take_fields(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    struct sap_field_list *const list = &s->settings.fields;
+    if (o->nfields < 0 || o->nfields > SAPPORO_FIELDS_MOST || (o->nfields > 0 && !o->fields))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "nfields is %d; it may be 0 to %d, with fields", o->nfields,
+                    (int)SAPPORO_FIELDS_MOST);
+    list->n = o->nfields;
+    for (int k = 0; k < list->n; k++) {
+        const sapporo_field *const f = &o->fields[k];
+        const int status = check_field(s, f, k);
+        if (status) return status;
+        list->field[k] = (struct sap_field){.strength = f->strength, .a = f->a, .b = f->b, .kind = (int)f->kind};
+        memcpy(list->field[k].centre, f->centre, sizeof f->centre);
+    }
+    return SAPPORO_OK;
+}
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    const struct {
+        const char *name;
+        int value, most;
+    } field[] = {{"method", (int)o->method, SAPPORO_STEP_DIRECT},
+                 {"scheme", (int)o->scheme, SAPPORO_STEPS_BLOCK},
+                 {"criterion", (int)o->criterion, SAPPORO_STEP_BY_CHANGE},
+                 {"levels", o->levels, SAPPORO_STEP_LEVELS_MOST},
+                 {"rebuild", o->rebuild, 1000000000}};
+    for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
+        if (field[k].value < 0 || field[k].value > field[k].most)
+            return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be 0 to %d", field[k].name,
+                        field[k].value, field[k].most);
+    if (!(o->dt > 0 && o->dt <= SAP_TREE_LIMIT))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "dt of a stepper is %g; it is a number > 0", o->dt);
+    if (!(o->eta >= 0 && o->eta <= SAP_TREE_LIMIT))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "eta of a stepper is %g; it is a number > 0", o->eta);
+    return SAPPORO_OK;
+}
+
+/* Chooses the rule for steps. */
+static int take_rule(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    const int block = o->scheme == SAPPORO_STEPS_BLOCK;
+    struct sap_step_rule *const rule = &s->settings.rule;
+    rule->criterion = o->criterion ? (int)o->criterion : (int)SAP_STEP_BY_ACCELERATION;
+    rule->levels = !block ? 1 : o->levels ? o->levels : (int)USUAL_LEVELS;
+    rule->eta = o->eta > 0 ? o->eta : USUAL_ETA;
+    rule->reach = 2 * rule->eta * sqrt(s->tree_settings.eps2);
+    if (block && rule->criterion == SAP_STEP_BY_ACCELERATION && !(rule->reach > 0))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "block steps by acceleration need a softening length > 0");
+    return SAPPORO_OK;
+}
+
+static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    const struct sap_tree_settings *const t = &s->tree_settings;
+    const int tree = o->method != SAPPORO_STEP_DIRECT;
+    s->signature = (struct sap_stepper_signature){.method = tree ? (int)SAPPORO_STEP_TREE : (int)SAPPORO_STEP_DIRECT,
+                                                  .scheme = o->scheme ? (int)o->scheme : (int)SAPPORO_STEPS_SHARED,
+                                                  .criterion = s->settings.rule.criterion,
+                                                  .levels = s->settings.rule.levels,
+                                                  .rebuild = tree ? o->rebuild : 0,
+                                                  .kind = tree ? (int)t->kind : 0,
+                                                  .mac = tree ? (int)t->mac : 0,
+                                                  .order = tree ? t->order : 0,
+                                                  .leaf_size = tree ? t->leaf_size : 0,
+                                                  .group_size = tree ? t->group_size : 0,
+                                                  .dt = o->dt,
+                                                  .eta = s->settings.rule.eta,
+                                                  .eps2 = t->eps2,
+                                                  .accuracy = tree ? t->accuracy : 0,
+                                                  .fields = s->settings.fields};
+    s->settings.by_acceleration = tree && t->mac == SAPPORO_MAC_ACCELERATION;
+    s->settings.keeps_built = tree && o->rebuild != 1;
+}
+
+/* ---- direct sums --------------------------------------------------------------------------------- */
+
+/* Computes forces from direct sums, for the engine's stepper. */
+static int sum_directly(void *of, const struct sap_step_rows *r)
+{
+    struct sap_stepper_direct *const d = of;
+    sapporo_particles all = {.size = sizeof all};
+    sapporo_request request = {.size = sizeof request, .nj = r->n, .ni = r->ni, .eps2 = d->eps2};
+    const sapporo_result result = {.size = sizeof result, .acc = r->acc, .pot = r->pot};
+    sapporo_job *job = NULL;
+    all.derivative[0].base = r->x;
+    all.mass.base = r->mass;
+    for (int k = 0; k < r->ni && r->active; k++) memcpy(d->x[k], r->x[r->active[k]], sizeof *d->x);
+    request.x.base = r->active ? (const double(*)[3])d->x : r->x;
+    request.index.base = r->active ? r->active : d->index;
+    int status = sapporo_set_particles(d->context, 0, r->n, &all);
+    if (!status) status = sapporo_force_begin(d->context, &request, &job);
+    if (!status) status = sapporo_force_end(job, r->ni, &result);
+    sapporo_force_free(job);
+    return status;
+}
+
+static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
+{
+    struct sap_stepper_direct *const d = &s->direct;
+    const sapporo_options options = {.size = sizeof options,
+                                     .order = 2,
+                                     .precision = o->precision,
+                                     .backend = o->backend,
+                                     .devices = o->devices,
+                                     .ndevices = o->ndevices,
+                                     .preferred_device = o->preferred_device,
+                                     .cpu_isa = o->cpu_isa,
+                                     .threads = o->threads};
+    const int status = sapporo_open(&options, &d->context);
+    if (status) return fail(s, status, "%s", sapporo_last_error(NULL));
+    d->x = malloc((size_t)n * sizeof *d->x);
+    d->index = malloc((size_t)n * sizeof *d->index);
+    if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
+    for (int k = 0; k < n; k++) d->index[k] = k;
+    d->eps2 = s->tree_settings.eps2;
+    d->source = (struct sap_step_source){sum_directly, d, sapporo_get_threads(d->context)};
+    s->ops = sap_fallback_engine()->stepper;
+    s->signature.precision = (int)sapporo_get_precision(d->context);
+    (void)snprintf(s->kind, sizeof s->kind, "%s direct", sapporo_kind(d->context));
+    return SAPPORO_OK;
+}
+
+/* ---- a tree --------------------------------------------------------------------------------------- */
+
+static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, int n)
+{
+    int status = sap_tree_engine_open(settings, &s->on, &s->notes);
+    if (status) return status;
+    s->trees = s->on.engine->tree;
+    s->ops = s->on.engine->stepper;
+    if (!s->ops) return fail(s, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no steppers", s->on.engine->name);
+    s->trees->kind(s->on.devices, &s->tree_settings, s->kind, sizeof s->kind);
+    s->signature.precision = (int)s->tree_settings.precision;
+    status = s->trees->create(s->on.devices, &s->tree_settings, n, &s->tree);
+    return status ? fail(s, status, "no tree for a stepper of %d particles: %s", n, sapporo_status_text(status)) : 0;
+}
+
+static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given, sapporo_stepper_options *o)
+{
+    const int status = given ? sap_struct_copy(o, sizeof *o, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
+    if (status == SAPPORO_ERR_UNSUPPORTED)
+        return fail(s, status, "sapporo_stepper_options of a newer version of the library");
+    return status ? fail(s, status, "size of sapporo_stepper_options is not set") : SAPPORO_OK;
+}
+
+int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, int n)
+{
+    sapporo_stepper_options o;
+    sapporo_tree_options tree = {.size = sizeof tree};
+    struct sap_settings settings;
+    if (n < 1) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has 1 or more", n);
+    int status = read_options(s, given, &o);
+    if (!status) status = check_numbers(s, &o);
+    if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->notes);
+    if (!status) status = take_fields(s, &o);
+    if (!status) status = take_rule(s, &o);
+    if (status) return status;
+    sign(s, &o);
+    if (o.tree) (void)sap_struct_copy(&tree, sizeof tree, o.tree, sizeof o.tree->size);
+    status = o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n) : open_tree(s, &settings, n);
+    if (status) return status;
+    s->label = malloc((size_t)n * sizeof *s->label);
+    status = s->label ? s->ops->create(s->on.devices, s->tree, s->direct.context ? &s->direct.source : NULL,
+                                       &s->settings, n, &s->particles)
+                      : (int)SAPPORO_ERR_MEMORY;
+    if (!status) return SAPPORO_OK;
+    size_t device = 0;
+    const size_t host = s->ops->memory(n, &device);
+    return fail(s, status, "a stepper of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host,
+                device, sapporo_status_text(status));
+}

@@ -1,0 +1,98 @@
+/* stepper_private.h - the object behind the handle of a stepper, shared by stepper*.c. */
+#ifndef SAP_STEPPER_PRIVATE_H
+#define SAP_STEPPER_PRIVATE_H
+
+#include "base/fpenv.h"
+#include "base/handle.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "context/tree_engine.h"
+#include "engine/engine.h"
+
+/* Where a run is.  A long step is one of level 0. */
+struct sap_stepper_clock {
+    double start;        /* time of the particles that were set */
+    long long long_step; /* complete long steps */
+    int tick;            /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
+    int active;          /* particles of the last step */
+    int since;           /* steps since the last build of the tree */
+    int unused;
+    double first,
+        last; /* interactions per row of the first force after the last build and of the last force; 0: none */
+    long long steps, particle_steps, builds, refreshes;
+};
+
+/* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
+struct sap_stepper_signature {
+    int method, scheme, criterion, levels, rebuild, kind, mac, order;
+    int leaf_size, group_size, precision, unused;
+    double dt, eta, eps2, accuracy;
+    struct sap_field_list fields;
+};
+
+/* Forces from direct sums. */
+struct sap_stepper_direct {
+    sapporo *context; /* NULL: forces come from a tree */
+    double eps2;
+    double (*x)[3]; /* positions of active particles */
+    int *index;     /* addresses 0 .. room-1 */
+    struct sap_step_source source;
+};
+
+struct sapporo_stepper {
+    struct sap_handle self;
+    struct sap_lock busy;   /* held during every call */
+    struct sap_notes notes; /* retire clears this member and all that follow */
+    struct sap_tree_engine on;
+    const struct sap_tree_ops *trees; /* NULL: direct sums */
+    struct sap_tree *tree;
+    struct sap_tree_settings tree_settings;
+    struct sap_stepper_direct direct;
+    const struct sap_stepper_ops *ops;
+    struct sap_stepper *particles;
+    struct sap_stepper_settings settings;
+    struct sap_stepper_signature signature;
+    int room, n; /* n 0: there are no particles */
+    long long *label;
+    struct sap_stepper_clock clock;
+    int level[SAP_STEP_LEVELS]; /* particles per level */
+    char kind[96];
+};
+
+#define fail(s, ...) sap_error(&(s)->notes, __VA_ARGS__)
+
+/* The object of a handle, locked; NULL: no live stepper has this handle. */
+sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle);
+
+/* Ends a call: leaves the library's floating-point environment and unlocks; returns status. */
+int sap_stepper_leave(sapporo_stepper *s, sap_fpenv callers, int status);
+
+/* Sets the error of an engine call: `what` failed; returns status. */
+int sap_stepper_failed(sapporo_stepper *s, int status, const char *what);
+
+/* Sets the error of a call that needs particles while there are none. */
+int sap_stepper_empty(sapporo_stepper *s);
+
+/* ---- a run (stepper_run.c) ---- */
+
+/* The time after complete long steps and ticks. */
+double sap_stepper_time(const sapporo_stepper *s, long long long_step, int tick);
+
+/* Computes the first forces and steps of particles that were taken. */
+int sap_stepper_start(sapporo_stepper *s);
+
+/* Builds the tree of the engine's present particles, and keeps their positions. */
+int sap_stepper_build(sapporo_stepper *s);
+
+/* Counts the particles per level. */
+void sap_stepper_count_levels(sapporo_stepper *s, const int *level);
+
+/* The step that describes the present time. */
+struct sap_step sap_stepper_now(const sapporo_stepper *s);
+
+/* ---- options (stepper_options.c) ---- */
+
+/* Reads the options, opens the engine, and makes tree and particles; after a failure the caller frees what there is. */
+int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *options, int n);
+
+#endif

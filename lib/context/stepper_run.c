@@ -1,0 +1,246 @@
+/* stepper_run.c - the steps of a stepper: which particles are active, trees, times. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "context/stepper_private.h"
+
+static const double REBUILD_FACTOR = 1.2; /* Kofler et al. 2014, section VI, as in sapporo_tree_refresh_or_build */
+
+double sap_stepper_time(const sapporo_stepper *s, long long long_step, int tick)
+{
+    return s->clock.start + s->signature.dt * ((double)long_step + (double)tick * (1.0 / SAP_STEP_TICKS));
+}
+
+struct sap_step sap_stepper_now(const sapporo_stepper *s)
+{
+    return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
+}
+
+void sap_stepper_count_levels(sapporo_stepper *s, const int *level)
+{
+    memset(s->level, 0, sizeof s->level);
+    for (int i = 0; i < s->n; i++) s->level[level[i]]++;
+}
+
+/* ---- trees ----------------------------------------------------------------------------------- */
+
+static int failed_tree(sapporo_stepper *s, int status, const char *what)
+{
+    const char *const words = s->trees->words(s->tree);
+    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
+                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+int sap_stepper_build(sapporo_stepper *s)
+{
+    if (!s->tree) return SAPPORO_OK;
+    const int status = s->trees->build(s->tree);
+    if (status) return failed_tree(s, status, "building the tree of a stepper");
+    return s->ops->note_build(s->particles) ? sap_stepper_failed(s, SAPPORO_ERR_DEVICE, "keeping positions") : 0;
+}
+
+static int refresh(sapporo_stepper *s)
+{
+    const int status = s->tree ? s->trees->refresh(s->tree) : SAPPORO_OK;
+    return status ? failed_tree(s, status, "refreshing the tree of a stepper") : SAPPORO_OK;
+}
+
+/* Whether the next step builds the tree. */
+static int must_build(const sapporo_stepper *s)
+{
+    const int every = s->signature.rebuild;
+    if (!s->tree || s->trees->count(s->tree, 1) != s->n) return 1;
+    return every > 0 ? s->clock.since + 1 >= every : s->clock.last > REBUILD_FACTOR * s->clock.first;
+}
+
+/* Counts a build or a refresh, and notes what a force on at least half of the particles cost. */
+static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int active)
+{
+    if (!s->tree) return;
+    c->since = built ? 0 : c->since + 1;
+    if (built) c->first = c->last = 0;
+    c->builds += built;
+    c->refreshes += !built;
+    if (active < s->n - active) return;
+    c->last = s->trees->interactions(s->tree);
+    if (!(c->first > 0)) c->first = c->last;
+}
+
+/* ---- a step ------------------------------------------------------------------------------------ */
+
+static int not_finite(sapporo_stepper *s, const char *what, int i)
+{
+    return fail(s, SAPPORO_ERR_NOT_FINITE, "%s of particle %d is not finite; the particles are those of time %.17g",
+                what, i, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+/* Computes forces on the active particles, checks them, and moves the particles. */
+static int finish_step(sapporo_stepper *s, const struct sap_step *step, int active, struct sap_step_told *told)
+{
+    int status = s->ops->force(s->particles, step, active);
+    if (status) return sap_stepper_failed(s, status, "forces of a step");
+    status = s->ops->judge(s->particles, step, active, told);
+    if (status) return sap_stepper_failed(s, status, "time steps");
+    if (told->bad >= 0) return not_finite(s, "force or velocity", told->bad);
+    status = s->ops->commit(s->particles, step, active);
+    return status ? sap_stepper_failed(s, status, "correcting particles") : SAPPORO_OK;
+}
+
+/* The next step: its end and its active particles. */
+static struct sap_step next_step(const sapporo_stepper *s, int *active)
+{
+    struct sap_step step = {.dt = s->signature.dt};
+    int finest = SAP_STEP_LEVELS - 1;
+    while (finest > 0 && s->level[finest] == 0) finest--;
+    step.tick = s->clock.tick + (SAP_STEP_TICKS >> finest);
+    step.coarsest = finest;
+    while (step.coarsest > 0 && step.tick % (SAP_STEP_TICKS >> (step.coarsest - 1)) == 0) step.coarsest--;
+    *active = 0;
+    for (int level = step.coarsest; level < SAP_STEP_LEVELS; level++) *active += s->level[level];
+    return step;
+}
+
+/* Takes the levels that the active particles have chosen. */
+static void take_levels(sapporo_stepper *s, int coarsest, const struct sap_step_told *told)
+{
+    for (int level = coarsest; level < SAP_STEP_LEVELS; level++) s->level[level] = told->levels[level];
+}
+
+static int one_step(sapporo_stepper *s, const struct sap_step *step, int active)
+{
+    struct sap_stepper_clock clock = s->clock;
+    struct sap_step_told told;
+    const int build = must_build(s);
+    int bad, status = s->ops->predict(s->particles, step, 0, &bad);
+    if (status) return sap_stepper_failed(s, status, "predicting particles");
+    if (bad >= 0) return not_finite(s, "predicted position", bad);
+    status = build ? sap_stepper_build(s) : refresh(s);
+    if (!status) status = finish_step(s, step, active, &told);
+    if (status) return status;
+    note_tree(s, &clock, build, active);
+    take_levels(s, step->coarsest, &told);
+    clock.long_step += step->tick == SAP_STEP_TICKS;
+    clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
+    clock.active = active;
+    clock.steps++;
+    clock.particle_steps += active;
+    s->clock = clock;
+    return SAPPORO_OK;
+}
+
+int sap_stepper_start(sapporo_stepper *s)
+{
+    const struct sap_step step = {.dt = s->signature.dt, .start = 1};
+    struct sap_step_told told;
+    int status = sap_stepper_build(s);
+    if (!status) status = finish_step(s, &step, s->n, &told);
+    if (status) return status;
+    s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n};
+    note_tree(s, &s->clock, 1, s->n);
+    take_levels(s, 0, &told);
+    return SAPPORO_OK;
+}
+
+/* ---- advance ----------------------------------------------------------------------------------- */
+
+static int run(sapporo_stepper *s, double time, long long steps)
+{
+    const double slack = ldexp(s->signature.dt, -s->signature.levels - 9); /* 2^-10 of the shortest step */
+    int status = SAPPORO_OK, active;
+    for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
+        const struct sap_step step = next_step(s, &active);
+        if (!(sap_stepper_time(s, s->clock.long_step, step.tick) <= time + slack)) break;
+        status = one_step(s, &step, active);
+    }
+    return status;
+}
+
+int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps)
+{
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    int status;
+    if (!s) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    if (s->n == 0)
+        status = sap_stepper_empty(s);
+    else if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
+        status =
+            fail(s, SAPPORO_ERR_ARGUMENT, "time is %g and steps %lld; without end, steps must be > 0", time, steps);
+    else
+        status = run(s, time, steps);
+    return sap_stepper_leave(s, callers, status);
+}
+
+/* ---- energy ------------------------------------------------------------------------------------ */
+
+/* Computes forces on all particles at the present time. */
+static int force_now(sapporo_stepper *s, const struct sap_step *now)
+{
+    const int build = s->signature.rebuild == 1 || !s->tree || s->trees->count(s->tree, 1) != s->n;
+    int bad, status = s->ops->predict(s->particles, now, 1, &bad);
+    if (status) return sap_stepper_failed(s, status, "predicting particles");
+    if (bad >= 0) return not_finite(s, "predicted position", bad);
+    if (s->tree && build) status = s->trees->build(s->tree);
+    if (status) return failed_tree(s, status, "building the tree of a stepper");
+    if (!build) status = refresh(s);
+    if (status) return status;
+    status = s->ops->force(s->particles, now, s->n);
+    return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;
+}
+
+static void add_runs(sapporo_stepper_totals *t, const double *sum, int runs)
+{
+    double total[SAP_STEP_SUMS] = {0};
+    for (int run = 0; run < runs; run++)
+        for (int k = 0; k < SAP_STEP_SUMS; k++) total[k] += sum[(size_t)run * SAP_STEP_SUMS + (size_t)k];
+    t->kinetic = total[0];
+    t->potential = total[1];
+    t->field = total[2];
+    memcpy(t->momentum, total + 3, sizeof t->momentum);
+    memcpy(t->angular_momentum, total + 6, sizeof t->angular_momentum);
+    memcpy(t->moment, total + 9, sizeof t->moment);
+}
+
+static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
+{
+    const struct sap_step now = sap_stepper_now(s);
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->clock.active < s->n;
+    double *const sum = malloc((size_t)runs * SAP_STEP_SUMS * sizeof *sum);
+    int status = sum ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
+    if (!status && forced) status = force_now(s, &now);
+    if (!status) {
+        status = s->ops->sums(s->particles, &now, forced, sum);
+        if (status) (void)sap_stepper_failed(s, status, "sums over particles");
+    }
+    if (!status) add_runs(t, sum, runs);
+    if (!status) t->time = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    free(sum);
+    return status;
+}
+
+int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *totals)
+{
+    static const sapporo_stepper_totals none = {.time = NAN,
+                                                .kinetic = NAN,
+                                                .potential = NAN,
+                                                .field = NAN,
+                                                .momentum = {NAN, NAN, NAN},
+                                                .angular_momentum = {NAN, NAN, NAN},
+                                                .moment = {NAN, NAN, NAN}};
+    sapporo_stepper_totals whole = none;
+    const int sized = totals && totals->size >= sizeof totals->size;
+    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    if (!s) {
+        if (sized) sap_struct_return(totals, &whole, sizeof whole);
+        return SAPPORO_ERR_CLOSED;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    int status = !sized      ? fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set")
+                 : s->n == 0 ? sap_stepper_empty(s)
+                             : measure(s, &whole);
+    if (status) whole = none;
+    if (sized) sap_struct_return(totals, &whole, sizeof whole);
+    return sap_stepper_leave(s, callers, status);
+}

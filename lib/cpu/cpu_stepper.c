@@ -1,0 +1,388 @@
+/*
+ * cpu_stepper.c - the stepper of the CPU engine: particles, predictions, corrections, sums.
+ *
+ * Forces come from a tree of this engine, or from a source of the context that computes from host memory.
+ */
+#include "physics/ops_scalar.h"
+
+#include "cpu/cpu_stepper.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "cpu/tree/cpu_tree.h"
+#include "engine/tree_limits.h"
+#include "physics/step.h"
+
+enum { AT_ONCE = 1024 }; /* particles that a thread takes at a time at least */
+
+struct cpu_stepper {
+    struct sap_stepper_settings settings;
+    struct sap_cpu_tree *tree;     /* or NULL: */
+    struct sap_step_source source; /* force == NULL: there is a tree */
+    int threads, room, n;
+    double (*x)[3], (*v)[3], (*a)[3], *pot, *mass;
+    double (*built)[3]; /* NULL: positions of builds are not kept */
+    int *level;
+    double (*next_x)[3]; /* predicted positions: of the tree, or our own without a tree */
+    double (*own_x)[3];
+    int *active; /* of the present step; all particles are active if their number is n */
+    double (*row_a)[3], *row_pot;
+    int *row_level;
+};
+
+/* A loop over particles or rows that threads share. */
+struct loop {
+    struct cpu_stepper *s;
+    const struct sap_step *step;
+    int done, all;
+    double (*x)[3], (*v)[3];
+    const double *pot;
+    double *sum;
+};
+
+static struct cpu_stepper *of(struct sap_stepper *stepper) { return (void *)stepper; }
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static size_t bytes_of(size_t n)
+{
+    return n * (18 * sizeof(double) + 2 * sizeof(double) + 3 * sizeof(int) + sizeof(double));
+}
+
+static size_t memory(int n, size_t *device_bytes)
+{
+    *device_bytes = 0;
+    return sizeof(struct cpu_stepper) + bytes_of((size_t)n);
+}
+
+static void destroy(struct sap_stepper *stepper)
+{
+    struct cpu_stepper *const s = of(stepper);
+    void *const all[] = {s->x,     s->v,     s->a,      s->pot,   s->mass,    s->built,
+                         s->level, s->own_x, s->active, s->row_a, s->row_pot, s->row_level};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
+    free(s);
+}
+
+static int reserve(struct cpu_stepper *s)
+{
+    const size_t room = (size_t)s->room;
+    s->x = malloc(room * sizeof *s->x);
+    s->v = malloc(room * sizeof *s->v);
+    s->a = malloc(room * sizeof *s->a);
+    s->pot = malloc(room * sizeof *s->pot);
+    s->mass = malloc(room * sizeof *s->mass);
+    s->level = malloc(room * sizeof *s->level);
+    s->active = malloc(room * sizeof *s->active);
+    s->row_a = malloc(room * sizeof *s->row_a);
+    s->row_pot = malloc(room * sizeof *s->row_pot);
+    s->row_level = malloc(room * sizeof *s->row_level);
+    if (!s->x || !s->v || !s->a || !s->pot || !s->mass || !s->level || !s->active || !s->row_a || !s->row_pot ||
+        !s->row_level)
+        return SAPPORO_ERR_MEMORY;
+    if (s->settings.keeps_built) s->built = malloc(room * sizeof *s->built);
+    if (!s->tree) s->own_x = malloc(room * sizeof *s->own_x);
+    s->next_x = s->tree ? s->tree->given_x : s->own_x;
+    return (s->settings.keeps_built && !s->built) || !s->next_x ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+}
+
+static int create(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
+                  const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper)
+{
+    struct cpu_stepper *const s = calloc(1, sizeof *s);
+    (void)devices;
+    *stepper = NULL;
+    if (!s) return SAPPORO_ERR_MEMORY;
+    s->settings = *settings;
+    s->tree = (void *)tree;
+    if (source) s->source = *source;
+    s->threads = tree ? s->tree->threads : source->threads;
+    s->room = n;
+    if (reserve(s)) {
+        destroy((void *)s);
+        return SAPPORO_ERR_MEMORY;
+    }
+    *stepper = (void *)s;
+    return SAPPORO_OK;
+}
+
+/* ---- particles ------------------------------------------------------------------------------ */
+
+static const char *words(const struct sap_stepper *stepper)
+{
+    const struct cpu_stepper *const s = (const void *)stepper;
+    return s->tree ? s->tree->words : "";
+}
+
+static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const sapporo_column *x,
+                const sapporo_column *v, const sapporo_column *mass, int *bad)
+{
+    struct cpu_stepper *const s = of(stepper);
+    const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = where, .x = *x, .mass = *mass};
+    *bad = -1;
+    s->n = n;
+    if (s->tree) {
+        const int status = sap_tree_cpu.set((void *)s->tree, &p);
+        if (status) return status;
+        for (int i = 0; i < n; i++) s->tree->a[i] = -1; /* unknown, also if the tree had as many particles */
+    } else if (where != SAPPORO_MEMORY_HOST) {
+        return SAPPORO_ERR_UNSUPPORTED;
+    }
+    for (int i = 0; i < n; i++) {
+        memcpy(s->x[i], sap_column_at(x, i, sizeof *s->x), sizeof *s->x);
+        memcpy(s->v[i], sap_column_at(v, i, sizeof *s->v), sizeof *s->v);
+        memcpy(&s->mass[i], sap_column_at(mass, i, sizeof(double)), sizeof(double));
+        memcpy(s->next_x[i], s->x[i], sizeof *s->x);
+        s->level[i] = 0;
+    }
+    return SAPPORO_OK;
+}
+
+/* Returns the array of a column; NULL: it is not kept. */
+static void *column_of(const struct cpu_stepper *s, enum sap_step_column column, size_t *each)
+{
+    void *const at[SAP_STEP_COLUMNS] = {s->x, s->v, s->a, s->pot, s->mass, s->built, s->level};
+    *each = column == SAP_STEP_LEVEL                            ? sizeof(int)
+            : column == SAP_STEP_POT || column == SAP_STEP_MASS ? sizeof(double)
+                                                                : 3 * sizeof(double);
+    return at[column];
+}
+
+static int read_column(struct sap_stepper *stepper, enum sap_step_column column, void *to)
+{
+    size_t each;
+    const void *const from = column_of(of(stepper), column, &each);
+    if (!from) return SAPPORO_ERR_UNSUPPORTED;
+    memcpy(to, from, (size_t)of(stepper)->n * each);
+    return SAPPORO_OK;
+}
+
+static int write_column(struct sap_stepper *stepper, enum sap_step_column column, const void *from)
+{
+    size_t each;
+    void *const to = column_of(of(stepper), column, &each);
+    if (!to) return SAPPORO_ERR_UNSUPPORTED;
+    memcpy(to, from, (size_t)of(stepper)->n * each);
+    return SAPPORO_OK;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Returns the threads that are worth waking for n particles. */
+static int threads_for(const struct cpu_stepper *s, int n)
+{
+    enum { A_THREAD = 16384 };
+    const int most = 1 + n / A_THREAD;
+    return sap_threads_now(most < s->threads ? most : s->threads);
+}
+
+/* Calls a function for chunks of n particles or rows. */
+static void for_all(struct loop *l, int n, sap_team_range *range)
+{
+    const int threads = threads_for(l->s, n);
+    sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), range, l);
+}
+
+/* Predicts particle i; done: after its step. */
+static void predict_one(const struct cpu_stepper *s, const struct sap_step *step, int done, int i, double *x, double *v)
+{
+    const double dt = sap_step_span(step, s->level[i], done);
+    for (int c = 0; c < 3; c++) x[c] = sap_step_predict(s->x[i][c], s->v[i][c], s->a[i][c], dt, &v[c]);
+}
+
+static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    struct cpu_stepper *const s = l->s;
+    double v[3];
+    for (int i = (int)from; i < to; i++) {
+        predict_one(s, l->step, l->done, i, s->next_x[i], v);
+        if (s->settings.by_acceleration) s->tree->a[i] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+    }
+}
+
+static int predict(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad)
+{
+    struct cpu_stepper *const s = of(stepper);
+    struct loop l = {.s = s, .step = step, .done = done};
+    *bad = -1;
+    for_all(&l, s->n, predict_some);
+    for (int i = 0; i < s->n && *bad < 0; i++)
+        if (!(fabs(s->next_x[i][0]) <= SAP_TREE_LIMIT && fabs(s->next_x[i][1]) <= SAP_TREE_LIMIT &&
+              fabs(s->next_x[i][2]) <= SAP_TREE_LIMIT))
+            *bad = i;
+    return SAPPORO_OK;
+}
+
+static int note_build(struct sap_stepper *stepper)
+{
+    struct cpu_stepper *const s = of(stepper);
+    if (s->built) memcpy(s->built, s->next_x, (size_t)s->n * sizeof *s->built);
+    return SAPPORO_OK;
+}
+
+static int force(struct sap_stepper *stepper, const struct sap_step *step, int active)
+{
+    struct cpu_stepper *const s = of(stepper);
+    int k = 0;
+    for (int i = 0; i < s->n && active < s->n; i++)
+        if (s->level[i] >= step->coarsest) s->active[k++] = i;
+    const int *const list = active < s->n ? s->active : NULL;
+    const struct sap_step_rows rows = {.n = s->n,
+                                       .ni = active,
+                                       .active = list,
+                                       .x = (const double(*)[3])s->next_x,
+                                       .mass = s->mass,
+                                       .acc = s->row_a,
+                                       .pot = s->row_pot};
+    if (!s->tree) return s->source.force(s->source.of, &rows);
+    const sapporo_tree_request request = {.size = sizeof request, .ni = active, .active = list};
+    return sap_tree_cpu.force((void *)s->tree, &request, s->row_a, s->row_pot);
+}
+
+/* Computes the acceleration at the end of the step, and the next level, of row k. */
+static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    struct cpu_stepper *const s = l->s;
+    for (int k = (int)from; k < to; k++) {
+        const int i = l->all ? k : s->active[k];
+        double *const a = s->row_a[k], outside = 0;
+        sap_field_add(&s->settings.fields, s->next_x[i], a, &outside);
+        s->row_level[k] = sap_step_level(&s->settings.rule, l->step, s->level[i], a, s->a[i]);
+    }
+}
+
+/* Whether the force on a row and the velocity at the end of its step are finite. */
+static int is_finite_row(const struct cpu_stepper *s, const struct sap_step *step, int k, int i)
+{
+    const double dt = step->start ? 0 : sap_step_span(step, s->level[i], 0);
+    double sum = s->row_pot[k] - s->row_pot[k], middle;
+    for (int c = 0; c < 3; c++) {
+        (void)sap_step_predict(s->x[i][c], s->v[i][c], step->start ? 0 : s->a[i][c], dt, &middle);
+        const double v = sap_step_correct(middle, s->row_a[k][c], dt);
+        sum += (v - v) + (s->row_a[k][c] - s->row_a[k][c]);
+    }
+    return sum == 0;
+}
+
+static int judge(struct sap_stepper *stepper, const struct sap_step *step, int active, struct sap_step_told *told)
+{
+    struct cpu_stepper *const s = of(stepper);
+    struct loop l = {.s = s, .step = step, .all = active == s->n};
+    memset(told, 0, sizeof *told);
+    told->bad = -1;
+    for_all(&l, active, judge_some);
+    for (int k = 0; k < active; k++) {
+        const int i = l.all ? k : s->active[k];
+        if (told->bad < 0 && !is_finite_row(s, step, k, i)) told->bad = i;
+        told->levels[s->row_level[k]]++;
+    }
+    return SAPPORO_OK;
+}
+
+static void commit_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    struct cpu_stepper *const s = l->s;
+    for (int k = (int)from; k < to; k++) {
+        const int i = l->all ? k : s->active[k];
+        const double dt = l->step->start ? 0 : sap_step_span(l->step, s->level[i], 0);
+        for (int c = 0; c < 3; c++) {
+            double middle = s->v[i][c];
+            if (!l->step->start) {
+                s->x[i][c] = sap_step_predict(s->x[i][c], s->v[i][c], s->a[i][c], dt, &middle);
+                s->v[i][c] = sap_step_correct(middle, s->row_a[k][c], dt);
+            }
+            s->a[i][c] = s->row_a[k][c];
+        }
+        s->pot[i] = s->row_pot[k];
+        s->level[i] = s->row_level[k];
+    }
+}
+
+static int commit(struct sap_stepper *stepper, const struct sap_step *step, int active)
+{
+    struct cpu_stepper *const s = of(stepper);
+    struct loop l = {.s = s, .step = step, .all = active == s->n};
+    for_all(&l, active, commit_some);
+    return SAPPORO_OK;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------- */
+
+static void at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    const struct cpu_stepper *const s = l->s;
+    for (int i = (int)from; i < to; i++) {
+        const double dt = sap_step_span(l->step, s->level[i], 1) + l->step->ahead;
+        for (int c = 0; c < 3; c++) {
+            double middle;
+            const double x = sap_step_predict(s->x[i][c], s->v[i][c], s->a[i][c], dt, &middle);
+            if (l->x) l->x[i][c] = x;
+            if (l->v) l->v[i][c] = sap_step_correct(middle, s->a[i][c], dt);
+        }
+    }
+}
+
+static int at(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory where, double (*x)[3],
+              double (*v)[3])
+{
+    struct cpu_stepper *const s = of(stepper);
+    struct loop l = {.s = s, .step = step, .x = x, .v = v};
+    if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
+    for_all(&l, s->n, at_some);
+    return SAPPORO_OK;
+}
+
+/* Sums runs of particles, in order within each run. */
+static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    const struct cpu_stepper *const s = l->s;
+    for (int run = (int)from; run < to; run++) {
+        double *const sum = l->sum + (size_t)run * SAP_STEP_SUMS;
+        memset(sum, 0, SAP_STEP_SUMS * sizeof *sum);
+        for (int i = run * SAP_STEP_RUN; i < s->n && i < (run + 1) * SAP_STEP_RUN; i++) {
+            const double dt = sap_step_span(l->step, s->level[i], 1);
+            double x[3], v[3], outer[3] = {0, 0, 0}, field = 0;
+            predict_one(s, l->step, 1, i, x, v);
+            for (int c = 0; c < 3; c++) v[c] = sap_step_correct(v[c], s->a[i][c], dt);
+            sap_field_add(&s->settings.fields, x, outer, &field);
+            sap_step_add(sum, s->mass[i], x, v, l->pot[i], field);
+        }
+    }
+}
+
+static int sums(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum)
+{
+    struct cpu_stepper *const s = of(stepper);
+    struct loop l = {.s = s, .step = step, .pot = forced ? s->row_pot : s->pot, .sum = sum};
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
+    const int threads = threads_for(s, s->n);
+    sap_team_for(threads, runs, sap_team_chunk(runs, threads, 1), sum_some, &l);
+    return SAPPORO_OK;
+}
+
+const struct sap_stepper_ops sap_stepper_cpu = {
+    .memory = memory,
+    .create = create,
+    .destroy = destroy,
+    .take = take,
+    .read = read_column,
+    .write = write_column,
+    .predict = predict,
+    .note_build = note_build,
+    .force = force,
+    .judge = judge,
+    .commit = commit,
+    .at = at,
+    .sums = sums,
+    .words = words,
+};

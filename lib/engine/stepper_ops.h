@@ -1,0 +1,96 @@
+/* stepper_ops.h - the table of functions through which a context integrates the orbits of particles on an engine. */
+#ifndef SAP_STEPPER_OPS_H
+#define SAP_STEPPER_OPS_H
+
+#include <stddef.h>
+
+#include "engine/tree_ops.h"
+#include "physics/step.h"
+#include "sapporo.h"
+
+struct sap_stepper; /* the particles of a stepper; each engine has its own type */
+
+/* The particles of a force from a source: n particles act on ni of them; active NULL: on all. */
+struct sap_step_rows {
+    int n, ni;
+    const int *active;
+    const double (*x)[3], *mass; /* [n] */
+    double (*acc)[3], *pot;      /* [ni] */
+};
+
+/* A function of the context that computes forces from host memory; it returns a sapporo_status. */
+struct sap_step_source {
+    int (*force)(void *of, const struct sap_step_rows *rows);
+    void *of;
+    int threads; /* of the CPU, for all else */
+};
+
+/* Columns of particles that `read` and `write` copy, as doubles; SAP_STEP_LEVEL as int. */
+enum sap_step_column {
+    SAP_STEP_X,
+    SAP_STEP_V,
+    SAP_STEP_A,
+    SAP_STEP_POT,
+    SAP_STEP_MASS,  /* `take` writes masses */
+    SAP_STEP_BUILT, /* positions of the last build of the tree, after `note_build` */
+    SAP_STEP_LEVEL,
+    SAP_STEP_COLUMNS
+};
+
+/* The settings of a stepper on an engine. */
+struct sap_stepper_settings {
+    struct sap_step_rule rule;
+    struct sap_field_list fields;
+    int by_acceleration; /* the tree needs the sizes of accelerations */
+    int keeps_built;     /* positions of builds are kept */
+};
+
+/* What a judged step told. */
+struct sap_step_told {
+    int bad;                     /* the first particle whose force or velocity is not finite; -1: none */
+    int levels[SAP_STEP_LEVELS]; /* active particles per level of the next step */
+};
+
+/*
+ * A step is predict, then build or refresh of the tree (tree_ops.h), force, judge, commit.  The particles change in
+ * `commit` alone, whose failure leaves them as they were.
+ */
+struct sap_stepper_ops {
+    /* Bytes of host memory of n particles, without the tree; *device_bytes: of device memory. */
+    size_t (*memory)(int n, size_t *device_bytes);
+    /* Creates a stepper of at most n particles over a tree, or over a source of forces in host memory. */
+    int (*create)(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
+                  const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper);
+    void (*destroy)(struct sap_stepper *stepper);
+    /* Takes positions, velocities and masses.  *bad: the first particle whose velocity is not finite, or -1.  After a
+     * failure particles must be taken again. */
+    int (*take)(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
+                const sapporo_column *v, const sapporo_column *mass, int *bad);
+    /* Copies a column of all particles from or to host memory. */
+    int (*read)(struct sap_stepper *stepper, enum sap_step_column column, void *to);
+    int (*write)(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
+    /* Predicts all particles, as the particles of the tree's next build or refresh; done: after `commit`.  *bad: the
+     * first particle whose position is not finite, or -1. */
+    int (*predict)(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad);
+    /* Keeps the predicted positions as those of the last build. */
+    int (*note_build)(struct sap_stepper *stepper);
+    /* Computes forces on the active particles, `active` of them, at their predicted positions. */
+    int (*force)(struct sap_stepper *stepper, const struct sap_step *step, int active);
+    /* Checks the active particles and chooses their next steps. */
+    int (*judge)(struct sap_stepper *stepper, const struct sap_step *step, int active, struct sap_step_told *told);
+    /* Moves the active particles to the end of the step. */
+    int (*commit)(struct sap_stepper *stepper, const struct sap_step *step, int active);
+    /* Copies positions and velocities, predicted from `tick` by step->ahead, to memory of the caller; NULL: not
+     * wanted. */
+    int (*at)(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
+              double (*v)[3]);
+    /* Copies a column of doubles to memory of the caller on the device; NULL: the engine has no device memory. */
+    int (*read_device)(struct sap_stepper *stepper, enum sap_step_column column, void *to);
+    /* Sums of runs of SAP_STEP_RUN particles at `tick`; forced: with the potentials of the last force, which was on all
+     * particles.  sum: [runs][SAP_STEP_SUMS]. */
+    int (*sums)(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum);
+    /* Text why the last call failed; "": only the status is known. */
+    const char *(*words)(const struct sap_stepper *stepper);
+};
+
+#endif

@@ -1,0 +1,59 @@
+/* gpu_stepper.h - the stepper of the accelerator engines: shared declarations. */
+#ifndef SAP_GPU_STEPPER_H
+#define SAP_GPU_STEPPER_H
+
+#include "device/stepper_layout.h"
+#include "engine/stepper_ops.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/tree/gpu_tree.h"
+
+extern const struct sap_stepper_ops sap_stepper_gpu;
+
+/* The kernels of lib/device/stepper.h on a device. */
+struct sap_gpu_stepper_kernels {
+    struct sap_module *module;
+    struct sap_function *look, *predict, *flag, *judge, *commit, *at, *sums;
+};
+
+struct sap_gpu_stepper {
+    struct sap_stepper_settings settings;
+    struct sap_gpu_host_tree *t; /* device, stream, driver; its particles are the predicted ones */
+    const struct sap_gpu_stepper_kernels *f;
+    int room, n;
+    struct sap_gpu_buffer x, v, a, pot, level; /* the particles */
+    struct sap_gpu_buffer built;               /* the tree's particles at its last build */
+    struct sap_gpu_buffer row_level, flag, place;
+    struct sap_gpu_buffer bad;  /* what kernels tell: SAP_STEP_LEVELS + 1 ints */
+    struct sap_gpu_buffer told; /* pinned: a copy of it */
+    struct sap_gpu_buffer to_x, to_v, sum;
+};
+
+static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *stepper) { return (void *)stepper; }
+
+/* Finds or loads the kernels of the device; a driver status. */
+int sap_stepper_kernels(struct sap_gpu_stepper *s);
+
+/* Launches a thread for each of n > 0 elements; a driver status. */
+int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
+                         int arguments);
+
+/* Resets what kernels tell, and copies it to pinned memory and waits; driver statuses. */
+int sap_stepper_reset(struct sap_gpu_stepper *s);
+int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
+
+/*
+ * Runs `work` with the device's context current, in the standard floating-point environment; a sapporo_status. After
+ * an error the tree has its text.
+ */
+int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with);
+
+/* Entries of the table (gpu_columns.c). */
+int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
+                         const sapporo_column *v, const sapporo_column *mass, int *bad);
+int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
+int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
+int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
+int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
+                       double (*v)[3]);
+
+#endif
