@@ -18,6 +18,8 @@ enum { GALAXY_SPHERES = 2 };
 #define GALAXY_UNITS "1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)"
 /* Softening length of the Andromeda model: 16 pc (Miki and Umemura 2017). */
 #define GALAXY_EPS 0.016
+/* Time between outputs of the Andromeda model, 37.7 Myr; at 5 kpc a circular orbit takes four of them. */
+#define GALAXY_INTERVAL 8.0
 
 /*
  * Density ~ sech(r / cut) / (r (r + scale)^outer): `outer` is 2 for Navarro, Frenk and White (1996), 3 for Hernquist

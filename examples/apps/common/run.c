@@ -328,8 +328,8 @@ int run_stopped(run *job, double now)
 /* Prints the lines of advice, with the command in the place of each @. */
 static void advise(run *job)
 {
-    run_say(job,
-            "#\n# That was a Plummer model of %d stars; energy is what should not change.  Try next:", job->model.n);
+    run_say(job, "#\n# That was %s of %d particles; energy is what should not change.  Try next:",
+            job->demo_model ? job->demo_model : "a Plummer model", job->model.n);
     for (const char *line = job->advice; line && *line;) {
         const size_t before = strcspn(line, "@"), all = strcspn(line, "\n");
         if (before < all)

@@ -48,6 +48,7 @@ typedef struct run {
     const char *layout;             /* "hermite4 1": program and version in its restart files */
     const char *about;              /* one line for --help */
     const char *remedy;             /* advice after a large error of the energy: "use a smaller --eta" */
+    const char *demo_model;         /* "an Andromeda galaxy"; NULL: "a Plummer model" */
     const char *advice;             /* lines for the end of a demo; each @ stands for the command */
     const char *eps_help, *dt_help; /* NULL: those of most programs */
     double eps_default;             /* 0: 1/256 */

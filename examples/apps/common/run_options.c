@@ -142,6 +142,15 @@ static void prefix_of_restart(run *job)
     job->prefix = job->prefix_room;
 }
 
+/* Sets what the options leave open, in the units of the Andromeda model. */
+static void take_times_of_galaxy(run *job, rule_list *list)
+{
+    if (!is_given(list, "eps")) job->eps = GALAXY_EPS;
+    if (!is_given(list, "interval")) job->interval = GALAXY_INTERVAL;
+    if (!job->dt_given) job->dt_max = GALAXY_INTERVAL;
+    if (!is_given(list, "end")) job->end = 8 * GALAXY_INTERVAL;
+}
+
 int run_parse(run *job, int argc, char **argv, int *status)
 {
     rule_list list = {.n = 0};
@@ -157,8 +166,8 @@ int run_parse(run *job, int argc, char **argv, int *status)
     }
     if (!bad) {
         job->model_given = is_given(&list, "model");
-        if (job->model_kind == CLUSTER_ANDROMEDA && !is_given(&list, "eps")) job->eps = GALAXY_EPS;
         job->dt_given = is_given(&list, "dt-max");
+        if (job->model_given && job->model_kind == CLUSTER_ANDROMEDA) take_times_of_galaxy(job, &list);
         job->plan.files = !job->demo || job->prefix;
         job->model.kind = (cluster_kind)job->model_kind;
         job->model.masses = (cluster_masses)job->masses;
