@@ -45,6 +45,19 @@ go $model -t 1/2 --rebuild 4 -o "$work/c" && go $model -t 1/2 --rebuild 4 -o "$w
     go --restart "$work/d.restart" && cmp "$work/c.0002.txt" "$work/d.0002.txt" >>"$work/err"
 verdict $? "the same with refreshed trees"
 
+# A galaxy: all snapshots say units and components, also after a restart.
+galaxy="--model andromeda -n 2000 --eps 1/2 --dt-max 1/16"
+# shellcheck disable=SC2086
+go $galaxy -t 1/2 -o "$work/m" && energy_below 1e-3 && go $galaxy -t 1/2 -o "$work/n" --stop-after 5 &&
+    go --restart "$work/n.restart" && cmp "$work/m.0002.txt" "$work/n.0002.txt" >>"$work/err" &&
+    grep -q '^# units .*1 kpc' "$work/n.0002.txt" && grep -q '^# parts halo 1844, bulge 73, disc 83$' "$work/n.0002.txt"
+verdict $? "a galaxy with units, the same after a stop"
+go "$work/m.0001.txt" --eps 1/2 --dt-max 1/16 -t 1/2 -o "$work/o" && head -n 4 "$work/m.0002.txt" >"$work/head" &&
+    head -n 4 "$work/o.0001.txt" | cmp - "$work/head" >>"$work/err"
+verdict $? "a galaxy from a snapshot keeps its units"
+go --model andromeda -n 16 -t 0 -o "$work/p" && grep -q 'softening 0.016,' "$work/out"
+verdict $? "the softening of the Andromeda model is 16 pc"
+
 # Trees that the library builds when it pays, of the other kind.
 auto="--tree kdtree --rebuild auto"
 # shellcheck disable=SC2086

@@ -1,0 +1,93 @@
+#!/bin/sh
+# test_frames.sh - examples/frames: grey pictures, components, units, messages.  Prints TAP.
+#
+# Pictures with axes are skipped where no Python has matplotlib: make docs-tools installs one.
+
+cd "$(dirname "$0")/../.." || exit 1
+python=
+for candidate in python3 build/docs-venv/bin/python build/venv/bin/python; do
+    [ -n "$python" ] || ! "$candidate" -c 'import numpy' >/dev/null 2>&1 || python=$candidate
+done
+[ -n "$python" ] || { echo "skipped: no Python has numpy"; exit 77; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_frames.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        tail -n 8 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
+
+frames() { "$python" examples/frames "$@" >"$work/out" 2>"$work/err"; }
+
+# says STATUS TEXT ARGUMENTS...: the exit status, and a text among the messages
+says() {
+    wanted=$1
+    text=$2
+    shift 2
+    frames "$@"
+    got=$?
+    [ $got -eq "$wanted" ] && grep -qF -- "$text" "$work/err" && ! grep -q Traceback "$work/err"
+    verdict $? "frames: $text"
+}
+
+# Five particles of two components; the picture of a window of -4 to 4 in 4 x 4 squares is known.
+for time in 0 1; do
+    printf '# time %d\n# units 1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)\n# parts halo 3, disc 2\n%s\n' $time \
+        '# id mass x y z vx vy vz' >"$work/run.000$time.txt"
+    printf '%s\n' '1 1 -3 3 -3 0 0 0' '2 1 -3 3 -3 0 0 0' '3 1 100 0 0 0 0 0' '4 1 1 -1 3 0 0 0' '5 0.2 3 3 3 0 0 0' \
+        >>"$work/run.000$time.txt"
+done
+sed 's/^# id/id/; /^[^#]/s/ /,/g' "$work/run.0000.txt" >"$work/csv.0000.csv"
+
+# picture FILE: the grey values, a row per line
+picture() { tail -c 32 "$1" | od -An -v -tu1 -w8 | tr -s ' '; }
+
+frames "$work/run" --form pgm -w 4 -p 4 && [ ! -s "$work/err" ] && picture "$work/run.0001.pgm" >"$work/got"
+cat >"$work/wanted" <<END
+ 255 0 0 191 0 0 235 191
+ 0 0 0 0 0 0 0 0
+ 0 0 235 0 0 0 0 0
+ 0 0 0 0 255 0 0 0
+END
+# 255 (1 + log10(part of the largest) / 4): 2 of 2, 1 of 2 and 0.2 of 2
+diff "$work/got" "$work/wanted" >>"$work/err"
+verdict $? "grey values from above and from the side"
+grep -q 'run.0001.pgm: time 1 = 4.715 Myr' "$work/out"
+verdict $? "times in years"
+
+frames "$work/csv" --form pgm -w 4 -p 4 -o "$work/other" && picture "$work/other.0000.pgm" | cmp - "$work/wanted" 2>>"$work/err"
+verdict $? "the same from CSV, under another name"
+frames "$work/run" --form pgm -w 4 -p 4 --part disc && picture "$work/run.0000.pgm" >"$work/got"
+cat >"$work/wanted" <<END
+ 0 0 0 210 0 0 255 210
+ 0 0 0 0 0 0 0 0
+ 0 0 255 0 0 0 0 0
+ 0 0 0 0 0 0 0 0
+END
+diff "$work/got" "$work/wanted" >>"$work/err"
+verdict $? "one component"
+
+says 2 "has no component 'bulge'; it has halo, disc" "$work/run" --form pgm --part bulge
+says 2 "there is no $work/none.0000.txt" "$work/none"
+echo "no snapshot" >"$work/bad.0000.txt"
+says 2 "is no snapshot" "$work/bad"
+printf '# id mass x y z\n1 2 3\n' >"$work/short.0000.txt"
+says 2 "cannot be read" "$work/short"
+says 1 "no mass is within 0.5" "$work/run" --form pgm -w 0.5
+says 2 "must be positive" "$work/run" -w 0
+mkdir "$work/folder.0000.pgm"
+says 1 "cannot be written" "$work/run" --form pgm -w 4 -o "$work/folder"
+
+if ! "$python" -c 'import matplotlib' >/dev/null 2>&1; then
+    echo "ok - frames with axes # SKIP no Python has matplotlib"
+    exit $((failures > 0))
+fi
+frames "$work/run" -w 4 -p 16 && [ ! -s "$work/err" ] && head -c 8 "$work/run.0001.png" | LC_ALL=C grep -aq PNG
+verdict $? "frames with axes"
+exit $((failures > 0))
