@@ -2,7 +2,7 @@
 !
 !   gfortran sapporo.f90 yours.f90 -lsapporo
 !
-! What each function does is written in sapporo.h and sapporo_tree.h; names, order and meaning of arguments are the same
+! What each function does is written in sapporo.h, sapporo_tree.h and sapporo_stepper.h; names, order and meaning of arguments are the same
 ! here.  Compile this file with your own compiler, since modules of one compiler are of no use to another.
 !
 ! - Status codes are integer(c_int); >= 0 is success.
@@ -45,6 +45,17 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1
     integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
         SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
+
+    ! ---- choices of steppers (sapporo_stepper.h)
+
+    integer(c_int), parameter :: SAPPORO_STEP_METHOD_DEFAULT = 0, SAPPORO_STEP_TREE = 1, SAPPORO_STEP_DIRECT = 2
+    integer(c_int), parameter :: SAPPORO_STEPS_DEFAULT = 0, SAPPORO_STEPS_SHARED = 1, SAPPORO_STEPS_BLOCK = 2
+    integer(c_int), parameter :: SAPPORO_STEP_CRITERION_DEFAULT = 0, SAPPORO_STEP_BY_ACCELERATION = 1, &
+        SAPPORO_STEP_BY_CHANGE = 2
+    integer(c_int), parameter :: SAPPORO_FIELD_POINT = 1, SAPPORO_FIELD_PLUMMER = 2, SAPPORO_FIELD_HERNQUIST = 3, &
+        SAPPORO_FIELD_NFW = 4, SAPPORO_FIELD_MIYAMOTO_NAGAI = 5, SAPPORO_FIELD_LOGARITHMIC = 6
+    integer(c_int), parameter :: SAPPORO_STEP_NOW = 0, SAPPORO_STEP_OWN = 1, SAPPORO_STEP_AT_TIME = 2
+    integer(c_int), parameter :: SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31
 
     ! ---- types
 
@@ -158,6 +169,51 @@ module sapporo
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
         real(c_double) :: first_interactions = 0
     end type sapporo_tree_statistics
+
+    type, bind(c) :: sapporo_field
+        integer(c_int) :: kind = 0
+        real(c_double) :: strength = 0, a = 0, b = 0, centre(3) = 0
+    end type sapporo_field
+
+    type, bind(c) :: sapporo_stepper_options
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: method = 0
+        type(c_ptr) :: tree = c_null_ptr                    ! c_loc of sapporo_tree_options
+        integer(c_int) :: scheme = 0, criterion = 0
+        real(c_double) :: dt = 0, eta = 0
+        integer(c_int) :: levels = 0, rebuild = 0, nfields = 0
+        type(c_ptr) :: fields = c_null_ptr                  ! type(sapporo_field), nfields of them
+    end type sapporo_stepper_options
+
+    type, bind(c) :: sapporo_stepper_particles
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST
+        type(sapporo_column) :: x, v, mass, label
+        real(c_double) :: time = 0
+    end type sapporo_stepper_particles
+
+    type, bind(c) :: sapporo_stepper_output
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST, when = SAPPORO_STEP_NOW
+        real(c_double) :: time = 0
+        type(c_ptr) :: x = c_null_ptr, v = c_null_ptr, acc = c_null_ptr, pot = c_null_ptr, mass = c_null_ptr, &
+            own_time = c_null_ptr, level = c_null_ptr, label = c_null_ptr
+    end type sapporo_stepper_output
+
+    type, bind(c) :: sapporo_stepper_totals
+        integer(c_size_t) :: size = 0
+        real(c_double) :: time = 0, kinetic = 0, potential = 0, field = 0, momentum(3) = 0, angular_momentum(3) = 0, &
+            moment(3) = 0
+    end type sapporo_stepper_totals
+
+    type, bind(c) :: sapporo_stepper_statistics
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: n = 0, active = 0
+        integer(c_long_long) :: steps = 0, particle_steps = 0, builds = 0, refreshes = 0
+        real(c_double) :: interactions = 0
+        integer(c_int) :: level(SAPPORO_STEP_LEVELS_MOST) = 0, unused = 0
+        integer(c_size_t) :: host_bytes = 0, device_bytes = 0
+    end type sapporo_stepper_statistics
 
     ! ---- functions
 
@@ -434,6 +490,84 @@ module sapporo
             type(c_ptr), value :: tree
             type(sapporo_tree_statistics), intent(inout) :: statistics
         end function sapporo_tree_get_statistics
+
+        integer(c_int) function sapporo_stepper_create(options, n, stepper) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_options
+            type(sapporo_stepper_options), intent(in) :: options
+            integer(c_int), value :: n
+            type(c_ptr), intent(out) :: stepper
+        end function sapporo_stepper_create
+
+        subroutine sapporo_stepper_destroy(stepper) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+        end subroutine sapporo_stepper_destroy
+
+        function sapporo_stepper_last_error(stepper) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+            type(c_ptr) :: text
+        end function sapporo_stepper_last_error
+
+        function sapporo_stepper_kind_text(stepper) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+            type(c_ptr) :: text
+        end function sapporo_stepper_kind_text
+
+        integer(c_int) function sapporo_stepper_get_backend(stepper) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: stepper
+        end function sapporo_stepper_get_backend
+
+        real(c_double) function sapporo_stepper_get_time(stepper) bind(c)
+            import :: c_double, c_ptr
+            type(c_ptr), value :: stepper
+        end function sapporo_stepper_get_time
+
+        integer(c_int) function sapporo_stepper_set(stepper, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_particles
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_particles), intent(in) :: particles
+        end function sapporo_stepper_set
+
+        integer(c_int) function sapporo_stepper_advance(stepper, time, steps) bind(c)
+            import :: c_double, c_int, c_long_long, c_ptr
+            type(c_ptr), value :: stepper
+            real(c_double), value :: time
+            integer(c_long_long), value :: steps
+        end function sapporo_stepper_advance
+
+        integer(c_int) function sapporo_stepper_get(stepper, output) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_output
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_output), intent(in) :: output
+        end function sapporo_stepper_get
+
+        integer(c_int) function sapporo_stepper_energy(stepper, totals) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_totals
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_totals), intent(inout) :: totals
+        end function sapporo_stepper_energy
+
+        ! path: ends with c_null_char
+        integer(c_int) function sapporo_stepper_save(stepper, path) bind(c)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: stepper
+            character(kind=c_char), intent(in) :: path(*)
+        end function sapporo_stepper_save
+
+        integer(c_int) function sapporo_stepper_restore(stepper, path) bind(c)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: stepper
+            character(kind=c_char), intent(in) :: path(*)
+        end function sapporo_stepper_restore
+
+        integer(c_int) function sapporo_stepper_get_statistics(stepper, statistics) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_statistics
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_statistics), intent(inout) :: statistics
+        end function sapporo_stepper_get_statistics
     end interface
 
 contains

@@ -43,10 +43,12 @@ cat >"$work/sizes.c" <<'END'
 #include <stdio.h>
 int main(void)
 {
-    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_variable),
+    printf("sizes %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_device), sizeof(sapporo_variable),
            sizeof(sapporo_options), sizeof(sapporo_column), sizeof(sapporo_particle), sizeof(sapporo_particles), sizeof(sapporo_request),
            sizeof(sapporo_result), sizeof(sapporo_small_force), sizeof(sapporo_neighbour_request), sizeof(sapporo_tree_options),
-           sizeof(sapporo_tree_particles), sizeof(sapporo_tree_request), sizeof(sapporo_tree_statistics));
+           sizeof(sapporo_tree_particles), sizeof(sapporo_tree_request), sizeof(sapporo_tree_statistics),
+           sizeof(sapporo_field), sizeof(sapporo_stepper_options), sizeof(sapporo_stepper_particles), sizeof(sapporo_stepper_output),
+           sizeof(sapporo_stepper_totals), sizeof(sapporo_stepper_statistics));
     return 0;
 }
 END
@@ -56,9 +58,9 @@ try $cc -Iinclude "$work/sizes.c" -o "$work/sizes" && { "$work/sizes"; grep '^si
 verdict $? "types of module sapporo are as long as those of sapporo.h"
 
 # Every function of the header, and no other, is in the module.
-sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo.h include/sapporo_tree.h | sort >"$work/header"
+sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo.h include/sapporo_tree.h include/sapporo_stepper.h | sort >"$work/header"
 sed -n 's/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c).*/\2/p' include/sapporo.f90 | sort >"$work/module"
 diff "$work/header" "$work/module" >"$work/log"
-verdict $? "module sapporo has the functions of sapporo.h and sapporo_tree.h"
+verdict $? "module sapporo has the functions of sapporo.h, sapporo_tree.h and sapporo_stepper.h"
 
 exit $((failures > 0))

@@ -1,5 +1,5 @@
 /* test_stepper.c - steppers on every engine: schemes, order of convergence, division of runs, energy, fields. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* truncate */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -521,11 +521,246 @@ static void hernquist(void **state)
     everywhere(hernquist_at, 1);
 }
 
+/* ---- fields ------------------------------------------------------------------------------------------ */
+
+/* Potentials of the fields, in extended precision, from the formulas of the header. */
+static long double potential(const sapporo_field *f, const double *at)
+{
+    const long double x = at[0] - (long double)f->centre[0], y = at[1] - (long double)f->centre[1],
+                      z = at[2] - (long double)f->centre[2], across2 = x * x + y * y, r = sqrtl(across2 + z * z),
+                      a = f->a, b = f->b;
+    switch (f->kind) {
+    case SAPPORO_FIELD_POINT:
+        return -f->strength / r;
+    case SAPPORO_FIELD_PLUMMER:
+        return -f->strength / sqrtl(r * r + a * a);
+    case SAPPORO_FIELD_HERNQUIST:
+        return -f->strength / (r + a);
+    case SAPPORO_FIELD_NFW:
+        return -f->strength * log1pl(r / a) / r;
+    case SAPPORO_FIELD_MIYAMOTO_NAGAI:
+        return -f->strength / sqrtl(across2 + (a + sqrtl(z * z + b * b)) * (a + sqrtl(z * z + b * b)));
+    default:
+        return 0.5L * f->strength * logl(a * a + across2 + z * z / (b * b));
+    }
+}
+
+/* Accelerations are gradients of these potentials, from the middle of a field to far outside. */
+static void field_at(const struct place *p, const sapporo_field *f)
+{
+    enum { RADII = 9 };
+    static const double radius[RADII] = {1e-4, 1e-2, 0.1, 0.5, 0.6, 1, 3, 30, 1e4};
+    sapporo_tree_options tree = tree_at(p, 0.1);
+    sapporo_stepper_options o = options_at(p, &tree, 1);
+    double x[RADII][3], v[RADII][3] = {{0}}, mass[RADII] = {0}, acc[RADII][3];
+    for (int k = 0; k < RADII; k++)
+        for (int c = 0; c < 3; c++) x[k][c] = f->centre[c] + radius[k] * (0.3 + 0.4 * c);
+    o.nfields = 1;
+    o.fields = f;
+    sapporo_stepper *s = make(&o, RADII);
+    put(s, RADII, x, v, mass, 0);
+    const sapporo_stepper_output out = {.size = sizeof out, .n = RADII, .acc = acc};
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
+    for (int k = 0; k < RADII; k++)
+        for (int c = 0; c < 3; c++) {
+            const double h = radius[k] * 0x1p-13;
+            double up[3], down[3];
+            memcpy(up, x[k], sizeof up);
+            memcpy(down, x[k], sizeof down);
+            up[c] += h;
+            down[c] -= h;
+            const double slope = (double)((potential(f, down) - potential(f, up)) / (up[c] - (long double)down[c]));
+            const double size = distance(acc[k], (const double[3]){0, 0, 0});
+            if (!(fabs(acc[k][c] - slope) < 1e-6 * size))
+                fail_msg("field %d, radius %g: %.12g, not %.12g", (int)f->kind, radius[k], acc[k][c], slope);
+        }
+    for (int k = 0; k < RADII; k++) {
+        mass[k] = 1e-30; /* the potential at one point after the other */
+        put(s, RADII, x, v, mass, 0);
+        const double phi = totals(s).field / 1e-30, exact = (double)potential(f, x[k]);
+        if (!(fabs(phi - exact) < 1e-13 * (1 + fabs(exact))))
+            fail_msg("field %d, radius %g: potential %.17g, not %.17g", (int)f->kind, radius[k], phi, exact);
+        mass[k] = 0;
+    }
+    sapporo_stepper_destroy(s);
+}
+
+static void fields(void **state)
+{
+    (void)state;
+    if (!usable(&places[0])) skip();
+    for (int k = 0; k < 6; k++) field_at(&places[0], &FIELDS[k]);
+}
+
+/* ---- bad input ----------------------------------------------------------------------------------------- */
+
+static void refused(sapporo_stepper_options o, const char *word)
+{
+    sapporo_stepper *s = (sapporo_stepper *)1;
+    assert_int_equal(sapporo_stepper_create(&o, 3, &s), SAPPORO_ERR_ARGUMENT);
+    assert_null(s);
+    if (!strstr(sapporo_stepper_last_error(NULL), word)) fail_msg("%s", sapporo_stepper_last_error(NULL));
+}
+
+/* Bad options are refused, and the error names the option. */
+static void bad_options(void **state)
+{
+    (void)state;
+    const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
+    const sapporo_stepper_options good = {.size = sizeof good, .tree = &tree, .dt = 1};
+    sapporo_field field = FIELDS[3];
+    sapporo_stepper_options o = good;
+    sapporo_stepper *s = NULL;
+    assert_int_equal(sapporo_stepper_create(NULL, 3, &s), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_create(&good, 0, &s), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_create(&good, 3, NULL), SAPPORO_ERR_ARGUMENT);
+#define REFUSED(member, value, word)                                                                                   \
+    o = good;                                                                                                          \
+    o.member = value;                                                                                                  \
+    refused(o, word)
+    REFUSED(size, 3, "size");
+    REFUSED(dt, 0, "dt");
+    REFUSED(dt, NAN, "dt");
+    REFUSED(eta, -1, "eta");
+    REFUSED(levels, 32, "levels");
+    REFUSED(rebuild, -1, "rebuild");
+    REFUSED(method, (sapporo_step_method)3, "method");
+    REFUSED(scheme, SAPPORO_STEPS_BLOCK, "softening"); /* by acceleration, and eps is 0 */
+    REFUSED(nfields, 9, "nfields");
+    REFUSED(nfields, 1, "nfields");
+    o = good;
+    o.nfields = 1;
+    o.fields = &field;
+    field.a = 0;
+    refused(o, "lengths");
+    field.kind = (sapporo_field_kind)7;
+    refused(o, "kind");
+    field = FIELDS[3];
+    field.strength = -1;
+    refused(o, "strength");
+    field = FIELDS[3];
+    field.centre[1] = INFINITY;
+    refused(o, "centre");
+}
+
+/* Calls out of turn and particles that are not finite are refused and change nothing; outputs are NaN. */
+static void bad_calls(void **state)
+{
+    (void)state;
+    static struct state a, b;
+    const sapporo_tree_options tree = tree_at(&places[0], 0.05);
+    const sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
+    if (!usable(&places[0])) skip();
+    bodies set = tree_model(CLUSTER_PLUMMER, N);
+    sapporo_stepper *s = make(&o, N);
+    sapporo_stepper_output out = {.size = sizeof out, .n = N, .x = a.x, .level = a.level};
+    sapporo_stepper_totals t = {.size = sizeof t};
+    assert_int_equal(sapporo_stepper_advance(s, 1, 0), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_ERR_ARGUMENT);
+    assert_true(isnan(a.x[3][1]) && a.level[3] == -1 && isnan(sapporo_stepper_get_time(s)));
+    assert_int_equal(sapporo_stepper_energy(s, &t), SAPPORO_ERR_ARGUMENT);
+    assert_true(isnan(t.kinetic));
+    assert_int_equal(sapporo_stepper_save(s, "/tmp/none"), SAPPORO_ERR_ARGUMENT);
+    put(s, N, set.x, set.v, set.mass, 0);
+    get(s, SAPPORO_STEP_OWN, &a);
+    sapporo_stepper_particles p = {.size = sizeof p, .n = N, .x = {set.x, 0}, .v = {set.v, 0}, .mass = {set.mass, 0}};
+    set.v[7][2] = NAN;
+    assert_int_equal(sapporo_stepper_set(s, &p), SAPPORO_ERR_NOT_FINITE);
+    assert_non_null(strstr(sapporo_stepper_last_error(s), "velocity of particle 7"));
+    p.n = N + 1;
+    assert_int_equal(sapporo_stepper_set(s, &p), SAPPORO_ERR_ARGUMENT);
+    p.n = N;
+    p.memory = SAPPORO_MEMORY_DEVICE;
+    assert_int_equal(sapporo_stepper_set(s, &p), SAPPORO_ERR_UNSUPPORTED);
+    assert_int_equal(sapporo_stepper_advance(s, NAN, 0), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_advance(s, INFINITY, 0), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_advance(s, 1, -1), SAPPORO_ERR_ARGUMENT);
+    out.n = N - 1;
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_ERR_ARGUMENT);
+    out.n = N;
+    out.when = SAPPORO_STEP_AT_TIME;
+    out.time = 1;
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_ERR_ARGUMENT);
+    get(s, SAPPORO_STEP_OWN, &b);
+    b.x[0][0] = a.x[0][0];
+    memcpy(a.x, b.x, sizeof a.x);
+    memcpy(a.level, b.level, sizeof a.level);
+    assert_memory_equal(&a, &b, sizeof a);
+    sapporo_stepper_destroy(s);
+    sapporo_stepper_destroy(s);
+    assert_int_equal(sapporo_stepper_advance(s, 1, 0), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_stepper_energy(s, &t), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sapporo_stepper_restore(s, "x"), SAPPORO_ERR_CLOSED);
+    assert_true(isnan(a.x[3][1]) && sapporo_stepper_kind_text(s)[0] == '\0');
+    bodies_free(&set);
+}
+
+/* A particle that leaves the range of numbers ends the run; all particles stay where they were. */
+static void out_of_range_at(const struct place *p)
+{
+    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 8);
+    double x[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, v[3][3] = {{0}}, mass[3] = {1, 1, 0}, at[3][3];
+    sapporo_stepper *s = make(&o, 3);
+    v[2][1] = 1e101;
+    put(s, 3, x, v, mass, 0.5);
+    assert_int_equal(sapporo_stepper_advance(s, 2, 0), SAPPORO_ERR_NOT_FINITE);
+    assert_non_null(strstr(sapporo_stepper_last_error(s), "position of particle 2"));
+    assert_non_null(strstr(sapporo_stepper_last_error(s), "of time 0.5"));
+    assert_true(sapporo_stepper_get_time(s) == 0.5);
+    const sapporo_stepper_output out = {.size = sizeof out, .n = 3, .x = at};
+    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
+    assert_memory_equal(at, x, sizeof x);
+    sapporo_stepper_destroy(s);
+}
+
+static void out_of_range(void **state)
+{
+    (void)state;
+    everywhere(out_of_range_at, 0);
+}
+
+/* Files that are missing, cut, changed or of other options are refused and change nothing. */
+static void bad_files(void **state)
+{
+    (void)state;
+    char path[64], byte;
+    const sapporo_tree_options tree = tree_at(&places[0], 0.05);
+    sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
+    if (!usable(&places[0])) skip();
+    (void)snprintf(path, sizeof path, "/tmp/sapporo-bad-%ld", (long)getpid());
+    sapporo_stepper *s = cluster(&o);
+    assert_int_equal(sapporo_stepper_save(s, NULL), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_save(s, "/no/such/folder/file"), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_restore(s, "/no/such/file"), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sapporo_stepper_save(s, path), SAPPORO_OK);
+    o.dt = 1.0 / 16;
+    sapporo_stepper *other = cluster(&o);
+    assert_int_equal(sapporo_stepper_restore(other, path), SAPPORO_ERR_ARGUMENT);
+    assert_non_null(strstr(sapporo_stepper_last_error(other), "options"));
+    FILE *file = fopen(path, "r+b");
+    assert_true(file && fseek(file, 5000, SEEK_SET) == 0 && fread(&byte, 1, 1, file) == 1);
+    byte ^= 1;
+    assert_true(fseek(file, 5000, SEEK_SET) == 0 && fwrite(&byte, 1, 1, file) == 1 && fclose(file) == 0);
+    assert_int_equal(sapporo_stepper_restore(s, path), SAPPORO_ERR_ARGUMENT);
+    assert_non_null(strstr(sapporo_stepper_last_error(s), "checksum"));
+    assert_int_equal(truncate(path, 3000), 0);
+    assert_int_equal(sapporo_stepper_restore(s, path), SAPPORO_ERR_ARGUMENT);
+    assert_non_null(strstr(sapporo_stepper_last_error(s), "incomplete"));
+    assert_true(sapporo_stepper_get_time(s) == 1.5 && figures(s).n == N);
+    assert_int_equal(unlink(path), 0);
+    sapporo_stepper_destroy(s);
+    sapporo_stepper_destroy(other);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(leapfrog),  cmocka_unit_test(one_level),
-                                       cmocka_unit_test(division),  cmocka_unit_test(convergence),
-                                       cmocka_unit_test(same_bits), cmocka_unit_test(reversible),
-                                       cmocka_unit_test(conserved), cmocka_unit_test(hernquist)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leapfrog),    cmocka_unit_test(one_level), cmocka_unit_test(division),
+        cmocka_unit_test(convergence), cmocka_unit_test(same_bits), cmocka_unit_test(reversible),
+        cmocka_unit_test(conserved),   cmocka_unit_test(hernquist), cmocka_unit_test(fields),
+        cmocka_unit_test(bad_options), cmocka_unit_test(bad_calls), cmocka_unit_test(out_of_range),
+        cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

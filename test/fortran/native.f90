@@ -16,11 +16,18 @@ program native
     type(sapporo_small_force) :: lists(1)
     type(sapporo_neighbour_request) :: asked
     type(c_ptr) :: tree
-    type(sapporo_tree_options) :: tree_options
+    type(sapporo_tree_options), target :: tree_options
     type(sapporo_tree_particles) :: tree_particles
     type(sapporo_tree_request) :: tree_request
     type(sapporo_tree_statistics) :: tree_statistics
     real(c_double), target :: tree_acc(3, n), tree_pot(n)
+    type(c_ptr) :: stepper
+    type(sapporo_field), target :: fields(1)
+    type(sapporo_stepper_options) :: stepper_options
+    type(sapporo_stepper_particles) :: stepper_particles
+    type(sapporo_stepper_output) :: stepper_output
+    type(sapporo_stepper_totals) :: totals
+    type(sapporo_stepper_statistics) :: stepper_statistics
     integer(c_long_long) :: first(2)
     real(c_double), target :: x(3, n), v(3, n), m(n), xi(3, 1), h2(1), acc(3, 1), jerk(3, 1), pot(1), r2(1)
     integer(c_int), target :: index(n), own(1), nearest(1), one_address(1), neighbours(2), two(1)
@@ -28,9 +35,11 @@ program native
     integer(c_int) :: list(n), length, total
     integer(c_size_t) :: bytes
 
-    print '(a,14(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(variable), c_sizeof(options), c_sizeof(request%x), &
+    print '(a,20(1x,i0))', 'sizes', c_sizeof(device), c_sizeof(variable), c_sizeof(options), c_sizeof(request%x), &
         c_sizeof(particle), c_sizeof(particles), c_sizeof(request), c_sizeof(results), c_sizeof(lists(1)), c_sizeof(asked), &
-        c_sizeof(tree_options), c_sizeof(tree_particles), c_sizeof(tree_request), c_sizeof(tree_statistics)
+        c_sizeof(tree_options), c_sizeof(tree_particles), c_sizeof(tree_request), c_sizeof(tree_statistics), &
+        c_sizeof(fields(1)), c_sizeof(stepper_options), c_sizeof(stepper_particles), c_sizeof(stepper_output), &
+        c_sizeof(totals), c_sizeof(stepper_statistics)
     print '(a)', sapporo_text(sapporo_version())
 
     if (sapporo_arith_version() < 1) error stop 'sapporo_arith_version'
@@ -135,6 +144,7 @@ program native
     if (sapporo_clear_particles(context) /= SAPPORO_OK) error stop 'sapporo_clear_particles'
     call sapporo_close(context)
     call trees()
+    call steppers()
 
 contains
 
@@ -172,6 +182,45 @@ contains
             tree_statistics%seconds(SAPPORO_PHASE_WALK) < 0) error stop 'tree: statistics'
         call sapporo_tree_destroy(tree)
     end subroutine trees
+
+    subroutine steppers()
+        character(kind=c_char, len=*), parameter :: nowhere = '/no/such/folder/file'//c_null_char
+        fields(1)%kind = SAPPORO_FIELD_PLUMMER
+        fields(1)%strength = 1
+        fields(1)%a = 1
+        stepper_options%size = c_sizeof(stepper_options)
+        stepper_options%tree = c_loc(tree_options)
+        if (sapporo_stepper_create(stepper_options, n, stepper) /= SAPPORO_ERR_ARGUMENT) error stop 'dt 0'
+        stepper_options%dt = 0.125_c_double
+        stepper_options%nfields = 1
+        stepper_options%fields = c_loc(fields)
+        if (sapporo_stepper_create(stepper_options, n, stepper) /= SAPPORO_OK) error stop 'sapporo_stepper_create'
+        if (sapporo_stepper_get_backend(stepper) /= SAPPORO_BACKEND_CPU) error stop 'sapporo_stepper_get_backend'
+        if (scan_for(sapporo_text(sapporo_stepper_kind_text(stepper)), 'octree') == 0) error stop 'kind of a stepper'
+        stepper_particles%size = c_sizeof(stepper_particles)
+        stepper_particles%n = n
+        stepper_particles%x = sapporo_column(c_loc(x), 0)
+        stepper_particles%v = sapporo_column(c_loc(v), 0)
+        stepper_particles%mass = sapporo_column(c_loc(m), 0)
+        if (sapporo_stepper_advance(stepper, 1.0_c_double, 0_c_long_long) /= SAPPORO_ERR_ARGUMENT) error stop 'no particles'
+        if (sapporo_text(sapporo_stepper_last_error(stepper)) == '') error stop 'sapporo_stepper_last_error'
+        if (sapporo_stepper_set(stepper, stepper_particles) /= SAPPORO_OK) error stop 'sapporo_stepper_set'
+        if (sapporo_stepper_advance(stepper, 1.0_c_double, 3_c_long_long) /= SAPPORO_OK) error stop 'sapporo_stepper_advance'
+        if (abs(sapporo_stepper_get_time(stepper) - 0.375_c_double) > 0) error stop 'sapporo_stepper_get_time'
+        stepper_output%size = c_sizeof(stepper_output)
+        stepper_output%n = n
+        stepper_output%acc = c_loc(tree_acc)
+        if (sapporo_stepper_get(stepper, stepper_output) /= SAPPORO_OK) error stop 'sapporo_stepper_get'
+        totals%size = c_sizeof(totals)
+        if (sapporo_stepper_energy(stepper, totals) /= SAPPORO_OK) error stop 'sapporo_stepper_energy'
+        if (.not. totals%field < 0) error stop 'totals of a stepper'
+        stepper_statistics%size = c_sizeof(stepper_statistics)
+        if (sapporo_stepper_get_statistics(stepper, stepper_statistics) /= SAPPORO_OK) error stop 'statistics of a stepper'
+        if (stepper_statistics%steps /= 3 .or. stepper_statistics%level(1) /= n) error stop 'steps of a stepper'
+        if (sapporo_stepper_save(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_save'
+        if (sapporo_stepper_restore(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_restore'
+        call sapporo_stepper_destroy(stepper)
+    end subroutine steppers
 
     integer function index_of_precision()
         intrinsic :: index

@@ -11,7 +11,7 @@ enum { CHUNK = SAP_TREE_CHUNK };
 static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_stepper_of(stepper); }
 
 /* What is copied. */
-struct copy {
+struct column_copy {
     enum sap_step_column column;
     void *to;
     const void *from;
@@ -49,7 +49,7 @@ static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to
 
 static int take_work(struct sap_gpu_stepper *s, void *with)
 {
-    const struct copy *const c = with;
+    const struct column_copy *const c = with;
     const struct sap_driver *const d = s->t->driver;
     const int n = s->n;
     const struct sap_argument a[] = {MEM(s->v), MEM(s->bad), VALUE(n)};
@@ -67,7 +67,7 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
 {
     struct sap_gpu_stepper *const s = of(stepper);
     const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = memory, .x = *x, .mass = *mass};
-    struct copy c = {.x = x, .v = v, .memory = memory, .bad = bad};
+    struct column_copy c = {.x = x, .v = v, .memory = memory, .bad = bad};
     *bad = -1;
     s->t->words[0] = '\0';
     if (memory == SAPPORO_MEMORY_DEVICE && v->stride && v->stride != 3 * (ptrdiff_t)sizeof(double))
@@ -95,7 +95,7 @@ static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, e
 }
 
 /* Copies a part of particles of four doubles, x, y, z, mass: the mass, or the position. */
-static int read_part(struct sap_gpu_stepper *s, const struct copy *c)
+static int read_part(struct sap_gpu_stepper *s, const struct column_copy *c)
 {
     struct sap_gpu_host_tree *const t = s->t;
     size_t each;
@@ -115,7 +115,7 @@ static int read_part(struct sap_gpu_stepper *s, const struct copy *c)
 
 static int read_work(struct sap_gpu_stepper *s, void *with)
 {
-    const struct copy *const c = with;
+    const struct column_copy *const c = with;
     size_t each;
     const struct sap_gpu_buffer *const from = buffer_of(s, c->column, &each);
     if (c->column == SAP_STEP_MASS || c->column == SAP_STEP_BUILT) return read_part(s, c);
@@ -125,13 +125,13 @@ static int read_work(struct sap_gpu_stepper *s, void *with)
 
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to)
 {
-    struct copy c = {.column = column, .to = to};
+    struct column_copy c = {.column = column, .to = to};
     return sap_stepper_entered(of(stepper), read_work, &c);
 }
 
 static int write_work(struct sap_gpu_stepper *s, void *with)
 {
-    const struct copy *const c = with;
+    const struct column_copy *const c = with;
     size_t each;
     const struct sap_gpu_buffer *const to = buffer_of(s, c->column, &each);
     TRY(s->t->driver->copy_in(s->t->stream, to->mem, 0, c->from, (size_t)s->n * each));
@@ -140,7 +140,7 @@ static int write_work(struct sap_gpu_stepper *s, void *with)
 
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from)
 {
-    struct copy c = {.column = column, .from = from};
+    struct column_copy c = {.column = column, .from = from};
     if (column == SAP_STEP_MASS || column == SAP_STEP_BUILT) return SAPPORO_ERR_UNSUPPORTED;
     return sap_stepper_entered(of(stepper), write_work, &c);
 }
@@ -164,7 +164,7 @@ static int give(struct sap_gpu_stepper *s, sapporo_memory memory, void *to, cons
 
 static int device_work(struct sap_gpu_stepper *s, void *with)
 {
-    const struct copy *const c = with;
+    const struct column_copy *const c = with;
     size_t each;
     const struct sap_gpu_buffer *const from = buffer_of(s, c->column, &each);
     return give(s, SAPPORO_MEMORY_DEVICE, c->to, from, (size_t)s->n * each);
@@ -172,14 +172,14 @@ static int device_work(struct sap_gpu_stepper *s, void *with)
 
 int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to)
 {
-    struct copy c = {.column = column, .to = to};
+    struct column_copy c = {.column = column, .to = to};
     if (!of(stepper)->t->driver->adopt || column > SAP_STEP_POT) return SAPPORO_ERR_UNSUPPORTED;
     return sap_stepper_entered(of(stepper), device_work, &c);
 }
 
 static int at_work(struct sap_gpu_stepper *s, void *with)
 {
-    const struct copy *const c = with;
+    const struct column_copy *const c = with;
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step step = *c->step;
     const int n = s->n;
@@ -197,7 +197,7 @@ static int at_work(struct sap_gpu_stepper *s, void *with)
 int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
                        double (*v)[3])
 {
-    struct copy c = {.step = step, .memory = memory, .to_x = x, .to_v = v};
+    struct column_copy c = {.step = step, .memory = memory, .to_x = x, .to_v = v};
     if (memory == SAPPORO_MEMORY_DEVICE && !of(stepper)->t->driver->adopt) return SAPPORO_ERR_UNSUPPORTED;
     return sap_stepper_entered(of(stepper), at_work, &c);
 }

@@ -26,7 +26,7 @@ def test_declarations_are_those_of_the_headers(tmp_path):
 
 
 def test_every_public_function_is_there():
-    text = "".join((ROOT / "include" / name).read_text() for name in ("sapporo.h", "sapporo_tree.h"))
+    text = "".join((ROOT / "include" / name).read_text() for name in ("sapporo.h", "sapporo_tree.h", "sapporo_stepper.h"))
     names = re.findall(r"^SAPPORO_API [^;(]*?(\w+)\(", text, re.MULTILINE)
     assert len(names) > 40
     assert set(names) == {name for name in dir(lib) if name.startswith("sapporo_")}
@@ -60,7 +60,7 @@ def test_structs_are_laid_out_as_recorded():
 
 
 def test_words_are_the_enumerators():
-    from sapporo import _context, _library, _tree
+    from sapporo import _context, _library, _stepper, _tree
 
     for words, prefix in (
         (_library.BACKENDS, "SAPPORO_BACKEND_"),
@@ -69,6 +69,11 @@ def test_words_are_the_enumerators():
         (_context.PAIRS, "SAPPORO_PAIRS_"),
         (_tree.CRITERIA, "SAPPORO_MAC_"),
         (_tree.KINDS, "SAPPORO_TREE_"),
+        (_stepper.METHODS, "SAPPORO_STEP_"),
+        (_stepper.SCHEMES, "SAPPORO_STEPS_"),
+        (_stepper.STEP_CRITERIA, "SAPPORO_STEP_BY_"),
+        (_stepper.MOMENTS, "SAPPORO_STEP_"),
+        (_stepper.FIELD_KINDS, "SAPPORO_FIELD_"),
     ):
         for word, number in words.items():
             assert getattr(lib, prefix + word.upper()) == number, word

@@ -5,7 +5,7 @@ with sapporo.Context() as context:
     force = context.force(x, v=v, index=np.arange(n), eps2=0.01)
     force.acc, force.jerk, force.pot
 
-Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree.
+Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree.  Stepper: orbits, integrated where forces are computed.
 """
 
 from ._batch import BatchForce, SmallForce
@@ -25,6 +25,7 @@ from ._errors import (
 from ._info import Device, Variable, arith_version, devices, variables, version
 from ._job import Force, Job, NeighbourLists
 from ._library import set_log
+from ._stepper import Field, Orbits, Stepper, StepperStatistics, Totals
 from ._tree import Seconds, Tree, TreeStatistics
 
 __version__ = version()
@@ -36,12 +37,14 @@ __all__ = [
     "Context",
     "Device",
     "DeviceError",
+    "Field",
     "Force",
     "GoneError",
     "Job",
     "Memory",
     "NeighbourLists",
     "NotFiniteError",
+    "Orbits",
     "OutOfMemoryError",
     "PartialWarning",
     "Particles",
@@ -49,6 +52,9 @@ __all__ = [
     "Seconds",
     "SmallForce",
     "Status",
+    "Stepper",
+    "StepperStatistics",
+    "Totals",
     "Tree",
     "TreeStatistics",
     "UnsupportedError",

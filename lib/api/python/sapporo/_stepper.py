@@ -1,0 +1,283 @@
+"""Steppers: orbits of particles, integrated where their forces are computed."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._arrays import ArrayLike, Floats, ScalarOrArray, pointer, scalars, set_column, vectors
+from ._context import Memory
+from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
+from ._tree import CRITERIA, KINDS
+
+METHODS = {"tree": 1, "direct": 2}
+SCHEMES = {"shared": 1, "block": 2}
+STEP_CRITERIA = {"acceleration": 1, "change": 2}
+MOMENTS = {"now": 0, "own": 1}
+FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nagai": 5, "logarithmic": 6}
+
+
+@dataclass(frozen=True)
+class Field:
+    """An analytic external field, with G = 1.
+
+    kind: "point", "plummer", "hernquist", "nfw", "miyamoto_nagai" or "logarithmic"
+    strength: mass; of "nfw" 4 pi rho a^3; of "logarithmic" the squared velocity
+    a, b: lengths; of "logarithmic" the core radius and the flattening
+    centre: the axis of flat fields is parallel to z
+    """
+
+    kind: str
+    strength: float
+    a: float = 0.0
+    b: float = 0.0
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """Particles of a stepper, in order of address.
+
+    acc, pot: acceleration with fields, and potential of the particles, at `own_time`, the end of the particle's step
+    level: the present step is dt / 2^level
+    """
+
+    x: Floats
+    v: Floats
+    mass: Floats
+    acc: Floats
+    pot: Floats
+    own_time: Floats
+    level: Any
+    label: Any
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Conserved quantities.  potential: of pairs of particles; field: of particles in the external fields."""
+
+    time: float
+    kinetic: float
+    potential: float
+    field: float
+    momentum: Floats
+    angular_momentum: Floats
+    moment: Floats
+
+    @property
+    def energy(self) -> float:
+        """The total energy."""
+        return self.kinetic + self.potential + self.field
+
+
+@dataclass(frozen=True)
+class StepperStatistics:
+    """What a stepper is and did since its particles were set.  level: particles per level."""
+
+    n: int
+    active: int
+    steps: int
+    particle_steps: int
+    builds: int
+    refreshes: int
+    interactions: float
+    level: tuple[int, ...]
+    memory: Memory
+
+
+def _fields(given: Sequence[Field]) -> Any:
+    fields = ffi.new("sapporo_field[]", max(len(given), 1))
+    for to, field in zip(fields, given):
+        to.kind = choose("kind", field.kind, FIELD_KINDS)
+        to.strength, to.a, to.b = field.strength, field.a, field.b
+        to.centre = list(field.centre)
+    return fields
+
+
+class Stepper(Handle):
+    """At most n particles that move by their forces on each other and by external fields.
+
+    dt: the shared step, or the longest block step
+    method: forces from a "tree" or from "direct" sums; None: tree
+    scheme: "shared" (leap-frog) or "block" steps; None: shared
+    criterion: of block steps: "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|)
+    eta: accuracy of the criterion; None: 0.025
+    levels: the shortest block step is dt / 2^(levels - 1); 0: 16
+    rebuild: steps from one build of the tree to the next; 0: when forces have become dearer
+    fields: sequence of Field
+    eps2, kind, mac, accuracy, order, leaf_size, group_size, precision, backend, devices, preferred_device, cpu_isa,
+        threads: as of Tree
+
+    The order of calls is set, then any number of advance, get, energy, save.  Raises as Context does.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        dt: float,
+        *,
+        method: str | None = None,
+        scheme: str | None = None,
+        criterion: str | None = None,
+        eta: float | None = None,
+        levels: int = 0,
+        rebuild: int = 0,
+        fields: Sequence[Field] = (),
+        eps2: float = 0.0,
+        kind: str | None = None,
+        mac: str | None = None,
+        accuracy: float | None = None,
+        order: int = 2,
+        leaf_size: int = 0,
+        group_size: int = 0,
+        precision: str | None = None,
+        backend: str | None = None,
+        devices: Sequence[int] | str | None = None,
+        preferred_device: int = 0,
+        cpu_isa: str | None = None,
+        threads: int = 0,
+    ) -> None:
+        """Makes room for n particles."""
+        keep: list[Any] = []
+        tree = new("sapporo_tree_options", order=order, eps2=eps2, leaf_size=leaf_size, group_size=group_size)
+        tree.kind, tree.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
+        tree.accuracy = accuracy or 0.0
+        set_device_options(
+            tree,
+            keep,
+            precision=precision,
+            backend=backend,
+            devices=devices,
+            preferred_device=preferred_device,
+            cpu_isa=cpu_isa,
+            threads=threads,
+        )
+        array = _fields(fields)
+        options = new(
+            "sapporo_stepper_options",
+            method=choose("method", method, METHODS),
+            tree=tree,
+            scheme=choose("scheme", scheme, SCHEMES),
+            criterion=choose("criterion", criterion, STEP_CRITERIA),
+            dt=dt,
+            eta=eta or 0.0,
+            levels=levels,
+            rebuild=rebuild,
+            nfields=len(fields),
+            fields=array,
+        )
+        handle = ffi.new("sapporo_stepper **")
+        check(
+            lib.sapporo_stepper_create(options, n, handle),
+            lambda: text_of(lib.sapporo_stepper_last_error(ffi.NULL)),
+        )
+        super().__init__(handle[0], lib.sapporo_stepper_destroy)
+
+    def __repr__(self) -> str:
+        """What computes, and the time."""
+        return f"<sapporo.Stepper: {'closed' if self.closed else f'{self.kind}, time {self.time:g}'}>"
+
+    def _check(self, status: int) -> int:
+        return check(status, lambda: text_of(lib.sapporo_stepper_last_error(self._handle)))
+
+    @property
+    def kind(self) -> str:
+        """On what the bits of its particles depend, such as "cpu avx512 sp octree AuthenticAMD"."""
+        return text_of(lib.sapporo_stepper_kind_text(self._handle))
+
+    @property
+    def backend(self) -> str:
+        """Where forces are computed: "cuda", "opencl" or "cpu"; "auto" of a closed stepper."""
+        return word_of(lib.sapporo_stepper_get_backend(self._handle), BACKENDS)
+
+    @property
+    def time(self) -> float:
+        """The time of the last complete step; NaN without particles."""
+        return float(lib.sapporo_stepper_get_time(self._handle))
+
+    def set(
+        self, x: ArrayLike, v: ArrayLike, mass: ScalarOrArray, *, label: ArrayLike | None = None, time: float = 0.0
+    ) -> None:
+        """Takes all particles, by copy, and computes the first forces.  Arrays are in host memory.
+
+        x, v: (n, 3); mass: (n,) or one number; label: (n,) of whole numbers, which get returns; absent: the addresses
+        """
+        positions = vectors(x, "x")
+        n = len(positions)
+        columns = {"x": positions, "v": vectors(v, "v", n), "mass": scalars(mass, "mass", n)}
+        if label is not None:
+            columns["label"] = scalars(label, "label", n, np.int64)
+        particles = new("sapporo_stepper_particles", n=n, time=time)
+        for name, array in columns.items():
+            set_column(getattr(particles, name), array)
+        self._check(lib.sapporo_stepper_set(self._handle, particles))
+
+    def advance(self, time: float, steps: int = 0) -> float:
+        """Moves the particles to the last step that ends at or before `time`; returns its time.
+
+        steps: at most so many steps (of block steps: blocks); 0: no limit.  Signals such as Ctrl-C are handled between
+        steps.
+        """
+        if steps < 0 or (steps == 0 and not math.isfinite(time)):
+            raise ValueError(f"time is {time} and steps {steps}; without end, steps must be above 0")
+        left = steps if steps else math.inf
+        while left > 0:
+            slice_ = int(min(left, 16))
+            before = self.statistics().steps
+            self._check(lib.sapporo_stepper_advance(self._handle, time, slice_))
+            left -= slice_
+            if self.statistics().steps - before < slice_:
+                break
+        return self.time
+
+    def get(self, when: str | float = "now") -> Orbits:
+        """The particles: "now" predicted to the present time, "own" each at the end of its own step, or at a time.
+
+        A time may be from the present time to dt after it.
+        """
+        n = self.statistics().n
+        rows: dict[str, Any] = {name: np.empty((n, 3)) for name in ("x", "v", "acc")}
+        rows.update({name: np.empty(n) for name in ("mass", "pot", "own_time")})
+        rows.update(level=np.empty(n, dtype=np.int32), label=np.empty(n, dtype=np.int64))
+        output = new("sapporo_stepper_output", n=n)
+        if isinstance(when, str):
+            if when not in MOMENTS:
+                raise ValueError(f"when is {when!r}; it may be {', '.join(map(repr, MOMENTS))} or a time")
+            output.when = MOMENTS[when]
+        else:
+            output.when, output.time = lib.SAPPORO_STEP_AT_TIME, when
+        for name, array in rows.items():
+            setattr(output, name, ffi.cast(ffi.typeof(getattr(output, name)), pointer(array)))
+        self._check(lib.sapporo_stepper_get(self._handle, output))
+        return Orbits(**rows)
+
+    def energy(self) -> Totals:
+        """Energies, momentum, angular momentum and the sum of mass times position, at the present time."""
+        t = new("sapporo_stepper_totals")
+        self._check(lib.sapporo_stepper_energy(self._handle, t))
+        vectors_of = {name: np.array(list(getattr(t, name))) for name in ("momentum", "angular_momentum", "moment")}
+        return Totals(t.time, t.kinetic, t.potential, t.field, **vectors_of)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the particles to a new file, which replaces `path` when it is complete."""
+        self._check(lib.sapporo_stepper_save(self._handle, os.fsencode(path)))
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Reads particles that a stepper of the same options has saved; the run continues with the same bytes."""
+        self._check(lib.sapporo_stepper_restore(self._handle, os.fsencode(path)))
+
+    def statistics(self) -> StepperStatistics:
+        """What the stepper is, and what it did since its particles were set."""
+        s = new("sapporo_stepper_statistics")
+        self._check(lib.sapporo_stepper_get_statistics(self._handle, s))
+        names = ("n", "active", "steps", "particle_steps", "builds", "refreshes", "interactions")
+        return StepperStatistics(
+            **{name: getattr(s, name) for name in names},
+            level=tuple(s.level),
+            memory=Memory(int(s.host_bytes), int(s.device_bytes)),
+        )

@@ -1,0 +1,89 @@
+"""Steppers from Python: a run in parts, energy, fields, errors."""
+
+import numpy as np
+import pytest
+import sapporo
+
+
+def sphere(n=200):
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(n, 3)), 0.4 * rng.normal(size=(n, 3)), np.full(n, 1 / n)
+
+
+def stepper(n=200, **options):
+    return sapporo.Stepper(n, 1 / 32, eps2=0.01, backend="cpu", **options)
+
+
+def test_shared_steps_are_those_of_a_loop_over_forces():
+    x, v, mass = sphere()
+    with stepper(rebuild=1) as s, sapporo.Tree(200, eps2=0.01, backend="cpu") as tree:
+        s.set(x, v, mass, time=1)
+        tree.set(x, mass)
+        tree.build()
+        acc = tree.force().acc
+        for _ in range(4):
+            v = v + acc / 64
+            x = x + v / 32
+            tree.set(x)
+            tree.build()
+            acc = tree.force().acc
+            v = v + acc / 64
+        assert s.advance(1.125) == 1.125 == s.time
+        now = s.get()
+        assert np.array_equal(now.x, x) and np.array_equal(now.v, v) and np.array_equal(now.acc, acc)
+        assert s.backend == "cpu" and "octree" in s.kind and "time 1.125" in repr(s)
+
+
+def test_a_run_in_parts(tmp_path):
+    x, v, mass = sphere()
+    runs = [stepper(scheme="block", criterion="change", eta=0.05, levels=6) for _ in range(3)]
+    for s in runs[:2]:
+        s.set(x, v, mass, label=np.arange(200) + 7)
+    start = runs[0].energy()
+    runs[0].advance(0.25)
+    runs[1].advance(np.inf, 5)
+    runs[1].save(tmp_path / "run")
+    runs[2].restore(tmp_path / "run")
+    runs[2].advance(0.25)
+    whole, parts = runs[0].get("own"), runs[2].get("own")
+    for name in sapporo.Orbits.__dataclass_fields__:
+        assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
+    assert whole.label[3] == 10 and runs[2].statistics().steps == runs[0].statistics().steps > 8
+    assert sum(runs[0].statistics().level) == 200
+    assert abs(runs[0].energy().energy / start.energy - 1) < 1e-2
+    later = runs[0].get(runs[0].time + 1 / 256)
+    assert 0 < np.abs(later.x - runs[0].get().x).max() < 0.1
+
+
+def test_a_particle_in_a_field():
+    field = sapporo.Field("plummer", 1.0, a=0.5)
+    with stepper(1, method="direct", fields=[field]) as s:
+        s.set([[1.0, 0, 0]], [[0, 0.8, 0]], 1.0)
+        start = s.energy()
+        s.advance(4)
+        end = s.energy()
+        assert abs(end.energy / start.energy - 1) < 1e-3 and start.field == pytest.approx(-1 / np.sqrt(1.25))
+        assert end.angular_momentum[2] == pytest.approx(start.angular_momentum[2], rel=1e-12)
+
+
+def test_errors(tmp_path):
+    x, v, mass = sphere()
+    with pytest.raises(sapporo.ArgumentError, match="dt"):
+        sapporo.Stepper(3, 0)
+    with pytest.raises(ValueError, match="scheme"):
+        stepper(scheme="individual")
+    s = stepper()
+    with pytest.raises(sapporo.ArgumentError, match="no particles"):
+        s.advance(1)
+    with pytest.raises(sapporo.ArgumentError, match="no such file"):
+        s.restore(tmp_path / "none")
+    v[3, 1] = np.nan
+    with pytest.raises(sapporo.NotFiniteError, match="velocity of particle 3"):
+        s.set(x, v, mass)
+    with pytest.raises(ValueError, match="when"):
+        s.get("then")
+    with pytest.raises(ValueError, match="without end"):
+        s.advance(np.inf)
+    s.close()
+    with pytest.raises(sapporo.ClosedError):
+        s.energy()
