@@ -28,7 +28,8 @@ static void list_rules(run *job, rule_list *list)
 {
     cluster_request *model = &job->model;
     const option_rule source[] = {
-        {OPTION_TITLE, 0, "Particles (from FILE, or a model in N-body units, G = M = 1, E = -1/4):", 0, 0, 0, 0, 0, 0},
+        {OPTION_TITLE, 0, "Particles (from FILE, or a model; clusters in N-body units, G = M = 1, E = -1/4):", 0, 0, 0,
+         0, 0, 0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
          "plummer, king, hernquist, uniform, nfw, clumps; galaxies: disc, andromeda", MODELS, 0, 0},
         {OPTION_COUNT, 'n', "particles", &model->n, "N", "number of stars of the model (1024)", 0, 0, 0},

@@ -247,7 +247,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
         {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
         {"--no-head", OPTION_ON, &asked->no_head, NULL, 0, NULL},
-        {"--model", OPTION_WORDS, &asked->tree.model, "plummer|hernquist|uniform|nfw|clumps|king", 0,
+        {"--model", OPTION_WORDS, &asked->tree.model, "plummer|hernquist|uniform|nfw|clumps|king|disc|andromeda", 0,
          "of --api tree (default plummer)"},
         {"--tree", OPTION_WORDS, &asked->tree.kind, "octree|kdtree", 0, "of --api tree (default octree)"},
         {"--mac", OPTION_WORDS, &asked->tree.mac, "opening|multipole|acceleration", 0,

@@ -13,7 +13,7 @@ enum { CHECKED = 1000, MOST_SAMPLES = 1000, WARM = 1, QUANTILES = 10, FEWEST = 3
 
 static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are enough */
 
-static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps"};
+static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", "disc", "andromeda"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
 /* One case and its result. */
