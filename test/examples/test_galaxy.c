@@ -177,7 +177,7 @@ static double exponential_below(double r) { return 1 - (1 + r) * exp(-r); }
  */
 static disc_pull force_of_points(const disc_shape *shape, double radius, double z)
 {
-    enum { RINGS_OF = 400, LAYERS = 60, POINTS = 200 };
+    enum { RINGS_OF = 300, LAYERS = 60, POINTS = 120 };
     long double in = 0, down = 0, total = 0;
     for (int a = 0; a < RINGS_OF; a++) {
         double low = 0, high = 60;
@@ -186,7 +186,8 @@ static disc_pull force_of_points(const disc_shape *shape, double radius, double 
             *(exponential_below(middle) < (a + 0.5) / RINGS_OF ? &low : &high) = middle;
         }
         for (int p = 0; p < LAYERS * POINTS; p++) {
-            const double layer = 12.0 * (p % LAYERS + 0.5) / LAYERS - 6, angle = 2 * PI * (p / LAYERS + 0.5) / POINTS;
+            const int column = p / LAYERS;
+            const double layer = 12.0 * (p % LAYERS + 0.5) / LAYERS - 6, angle = 2 * PI * (column + 0.5) / POINTS;
             const double dx = radius - low * shape->scale * cos(angle), dy = low * shape->scale * sin(angle);
             const double dz = z - shape->height * layer, fall = 1 / cosh(layer);
             const long double r2 = dx * dx + dy * dy + dz * dz, weight = fall * fall / (r2 * sqrtl(r2));
@@ -263,7 +264,7 @@ static void test_disc_structure(void **state)
     }
     const double surface = disc_surface(&shape.disc, ring);
     close_to(sqrt(out2 / number) * flat->epicycle[least] / (3.36 * surface), 1.5, 1.5 * 2 / sqrt(number), "Q");
-    close_to(across / (STARS / 2) / (shape.disc.height * log(2)), 1, 0.03, "mean height");
+    close_to(across / (0.5 * STARS * shape.disc.height * log(2)), 1, 0.03, "mean height");
     for (int k = 0; k < STARS / 2; k++) one[k] /= shape.disc.scale;
     check_distribution(one, STARS / 2, exponential_below, "radii of the disc");
     disc_free(flat);

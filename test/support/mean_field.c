@@ -28,8 +28,8 @@ static const double NEAREST = 0.005, FARTHEST = 6000, FLATNESS = 100;
 static const double KEPT = 0.75;
 
 /* A step is divided near the centre: orbital times there are ~ r, for velocities of about 1. */
-enum { MOST_STEPS = 16 };
-static const double STEP_PER_RADIUS = 0.06;
+enum { MOST_STEPS = 12 };
+static const double STEP_PER_RADIUS = 0.1;
 
 static const double SOFT_HALO = 0.2, SOFT_INNER = 0.01;
 
