@@ -17,8 +17,11 @@ struct sap_stepper_clock {
     int active;          /* particles of the last step */
     int since;           /* steps since the last build of the tree */
     int unused;
-    double first,
-        last; /* interactions per row of the first force after the last build and of the last force; 0: none */
+    /* interactions per row of forces on at least half of the particles: the first after a build, and the last; 0: none
+     */
+    double first, last;
+    double fresh[SAP_STEP_LEVELS]; /* least interactions per row, by `coarsest` of the step; 0: none */
+    double excess;                 /* interactions of forces on fewer particles beyond these, since the last build */
     long long steps, particle_steps, builds, refreshes;
 };
 

@@ -52,19 +52,26 @@ static int must_build(const sapporo_stepper *s)
 {
     const int every = s->signature.rebuild;
     if (!s->tree || s->trees->count(s->tree, 1) != s->n) return 1;
-    return every > 0 ? s->clock.since + 1 >= every : s->clock.last > REBUILD_FACTOR * s->clock.first;
+    if (every > 0) return s->clock.since + 1 >= every;
+    const double spare = (REBUILD_FACTOR - 1) * s->clock.fresh[0] * s->n;
+    return s->clock.last > REBUILD_FACTOR * s->clock.first || s->clock.excess > spare;
 }
 
-/* Counts a build or a refresh, and notes what a force on at least half of the particles cost. */
-static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int active)
+/* Counts a build or a refresh, and notes what the force on `active` particles has cost. */
+static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, int active)
 {
     if (!s->tree) return;
+    const double cost = s->trees->interactions(s->tree);
     c->since = built ? 0 : c->since + 1;
-    if (built) c->first = c->last = 0;
+    if (built) c->first = c->last = c->excess = 0;
     c->builds += built;
     c->refreshes += !built;
-    if (active < s->n - active) return;
-    c->last = s->trees->interactions(s->tree);
+    if (built || !(c->fresh[coarsest] > 0) || cost < c->fresh[coarsest]) c->fresh[coarsest] = cost;
+    if (active < s->n - active) {
+        if (cost > c->fresh[coarsest]) c->excess += (cost - c->fresh[coarsest]) * active;
+        return;
+    }
+    c->last = cost;
     if (!(c->first > 0)) c->first = c->last;
 }
 
@@ -119,7 +126,7 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, int active)
     status = build ? sap_stepper_build(s) : refresh(s);
     if (!status) status = finish_step(s, step, active, &told);
     if (status) return status;
-    note_tree(s, &clock, build, active);
+    note_tree(s, &clock, build, step->coarsest, active);
     take_levels(s, step->coarsest, &told);
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
@@ -138,7 +145,7 @@ int sap_stepper_start(sapporo_stepper *s)
     if (!status) status = finish_step(s, &step, s->n, &told);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n};
-    note_tree(s, &s->clock, 1, s->n);
+    note_tree(s, &s->clock, 1, 0, s->n);
     take_levels(s, 0, &told);
     return SAPPORO_OK;
 }
