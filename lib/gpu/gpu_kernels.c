@@ -25,7 +25,10 @@ const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
 
 int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
 
-enum { KEPT = 2 }; /* pinned buffers per device and precision */
+enum {
+    KEPT = 2,   /* pinned buffers per device and precision */
+    OBJECTS = 2 /* of sap_gpu_keep, the same: kernels of trees, kernels of kd-trees */
+};
 
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
@@ -35,8 +38,10 @@ struct sap_gpu_loaded {
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
     struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
-    void *kept;                         /* by sap_gpu_keep */
-    void (*drop)(const struct sap_driver *driver, void *kept);
+    struct {
+        void *object;
+        void (*drop)(const struct sap_driver *driver, void *kept);
+    } kept[OBJECTS]; /* by sap_gpu_keep */
 };
 
 static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
@@ -49,8 +54,10 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 static void unload(struct sap_gpu_loaded *l)
 {
     for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
-    if (l->kept) l->drop(l->driver, l->kept);
-    l->kept = NULL;
+    for (int k = 0; k < OBJECTS; k++) {
+        if (l->kept[k].object) l->kept[k].drop(l->driver, l->kept[k].object);
+        l->kept[k].object = NULL;
+    }
     for (int k = 0; k < 4; k++)
         if (l->module[k]) l->driver->module_unload(l->module[k]);
     if (l->dev) l->driver->close(l->dev);
@@ -263,11 +270,15 @@ int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *dev
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
                  void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
 {
+    int status = SAP_DRIVER_UNSUPPORTED, at = 0;
     sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number);
-    const int status = l->kept ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept);
-    l->drop = drop;
-    *kept = l->kept;
+    while (at < OBJECTS && l->kept[at].object && l->kept[at].drop != drop) at++;
+    if (at < OBJECTS) {
+        l->kept[at].drop = drop;
+        status = l->kept[at].object ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept[at].object);
+        *kept = l->kept[at].object;
+    }
     sap_unlock(&registry_lock);
     return status;
 }
