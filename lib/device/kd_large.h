@@ -76,20 +76,22 @@ SAP_INLINE void join_boxes(LOCAL D *room, int threads, D *low, D *high)
  * Computes two boxes of each tile of positions: of its particles that belong to the large node of its first position,
  * and to that of its last position if it is another.
  */
-KERNEL(KD_TILE)
+KERNEL(NODE_THREADS)
 kd_boxes(const GLOBAL D *point, const GLOBAL int *node_of, GLOBAL D *box, const int n)
 {
-    SHARED D room[BOX_WORDS * KD_TILE];
+    SHARED D room[BOX_WORDS * NODE_THREADS];
     const int me = (int)local_id(), tile = (int)group_id(0), begin = tile * KD_TILE, end = min(begin + KD_TILE, n);
-    const int at = min(begin + me, end - 1), mine = node_of[at];
     const int node = node_of[begin], other = node_of[end - 1], boxes = other == node ? 1 : 2;
     if (node < 0 && other < 0) return; /* the same for all threads of the group */
     for (int which = 0; which < boxes; which++) {
         D low[3], high[3], x[3];
         sap_split_empty(low, high);
-        for (int k = 0; k < 3; k++) x[k] = point[4 * (size_t)at + k];
-        if (mine == (which ? other : node)) sap_split_widen(low, high, x);
-        join_boxes(room, KD_TILE, low, high);
+        for (int i = begin + me; i < end; i += NODE_THREADS) {
+            if (node_of[i] != (which ? other : node)) continue;
+            for (int k = 0; k < 3; k++) x[k] = point[4 * (size_t)i + k];
+            sap_split_widen(low, high, x);
+        }
+        join_boxes(room, NODE_THREADS, low, high);
         if (me == 0)
             for (int k = 0; k < 3; k++) {
                 box[BOX_WORDS * (2 * (size_t)tile + which) + k] = low[k];

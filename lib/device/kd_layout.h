@@ -12,10 +12,10 @@
 #include "device/gpu_layout.h" /* SAP_GPU_REAL */
 
 enum {
-    SAP_KD_TILE = 256,        /* positions whose boxes one group computes, and threads of that group; one large node or
-                                 two overlap a tile, since a large node has SAP_SPLIT_LARGE = 256 particles at least */
-    SAP_KD_SMALL = 256,       /* threads per group of a small node: more than it has particles */
-    SAP_KD_NODE_THREADS = 64, /* threads per group that joins the boxes of a large node */
+    SAP_KD_TILE = 256,  /* positions whose boxes one group computes, and threads per group of other kernels; one or
+                           two large nodes overlap a tile, since each has SAP_SPLIT_LARGE = 256 particles or more */
+    SAP_KD_SMALL = 256, /* threads per group of a small node: more than it has particles */
+    SAP_KD_NODE_THREADS = 64, /* threads per group that computes boxes */
     SAP_KD_BOX = 12,          /* doubles per tile: two boxes, low[3] and high[3] each */
     SAP_KD_LEVELS = 64,       /* levels of nodes: SAP_SPLIT_DEPTH and the root */
     SAP_KD_ROUNDS = 96        /* rounds of the large phase at most: levels, and rounds that only wait for a sort */

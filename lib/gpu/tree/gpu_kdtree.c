@@ -4,18 +4,24 @@
  *
  * The host waits for counts once per batch of rounds, and once for the number of cells.
  */
+#include "gpu/tree/gpu_kdtree.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
-#include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "physics/tree_split.h"
+
+_Static_assert((int)SAP_KD_TILE <= (int)SAP_SPLIT_LARGE, "at most two large nodes overlap a tile");
+_Static_assert((int)SAP_KD_SMALL >= (int)SAP_SPLIT_LARGE - 1, "a group has a thread for each particle of a small node");
+_Static_assert((int)SAP_KD_LEVELS == (int)SAP_SPLIT_DEPTH + 1, "kernels count all levels");
 
 enum {
     TILE = SAP_KD_TILE,
-    LARGE = 256, /* SAP_SPLIT_LARGE */
-    BATCH = 6,   /* rounds per wait, after the rounds that any particles need */
+    LARGE = SAP_SPLIT_LARGE,
+    BATCH = 6, /* rounds per wait, after the rounds that any particles need */
     KEY_BITS = 64,
     PLACE_BITS = 31,
     THREADS = SAP_TREE_THREADS
@@ -145,17 +151,11 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
 
 /* ---- large nodes ---------------------------------------------------------------------------- */
 
-static int launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
-                  const struct sap_argument *a, int arguments)
-{
-    return sap_tree_launch(t, f, groups, threads, a, arguments);
-}
-
 /* Launches a thread for each of n > 0 positions. */
 static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
                     int arguments)
 {
-    return launch(t, f, n / TILE + (n % TILE > 0), TILE, a, arguments);
+    return sap_tree_launch(t, f, n / TILE + (n % TILE > 0), TILE, a, arguments);
 }
 
 static int start(const struct sap_gpu_host_tree *t)
@@ -230,8 +230,8 @@ static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sor
                                           SAP_ARRAY(kd->leaf), SAP_ARRAY(kd->counter),
                                           VALUE(kd->b),        VALUE(round),
                                           VALUE(sorts)};
-    TRY(for_each(t, kd->f->boxes, n, boxes, COUNT(boxes)));
-    TRY(launch(t, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
+    TRY(sap_tree_launch(t, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes, COUNT(boxes)));
+    TRY(sap_tree_launch(t, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
     return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
 }
 
@@ -265,7 +265,7 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
                                         VALUE(n)};
     TRY(for_each(t, kd->f->sides, n + 1, sides, COUNT(sides)));
     TRY(sap_primitives_scan(&t->f->primitives, t->stream, kd->before.mem, kd->before.mem, n + 1, t->scratch.mem, NULL));
-    TRY(launch(t, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
+    TRY(sap_tree_launch(t, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
     return for_each(t, kd->f->move, n, move, COUNT(move));
 }
 
@@ -307,7 +307,7 @@ static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_b
     const struct sap_argument a[] = {SAP_ARRAY(kd->point[0]),   SAP_ARRAY(kd->point[1]), SAP_ARRAY(kd->address[0]),
                                      SAP_ARRAY(kd->address[1]), SAP_ARRAY(kd->root),     SAP_ARRAY(kd->inner),
                                      SAP_ARRAY(kd->leaf),       SAP_ARRAY(*order),       VALUE(kd->b)};
-    return roots > 0 ? launch(t, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a)) : (int)SAP_DRIVER_OK;
+    return roots > 0 ? sap_tree_launch(t, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a)) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit,
@@ -343,13 +343,13 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first)
     TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(counts)));
     const struct sap_argument levels[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
                                           SAP_ARRAY(t->count), VALUE(kd->b)};
-    TRY(launch(t, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_tree_launch(t, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
     TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
                             &total_at));
     const int total = (int)(total_at / sizeof(int));
     const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
                                           VALUE(total), VALUE(kd->b)};
-    TRY(launch(t, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
+    TRY(sap_tree_launch(t, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
     TRY(t->driver->copy_out(t->stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(t->driver->stream_finish(t->stream));
     memcpy(level_first, told->kd_first, sizeof told->kd_first);
@@ -364,6 +364,6 @@ int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
                                         VALUE(kd->b)};
     const struct sap_argument children[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->first),
                                             VALUE(t->t.nodes)};
-    TRY(launch(t, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
+    TRY(sap_tree_launch(t, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
     return for_each(t, kd->f->count_children, t->t.nodes, children, COUNT(children));
 }
