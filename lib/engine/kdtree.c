@@ -71,16 +71,8 @@ static void *enlarged(void *array, int *room, int need, size_t each)
 
 /* ---- splits ------------------------------------------------------------------------ */
 
-/* Returns ceil(log2 n). */
-static int levels_of(int n)
-{
-    int levels = 0;
-    while ((n - 1) >> levels) levels++;
-    return levels;
-}
-
 /* Whether a node must be halved, lest its subtree be too deep. */
-static int is_deep(const struct kd_frame *f) { return f->level + levels_of(f->count) >= SAP_SPLIT_DEPTH; }
+static int is_deep(const struct kd_frame *f) { return sap_split_is_deep(f->level, f->count); }
 
 static void box_of(const struct sap_kd_point *p, int n, double *low, double *high)
 {
@@ -153,16 +145,15 @@ static void rotate(struct sap_kd_point *p, struct sap_kd_point *spare, int n, in
 static void place_children(const struct kd_frame *f, int axis, double plane, int n, struct kd_frame *child)
 {
     const int high = high_first(f, axis);
-    double middle[2][3];
-    for (int k = 0; k < 3; k++) middle[0][k] = middle[1][k] = sap_split_middle(f->low[k], f->high[k]);
-    middle[high][axis] = sap_split_middle(f->low[axis], plane);
-    middle[!high][axis] = sap_split_middle(plane, f->high[axis]);
+    double gate[2][3]; /* in the first child, in the second */
+    for (int c = 0; c < TWO; c++)
+        for (int k = 0; k < 3; k++) gate[c][k] = sap_split_gate(f->low[k], f->high[k], plane, k == axis, high != c);
     for (int c = 0; c < TWO; c++) {
         child[c].first = c ? f->first + n : f->first;
         child[c].count = c ? f->count - n : n;
         child[c].level = f->level + 1;
-        memcpy(child[c].entry, c ? middle[0] : f->entry, sizeof child[c].entry);
-        memcpy(child[c].exit, c ? f->exit : middle[1], sizeof child[c].exit);
+        memcpy(child[c].entry, c ? gate[0] : f->entry, sizeof child[c].entry);
+        memcpy(child[c].exit, c ? f->exit : gate[1], sizeof child[c].exit);
     }
 }
 
@@ -284,7 +275,7 @@ static int split_all_large(struct sap_kd_builder *b, const struct sap_kd_input *
 static int best_plane(const struct sap_kd_point *p, int n, int axis, double side)
 {
     const double scale = sap_split_scale(side);
-    double low[3], high[3], above[MOST_SMALL + 1], mass = 0, least = INFINITY;
+    double low[3], high[3], above[MOST_SMALL + 1], mass = 0, least = 0;
     int best = 0;
     sap_split_empty(low, high);
     for (int k = n - 1; k > 0; k--) {
@@ -298,9 +289,10 @@ static int best_plane(const struct sap_kd_point *p, int n, int axis, double side
         sap_split_widen(low, high, p[k - 1].x);
         mass += p[k - 1].weight;
         if (!(p[k].x[axis] > p[k - 1].x[axis])) continue;
-        const double cost = sap_split_term(low, high, scale, mass) + above[k];
-        if (!best || cost < least || (cost == least && abs(2 * k - n) < abs(2 * best - n))) best = k;
-        least = cost < least ? cost : least;
+        const double cost = sap_split_cost(sap_split_term(low, high, scale, mass), above[k]);
+        if (!sap_split_is_better(cost, k, least, best, n)) continue;
+        best = k;
+        least = cost;
     }
     return best;
 }

@@ -1,5 +1,6 @@
 /*
- * kdtree.h - builds the nodes of a kd-tree with the volume-mass heuristic, in host memory, for every engine.
+ * kdtree.h - builds the nodes of a kd-tree with the volume-mass heuristic in host memory, for the CPU engine.  Devices
+ * make the same nodes (lib/gpu/tree/gpu_kdtree.c).
  *
  * The rules are in physics/tree_split.h.  The build has the three phases of Kofler et al. 2014: large nodes level by
  * level; small nodes, each subtree by one thread; then sizes of subtrees from the leaves up and depth-first order from

@@ -25,7 +25,10 @@ const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
 
 int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
 
-enum { KEPT = 2 }; /* pinned buffers per device and precision, and objects of sap_gpu_keep */
+enum {
+    KEPT = 2,   /* pinned buffers per device and precision */
+    OBJECTS = 3 /* of sap_gpu_keep, the same: kernels of trees, of kd-trees, of steppers */
+};
 
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
@@ -36,9 +39,9 @@ struct sap_gpu_loaded {
     struct sap_gpu_kernels kernels;
     struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
     struct {
-        void *object; /* NULL: none */
+        void *object;
         void (*drop)(const struct sap_driver *driver, void *kept);
-    } kept[KEPT]; /* by sap_gpu_keep */
+    } kept[OBJECTS]; /* by sap_gpu_keep */
 };
 
 static const struct sap_image *find_image(const struct sap_embedded *e, const char *name)
@@ -51,7 +54,7 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 static void unload(struct sap_gpu_loaded *l)
 {
     for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);
-    for (int k = 0; k < KEPT; k++) {
+    for (int k = 0; k < OBJECTS; k++) {
         if (l->kept[k].object) l->kept[k].drop(l->driver, l->kept[k].object);
         l->kept[k].object = NULL;
     }
@@ -267,13 +270,15 @@ int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *dev
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),
                  void (*drop)(const struct sap_driver *driver, void *kept), void **kept)
 {
+    int status = SAP_DRIVER_UNSUPPORTED, at = 0;
     sap_lock(&registry_lock);
     struct sap_gpu_loaded *l = entry(set, device->number);
-    int k = 0, status = SAP_DRIVER_OK;
-    while (k < KEPT - 1 && l->kept[k].object && l->kept[k].drop != drop) k++;
-    if (!l->kept[k].object) status = make(set->driver, l->dev, device->number, &l->kept[k].object);
-    l->kept[k].drop = drop;
-    *kept = l->kept[k].object;
+    while (at < OBJECTS && l->kept[at].object && l->kept[at].drop != drop) at++;
+    if (at < OBJECTS) {
+        l->kept[at].drop = drop;
+        status = l->kept[at].object ? SAP_DRIVER_OK : make(set->driver, l->dev, device->number, &l->kept[at].object);
+        *kept = l->kept[at].object;
+    }
     sap_unlock(&registry_lock);
     return status;
 }

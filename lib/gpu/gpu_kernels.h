@@ -82,9 +82,8 @@ int sap_gpu_borrow(const struct sap_gpu_set *set, const struct sap_gpu_device *d
 void sap_gpu_give_back(const struct sap_gpu_set *set, const struct sap_gpu_device *device, struct sap_gpu_buffer *b);
 
 /*
- * Returns in *kept an object that belongs to an open device. The first call creates it with `make`; it is kept and
- * freed with the device's kernels. On failure there is nothing to free. A device keeps one object per `drop`, for two
- * such functions: trees and steppers.
+ * Returns in *kept an object that belongs to an open device. The first call with a `drop` creates it with `make`; the
+ * object is kept, and freed by `drop` with the device's kernels. On failure there is nothing to free.
  */
 int sap_gpu_keep(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
                  int (*make)(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept),

@@ -88,5 +88,35 @@ SAP_INLINE D sap_split_term(const D *low, const D *high, D scale, D mass)
     return d_mul(d_mul(d_mul(a, b), d_mul(d_sub(high[2], low[2]), scale)), mass);
 }
 
+/* Returns the cost of a plane from the terms of its sides. */
+SAP_INLINE D sap_split_cost(D below, D above) { return d_min(d_add(below, above), d_set1(SAP_LARGEST)); }
+
+/*
+ * Returns whether the plane below sorted particle k is better than the plane below particle best < k, of a node with n
+ * particles; best 0: there is no plane yet.
+ */
+SAP_INLINE int sap_split_is_better(D cost, int k, D least, int best, int n)
+{
+    const int off = 2 * k > n ? 2 * k - n : n - 2 * k, least_off = 2 * best > n ? 2 * best - n : n - 2 * best;
+    return best == 0 || dm_any(d_gt(least, cost)) || (dm_any(d_eq(least, cost)) && off < least_off);
+}
+
+/*
+ * Returns a coordinate of the point where the curve passes between the children of a node: the middle of the box, or,
+ * along the split axis, the middle of the side above or below the plane.
+ */
+SAP_INLINE D sap_split_gate(D low, D high, D plane, int is_axis, int is_above)
+{
+    return sap_split_middle(is_axis && is_above ? plane : low, is_axis && !is_above ? plane : high);
+}
+
+/* Returns whether a node of a level with n particles must be halved, lest its subtree be too deep. */
+SAP_INLINE int sap_split_is_deep(int level, int n)
+{
+    int levels = 0; /* ceil(log2 n) */
+    while ((n - 1) >> levels) levels++;
+    return level + levels >= SAP_SPLIT_DEPTH;
+}
+
 #endif
 #endif

@@ -143,20 +143,26 @@ static void same_nodes(sapporo_tree *a, sapporo_tree *b)
     drop_nodes(&r);
 }
 
-static void structure_of(enum tree_model model, int n, sapporo_tree_options options)
+/* Compares the nodes of both engines, after a build and after a refresh of particles that have moved. */
+static void structure_with(struct tree_particles *p, sapporo_tree_options options)
 {
-    struct tree_particles p = tree_particles_make(model, n);
-    sapporo_tree *here = planted(backend, options, &p), *cpu = planted(SAPPORO_BACKEND_CPU, options, &p);
+    sapporo_tree *here = planted(backend, options, p), *cpu = planted(SAPPORO_BACKEND_CPU, options, p);
     same_nodes(here, cpu);
-    for (int i = 0; i < n; i++) /* and after they have moved */
-        for (int k = 0; k < 3; k++) p.x[i][k] *= 1 + 1e-3 * k;
-    given(here, &p);
-    given(cpu, &p);
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < 3; k++) p->x[i][k] *= 1 + 1e-3 * k;
+    given(here, p);
+    given(cpu, p);
     assert_int_equal(sapporo_tree_refresh(here), SAPPORO_OK);
     assert_int_equal(sapporo_tree_refresh(cpu), SAPPORO_OK);
     same_nodes(here, cpu);
     sapporo_tree_destroy(here);
     sapporo_tree_destroy(cpu);
+}
+
+static void structure_of(enum tree_model model, int n, sapporo_tree_options options)
+{
+    struct tree_particles p = tree_particles_make(model, n);
+    structure_with(&p, options);
     tree_particles_free(&p);
 }
 
@@ -170,6 +176,79 @@ static void structures(void **state)
     for (int model = 0; model < TREE_MODELS; model++)
         structure_of((enum tree_model)model, 6000, (sapporo_tree_options){.leaf_size = model % 2 ? 1 : 16});
     structure_of(TREE_CLUSTER, 5000, (sapporo_tree_options){.leaf_size = 1000, .experiments = MORTON});
+}
+
+/* Particles that are difficult for the planes of kd-trees. */
+enum difficulty {
+    COARSE,   /* on the points of a grid, so that coordinates are equal */
+    LINE,     /* in a line, by halves at one point */
+    MASSLESS, /* masses of 0 and of both signs */
+    DEEP,     /* distances that halve again and again: large nodes, too, are divided into halves of particles */
+    EXTREME,  /* a box from the least double to the largest allowed coordinate */
+    DIFFICULTIES
+};
+
+static void make_difficult(struct tree_particles *p, enum difficulty what)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (what == MASSLESS) p->mass[i] *= i % 3 - 1;
+        for (int k = 0; k < 3; k++) {
+            double *const x = &p->x[i][k];
+            if (what == COARSE) *x = floor(4 * *x);
+            if (what == LINE) *x = k == 1 && i % 2 ? *x : 0.25;
+            if (what == DEEP) *x = k == i % 3 ? ldexp(1, -(i % 90)) : 0;
+            if (what == EXTREME) *x = i % 2 ? ldexp(*x, -1074 + i % 200) : 1e100 * (*x - 0.5);
+        }
+    }
+}
+
+static void difficult(void **state)
+{
+    (void)state;
+    need_device();
+    for (int what = 0; what < DIFFICULTIES; what++)
+        for (int alone = 0; alone < 2; alone++) {
+            const sapporo_tree_options options = {.leaf_size = alone ? 1 : 8,
+                                                  .experiments =
+                                                      SAPPORO_EXPERIMENTS(0, alone ? SAPPORO_WALK_STACKLESS : 0, 0)};
+            struct tree_particles p = tree_particles_make(TREE_CUBE, what == DEEP ? 40000 : 4000);
+            make_difficult(&p, (enum difficulty)what);
+            structure_with(&p, options);
+            tree_particles_free(&p);
+        }
+}
+
+/* Numbers of particles around those where a node becomes large, and large leaves. */
+static void sizes_of_nodes(void **state)
+{
+    static const int sizes[] = {3, 7, 31, 32, 33, 254, 255, 256, 257, 511, 512, 513, 1300};
+    (void)state;
+    need_device();
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        structure_of(TREE_CLUSTER, sizes[k], (sapporo_tree_options){.leaf_size = 1});
+    structure_of(TREE_CLUSTER, 3000, (sapporo_tree_options){.leaf_size = 300});
+    structure_of(TREE_CUBE, 1000, (sapporo_tree_options){.leaf_size = 1024});
+}
+
+/* A tree that is built again, of other and of fewer particles, is a new tree. */
+static void builds_again(void **state)
+{
+    (void)state;
+    need_device();
+    struct tree_particles p = tree_particles_make(TREE_CLUSTER, 3000);
+    const sapporo_tree_options options = {.leaf_size = 2};
+    sapporo_tree *here = planted(backend, options, &p), *cpu = planted(SAPPORO_BACKEND_CPU, options, &p);
+    for (p.n = 3000; p.n > 0; p.n -= 1250) {
+        for (int i = 0; i < p.n; i++) p.x[i][i % 3] *= -1.5;
+        given(here, &p);
+        given(cpu, &p);
+        assert_int_equal(sapporo_tree_build(here), SAPPORO_OK);
+        assert_int_equal(sapporo_tree_build(cpu), SAPPORO_OK);
+        same_nodes(here, cpu);
+    }
+    sapporo_tree_destroy(here);
+    sapporo_tree_destroy(cpu);
+    tree_particles_free(&p);
 }
 
 /* ---- forces -------------------------------------------------------------------------------- */
@@ -517,6 +596,12 @@ int main(int argc, char **argv)
         {"subsets, cuda", subsets, on_cuda, NULL, NULL},
         {"structures of kd-trees, opencl", structures, kdtree_on_opencl, usual_kind, NULL},
         {"structures of kd-trees, cuda", structures, kdtree_on_cuda, usual_kind, NULL},
+        {"difficult particles, opencl", difficult, kdtree_on_opencl, usual_kind, NULL},
+        {"difficult particles, cuda", difficult, kdtree_on_cuda, usual_kind, NULL},
+        {"sizes of nodes, opencl", sizes_of_nodes, kdtree_on_opencl, usual_kind, NULL},
+        {"sizes of nodes, cuda", sizes_of_nodes, kdtree_on_cuda, usual_kind, NULL},
+        {"builds again, opencl", builds_again, kdtree_on_opencl, usual_kind, NULL},
+        {"builds again, cuda", builds_again, kdtree_on_cuda, usual_kind, NULL},
         {"forces of kd-trees, opencl", forces, kdtree_on_opencl, usual_kind, NULL},
         {"forces of kd-trees, cuda", forces, kdtree_on_cuda, usual_kind, NULL},
         {"subsets of kd-trees, cuda", subsets, kdtree_on_cuda, usual_kind, NULL},

@@ -7,6 +7,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
+#include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
@@ -246,6 +247,13 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
     return enlarge(t, all, COUNT(all));
 }
 
+/* Takes the numbers of nodes and of levels from level_first[most + 1]. */
+static void count_levels(struct draft *d, int most)
+{
+    d->t.nodes = d->level_first[most];
+    for (d->levels = 0; d->levels < most && d->level_first[d->levels] < d->t.nodes;) d->levels++;
+}
+
 /* Counts the nodes of each level that begin in each tile, and numbers them; waits for the counts. */
 static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
 {
@@ -263,8 +271,7 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
     TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
     TRY(t->driver->stream_finish(t->stream));
     memcpy(d->level_first, told(t)->level_first, sizeof told(t)->level_first);
-    d->t.nodes = d->level_first[LEVELS];
-    for (d->levels = 0; d->levels < LEVELS && d->level_first[d->levels] < d->t.nodes;) d->levels++;
+    count_levels(d, LEVELS);
     return SAP_DRIVER_OK;
 }
 
@@ -318,6 +325,7 @@ static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
     const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
+    if (t->kd) return SAP_DRIVER_OK; /* gpu_kdtree.c reserves what it needs */
     TRY(sap_tree_reserve(t, &t->span, n * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->count, counts * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->new_first, (LEVELS + 1) * sizeof(int)));
@@ -337,18 +345,16 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-/* Makes order and nodes of a kd-tree on the host, and sends the order, which does not belong to the present tree. */
+/* Computes order and number of cells of a kd-tree. */
 static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     d->at = 0;
     TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
+    TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, &t->own.value[d->at]));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    TRY(sap_gpu_kd_make(t, d->low, d->high, d->t.mass_unit));
-    const struct sap_tree_nodes *const made = sap_gpu_kd_nodes(t);
-    d->t.nodes = made->nodes;
-    d->levels = made->levels;
-    memcpy(d->level_first, made->level_first, sizeof d->level_first);
-    return sap_gpu_kd_send_order(t, &t->own.value[d->at]);
+    TRY(sap_gpu_kd_count(t, d->level_first));
+    count_levels(d, SAP_TREE_LEVELS);
+    return SAP_DRIVER_OK;
 }
 
 /* Computes keys, order and the number of nodes of an octree. */
@@ -388,7 +394,7 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 
 static int write_tree(struct sap_gpu_host_tree *t, int at)
 {
-    TRY(t->kd ? sap_gpu_kd_send_nodes(t) : link_nodes(t, at));
+    TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));

@@ -1,111 +1,369 @@
 /*
- * gpu_kdtree.c - kd-trees of accelerators: particles come from the device, nodes are built on the host by the builder
- * that the CPU engine has, and go to the device, where the kernels of octrees compute moments and walk.
+ * gpu_kdtree.c - builds the order and the cells of a kd-tree on an accelerator, in three phases: large nodes round by
+ * round, small nodes, cells.
+ *
+ * The host waits for counts once per batch of rounds, and once for the number of cells.
  */
+#include "gpu/tree/gpu_kdtree.h"
+
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/threads.h"
-#include "engine/kdtree.h"
+#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
-#include "gpu/tree/gpu_tree.h"
+#include "gpu/tree/gpu_kernels.h"
+#include "physics/tree_split.h"
 
-/* Host memory of a kd-tree. */
+_Static_assert((int)SAP_KD_TILE <= (int)SAP_SPLIT_LARGE, "at most two large nodes overlap a tile");
+_Static_assert((int)SAP_KD_SMALL >= (int)SAP_SPLIT_LARGE - 1, "a group has a thread for each particle of a small node");
+_Static_assert((int)SAP_KD_LEVELS == (int)SAP_SPLIT_DEPTH + 1, "kernels count all levels");
+
+enum {
+    TILE = SAP_KD_TILE,
+    LARGE = SAP_SPLIT_LARGE,
+    BATCH = 6, /* rounds per wait, after the rounds that any particles need */
+    KEY_BITS = 64,
+    PLACE_BITS = 31,
+    THREADS = SAP_TREE_THREADS
+};
+
+/* ---- kernels ---------------------------------------------------------------------------- */
+
+struct kd_kernels {
+    struct sap_module *module;
+    struct sap_function *start, *boxes, *planes, *sort_keys, *sort_places, *sort_move, *sides, *children, *move,
+        *small_nodes, *levels, *level_firsts, *link, *count_children;
+};
+
+static void drop(const struct sap_driver *driver, void *kept)
+{
+    struct kd_kernels *const f = kept;
+    if (f->module) driver->module_unload(f->module);
+    free(f);
+}
+
+static int get_functions(const struct sap_driver *driver, struct kd_kernels *f)
+{
+    const struct {
+        const char *name;
+        struct sap_function **function;
+    } wanted[] = {{"kd_start", &f->start},
+                  {"kd_boxes", &f->boxes},
+                  {"kd_planes", &f->planes},
+                  {"kd_sort_keys", &f->sort_keys},
+                  {"kd_sort_places", &f->sort_places},
+                  {"kd_sort_move", &f->sort_move},
+                  {"kd_sides", &f->sides},
+                  {"kd_children", &f->children},
+                  {"kd_move", &f->move},
+                  {"kd_small", &f->small_nodes},
+                  {"kd_levels", &f->levels},
+                  {"kd_level_firsts", &f->level_firsts},
+                  {"kd_link", &f->link},
+                  {"kd_count_children", &f->count_children}};
+    for (int k = 0; k < COUNT(wanted); k++) TRY(driver->function(f->module, wanted[k].name, wanted[k].function));
+    return SAP_DRIVER_OK;
+}
+
+static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
+{
+    struct kd_kernels *const f = calloc(1, sizeof *f);
+    (void)number;
+    *kept = NULL;
+    if (!f) return SAP_DRIVER_MEMORY;
+    int status = sap_tree_load_module(driver, dev, "kdtree", &f->module);
+    if (!status) status = get_functions(driver, f);
+    if (status)
+        drop(driver, f);
+    else
+        *kept = f;
+    return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Device memory of a build. */
 struct sap_gpu_kd {
-    struct sap_kd_builder builder;
-    struct sap_tree_nodes made;
-    double (*particle)[4];      /* [room] copies of the device's particles, by address */
-    int *number;                /* [number_room] addresses of sorted particles, or levels of nodes */
-    struct sap_tree_link *link; /* [number_room] */
-    int number_room;
+    const struct kd_kernels *f;
+    struct sap_kd_build b; /* argument of kernels */
+    struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], root, box, before, inner, leaf, counter;
+    struct sap_gpu_buffer key[2], value[2]; /* of rounds that sort */
 };
 
 int sap_gpu_kd_new(struct sap_gpu_host_tree *t)
 {
-    struct sap_gpu_kd *const kd = calloc(1, sizeof *kd);
-    t->kd = kd;
-    if (!kd) return SAP_DRIVER_MEMORY;
-    kd->particle = malloc(((size_t)t->room + 1) * sizeof *kd->particle);
-    return kd->particle && !sap_kd_reserve(&kd->builder, t->room) ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    t->kd = calloc(1, sizeof *t->kd);
+    return t->kd ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+}
+
+int sap_gpu_kd_open(struct sap_gpu_host_tree *t)
+{
+    void *kept;
+    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
+    t->kd->f = kept;
+    return SAP_DRIVER_OK;
 }
 
 void sap_gpu_kd_free(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_kd *const kd = t->kd;
     if (!kd) return;
-    sap_kd_free(&kd->builder);
-    free(kd->made.node);
-    free(kd->particle);
-    free(kd->number);
-    free(kd->link);
+    struct sap_gpu_buffer *const all[] = {
+        &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1],
+        &kd->large[0], &kd->large[1], &kd->root,       &kd->box,        &kd->before,     &kd->inner,
+        &kd->leaf,     &kd->counter,  &kd->key[0],     &kd->key[1],     &kd->value[0],   &kd->value[1]};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free(kd);
     t->kd = NULL;
 }
 
+/* Largest numbers of large nodes of a round, of roots of small subtrees, and of tiles. */
+static size_t larges_of(int n) { return (size_t)n / LARGE + 1; }
+static size_t roots_of(int n) { return (size_t)n / LARGE * SAP_KD_LEVELS + 1; }
+static size_t tiles_of(int n, int tile) { return (size_t)n / (size_t)tile + 1; }
+
 size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n)
 {
-    const size_t nodes = (size_t)n / 2, each = sizeof(struct sap_tree_node) + sizeof(struct sap_tree_link) +
-                                               sizeof(struct sap_kd_node) + sizeof(int);
+    const size_t particle = 2 * (4 * sizeof(double) + 2 * sizeof(int)) + sizeof(int) + 2 * sizeof(struct sap_kd_part);
     if (settings->kind != SAPPORO_TREE_KDTREE) return 0;
-    return sizeof(struct sap_gpu_kd) + sap_kd_bytes(n) + ((size_t)n + 1) * 4 * sizeof(double) + nodes * each;
+    return (size_t)n * particle + 2 * larges_of(n) * sizeof(struct sap_kd_large) +
+           roots_of(n) * sizeof(struct sap_kd_run) + tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double) +
+           tiles_of(n, SAP_LINK_TILE) * SAP_KD_LEVELS * sizeof(int);
 }
 
-const struct sap_tree_nodes *sap_gpu_kd_nodes(const struct sap_gpu_host_tree *t) { return &t->kd->made; }
-
-/* Makes room for the copies that _send makes. */
-static int reserve_copies(struct sap_gpu_host_tree *t)
+static int reserve(const struct sap_gpu_host_tree *t, int n)
 {
     struct sap_gpu_kd *const kd = t->kd;
-    const int nodes = kd->made.nodes, need = nodes > t->given ? nodes : t->given;
-    if (need <= kd->number_room) return SAP_DRIVER_OK;
-    free(kd->number);
-    free(kd->link);
-    kd->number = sap_tree_host_memory(t, (size_t)need, sizeof *kd->number);
-    kd->link = kd->number ? sap_tree_host_memory(t, (size_t)need, sizeof *kd->link) : NULL;
-    kd->number_room = kd->link ? need : 0;
-    return kd->link ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    const size_t size = (size_t)n;
+    for (int side = 0; side < 2; side++) {
+        TRY(sap_tree_reserve(t, &kd->point[side], size * 4 * sizeof(double)));
+        TRY(sap_tree_reserve(t, &kd->address[side], size * sizeof(int)));
+        TRY(sap_tree_reserve(t, &kd->node_of[side], size * sizeof(int)));
+        TRY(sap_tree_reserve(t, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large)));
+    }
+    TRY(sap_tree_reserve(t, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
+    TRY(sap_tree_reserve(t, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
+    TRY(sap_tree_reserve(t, &kd->before, (size + 1) * sizeof(int)));
+    TRY(sap_tree_reserve(t, &kd->inner, size * sizeof(struct sap_kd_part)));
+    TRY(sap_tree_reserve(t, &kd->leaf, size * sizeof(struct sap_kd_part)));
+    return sap_tree_reserve(t, &kd->counter, SAP_KD_COUNTERS * sizeof(int));
 }
 
-int sap_gpu_kd_make(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit)
+/* ---- large nodes ---------------------------------------------------------------------------- */
+
+/* Launches a thread for each of n > 0 positions. */
+static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
+                    int arguments)
 {
-    enum { A_THREAD = 16384 }; /* particles that are worth waking a thread */
+    return sap_tree_launch(t, f, n / TILE + (n % TILE > 0), TILE, a, arguments);
+}
+
+static int start(const struct sap_gpu_host_tree *t)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    const struct sap_argument a[] = {SAP_ARRAY(t->particle),    SAP_ARRAY(kd->point[0]),
+                                     SAP_ARRAY(kd->address[0]), SAP_ARRAY(kd->node_of[0]),
+                                     SAP_ARRAY(kd->inner),      SAP_ARRAY(kd->leaf),
+                                     SAP_ARRAY(kd->large[0]),   SAP_ARRAY(kd->root),
+                                     SAP_ARRAY(kd->counter),    VALUE(kd->b)};
+    return for_each(t, kd->f->start, kd->b.n, a, COUNT(a));
+}
+
+/* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
+static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct sap_gpu_buffer *value)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    for (int back = 0; back < 2; back++) {
+        const int has_values = !back, from = side ^ back, to = from ^ 1;
+        const struct sap_argument a[] = {SAP_ARRAY(kd->node_of[side]),
+                                         SAP_ARRAY(kd->large[side]),
+                                         SAP_ARRAY(*value),
+                                         VALUE(has_values),
+                                         SAP_ARRAY(kd->point[from]),
+                                         SAP_ARRAY(kd->address[from]),
+                                         SAP_ARRAY(kd->point[to]),
+                                         SAP_ARRAY(kd->address[to]),
+                                         VALUE(kd->b.n)};
+        TRY(for_each(t, kd->f->sort_move, kd->b.n, a, COUNT(a)));
+    }
+    return SAP_DRIVER_OK;
+}
+
+/* Sorts the particles of each node that is halved in this round. */
+static int sort_halved(struct sap_gpu_host_tree *t, int side)
+{
     struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_kd_input in = {.n = t->given,
-                                    .x = kd->particle[0],
-                                    .mass = kd->particle[0] + 3,
-                                    .x_stride = 4,
-                                    .mass_stride = 4,
-                                    .mass_unit = mass_unit,
-                                    .low = low,
-                                    .high = high,
-                                    .leaf_size = t->settings.leaf_size,
-                                    .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
-    TRY(t->driver->copy_out(t->stream, kd->particle, t->particle.mem, 0, (size_t)in.n * sizeof *kd->particle));
+    const int n = kd->b.n;
+    int at, then;
+    for (int k = 0; k < 2; k++) {
+        TRY(sap_tree_reserve(t, &kd->key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &kd->value[k], (size_t)n * sizeof(int)));
+    }
+    const struct sap_argument keys[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]),
+                                        SAP_ARRAY(kd->large[side]), SAP_ARRAY(kd->key[0]), VALUE(n)};
+    const struct sap_sort by_coordinate = {.key = {kd->key[0].mem, kd->key[1].mem},
+                                           .value = {kd->value[0].mem, kd->value[1].mem},
+                                           .n = n,
+                                           .to = KEY_BITS,
+                                           .places = 1};
+    TRY(for_each(t, kd->f->sort_keys, n, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_coordinate, t->scratch.mem, &at));
+    const struct sap_argument places[] = {SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
+                                          SAP_ARRAY(kd->value[at]), SAP_ARRAY(kd->key[at]), VALUE(n)};
+    const struct sap_sort by_place = {.key = {kd->key[at].mem, kd->key[at ^ 1].mem},
+                                      .value = {kd->value[at].mem, kd->value[at ^ 1].mem},
+                                      .n = n,
+                                      .to = PLACE_BITS};
+    TRY(for_each(t, kd->f->sort_places, n, places, COUNT(places)));
+    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_place, t->scratch.mem, &then));
+    return move_sorted(t, side, &kd->value[at ^ then]);
+}
+
+/* Computes boxes and planes of the large nodes of a round, of which there are at most `most`. */
+static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sorts)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    const int side = round & 1, n = kd->b.n;
+    const struct sap_argument boxes[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->box),
+                                         VALUE(n)};
+    const struct sap_argument planes[] = {SAP_ARRAY(kd->box),  SAP_ARRAY(kd->large[side]),
+                                          SAP_ARRAY(kd->leaf), SAP_ARRAY(kd->counter),
+                                          VALUE(kd->b),        VALUE(round),
+                                          VALUE(sorts)};
+    TRY(sap_tree_launch(t, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes, COUNT(boxes)));
+    TRY(sap_tree_launch(t, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
+    return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
+}
+
+/* Makes the children of the large nodes of a round, and moves their particles to the other arrays. */
+static int divide(const struct sap_gpu_host_tree *t, int round, int most, const struct sap_gpu_buffer *order)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
+    const struct sap_argument sides[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]),
+                                         SAP_ARRAY(kd->large[side]), SAP_ARRAY(kd->before), VALUE(n)};
+    const struct sap_argument children[] = {SAP_ARRAY(kd->point[side]),
+                                            SAP_ARRAY(kd->large[side]),
+                                            SAP_ARRAY(kd->large[other]),
+                                            SAP_ARRAY(kd->root),
+                                            SAP_ARRAY(kd->inner),
+                                            SAP_ARRAY(kd->leaf),
+                                            SAP_ARRAY(kd->counter),
+                                            SAP_ARRAY(kd->before),
+                                            VALUE(kd->b),
+                                            VALUE(round),
+                                            VALUE(side)};
+    const struct sap_argument move[] = {SAP_ARRAY(kd->point[side]),
+                                        SAP_ARRAY(kd->address[side]),
+                                        SAP_ARRAY(kd->node_of[side]),
+                                        SAP_ARRAY(kd->large[side]),
+                                        SAP_ARRAY(kd->before),
+                                        SAP_ARRAY(kd->point[other]),
+                                        SAP_ARRAY(kd->address[other]),
+                                        SAP_ARRAY(kd->node_of[other]),
+                                        SAP_ARRAY(*order),
+                                        VALUE(n)};
+    TRY(for_each(t, kd->f->sides, n + 1, sides, COUNT(sides)));
+    TRY(sap_primitives_scan(&t->f->primitives, t->stream, kd->before.mem, kd->before.mem, n + 1, t->scratch.mem, NULL));
+    TRY(sap_tree_launch(t, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
+    return for_each(t, kd->f->move, n, move, COUNT(move));
+}
+
+/* Returns the number of levels until nodes of n particles are small, if all planes halve them. */
+static int usual_rounds(int n)
+{
+    int rounds = 1;
+    while (n >> rounds >= LARGE) rounds++;
+    return rounds;
+}
+
+/* Splits all large nodes; *roots: small subtrees that remain. */
+static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int *roots)
+{
+    const int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter, n = t->kd->b.n;
+    int sorts = 0, round = 0, batch = usual_rounds(n) + 2;
+    *roots = 1;
+    if (n < LARGE) return SAP_DRIVER_OK;
+    for (; round < SAP_KD_ROUNDS; batch = BATCH) {
+        for (int end = round + batch < SAP_KD_ROUNDS ? round + batch : SAP_KD_ROUNDS; round < end; round++) {
+            const int most = round < 30 && 1 << round < n / LARGE ? 1 << round : n / LARGE;
+            TRY(find_planes(t, round, most, sorts));
+            TRY(divide(t, round, most, order));
+        }
+        TRY(t->driver->copy_out(t->stream, (void *)counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(t->driver->stream_finish(t->stream));
+        *roots = counter[SAP_KD_ROOTS];
+        sorts = counter[SAP_KD_WAITING];
+        if (counter[SAP_KD_LARGE + round] == 0) return SAP_DRIVER_OK;
+    }
+    return SAP_DRIVER_ERROR; /* levels are bounded, so the rounds suffice */
+}
+
+/* ---- small nodes, cells -------------------------------------------------------------------------- */
+
+static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int roots)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    const struct sap_argument a[] = {SAP_ARRAY(kd->point[0]),   SAP_ARRAY(kd->point[1]), SAP_ARRAY(kd->address[0]),
+                                     SAP_ARRAY(kd->address[1]), SAP_ARRAY(kd->root),     SAP_ARRAY(kd->inner),
+                                     SAP_ARRAY(kd->leaf),       SAP_ARRAY(*order),       VALUE(kd->b)};
+    return roots > 0 ? sap_tree_launch(t, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a)) : (int)SAP_DRIVER_OK;
+}
+
+int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit,
+                     const struct sap_gpu_buffer *order)
+{
+    struct sap_gpu_kd *const kd = t->kd;
+    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given;
+    int roots;
+    kd->b = (struct sap_kd_build){.low = {low[0], low[1], low[2]},
+                                  .high = {high[0], high[1], high[2]},
+                                  .mass_unit = mass_unit,
+                                  .n = n,
+                                  .leaf_size = t->settings.leaf_size,
+                                  .merge = merge,
+                                  .cell_levels = (SAP_KD_LEVELS + merge - 2) / merge + 1,
+                                  .tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0)};
+    TRY(reserve(t, n));
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n + 1)));
+    TRY(start(t));
+    TRY(split_large(t, order, &roots));
+    return split_small(t, order, roots);
+}
+
+int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    struct sap_gpu_tree_told *const told = t->told.host;
+    const int counts = kd->b.cell_levels * kd->b.tiles;
+    size_t total_at;
+    TRY(sap_tree_reserve(t, &t->span, (size_t)kd->b.n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->count, (size_t)counts * sizeof(int)));
+    TRY(sap_tree_reserve(t, &t->new_first, sizeof told->kd_first));
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(counts)));
+    const struct sap_argument levels[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
+                                          SAP_ARRAY(t->count), VALUE(kd->b)};
+    TRY(sap_tree_launch(t, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
+                            &total_at));
+    const int total = (int)(total_at / sizeof(int));
+    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
+                                          VALUE(total), VALUE(kd->b)};
+    TRY(sap_tree_launch(t, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
+    TRY(t->driver->copy_out(t->stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(t->driver->stream_finish(t->stream));
-    if (sap_kd_build(&kd->builder, &in, &kd->made, sap_threads_up_to(1 + in.n / A_THREAD))) {
-        t->host_full = 1;
-        return SAP_DRIVER_MEMORY;
-    }
-    return reserve_copies(t);
+    memcpy(level_first, told->kd_first, sizeof told->kd_first);
+    return SAP_DRIVER_OK;
 }
 
-int sap_gpu_kd_send_order(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to)
+int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    for (int k = 0; k < t->given; k++) kd->number[k] = kd->builder.point[k].address;
-    TRY(t->driver->copy_in(t->stream, to->mem, 0, kd->number, (size_t)t->given * sizeof *kd->number));
-    return t->driver->stream_finish(t->stream);
-}
-
-int sap_gpu_kd_send_nodes(struct sap_gpu_host_tree *t)
-{
-    const struct sap_gpu_kd *const kd = t->kd;
-    const size_t nodes = (size_t)kd->made.nodes;
-    for (size_t k = 0; k < nodes; k++) {
-        const struct sap_tree_node *const node = &kd->made.node[k];
-        kd->link[k] = (struct sap_tree_link){node->first, node->count, node->child, node->children};
-        kd->number[k] = node->level;
-    }
-    TRY(t->driver->copy_in(t->stream, t->node.mem, 0, kd->link, nodes * sizeof *kd->link));
-    TRY(t->driver->copy_in(t->stream, t->node_level.mem, 0, kd->number, nodes * sizeof *kd->number));
-    return t->driver->stream_finish(t->stream);
+    const struct sap_argument link[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
+                                        SAP_ARRAY(t->count),  SAP_ARRAY(t->node),  SAP_ARRAY(t->node_level),
+                                        VALUE(kd->b)};
+    const struct sap_argument children[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->first),
+                                            VALUE(t->t.nodes)};
+    TRY(sap_tree_launch(t, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
+    return for_each(t, kd->f->count_children, t->t.nodes, children, COUNT(children));
 }

@@ -25,7 +25,8 @@ static void drop(const struct sap_driver *driver, void *kept)
     free(f);
 }
 
-static int load(const struct sap_driver *driver, struct sap_dev *dev, const char *name, struct sap_module **module)
+int sap_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
+                         struct sap_module **module)
 {
     const struct sap_embedded *const e = texts_of(driver);
     for (int k = 0; k < e->count; k++)
@@ -76,9 +77,9 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
 static int load_all(const struct sap_driver *driver, struct sap_dev *dev, int number, struct sap_gpu_tree_kernels *f)
 {
     TRY(sap_primitives_open(driver, dev, number, texts_of(driver), &f->primitives));
-    TRY(load(driver, dev, "tree", &f->module[0]));
-    TRY(load(driver, dev, "tree_walk_sp", &f->module[1]));
-    TRY(load(driver, dev, "tree_walk_dp", &f->module[2]));
+    TRY(sap_tree_load_module(driver, dev, "tree", &f->module[0]));
+    TRY(sap_tree_load_module(driver, dev, "tree_walk_sp", &f->module[1]));
+    TRY(sap_tree_load_module(driver, dev, "tree_walk_dp", &f->module[2]));
     return get_functions(driver, f);
 }
 

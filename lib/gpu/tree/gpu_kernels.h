@@ -4,6 +4,8 @@
 
 #include "gpu/gpu_primitives.h"
 
+struct sap_dev;
+struct sap_driver;
 struct sap_function;
 struct sap_gpu_host_tree;
 struct sap_module;
@@ -19,6 +21,10 @@ struct sap_gpu_tree_kernels {
     struct sap_function *next, *search;                                                             /* tree_search.h */
     struct sap_function *alone, *walk[2], *few[2], *large; /* tree_stackless.h, tree_walk.h, tree_few.h: sp, dp; sp */
 };
+
+/* Loads a module of kernels by name; a driver status. */
+int sap_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
+                         struct sap_module **module);
 
 /* Finds or loads the kernels of the tree's device; a driver status. */
 int sap_tree_kernels(struct sap_gpu_host_tree *t);

@@ -16,6 +16,7 @@
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/gpu_status.h"
+#include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
@@ -66,9 +67,10 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
         sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
     (void)set;
     if (device_bytes)
-        *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n);
+        *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n) +
+                        sap_gpu_kd_bytes(settings, n);
     return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
-           CHUNK * 4 * sizeof(double) + sap_gpu_kd_bytes(settings, n);
+           CHUNK * 4 * sizeof(double);
 }
 
 static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
@@ -120,6 +122,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     TRY(t->driver->stream_create(dev, &t->stream));
     for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
     TRY(sap_tree_kernels(t));
+    if (t->kd) TRY(sap_gpu_kd_open(t));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->told, sizeof(struct sap_gpu_tree_told)));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->chunk, CHUNK * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &t->bounds, sizeof(struct sap_gpu_tree_told)));

@@ -7,10 +7,11 @@
 #ifndef SAP_GPU_TREE_H
 #define SAP_GPU_TREE_H
 
+#include "device/kd_layout.h"
 #include "device/tree_layout.h"
 #include "driver/driver.h"
 #include "engine/cube.h"
-#include "engine/kdtree.h"
+#include "engine/tree_nodes.h"
 #include "engine/tree_ops.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
@@ -33,6 +34,8 @@ struct sap_gpu_tree_told {
     double bounds[SAP_TREE_BOUNDS][SAP_TREE_PARTS];
     double sample[3 * SAP_CUBE_SAMPLE];
     int level_first[SAP_LINK_LEVELS + 1]; /* the last entry: number of nodes */
+    int kd_first[SAP_KD_LEVELS + 1];      /* the same of a kd-tree */
+    int kd_counter[SAP_KD_COUNTERS];
     unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
 };
 
@@ -54,7 +57,7 @@ struct sap_gpu_host_tree {
 
     /* particles by address */
     int given;             /* particles of the last set */
-    struct sap_gpu_kd *kd; /* kd-trees only: memory of their builder on the host */
+    struct sap_gpu_kd *kd; /* kd-trees only: memory of their builds */
     double *mass;          /* [room] on the host: for a set without masses */
     int mass_elsewhere;    /* the last masses came in device memory */
     int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
@@ -138,18 +141,6 @@ void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], d
 
 /* Implements `force` of the table; the device's context is current. */
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
-
-/*
- * A kd-tree on its way to the device (gpu_kdtree.c). _make copies the particles of the last set to the host and builds
- * there; _send copies order and nodes into the tree's buffers. Driver statuses. _bytes: host memory for n particles.
- */
-int sap_gpu_kd_new(struct sap_gpu_host_tree *t);
-void sap_gpu_kd_free(struct sap_gpu_host_tree *t);
-size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n);
-int sap_gpu_kd_make(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit);
-const struct sap_tree_nodes *sap_gpu_kd_nodes(const struct sap_gpu_host_tree *t);
-int sap_gpu_kd_send_order(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to);
-int sap_gpu_kd_send_nodes(struct sap_gpu_host_tree *t);
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);
