@@ -128,9 +128,10 @@ SAPPORO_API int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particle
 SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
 
 /*
- * Keeps the cells and who is in them, and makes moments and bounds anew from the particles set last, of the same
- * number: cheaper, and good while particles have moved little.  SAPPORO_ERR_ARGUMENT: there is no tree of so many
- * particles.  SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
+ * Computes moments and boxes of the present cells from the particles set last.  Each cell keeps its particles, named by
+ * address, so their number must be that of the tree.  A refresh takes less time than a build; the further particles
+ * move, the more interactions the forces then need.  SAPPORO_ERR_ARGUMENT: there is no tree of so many particles.
+ * SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 

@@ -14,8 +14,7 @@
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
-/* Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2. */
-enum { LEAF = 16, KD_LEAF = 8, GROUP = 64, SPARE_NODES = 64 };
+enum { SPARE_NODES = 64 };
 
 double sap_tree_clock(void)
 {
@@ -59,7 +58,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
                      size_t *device_bytes)
 {
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
-    const struct sap_cpu_tree t = {.settings = {.group_size = settings->group_size ? settings->group_size : GROUP}};
+    const struct sap_cpu_tree t = {.settings = *settings};
     (void)devices;
     if (device_bytes) *device_bytes = 0;
     return sizeof t + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
@@ -136,9 +135,6 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
     t->settings = *settings;
-    if (!t->settings.leaf_size) t->settings.leaf_size = settings->kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF;
-    if (!t->settings.group_size) t->settings.group_size = GROUP;
-    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
     t->narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
     t->wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
     t->threads = devices->threads;
