@@ -76,13 +76,13 @@ with_count() {
     echo "$row"
 }
 
-# Figure 3: errors at 1,000 interactions per particle, and of walks by groups at 2,000.
+# Figure 3: errors at 1,000 interactions per particle, and of walks by groups at 2,500.
 budget() {
     for kind in octree kdtree; do
         with_count 1000 0.001 alone --tree $kind --mac acceleration --multipoles 1 &&
-            with_count 2000 0.01 tree --model hernquist --n "$n" --tree $kind --mac acceleration --multipoles 1 &&
+            with_count 2500 0.01 tree --model hernquist --n "$n" --tree $kind --mac acceleration --multipoles 1 &&
             with_count 1000 0.6 alone --tree $kind --mac opening --multipoles 2 &&
-            with_count 2000 0.7 tree --model hernquist --n "$n" --tree $kind --mac opening --multipoles 2 || return
+            with_count 2500 0.7 tree --model hernquist --n "$n" --tree $kind --mac opening --multipoles 2 || return
     done
 }
 
