@@ -152,11 +152,11 @@ record_trees() {
     done
 }
 
-# One core of the CPU; on a machine with a GPU the tables of the GPU, too.
+# Times of one core of the CPU; on a machine with a GPU the tables of the GPU, too.
 record_kinds() {
     for what in ${KINDS:-distribution budget interactions energy tables}; do
-        head_of "$work/kinds" cpu "octrees and kd-trees: $what" "docs/figures/kinds.sh $what"
-        OMP_NUM_THREADS=1 docs/figures/kinds.sh "$what" >>"$work/kinds" &&
+        head_of "$work/kinds" cpu "octrees and kd-trees: $what" "${N:+N=$N }docs/figures/kinds.sh $what"
+        docs/figures/kinds.sh "$what" >>"$work/kinds" &&
             mv "$work/kinds" "docs/figures/tree_kinds_$what.jsonl" || return
     done
     case " $backends " in *" cuda "*) ;; *) return ;; esac
