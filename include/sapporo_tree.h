@@ -59,7 +59,7 @@ typedef struct sapporo_tree_options {
     double eps2;     /* square of the Plummer softening length, 0 to 1e200; below 1e-200, or 2^-660 times the
                         square of the tree's size, it counts as 0 */
     int leaf_size;   /* most particles of a leaf, 1 to 1024 */
-    int group_size;  /* particles of a group, 1 to 256 */
+    int group_size;  /* particles of a group, 1 to 256; groups of kd-trees on CPUs have up to 1.5 times as many */
     sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
                                     the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
                                     in double */
@@ -128,9 +128,10 @@ SAPPORO_API int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particle
 SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
 
 /*
- * Keeps the cells and who is in them, and makes moments and bounds anew from the particles set last, of the same
- * number: cheaper, and good while particles have moved little.  SAPPORO_ERR_ARGUMENT: there is no tree of so many
- * particles.  SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
+ * Computes moments and boxes of the present cells from the particles set last.  Each cell keeps its particles, named by
+ * address, so their number must be that of the tree.  A refresh takes less time than a build; the further particles
+ * move, the more interactions the forces then need.  SAPPORO_ERR_ARGUMENT: there is no tree of so many particles.
+ * SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 

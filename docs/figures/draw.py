@@ -8,6 +8,7 @@ import sys
 from matplotlib.ticker import NullLocator
 
 import data
+import kinds
 import style
 import tree
 
@@ -218,6 +219,7 @@ FIGURES = {
     "scaling": (draw_scaling, []),
     "tree_peers": (draw_tree_peers, ["tree-cost-h200.csv", "peers-tree.csv"]),
     "trees": (tree.draw, []),
+    "kinds": (kinds.draw, []),
 }
 
 

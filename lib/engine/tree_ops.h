@@ -10,8 +10,7 @@
 struct sap_device_set; /* engine.h */
 struct sap_tree;
 
-/* The settings of a tree.  No member is DEFAULT except ball, leaf_size and group_size, where 0 is the engine's choice.
- */
+/* The settings of a tree.  No member is 0 for a default: sap_tree_options_read fills all of them. */
 struct sap_tree_settings {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;

@@ -13,6 +13,14 @@ static double default_accuracy(sapporo_tree_mac mac)
     return mac == SAPPORO_MAC_OPENING ? 0.7 : mac == SAPPORO_MAC_MULTIPOLE ? 0.1 : 0.01;
 }
 
+/*
+ * Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2
+ * (docs/tree.md).
+ */
+enum { LEAF = 16, KD_LEAF = 8, GROUP = 64 };
+
+static int default_leaf(sapporo_tree_kind kind) { return kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF; }
+
 static int bad(struct sap_notes *notes, const char *name, long long value, long long low, long long high)
 {
     return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s of a tree is %lld; it may be %lld to %lld", name, value, low,
@@ -50,9 +58,9 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->accuracy = o->accuracy > 0 ? o->accuracy : default_accuracy(t->mac);
     t->order = o->order ? o->order : 2;
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
-    t->leaf_size = o->leaf_size;
-    t->group_size = o->group_size;
-    t->ball = (sapporo_tree_ball)(o->experiments & 15);
+    t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);
+    t->group_size = o->group_size ? o->group_size : GROUP;
+    t->ball = (o->experiments & 15) ? (sapporo_tree_ball)(o->experiments & 15) : SAPPORO_BALL_SMALLER;
     t->walk = (o->experiments >> 4 & 15) == SAPPORO_WALK_STACKLESS ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
     t->curve = o->experiments >> 8 == SAPPORO_CURVE_MORTON ? SAPPORO_CURVE_MORTON : SAPPORO_CURVE_HILBERT;
 }

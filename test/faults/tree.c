@@ -160,6 +160,12 @@ static void use(sapporo_tree *t)
     neighbours(t);
 }
 
+/* The trees of a session. */
+static const struct {
+    sapporo_tree_kind kind;
+    sapporo_tree_mac mac;
+} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING}, {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION}};
+
 static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 {
     const sapporo_tree_options options = {
@@ -173,8 +179,7 @@ static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 
 static void session(void)
 {
-    session_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING);
-    session_of(SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION);
+    for (size_t k = 0; k < sizeof trees / sizeof trees[0]; k++) session_of(trees[k].kind, trees[k].mac);
 }
 
 int main(int argc, char **argv)

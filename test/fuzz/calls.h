@@ -437,10 +437,11 @@ static inline int share_force(int by_g6, int h, int nj, int ni, int b, int given
 
 extern sapporo_tree *tree[CALL_HANDLES];
 
-static inline int tree_create(int h, int n, int mac, int order, int leaf, int group, int precision, int walk,
+static inline int tree_create(int h, int n, int kind, int mac, int order, int leaf, int group, int precision, int walk,
                               double accuracy, double eps2)
 {
     const sapporo_tree_options options = {.size = sizeof options,
+                                          .kind = (sapporo_tree_kind)kind,
                                           .mac = (sapporo_tree_mac)mac,
                                           .accuracy = accuracy,
                                           .order = order,
@@ -464,6 +465,9 @@ static inline int tree_set(int h, int n, double (*x)[3], const double *mass, con
     const sapporo_tree_particles p = {.size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}, .a = {a, 0}};
     return sapporo_tree_set(tree[h], &p);
 }
+
+/* out.code[0]: whether the tree was built. */
+static inline int tree_renew(int h, double factor) { return sapporo_tree_refresh_or_build(tree[h], factor, out.code); }
 
 /* Targets are particles active[], or, with `places`, those of batch `b`. */
 static inline int tree_force(int h, int ni, int places, int b, int wanted, const int *active)

@@ -45,8 +45,8 @@ static void run_create(const struct op *op)
     if (t->is_open) return; /* sequences destroy before; a reduced one may not */
     const double accuracy = op->d[0], eps2 = op->d[1];
     const int good = op->i[1] >= 0 && in(op->i[2], 0, 3) && in(op->i[3], 0, 2) && in(op->i[4], 0, 1024) &&
-                     in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && accuracy >= 0 &&
-                     accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
+                     in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && in(op->i[8], 0, 2) &&
+                     accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
     make_call(op, 0, 0);
     check_int("rc", rc, good ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
     if (!good || rc) return;
@@ -95,13 +95,18 @@ static void run_set(const struct op *op)
 static void run_build(const struct op *op)
 {
     struct model_tree *const t = &trees[op->i[0]];
-    const int refresh = op->kind == OP_TREE_REFRESH;
+    const int refresh = op->kind == OP_TREE_REFRESH, renew = op->kind == OP_TREE_RENEW;
+    const int same = t->built.n >= 0 && t->built.n == t->given.n; /* a tree that can be refreshed */
     int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
-    if (t->is_open && refresh && (t->built.n < 0 || t->built.n != t->given.n)) expected = SAPPORO_ERR_ARGUMENT;
-    make_call(op, 0, 0);
+    if (t->is_open && refresh && !same) expected = SAPPORO_ERR_ARGUMENT;
+    if (t->is_open && renew && !(op->d[0] == 0 || op->d[0] >= 1)) expected = SAPPORO_ERR_ARGUMENT;
+    make_call(op, renew, 0);
     for (int k = 0; k < t->given.n && !expected; k++) /* moments that overflow are refused */
         if (rc == SAPPORO_ERR_NOT_FINITE && fabs(t->given.mass[k]) > 1e290) expected = rc;
     check_int("rc", rc, expected);
+    if (renew && rc) check_int("out.code[0]", out.code[0], 0);
+    if (renew && !rc && !same) check_int("out.code[0]", out.code[0], 1);
+    if (renew && !rc && out.code[0] != 0) check_int("out.code[0]", out.code[0], 1);
     if (expected || rc) return;
     t->built = t->given;
     t->has_last = 0;
@@ -301,6 +306,7 @@ static void run(const struct op *op)
         break;
     case OP_TREE_BUILD:
     case OP_TREE_REFRESH:
+    case OP_TREE_RENEW:
         run_build(op);
         break;
     case OP_TREE_FORCE:
@@ -341,7 +347,8 @@ static void add_create(struct plan *p, int room)
     op->i[5] = one_in(r, 2) ? 0 : 1 + draw(r, 100);
     op->i[6] = draw(r, 4);
     op->i[7] = draw(r, 3);
-    if (one_in(r, 80)) op->i[2 + draw(r, 6)] = one_in(r, 2) ? -1 : 5000;
+    op->i[8] = draw(r, 3);
+    if (one_in(r, 80)) op->i[2 + draw(r, 7)] = one_in(r, 2) ? -1 : 5000;
     op->d[0] = one_in(r, 3) ? 0.7 * rng_uniform(r) : one_in(r, 60) ? odd_number(r) : 1e-14;
     op->d[1] = scene_eps2(&p->scene);
 }
@@ -378,6 +385,15 @@ static void add_force(struct plan *p)
     for (int i = 0; i < ni; i++) active[i] = odd && one_in(r, 30) ? p->n + draw(r, 3) - 1 : draw(r, p->n);
 }
 
+static void add_renewal(struct plan *p)
+{
+    static const enum kind kinds[] = {OP_TREE_BUILD, OP_TREE_BUILD, OP_TREE_REFRESH, OP_TREE_RENEW};
+    rng *const r = p->random;
+    struct op *const op = add(p, kinds[draw(r, 4)], p->h, 0);
+    if (op->kind != OP_TREE_RENEW || one_in(r, 4)) return;
+    op->d[0] = one_in(r, 20) ? odd_number(r) : 1 + rng_uniform(r);
+}
+
 static void add_neighbours(struct plan *p)
 {
     rng *const r = p->random;
@@ -403,7 +419,7 @@ static void generate(struct sequence *s, rng *r)
             add_set(&p, one_in(r, 6) ? draw(r, n + 2) : n);
             break;
         case 1:
-            add(&p, one_in(r, 2) ? OP_TREE_BUILD : OP_TREE_REFRESH, p.h, 0);
+            add_renewal(&p);
             break;
         case 2:
         case 3:

@@ -37,7 +37,7 @@ static void plan(long n, int good)
 
 /* -------------------------------------------------------------------- scenes */
 
-enum { N = 700, SOME = 40, MORE = 700 };
+enum { N = 700, SOME = 40 };
 
 /* Before: a cube with few nodes for its leaves.  After: a cluster, whose tree has more of them. */
 static struct tree_particles before, after;
@@ -45,16 +45,24 @@ static int active[SOME];
 
 static const struct kind {
     const char *name;
+    sapporo_tree_kind tree;
     sapporo_backend backend;
     int threads;
     sapporo_tree_mac mac;
     sapporo_tree_walk walk;
-} kinds[] = {{"cpu", SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_GROUPS},
-             {"cpu, by acceleration", SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS},
-             {"cpu, by many threads", SAPPORO_BACKEND_CPU, 3, SAPPORO_MAC_MULTIPOLE, SAPPORO_WALK_GROUPS},
-             {"cpu, stackless", SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_STACKLESS},
-             {"opencl", SAPPORO_BACKEND_OPENCL, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS},
-             {"cuda", SAPPORO_BACKEND_CUDA, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS}};
+} kinds[] = {
+    {"cpu", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_GROUPS},
+    {"cpu, by acceleration", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_ACCELERATION,
+     SAPPORO_WALK_GROUPS},
+    {"cpu, by many threads", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CPU, 3, SAPPORO_MAC_MULTIPOLE, SAPPORO_WALK_GROUPS},
+    {"cpu, stackless", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_STACKLESS},
+    {"cpu, kd-tree", SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_CPU, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS},
+    {"cpu, kd-tree, by many threads", SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_CPU, 3, SAPPORO_MAC_OPENING,
+     SAPPORO_WALK_GROUPS},
+    {"opencl", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_OPENCL, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS},
+    {"cuda", SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CUDA, 1, SAPPORO_MAC_ACCELERATION, SAPPORO_WALK_GROUPS},
+    {"opencl, kd-tree", SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_OPENCL, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_GROUPS},
+    {"cuda, kd-tree", SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_CUDA, 1, SAPPORO_MAC_OPENING, SAPPORO_WALK_GROUPS}};
 
 static const struct kind *kind;
 
@@ -74,6 +82,7 @@ struct scene {
 static sapporo_tree_options options_here(void)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .kind = kind->tree,
                                   .eps2 = 1e-4,
                                   .mac = kind->mac,
                                   .experiments = SAPPORO_EXPERIMENTS(0, kind->walk, 0),
@@ -269,8 +278,7 @@ static void refuse_all(void **state)
 /* The nodes of a build of which one allocation failed are those of any other, whatever it was. */
 static void nodes_of_a_build(void **state)
 {
-    (void)state;
-    kind = &kinds[0];
+    kind = *state;
     static struct scene s;
     prepare(&s, &acts[1]);
     assert_true(build(&s) == SAPPORO_OK && statistics(&s) == SAPPORO_OK);
@@ -292,7 +300,10 @@ static void nodes_of_a_build(void **state)
 int main(void)
 {
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
-    struct CMUnitTest tests[KINDS + 1] = {[KINDS] = cmocka_unit_test(nodes_of_a_build)};
+    enum { CPU_OCTREE = 0, CPU_KDTREE = 4 };
+    struct CMUnitTest tests[KINDS + 2] = {
+        [KINDS] = cmocka_unit_test_prestate(nodes_of_a_build, (void *)(uintptr_t)&kinds[CPU_OCTREE]),
+        [KINDS + 1] = cmocka_unit_test_prestate(nodes_of_a_build, (void *)(uintptr_t)&kinds[CPU_KDTREE])};
     (void)setenv("SAPPORO_VERBOSE", "0", 1);
     for (int k = 0; k < KINDS; k++)
         tests[k] = (struct CMUnitTest){kinds[k].name, refuse_all, NULL, NULL, (void *)(uintptr_t)&kinds[k]};

@@ -289,10 +289,10 @@ static void no_device_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"faults, opencl", faults, tree_faults_on_opencl, tree_faults_end, NULL},
-        {"faults, cuda", faults, tree_faults_on_cuda, tree_faults_end, NULL},
-        {"too little memory, opencl", too_little, tree_faults_on_opencl, tree_faults_end, NULL},
-        {"too little memory, cuda", too_little, tree_faults_on_cuda, tree_faults_end, NULL},
+        TREE_FAULTS_TEST("faults", faults, opencl),
+        TREE_FAULTS_TEST("faults", faults, cuda),
+        TREE_FAULTS_TEST("too little memory", too_little, opencl),
+        TREE_FAULTS_TEST("too little memory", too_little, cuda),
         {"device memory, cuda", device_memory, tree_faults_on_cuda, NULL, NULL},
         {"no device memory", no_device_memory, tree_faults_on_opencl, NULL, NULL},
     };

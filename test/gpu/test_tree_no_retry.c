@@ -197,6 +197,7 @@ static void without_retry(void **state)
     sapporo_tree *first = NULL; /* kernels are loaded */
     assert_int_equal(sapporo_tree_create(&options, N, &first), SAPPORO_OK);
     for (size_t k = 0; k < sizeof acts / sizeof acts[0]; k++) {
+        if (options.kind == SAPPORO_TREE_KDTREE && !acts[k].changes) continue; /* the same calls as of octrees */
         const sapporo_tree_mac mac = k % 2 ? SAPPORO_MAC_ACCELERATION : SAPPORO_MAC_OPENING;
         long n = 1;
         faulty_plan(0, SAP_DRIVER_OK);
@@ -215,8 +216,8 @@ static void without_retry(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"without another try, opencl", without_retry, tree_faults_on_opencl, tree_faults_end, NULL},
-        {"without another try, cuda", without_retry, tree_faults_on_cuda, tree_faults_end, NULL},
+        TREE_FAULTS_TEST("without another try", without_retry, opencl),
+        TREE_FAULTS_TEST("without another try", without_retry, cuda),
     };
     (void)setenv("SAPPORO_VERBOSE", "0", 1);
     p = tree_particles_make(TREE_CLUSTER, N);

@@ -10,6 +10,7 @@
 #   steps     time of a block step against Ni, at several Nj: steps-NAME.jsonl
 #   scaling   threads; on a machine with several GPUs 1, 2, 4, ... of them: scaling-NAME.jsonl
 #   trees     tree errors and costs: docs/figures/tree.jsonl, tree_h200.jsonl
+#   kinds     octrees beside kd-trees: docs/figures/tree_kinds_*.jsonl
 #
 # NAME is "cpu", or "h200" and the like after the GPU.  errors and energy are accuracies, which do not depend on what
 # else the machine does; the others are times: record them on a machine that is otherwise idle.  `make figures` draws.
@@ -151,11 +152,24 @@ record_trees() {
     done
 }
 
+# Times of one core of the CPU; on a machine with a GPU the tables of the GPU, too.
+record_kinds() {
+    for what in ${KINDS:-distribution budget interactions energy tables}; do
+        head_of "$work/kinds" cpu "octrees and kd-trees: $what" "${N:+N=$N }docs/figures/kinds.sh $what"
+        docs/figures/kinds.sh "$what" >>"$work/kinds" &&
+            mv "$work/kinds" "docs/figures/tree_kinds_$what.jsonl" || return
+    done
+    case " $backends " in *" cuda "*) ;; *) return ;; esac
+    head_of "$work/kinds" cuda "octrees and kd-trees: tables" "BACKEND=cuda docs/figures/kinds.sh tables"
+    BACKEND=cuda docs/figures/kinds.sh tables >>"$work/kinds" &&
+        mv "$work/kinds" "docs/figures/tree_kinds_tables_$(named cuda).jsonl"
+}
+
 failed=
-[ $# -gt 0 ] || set -- errors energy rates steps scaling trees
+[ $# -gt 0 ] || set -- errors energy rates steps scaling trees kinds
 for what in "$@"; do
     case $what in
-    errors | energy | rates | steps | scaling | trees) ;;
+    errors | energy | rates | steps | scaling | trees | kinds) ;;
     *) echo "record.sh: there is nothing named $what" >&2; exit 2 ;;
     esac
     echo "record.sh: $what"

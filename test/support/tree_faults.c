@@ -17,24 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct tree_fault_place opencl = {SAPPORO_BACKEND_OPENCL, &sap_engine_opencl, &sap_driver_opencl},
-                                     cuda = {SAPPORO_BACKEND_CUDA, &sap_engine_cuda, &sap_driver_cuda};
+static const struct tree_fault_place places[] = {
+    {SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_OPENCL, &sap_engine_opencl, &sap_driver_opencl},
+    {SAPPORO_TREE_OCTREE, SAPPORO_BACKEND_CUDA, &sap_engine_cuda, &sap_driver_cuda},
+    {SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_OPENCL, &sap_engine_opencl, &sap_driver_opencl},
+    {SAPPORO_TREE_KDTREE, SAPPORO_BACKEND_CUDA, &sap_engine_cuda, &sap_driver_cuda}};
 
-const struct tree_fault_place *tree_fault_place = &opencl;
+const struct tree_fault_place *tree_fault_place = &places[0];
 
-int tree_faults_on_opencl(void **state)
+static int choose(int place)
 {
-    (void)state;
-    tree_fault_place = &opencl;
+    tree_fault_place = &places[place];
     return 0;
 }
 
-int tree_faults_on_cuda(void **state)
-{
-    (void)state;
-    tree_fault_place = &cuda;
-    return 0;
-}
+int tree_faults_on_opencl(void **state) { return (void)state, choose(0); }
+int tree_faults_on_cuda(void **state) { return (void)state, choose(1); }
+int tree_faults_of_kdtree_on_opencl(void **state) { return (void)state, choose(2); }
+int tree_faults_of_kdtree_on_cuda(void **state) { return (void)state, choose(3); }
 
 void tree_faults_need_device(void)
 {
@@ -45,13 +45,15 @@ void tree_faults_need_device(void)
 
 sapporo_tree_options tree_fault_options(void)
 {
-    return (sapporo_tree_options){
-        .size = sizeof(sapporo_tree_options), .eps2 = 1e-4, .backend = tree_fault_place->backend};
+    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .kind = tree_fault_place->kind,
+                                  .eps2 = 1e-4,
+                                  .backend = tree_fault_place->backend};
 }
 
 static const struct sap_driver **driver(void)
 {
-    return tree_fault_place == &cuda ? &sap_driver_replaced.cuda : &sap_driver_replaced.opencl;
+    return tree_fault_place->backend == SAPPORO_BACKEND_CUDA ? &sap_driver_replaced.cuda : &sap_driver_replaced.opencl;
 }
 
 void tree_faults_start(void) { *driver() = faulty_wrap(tree_fault_place->driver); }

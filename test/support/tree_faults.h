@@ -6,8 +6,9 @@
 #include "engine/engine.h"
 #include "sapporo.h"
 
-/* The driver on which trees are built. */
+/* The kind of trees, and the driver on which they are built. */
 extern const struct tree_fault_place {
+    sapporo_tree_kind kind;
     sapporo_backend backend;
     const struct sap_engine *engine;
     const struct sap_driver *driver;
@@ -16,6 +17,15 @@ extern const struct tree_fault_place {
 /* Set-up functions of cmocka's tests; return 0. */
 int tree_faults_on_opencl(void **state);
 int tree_faults_on_cuda(void **state);
+int tree_faults_of_kdtree_on_opencl(void **state);
+int tree_faults_of_kdtree_on_cuda(void **state);
+
+/* Two tests of CMocka, of octrees and of kd-trees, on a driver whose name is opencl or cuda. */
+#define TREE_FAULTS_TEST(words, test, driver)                                                                          \
+    {words ", " #driver, test, tree_faults_on_##driver, tree_faults_end, NULL},                                        \
+    {                                                                                                                  \
+        words " of kd-trees, " #driver, test, tree_faults_of_kdtree_on_##driver, tree_faults_end, NULL                 \
+    }
 
 /* Skips the test if there is no such device, or SAPPORO_TEST_ENGINES excludes it. */
 void tree_faults_need_device(void);

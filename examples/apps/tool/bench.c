@@ -257,6 +257,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
         {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
         {"--active", OPTION_REAL, &asked->tree.active, "PART", 0, "of --api tree: of the particles (default 1)"},
+        {"--once", OPTION_ON, &asked->tree.once, NULL, 0, "of --api tree: one timed call: for errors and interactions"},
         {"--refresh", OPTION_ON, &asked->tree.refresh, NULL, 0, "of --api tree: the tree is refreshed, not built anew"},
         {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree: most particles of a leaf"},
         {"--group", OPTION_COUNTS, &asked->tree.group, "LIST", 0, "of --api tree: particles of a group"},

@@ -16,9 +16,16 @@ static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", "disc", "andromeda"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
+/* What the cases of one model and number of particles share; made by the first of them. */
+typedef struct shared_model {
+    bodies set;
+    double (*right)[3]; /* accelerations by a plain sum in double, of the particles that are compared */
+} shared_model;
+
 /* One case and its result. */
 typedef struct tree_case {
     const char *model, *kind; /* kind: of tree */
+    shared_model *shared;
     int n, mac, multipoles, leaf, group, ball, walk, curve;
     double accuracy;
 } tree_case;
@@ -36,7 +43,7 @@ typedef struct tree_result {
 typedef struct session {
     const tree_request *asked;
     const tree_case *what;
-    bodies set;
+    const bodies *set;
     sapporo_tree *tree;
     int *active;
     double (*acc)[3], *pot;
@@ -53,7 +60,8 @@ static int give_up(session *on, const char *why)
 
 static int step(session *on)
 {
-    const sapporo_tree_particles p = {.size = sizeof p, .n = on->set.n, .x = {on->set.x, 0}, .mass = {on->set.mass, 0}};
+    const sapporo_tree_particles p = {
+        .size = sizeof p, .n = on->set->n, .x = {on->set->x, 0}, .mass = {on->set->mass, 0}};
     const sapporo_tree_request rows = {.size = sizeof rows, .ni = on->result->rows, .active = on->active};
     int status = sapporo_tree_set(on->tree, &p);
     if (!status)
@@ -70,6 +78,7 @@ static int measure(session *on)
     int status = 0, n = 0;
     for (int k = 0; k < WARM && !status; k++, r->samples = 1) status = step(on);
     for (const double start = now(); !status && n < MOST_SAMPLES; n++) {
+        if (n > 0 && on->asked->once) break;
         if (n >= on->asked->repeat && now() - start >= on->asked->min_time) break;
         if (n >= FEWEST && now() - start >= LONG_ENOUGH) break;
         const double before = now();
@@ -92,20 +101,26 @@ static int measure(session *on)
 
 /* ---- errors, against a plain sum in double --------------------------------------------------- */
 
-static double error_of(const session *on, int i, const double *acc)
+/* Computes the acceleration of particle i. */
+static void sum_pairs(const session *on, int i, double *right)
 {
     const double eps2 = on->asked->eps * on->asked->eps;
-    double right[3] = {0}, off = 0, size = 0;
-    for (int j = 0; j < on->set.n; j++) {
+    for (int c = 0; c < 3; c++) right[c] = 0;
+    for (int j = 0; j < on->set->n; j++) {
         double d[3], r2 = eps2;
         for (int c = 0; c < 3; c++) {
-            d[c] = on->set.x[j][c] - on->set.x[i][c];
+            d[c] = on->set->x[j][c] - on->set->x[i][c];
             r2 += d[c] * d[c];
         }
         if (j == i || r2 == 0) continue;
-        const double m3 = on->set.mass[j] / (r2 * sqrt(r2));
+        const double m3 = on->set->mass[j] / (r2 * sqrt(r2));
         for (int c = 0; c < 3; c++) right[c] += m3 * d[c];
     }
+}
+
+static double error_of(const double *right, const double *acc)
+{
+    double off = 0, size = 0;
     for (int c = 0; c < 3; c++) {
         off += (acc[c] - right[c]) * (acc[c] - right[c]);
         size += right[c] * right[c];
@@ -116,10 +131,14 @@ static double error_of(const session *on, int i, const double *acc)
 static void find_errors(session *on)
 {
     const int rows = on->result->rows, n = rows < CHECKED ? rows : CHECKED;
+    shared_model *const shared = on->what->shared;
+    const int is_known = shared->right != NULL;
     double *error = allocate((size_t)n + 1, sizeof *error);
+    if (!is_known) shared->right = allocate((size_t)n + 1, sizeof *shared->right);
     for (int k = 0; k < n; k++) {
         const int row = (int)((long long)k * rows / n);
-        error[k] = error_of(on, on->active ? on->active[row] : row, on->acc[row]);
+        if (!is_known) sum_pairs(on, on->active ? on->active[row] : row, shared->right[k]);
+        error[k] = error_of(shared->right[k], on->acc[row]);
     }
     sort_values(error, (size_t)n);
     on->result->error50 = quantile(error, (size_t)n, 0.5);
@@ -135,23 +154,26 @@ static int make_model(session *on)
 {
     cluster_request request = cluster_default();
     message why = {""};
+    bodies *const set = &on->what->shared->set;
+    on->set = set;
+    if (set->n > 0) return 0;
     request.n = on->what->n;
     request.cut = 300;
     for (int k = 0; k < (int)(sizeof MODELS / sizeof *MODELS); k++)
         if (strcmp(MODELS[k], on->what->model) == 0) request.kind = (cluster_kind)k;
-    return cluster_make(&request, &on->set, &why) ? give_up(on, why.text) : 0;
+    return cluster_make(&request, set, &why) ? give_up(on, why.text) : 0;
 }
 
 /* Chooses active particles spread over the whole model, whose particles are in no order. */
 static void choose_active(session *on)
 {
     const double part = on->asked->active;
-    on->result->rows = on->set.n;
+    on->result->rows = on->set->n;
     if (!(part < 1)) return;
-    const int rows = (int)ceil(part * on->set.n);
+    const int rows = (int)ceil(part * on->set->n);
     on->result->rows = rows > 0 ? rows : 1;
     on->active = allocate((size_t)on->result->rows, sizeof *on->active);
-    for (int k = 0; k < on->result->rows; k++) on->active[k] = (int)((long long)k * on->set.n / on->result->rows);
+    for (int k = 0; k < on->result->rows; k++) on->active[k] = (int)((long long)k * on->set->n / on->result->rows);
 }
 
 static sapporo_tree_kind kind_of(const char *name)
@@ -194,7 +216,6 @@ static void run_case(const tree_request *asked, const tree_case *what, tree_resu
         if (!measure(&on)) find_errors(&on);
     }
     sapporo_tree_destroy(on.tree);
-    bodies_free(&on.set);
     free(on.active);
     free(on.acc);
     free(on.pot);
@@ -306,12 +327,13 @@ static int run_shapes(const tree_request *asked, tree_case what)
 }
 
 /* Runs all criteria and accuracies on a model, a number of particles and a kind of tree. */
-static int run_criteria(const tree_request *asked, const char *of, int n, int kind)
+static int run_criteria(const tree_request *asked, const char *of, int n, int kind, shared_model *shared)
 {
     int failed = 0;
     for (int c = 0; c < asked->mac.n; c++)
         for (int a = 0; a < asked->accuracy.n; a++)
             failed += run_shapes(asked, (tree_case){.model = of,
+                                                    .shared = shared,
                                                     .kind = asked->kind.word[kind],
                                                     .n = asked->n.value[n],
                                                     .mac = mac_of(asked->mac.word[c]),
@@ -324,7 +346,11 @@ int bench_trees(const tree_request *asked)
     int failed = 0;
     if (!asked->json) print_head();
     for (int m = 0; m < asked->model.n; m++)
-        for (int n = 0; n < asked->n.n; n++)
-            for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, asked->model.word[m], n, k);
+        for (int n = 0; n < asked->n.n; n++) {
+            shared_model shared = {.right = NULL};
+            for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, asked->model.word[m], n, k, &shared);
+            bodies_free(&shared.set);
+            free(shared.right);
+        }
     return failed;
 }

@@ -13,6 +13,7 @@ typedef struct tree_request {
     word_list model, kind, mac;
     real_list accuracy; /* 0: the criterion's default */
     double eps;         /* softening length */
+    int once;           /* 1: one timed call, whatever `repeat` says */
     int refresh;        /* 1: the tree is refreshed instead of built */
     int repeat, json;
     double min_time, active; /* active: fraction of the particles that get forces */

@@ -67,9 +67,9 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
         p->x[k][3] = 1; /* mass, for the centre of mass of a group */
     }
-    sap_tree_groups(t, (const double(*)[4])p->x, n, p->group, threads);
-    const int size = t->settings.group_size;
-    p->walkers = (struct sap_tree_walkers){n, (n + size - 1) / size, (const double(*)[4])p->x, p->group, 0};
+    const int groups = sap_tree_cut_runs(0, n, t->settings.group_size, p->group);
+    sap_tree_groups(t, (const double(*)[4])p->x, groups, p->group, threads);
+    p->walkers = (struct sap_tree_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
     return SAPPORO_OK;
 }
 
@@ -83,28 +83,27 @@ static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
 }
 
 /* Makes all walkers targets, in their order; row_of: the row of each. */
-static int all_slots(const struct sap_cpu_tree *t, const struct sap_tree_walkers *w, const int *row_of,
-                     struct sap_tree_slots *s)
+static int all_slots(const struct sap_tree_walkers *w, const int *row_of, struct sap_tree_slots *s)
 {
     if (reserve_slots(s, w->n, w->groups)) return SAPPORO_ERR_MEMORY;
     for (int k = 0; k < w->n; k++) {
         s->walker[k] = k;
         s->row[k] = row_of[k];
     }
-    for (int g = 0; g <= w->groups; g++)
-        s->first[g] = g * t->settings.group_size < w->n ? g * t->settings.group_size : w->n;
+    for (int g = 0; g < w->groups; g++) s->first[g] = w->group[g].first;
+    s->first[w->groups] = w->n;
     return SAPPORO_OK;
 }
 
 /* Sorts active particles by group; within a group they keep the order of their rows. */
 static int active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
 {
-    const int groups = t->self.groups, size = t->settings.group_size;
+    const int groups = t->self.groups;
     if (reserve_slots(s, ni, groups)) return SAPPORO_ERR_MEMORY;
-    for (int i = 0; i < ni; i++) s->first[t->place[active ? active[i] : i] / size + 2]++;
+    for (int i = 0; i < ni; i++) s->first[t->group_of[t->place[active ? active[i] : i]] + 2]++;
     for (int g = 0; g < groups; g++) s->first[g + 1] += s->first[g];
     for (int i = 0; i < ni; i++) {
-        const int walker = t->place[active ? active[i] : i], at = s->first[walker / size + 1]++;
+        const int walker = t->place[active ? active[i] : i], at = s->first[t->group_of[walker] + 1]++;
         s->row[at] = i;
         s->walker[at] = walker;
     }
@@ -130,7 +129,7 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     for (int i = 0; i < t->n; i++) unknown += !(t->a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
     double(*acc)[3] = malloc((size_t)t->n * sizeof *acc);
-    status = all_slots(t, &t->self, t->order.address, &slots);
+    status = all_slots(&t->self, t->order.address, &slots);
     if (!acc) status = SAPPORO_ERR_MEMORY;
     struct sap_tree_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
     if (!status) status = walk(t, &run, threads);
@@ -180,7 +179,7 @@ static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request
     if (!request->x.base) return active_slots(t, request->active, request->ni, &p->slots);
     run->walkers = &p->places.walkers;
     const int status = take_places(t, request, &p->places, threads);
-    return status ? status : all_slots(t, &p->places.walkers, p->places.order.address, &p->slots);
+    return status ? status : all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
 static void erase_bad(const struct places *p, int n, double (*acc)[3], double *pot)

@@ -1,4 +1,4 @@
-/* cpu_moments.c - masses, moments and boxes of nodes from the leaves up; words for the walk; groups. */
+/* cpu_moments.c - masses, moments and boxes of nodes from the leaves up; words for the walk. */
 #include <math.h>
 #include <string.h>
 
@@ -95,115 +95,6 @@ static void pad_words(struct sap_cpu_tree *t)
         t->words_of.x[k] = t->words_of.y[k] = t->words_of.z[k] = t->words_of.guard[k] = t->words_of.turn[k] = 0;
 }
 
-/* ---- groups ------------------------------------------------------------------------- */
-
-static double farthest(const double (*x)[4], int n, const double *centre, int *which)
-{
-    double most = 0;
-    *which = 0;
-    for (int k = 0; k < n; k++) {
-        const double r2 = sap_ball_far(centre, x[k]);
-        if (r2 > most) {
-            most = r2;
-            *which = k;
-        }
-    }
-    return sqrt(most);
-}
-
-static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g)
-{
-    int unused;
-    for (int c = 0; c < 3; c++) {
-        double low = x[0][c], high = x[0][c];
-        for (int k = 1; k < n; k++) {
-            low = fmin(low, x[k][c]);
-            high = fmax(high, x[k][c]);
-        }
-        g->centre[c] = low + 0.5 * (high - low);
-    }
-    g->radius = farthest(x, n, g->centre, &unused);
-}
-
-static void ball_about_mass(const double (*x)[4], int n, struct sap_tree_group *g)
-{
-    struct sap_cell all;
-    int unused;
-    sap_cell_start(&all);
-    for (int k = 0; k < n; k++) sap_cell_add(&all, x[k][3], fabs(x[k][3]), x[k], x[k], x[k]);
-    sap_cell_centre(&all);
-    memcpy(g->centre, all.centre, sizeof g->centre);
-    g->radius = farthest(x, n, g->centre, &unused);
-}
-
-static void ball_of_ritter(const double (*x)[4], int n, struct sap_tree_group *g)
-{
-    int a = 0, b = 0;
-    (void)farthest(x, n, x[0], &a);
-    g->radius = 0.5 * farthest(x, n, x[a], &b);
-    for (int c = 0; c < 3; c++) g->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
-    for (int k = 0; k < n; k++) sap_ball_widen(g->centre, &g->radius, x[k]);
-    g->radius = farthest(x, n, g->centre, &a); /* includes particles that rounding placed outside */
-}
-
-static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group *g)
-{
-    struct sap_tree_group other;
-    if (ball == SAP_BALL_RITTER) {
-        ball_of_ritter(x, n, g);
-        return;
-    }
-    ball_about_box(x, n, g);
-    if (ball == SAP_BALL_BOX) return;
-    ball_about_mass(x, n, &other);
-    if (ball == SAP_BALL_MASS || other.radius < g->radius) *g = other;
-}
-
-/* Returns the smallest |r|^2 + eps2 of consecutive particles. */
-static double nearest_of(const double (*x)[4], int n, double eps2)
-{
-    double least = SAP_LARGEST;
-    for (int k = 1; k < n; k++) {
-        const double r2 = sap_ball_far(x[k - 1], x[k]) + eps2;
-        if (r2 > 0) least = fmin(least, r2);
-    }
-    return least;
-}
-
-static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
-{
-    double size = 0;
-    ball_of((int)t->settings.ball, x, n, g);
-    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
-    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2)) || sap_group_small(g->radius, t->unit);
-    if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
-}
-
-struct grouping {
-    const struct sap_cpu_tree *tree;
-    const double (*x)[4];
-    int n;
-    struct sap_tree_group *group;
-};
-
-static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
-{
-    const struct grouping *const s = argument;
-    const int size = s->tree->settings.group_size;
-    for (ptrdiff_t g = from; g < to; g++) {
-        const int left = s->n - (int)g * size;
-        make_group(s->tree, s->x + g * size, left < size ? left : size, &s->group[g]);
-    }
-}
-
-void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *group,
-                     int threads)
-{
-    const int size = t->settings.group_size, groups = (n + size - 1) / size;
-    struct grouping s = {t, x, n, group};
-    sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
-}
-
 /* ---- the whole tree ------------------------------------------------------------------- */
 
 /* Returns whether some particle is beyond the range of float, in units. */
@@ -239,5 +130,5 @@ void sap_tree_moments(struct sap_cpu_tree *t, int threads)
     struct walk_words w = {t, &how};
     sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
     pad_words(t);
-    sap_tree_groups(t, (const double(*)[4])t->x, t->n, t->group, threads);
+    sap_tree_groups(t, (const double(*)[4])t->x, t->self.groups, t->group, threads);
 }

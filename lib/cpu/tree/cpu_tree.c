@@ -14,8 +14,7 @@
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
-/* Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2. */
-enum { LEAF = 16, KD_LEAF = 8, GROUP = 64, SPARE_NODES = 64 };
+enum { SPARE_NODES = 64 };
 
 double sap_tree_clock(void)
 {
@@ -33,7 +32,7 @@ static size_t bytes_of_particles(size_t n)
 {
     struct sap_cpu_tree *t = NULL;
     const size_t given = sizeof *t->given_x + sizeof *t->given_mass + sizeof *t->a;
-    const size_t sorted = sizeof *t->x + 3 * sizeof *t->place + 2 * sizeof *t->order.key;
+    const size_t sorted = sizeof *t->x + 4 * sizeof *t->place + 2 * sizeof *t->order.key;
     return n * (given + sorted);
 }
 
@@ -50,20 +49,21 @@ static size_t bytes_of_builder(const struct sap_tree_settings *settings, int n)
     return kd ? sap_kd_bytes(n) + (size_t)usual_nodes(n) * sizeof(struct sap_kd_node) : 0;
 }
 
-static size_t bytes_of_groups(const struct sap_cpu_tree *t, size_t n)
+/* Two groups of a kd-tree that follow each other have more particles than a group may have. */
+static size_t bytes_of_groups(const struct sap_tree_settings *settings, size_t n)
 {
-    return (n / (size_t)t->settings.group_size + 1) * sizeof *t->group;
+    const size_t each = settings->kind == SAPPORO_TREE_KDTREE ? 2 : 1;
+    return (each * (n / (size_t)settings->group_size) + 2) * sizeof(struct sap_tree_group);
 }
 
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
-    const struct sap_cpu_tree t = {.settings = {.group_size = settings->group_size ? settings->group_size : GROUP}};
     (void)devices;
     if (device_bytes) *device_bytes = 0;
-    return sizeof t + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
-           bytes_of_groups(&t, (size_t)n) + bytes_of_builder(settings, n);
+    return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
+           bytes_of_groups(settings, (size_t)n) + bytes_of_builder(settings, n);
 }
 
 static void destroy(struct sap_tree *opaque_tree)
@@ -82,6 +82,7 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->source);
     free(t->word);
     free(t->group);
+    free(t->group_of);
     free(t);
 }
 
@@ -118,11 +119,13 @@ static int reserve_particles(struct sap_cpu_tree *t)
     t->a = malloc(room * sizeof *t->a);
     t->place = malloc(room * sizeof *t->place);
     t->x = malloc(room * sizeof *t->x);
-    t->group = malloc(bytes_of_groups(t, room));
+    t->group = malloc(bytes_of_groups(&t->settings, room));
+    t->group_of = malloc(room * sizeof *t->group_of);
     t->node_room = t->spare_room = usual_nodes(t->room);
     t->node = malloc((size_t)t->node_room * sizeof *t->node);
     t->spare_node = malloc((size_t)t->spare_room * sizeof *t->spare_node);
-    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->node || !t->spare_node)
+    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->group_of || !t->node ||
+        !t->spare_node)
         return SAPPORO_ERR_MEMORY;
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->kd, t->room)) return SAPPORO_ERR_MEMORY;
     return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
@@ -136,9 +139,6 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
     t->settings = *settings;
-    if (!t->settings.leaf_size) t->settings.leaf_size = settings->kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF;
-    if (!t->settings.group_size) t->settings.group_size = GROUP;
-    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
     t->narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
     t->wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
     t->threads = devices->threads;
@@ -232,8 +232,6 @@ static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, doubl
     take_units(t, box);
     gather(t, mass_unit, threads);
     if (t->nodes > 0) sap_tree_moments(t, threads);
-    t->self = (struct sap_tree_walkers){t->n, (t->n + t->settings.group_size - 1) / t->settings.group_size,
-                                        (const double(*)[4])t->x, t->group, 1};
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_tree_clock() - start;
 }
@@ -305,6 +303,7 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
     memcpy(t->level_first, made->level_first, sizeof t->level_first);
     for (int k = 0; k < t->n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
         t->order.address[k] = t->kd.point[k].address;
+    sap_tree_cut_groups(t);
 }
 
 /* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
@@ -386,7 +385,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
-                    bytes_of_groups(t, (size_t)t->room) + bytes_of_builder(&t->settings, t->room);
+                    bytes_of_groups(&t->settings, (size_t)t->room) + bytes_of_builder(&t->settings, t->room);
     return SAPPORO_OK;
 }
 

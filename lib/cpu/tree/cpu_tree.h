@@ -22,6 +22,7 @@ enum { SAP_WIDE_FAR = 2 };
 
 /* A group of particles that share a walk. */
 struct sap_tree_group {
+    int first, count; /* its sorted particles */
     double centre[3], radius;
     int wide; /* its pair terms need double precision; SAP_WIDE_FAR: and roots of any size */
 };
@@ -30,8 +31,8 @@ struct sap_tree_group {
 struct sap_tree_walkers {
     int n, groups;
     const double (*x)[4];
-    const struct sap_tree_group *group;
-    int own; /* 1: the tree's own particles */
+    const struct sap_tree_group *group; /* [groups], in the order of their particles */
+    int own;                            /* 1: the tree's own particles */
 };
 
 /* Sorted addresses and keys of n positions; the `spare` arrays have the same length. */
@@ -76,6 +77,7 @@ struct sap_cpu_tree {
     struct sap_tree_source *source;
     double turn_unit;
     struct sap_tree_group *group;
+    int *group_of; /* number of the group, by sorted particle */
     struct sap_tree_walkers self;
 
     double sample[3][SAP_CUBE_SAMPLE]; /* of a build */
@@ -111,11 +113,20 @@ struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_t
 /* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
-/* Computes moments and boxes, and the data of nodes and groups for the walk (cpu_moments.c). */
+/* Computes moments and boxes, the data of nodes for the walk, and the balls of groups (cpu_moments.c). */
 void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
-/* Computes the groups of sorted positions. */
-void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int n, struct sap_tree_group *group,
+/*
+ * Divides the tree's sorted particles into groups of at most group_size (cpu_groups.c): runs of that length, or, of a
+ * kd-tree, whole nodes of the tree that was built last.  A refresh keeps the groups.
+ */
+void sap_tree_cut_groups(struct sap_cpu_tree *tree);
+
+/* Divides n sorted positions, from index `first` on, into runs of `most`; returns the number of groups. */
+int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group);
+
+/* Computes the balls of groups, whose particles are known. */
+void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int groups, struct sap_tree_group *group,
                      int threads);
 
 /* Rows of a force by group: slot k is row[k] of the request and particle walker[k]; group g begins at slot first[g]. */

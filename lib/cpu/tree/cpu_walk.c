@@ -233,14 +233,19 @@ static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run 
     return left;
 }
 
+/* Returns the particles of a group among those of the tree; positions from the caller are none. */
+static struct span own_span(const struct sap_tree_run *run, const struct sap_tree_group *group)
+{
+    return run->walkers->own ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
+}
+
 /* Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. */
 static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
                      int first, int n)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
-    const int size = t->settings.group_size, base = g * size;
-    const struct span own =
-        run->walkers->own ? (struct span){base, base + size < t->n ? base + size : t->n} : (struct span){0, 0};
+    const int base = group->first;
+    const struct span own = own_span(run, group);
     struct sap_tree_frame frame = {
         .unit = t->unit, .eps2 = t->eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
     for (int k = 0; k < n; k++) {
@@ -278,29 +283,26 @@ double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_r
 static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
-    const int first = g * t->settings.group_size, left = run->walkers->n - first;
     double x[3];
     const double size = sap_tree_in_units(group->centre, t->middle, t->unit, x);
     const double radius = sap_tree_padded(group->radius * t->unit, size);
-    const int n = left < t->settings.group_size ? left : t->settings.group_size;
     for (int c = 0; c < 3; c++) x[c] = sap_tree_cut(x[c]);
     return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)radius,
-                                  (float)sap_tree_strictness(t, run, first, n)};
+                                  (float)sap_tree_strictness(t, run, group->first, group->count)};
 }
 
 static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
                      long long *particle, long long *cell)
 {
-    const int *const slot = run->slots->first + g, size = t->settings.group_size, base = g * size;
-    const int rows = slot[1] - slot[0], left = t->n - base < size ? t->n - base : size;
-    const struct span own = run->walkers->own ? (struct span){base, base + left} : (struct span){0, 0};
+    const int *const slot = run->slots->first + g, rows = slot[1] - slot[0];
+    const struct span own = own_span(run, &run->walkers->group[g]);
     if (rows == 0) return 1;
     const struct sap_tree_ball ball = ball_of(t, run, g);
     int ok = make_list(t, w, &ball, own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
         ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
     *cell += (long long)rows * w->ncells;
-    *particle += (long long)rows * (ok ? count_particles(w) + (own.to > own.from ? left - 1 : 0) : 0);
+    *particle += (long long)rows * (ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0);
     return ok;
 }
 

@@ -21,8 +21,7 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-/* Default sizes of a leaf and of a group. */
-enum { LEAF = 16, KD_LEAF = 8, GROUP = 64, CHUNK = SAP_TREE_CHUNK };
+enum { CHUNK = SAP_TREE_CHUNK };
 
 _Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
 
@@ -61,7 +60,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
                      size_t *device_bytes)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    const size_t size = (size_t)n, nodes = size / 2, groups = size / (settings->group_size ? 1 : GROUP) + 1;
+    const size_t size = (size_t)n, nodes = size / 2, groups = size / (size_t)settings->group_size + 1;
     const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 5 * sizeof(int);
     const size_t each =
         sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
@@ -133,9 +132,6 @@ static int open_device(struct sap_gpu_host_tree *t)
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
 {
     t->settings = *settings;
-    if (!t->settings.leaf_size) t->settings.leaf_size = settings->kind == SAPPORO_TREE_KDTREE ? KD_LEAF : LEAF;
-    if (!t->settings.group_size) t->settings.group_size = GROUP;
-    if (!t->settings.ball) t->settings.ball = SAPPORO_BALL_SMALLER;
     t->t.eps2 = t->settings.eps2;
     t->t.accuracy = t->settings.accuracy;
     t->t.leaf_size = t->settings.leaf_size;

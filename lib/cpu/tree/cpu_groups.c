@@ -1,0 +1,163 @@
+/* cpu_groups.c - groups of sorted particles that share a walk: which particles they have, and their balls. */
+#include <math.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "cpu/tree/cpu_tree.h"
+
+/* ---- which particles -------------------------------------------------------------- */
+
+/* Adds n particles behind those of the last group: to that group if it has room for all of them, else as a new group.
+ */
+static int add_particles(struct sap_tree_group *group, int groups, int first, int n, int most)
+{
+    if (groups > 0 && group[groups - 1].count + n <= most) {
+        group[groups - 1].count += n;
+        return groups;
+    }
+    group[groups].first = first;
+    group[groups].count = n;
+    return groups + 1;
+}
+
+int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group)
+{
+    int groups = 0;
+    for (int done = 0; done < n; done += most)
+        groups = add_particles(group, groups, first + done, n - done < most ? n - done : most, most);
+    return groups;
+}
+
+/*
+ * Cuts a kd-tree: each of the largest nodes with at most `most` particles is in one group, and nodes that follow each
+ * other share a group while they fit.  Balls of such groups are smaller than those of runs of equal length, which cut
+ * nodes in two, so forces need fewer interactions (docs/tree.md).
+ */
+static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_group *group)
+{
+    int groups = 0;
+    for (int k = 0; k < b->nodes;) {
+        const struct sap_kd_node *const node = &b->node[k];
+        const int leaf = node->size == 1;
+        if (node->count <= most)
+            groups = add_particles(group, groups, node->first, node->count, most);
+        else if (leaf)
+            groups += sap_tree_cut_runs(node->first, node->count, most, group + groups);
+        k += leaf || node->count <= most ? node->size : 1;
+    }
+    return groups;
+}
+
+void sap_tree_cut_groups(struct sap_cpu_tree *t)
+{
+    const int size = t->settings.group_size, kd = t->settings.kind == SAPPORO_TREE_KDTREE;
+    const int groups = kd ? cut_nodes(&t->kd, size + size / 2, t->group) : sap_tree_cut_runs(0, t->n, size, t->group);
+    for (int g = 0; g < groups; g++)
+        for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
+    t->self = (struct sap_tree_walkers){
+        .n = t->n, .groups = groups, .x = (const double(*)[4])t->x, .group = t->group, .own = 1};
+}
+
+/* ---- their balls ------------------------------------------------------------------- */
+
+static double farthest(const double (*x)[4], int n, const double *centre, int *which)
+{
+    double most = 0;
+    *which = 0;
+    for (int k = 0; k < n; k++) {
+        const double r2 = sap_ball_far(centre, x[k]);
+        if (r2 > most) {
+            most = r2;
+            *which = k;
+        }
+    }
+    return sqrt(most);
+}
+
+static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    int unused;
+    for (int c = 0; c < 3; c++) {
+        double low = x[0][c], high = x[0][c];
+        for (int k = 1; k < n; k++) {
+            low = fmin(low, x[k][c]);
+            high = fmax(high, x[k][c]);
+        }
+        g->centre[c] = low + 0.5 * (high - low);
+    }
+    g->radius = farthest(x, n, g->centre, &unused);
+}
+
+static void ball_about_mass(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    struct sap_cell all;
+    int unused;
+    sap_cell_start(&all);
+    for (int k = 0; k < n; k++) sap_cell_add(&all, x[k][3], fabs(x[k][3]), x[k], x[k], x[k]);
+    sap_cell_centre(&all);
+    memcpy(g->centre, all.centre, sizeof g->centre);
+    g->radius = farthest(x, n, g->centre, &unused);
+}
+
+static void ball_of_ritter(const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    int a = 0, b = 0;
+    (void)farthest(x, n, x[0], &a);
+    g->radius = 0.5 * farthest(x, n, x[a], &b);
+    for (int c = 0; c < 3; c++) g->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
+    for (int k = 0; k < n; k++) sap_ball_widen(g->centre, &g->radius, x[k]);
+    g->radius = farthest(x, n, g->centre, &a); /* includes particles that rounding placed outside */
+}
+
+static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    struct sap_tree_group other = *g;
+    if (ball == SAP_BALL_RITTER) {
+        ball_of_ritter(x, n, g);
+        return;
+    }
+    ball_about_box(x, n, g);
+    if (ball == SAP_BALL_BOX) return;
+    ball_about_mass(x, n, &other);
+    if (ball == SAP_BALL_MASS || other.radius < g->radius) *g = other;
+}
+
+/* Returns the smallest |r|^2 + eps2 of consecutive particles. */
+static double nearest_of(const double (*x)[4], int n, double eps2)
+{
+    double least = SAP_LARGEST;
+    for (int k = 1; k < n; k++) {
+        const double r2 = sap_ball_far(x[k - 1], x[k]) + eps2;
+        if (r2 > 0) least = fmin(least, r2);
+    }
+    return least;
+}
+
+static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
+{
+    double size = 0;
+    ball_of((int)t->settings.ball, x, n, g);
+    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
+    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2)) || sap_group_small(g->radius, t->unit);
+    if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+}
+
+struct grouping {
+    const struct sap_cpu_tree *tree;
+    const double (*x)[4];
+    struct sap_tree_group *group;
+};
+
+static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct grouping *const s = argument;
+    for (ptrdiff_t g = from; g < to; g++)
+        make_group(s->tree, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
+}
+
+void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int groups, struct sap_tree_group *group,
+                     int threads)
+{
+    struct grouping s = {t, x, group};
+    sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
+}

@@ -1,0 +1,177 @@
+/* test_tree_groups.c - groups of the CPU engine's trees: which particles they have, and what that saves. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bodies.h"
+#include "cpu/tree/cpu_tree.h"
+#include "sapporo.h"
+#include "tree_cases.h"
+
+/* Memory for the groups of n particles; every element behind the last group keeps a mark. */
+enum { MARK = -77, SPARE = 4 };
+
+static size_t room_of(const struct sap_cpu_tree *t) { return 2 * ((size_t)t->n / (size_t)t->settings.group_size) + 2; }
+
+static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf_size, int group_size)
+{
+    struct sap_cpu_tree t = {.n = b->n, .settings = {.kind = kind, .leaf_size = leaf_size, .group_size = group_size}};
+    struct sap_tree_nodes cells = {0};
+    const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])b->x, b->n, 1);
+    const struct sap_kd_input in = {.n = b->n,
+                                    .x = b->x[0],
+                                    .mass = b->mass,
+                                    .x_stride = 3,
+                                    .mass_stride = 1,
+                                    .mass_unit = 1,
+                                    .low = box.low,
+                                    .high = box.high,
+                                    .leaf_size = leaf_size,
+                                    .levels = 3};
+    assert_int_equal(sap_kd_reserve(&t.kd, b->n), SAPPORO_OK);
+    assert_int_equal(sap_kd_build(&t.kd, &in, &cells, 1), SAPPORO_OK);
+    free(cells.node);
+    const size_t room = room_of(&t) + SPARE;
+    t.group = zeroed(room, sizeof *t.group);
+    t.group_of = zeroed((size_t)b->n + 1, sizeof *t.group_of);
+    for (size_t g = 0; g < room; g++) t.group[g].first = MARK;
+    sap_tree_cut_groups(&t);
+    return t;
+}
+
+static void drop(struct sap_cpu_tree *t)
+{
+    sap_kd_free(&t->kd);
+    free(t->group);
+    free(t->group_of);
+}
+
+/* Each particle is in one group, in order; no group is too large, and no two that follow each other would fit in one.
+ */
+static void check_groups(const struct sap_cpu_tree *t, int most, int packed)
+{
+    int at = 0;
+    for (int g = 0; g < t->self.groups; g++) {
+        const struct sap_tree_group *const group = &t->group[g];
+        assert_int_equal(group->first, at);
+        assert_in_range(group->count, 1, most);
+        for (int k = 0; k < group->count; k++) assert_int_equal(t->group_of[at++], g);
+        if (packed && g > 0) assert_true(group->count + group[-1].count > most);
+    }
+    assert_int_equal(at, t->n);
+    assert_in_range(t->self.groups, 1, room_of(t));
+    for (size_t g = (size_t)t->self.groups; g < room_of(t) + SPARE; g++) assert_int_equal(t->group[g].first, MARK);
+}
+
+/* A node that fits into a group is in one group; a leaf that does not has groups of its own, but for its last run. */
+static void check_nodes(const struct sap_cpu_tree *t, int most)
+{
+    for (int k = 0; k < t->kd.nodes; k++) {
+        const struct sap_kd_node *const node = &t->kd.node[k];
+        const int first = t->group_of[node->first], last = t->group_of[node->first + node->count - 1];
+        if (node->count <= most) assert_int_equal(first, last);
+        if (node->count > most && node->size == 1) assert_int_equal(t->group[first].first, node->first);
+    }
+}
+
+static void nodes(void **state)
+{
+    static const int sizes[][2] = {{8, 64}, {1, 1}, {1, 2}, {16, 5}, {40, 16}, {1, 256}, {1024, 64}};
+    static const cluster_kind models[] = {CLUSTER_UNIFORM, CLUSTER_PLUMMER, CLUSTER_CLUMPS};
+    (void)state;
+    for (size_t m = 0; m < 3; m++)
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            bodies b = tree_model(models[m], 3000);
+            struct sap_cpu_tree t = cut(&b, SAPPORO_TREE_KDTREE, sizes[s][0], sizes[s][1]);
+            check_groups(&t, sizes[s][1] * 3 / 2, 1);
+            check_nodes(&t, sizes[s][1] * 3 / 2);
+            drop(&t);
+            bodies_free(&b);
+        }
+}
+
+/* All particles at one point are one leaf, which may be larger than any group. */
+static void one_leaf(void **state)
+{
+    (void)state;
+    for (int n = 2; n < 400; n += 47) {
+        bodies b = tree_model(CLUSTER_UNIFORM, n);
+        for (int k = 0; k < n; k++) memset(b.x[k], 0, sizeof b.x[k]);
+        struct sap_cpu_tree t = cut(&b, SAPPORO_TREE_KDTREE, 8, 64);
+        check_groups(&t, 96, 1);
+        assert_int_equal(t.self.groups, (n + 95) / 96);
+        drop(&t);
+        bodies_free(&b);
+    }
+}
+
+/* Groups of octrees are runs of equal length. */
+static void runs(void **state)
+{
+    (void)state;
+    for (int n = 2; n < 400; n += 47) {
+        bodies b = tree_model(CLUSTER_UNIFORM, n);
+        struct sap_cpu_tree t = cut(&b, SAPPORO_TREE_OCTREE, 16, 64);
+        check_groups(&t, 64, 0);
+        assert_int_equal(t.self.groups, (n + 63) / 64);
+        drop(&t);
+        bodies_free(&b);
+    }
+}
+
+/* ---- what it saves ------------------------------------------------------------------- */
+
+/* Returns the error that 99 % of the particles stay below; *count: interactions per particle. */
+static double error_of(const bodies *b, const struct tree_rows *exact, int stride, sapporo_tree_kind kind,
+                       double accuracy, double *count)
+{
+    const sapporo_tree_options o = {.size = sizeof o,
+                                    .kind = kind,
+                                    .mac = SAPPORO_MAC_ACCELERATION,
+                                    .accuracy = accuracy,
+                                    .order = 1,
+                                    .backend = SAPPORO_BACKEND_CPU};
+    sapporo_tree_statistics s = {.size = sizeof s};
+    sapporo_tree *const t = tree_of(b, &o);
+    struct tree_rows rows = tree_rows_of(t, NULL, b->n);
+    tree_rows_free(&rows);
+    rows = tree_rows_of(t, NULL, b->n); /* by the accelerations of the force before */
+    double *const error = tree_errors(&rows, exact, stride), most = error[exact->n * 99 / 100];
+    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    *count = (double)(s.particle_particle + s.particle_cell) / b->n;
+    free(error);
+    tree_rows_free(&rows);
+    sapporo_tree_destroy(t);
+    return most;
+}
+
+/* A kd-tree of equal masses needs no more interactions than an octree for the same error. */
+static void interactions(void **state)
+{
+    enum { N = 16384, STRIDE = 8 };
+    (void)state;
+    bodies b = tree_model(CLUSTER_HERNQUIST, N);
+    for (int i = 0; i < N; i++) b.mass[i] = 1.0 / N;
+    struct tree_rows exact = tree_exact(&b, 0, STRIDE);
+    double of_octree, of_kdtree;
+    const double octree = error_of(&b, &exact, STRIDE, SAPPORO_TREE_OCTREE, 0.03, &of_octree);
+    const double kdtree = error_of(&b, &exact, STRIDE, SAPPORO_TREE_KDTREE, 0.01, &of_kdtree);
+    print_message("# octree %.2e, %.0f interactions; kd-tree %.2e, %.0f\n", octree, of_octree, kdtree, of_kdtree);
+    assert_true(kdtree <= octree);
+    assert_true(of_kdtree <= of_octree);
+    tree_rows_free(&exact);
+    bodies_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes), cmocka_unit_test(one_leaf), cmocka_unit_test(runs),
+                                       cmocka_unit_test(interactions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
