@@ -31,9 +31,12 @@ cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 jobs=${JOBS:-$cores}
 case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a time?" >&2; exit 2 ;; esac
 
-# Started first, since they would be the last to end; the report keeps the order.
-long="lint.sh test_site.sh test_opencl_nofp64.sh test_faults test_opencl_groups.sh test_accuracy test_bits
-      test_alloc_faults.sh test_driver_faults.sh test_python.sh test_extremes test_tree_no_retry test_fuzz.sh"
+# Started first, in this order: those that take longest, of any stage of .ci/run.  test_accuracy compiles kernels of
+# OpenCL that PoCL then keeps for the others.  The report keeps the order of the names.
+long="test_accuracy test_alloc_faults.sh lint.sh test_opencl_nofp64.sh test_driver_faults.sh test_tree test_bits
+      test_opencl_groups.sh test_team_limits test_site.sh test_faults test_opencl_loader.sh test_opencl test_g6
+      test_native_jobs test_extremes test_python.sh test_batch_faults test_outside test_neighbour_faults
+      test_first_run.sh test_report.sh test_environment test_tree_no_retry test_batch test_tool.sh test_fuzz.sh"
 # Started last, when nothing else runs: their `make install` works in the tree that other tests run from.
 alone="test_install.sh test_packages.sh"
 
@@ -113,11 +116,13 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 planned=0
 pool=
+: >"$work/names"
 
 # plan NAME COMMAND
 plan() {
     planned=$((planned + 1))
     echo "$1" >"$work/$planned.name"
+    echo "$planned $1" >>"$work/names"
     echo "$2" >"$work/$planned.command"
 }
 
@@ -158,17 +163,18 @@ for program in ${NOT_BUILT:-}; do told "$(basename "$program")" 77 "${FC:-gfortr
 
 # ---- running them -----------------------------------------------------------------------------------
 
-# numbers KIND: of the tests that are long, alone or usual
+# numbers KIND: of the tests that are long (in the order of that list), alone or usual
 numbers() {
-    n=0
-    while [ $n -lt $planned ]; do
-        n=$((n + 1))
-        name=$(cat "$work/$n.name")
-        kind=usual
-        case " $long " in *" $name "*) kind=long ;; esac
-        case " $alone " in *" $name "*) kind=alone ;; esac
-        [ $kind != "$1" ] || echo $n
-    done
+    long=$long alone=$alone awk -v kind="$1" '
+    BEGIN {
+        first = split(ENVIRON["long"], name)
+        for (k = 1; k <= first; k++) rank[name[k]] = k
+        split(ENVIRON["alone"], name)
+        for (k in name) last[name[k]]
+    }
+    $2 in rank { if (kind == "long") number[rank[$2]] = number[rank[$2]] " " $1; next }
+    kind == ($2 in last ? "alone" : "usual") { print $1 }
+    END { for (k = 1; k <= first; k++) if (k in number) print number[k] }' "$work/names"
 }
 
 # run N: what has the name and the command; then says that it has ended

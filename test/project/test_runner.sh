@@ -77,6 +77,12 @@ echo "status $status" >>"$work/log"
 [ $status = 130 ] && ! kill -0 "$(cat "$work/first")" 2>/dev/null && ! kill -0 "$(cat "$work/second")" 2>/dev/null
 verdict $? "stopped, it leaves nothing behind"
 
+# Long tests begin in the order of their list, then the others in the order of their names.
+for name in install one opencl_loader site; do echo "echo $name >>'$work/begun'" | script $name; done
+JOBS=1 sh "$runner" "$work/build" install one opencl_loader site >"$work/log" 2>&1 &&
+    printf 'site\nopencl_loader\none\ninstall\n' | diff "$work/begun" - >>"$work/log"
+verdict $? "long tests first, the longest of them before the others"
+
 JOBS=many sh "$runner" "$work/build" three >"$work/log" 2>&1
 [ $? = 2 ] && grep -q 'JOBS=many' "$work/log"
 verdict $? "JOBS is a number"
