@@ -1,0 +1,33 @@
+# shellcheck shell=sh
+# tap.sh - what test scripts share: lines of TAP, and a count of failures.
+#
+# A script sources this file from the top folder and ends with `exit $((failures > 0))`.  It sets $work, its own folder;
+# the files of $work that $shown names hold what the last command printed.
+
+failures=0
+shown=log
+
+# verdict STATUS TITLE: one TAP line; if STATUS is not 0, also the beginnings and the ends of the shown files
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+        return
+    fi
+    echo "not ok - $2"
+    failures=$((failures + 1))
+    for tap_file in $shown; do
+        # shellcheck disable=SC2154 # the script that sources this file sets `work`
+        awk '{ line[NR] = $0 }
+            END {
+                for (n = 1; n <= NR; n++)
+                    if (NR <= 25 || n <= 12 || n > NR - 13) print "#   " line[n]
+                    else if (n == 13) print "#   ..."
+            }' "$work/$tap_file" 2>/dev/null
+    done
+}
+
+# none TITLE: passes if the log is empty
+none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
+
+# skipped TITLE REASON
+skipped() { echo "ok - $1 # SKIP $2"; }
