@@ -11,17 +11,8 @@ done
 [ -n "$python" ] || { echo "skipped: no Python has numpy"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_frames.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        tail -n 8 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
-        failures=$((failures + 1))
-    fi
-}
+. test/support/tap.sh
+shown="out err"
 
 frames() { "$python" examples/frames "$@" >"$work/out" 2>"$work/err"; }
 
@@ -85,7 +76,7 @@ mkdir "$work/folder.0000.pgm"
 says 1 "cannot be written" "$work/run" --form pgm -w 4 -o "$work/folder"
 
 if ! "$python" -c 'import matplotlib' >/dev/null 2>&1; then
-    echo "ok - frames with axes # SKIP no Python has matplotlib"
+    skipped "frames with axes" "no Python has matplotlib"
     exit $((failures > 0))
 fi
 frames "$work/run" -w 4 -p 16 && [ ! -s "$work/err" ] && head -c 8 "$work/run.0001.png" | LC_ALL=C grep -aq PNG

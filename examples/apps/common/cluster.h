@@ -35,7 +35,8 @@ typedef struct cluster_request {
 } cluster_request;
 
 cluster_request cluster_default(void);
-/* Makes a model with its remarks on units and components; returns -1 with a message for a request that makes no sense.
+/*
+ * Makes a model with its remarks on units and components; returns -1 with a message for a request that makes no sense.
  */
 int cluster_make(const cluster_request *request, bodies *set, message *why);
 

@@ -5,15 +5,16 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double PI = 3.14159265358979324;
 
-/*
- * ORBIT_STEPS in an epicycle; an orbit of ORBIT_MAX steps is given up.  The corrections use ENERGIES orbits of each
- * guiding radius, and BINS rings, each of them BIN scale lengths wide.
- */
+/* A particle follows its orbit for SETTLE_PERIODS to twice as many epicycle periods of SETTLE_STEPS steps each. */
 enum { SETTLE_STEPS = 64, SETTLE_PERIODS = 4 };
+
+/*
+ * An orbit in the plane has ORBIT_STEPS steps per epicycle; after ORBIT_MAX steps without a full period the orbit is
+ * refused.  The corrections use ENERGIES orbits of each guiding radius, and BINS rings of a width of BIN scale lengths.
+ */
 enum { ORBIT_STEPS = 48, ORBIT_MAX = 8 * ORBIT_STEPS, ENERGIES = 24, ROUNDS = 8, BINS = 80, MEAN_STEPS = 64 };
 static const double BIN = 0.2, CORRECTION_LIMIT = 2;
 static const double EPICYCLE_LIMIT = 0.7; /* of radial velocity dispersion over epicycle frequency, in radii */

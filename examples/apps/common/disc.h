@@ -6,13 +6,14 @@
  * 1201).  Each particle has a random phase of its radial oscillation.  Guiding radii and mean energies are corrected
  * until the surface density is exponential and the radial velocity dispersion is ~ exp(-R / (2 scale)) with the stated
  * least value of Toomre's Q.  Across the plane velocities are Gaussians of the dispersion of Jeans' equation.
+ * Each particle then follows its orbit for some epicycle periods, so that all phases are those of an equilibrium.
  */
 #ifndef COMMON_DISC_H
 #define COMMON_DISC_H
 
 #include "disc_field.h"
 
-/* The largest guiding radius of a particle, in scale lengths; beyond there would be 0.05 % of the mass. */
+/* The largest guiding radius of a particle, in scale lengths; 0.05 % of an exponential disc lies beyond. */
 #define DISC_CUT 10.0
 
 typedef struct disc {
@@ -37,6 +38,7 @@ disc *disc_solve(const disc_shape *shape, const spheres *around);
 void disc_free(disc *solved);
 /* Returns Toomre's Q = sigma kappa / (3.36 G Sigma) at node k. */
 double disc_toomre(const disc *solved, int k);
+/* Makes the position and the velocity of a particle. */
 void disc_particle(const disc *solved, rng *source, double x[3], double v[3]);
 
 #endif

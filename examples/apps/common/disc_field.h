@@ -29,7 +29,9 @@ typedef struct disc_pull {
 
 /* Fills the table.  `around` stays the caller's, and must exist as long as the field. */
 void disc_field_solve(disc_field *field, const disc_shape *shape, const spheres *around);
-/* Returns the force of disc and spheres; z >= 0.  Beyond the table the disc's force is that of the nearest place in it.
+/*
+ * Returns the force of disc and spheres; z >= 0.  Beyond the table the disc's force is that of the nearest place in the
+ * table.
  */
 disc_pull disc_field_at(const disc_field *field, double radius, double z);
 /* Returns the node below a radius, and the part of the way to the next one; at most the last but one, and 1. */

@@ -29,8 +29,10 @@ typedef struct sphere_shape {
     double mass, scale, outer, cut;
 } sphere_shape;
 
-/* Density ~ exp(-R / scale) sech^2(z / height).  `toomre` is the least value of Toomre's Q from one scale length
- * outwards. */
+/*
+ * Density ~ exp(-R / scale) sech^2(z / height).  `toomre` is the least value of Toomre's Q from one scale length
+ * outwards.
+ */
 typedef struct disc_shape {
     double mass, scale, height, toomre;
 } disc_shape;
