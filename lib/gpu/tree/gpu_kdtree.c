@@ -280,7 +280,8 @@ static int usual_rounds(int n)
 /* Splits all large nodes; *roots: small subtrees that remain. */
 static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int *roots)
 {
-    const int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter, n = t->kd->b.n;
+    int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter;
+    const int n = t->kd->b.n;
     int sorts = 0, round = 0, batch = usual_rounds(n) + 2;
     *roots = 1;
     if (n < LARGE) return SAP_DRIVER_OK;
@@ -290,7 +291,7 @@ static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
             TRY(find_planes(t, round, most, sorts));
             TRY(divide(t, round, most, order));
         }
-        TRY(t->driver->copy_out(t->stream, (void *)counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(t->driver->copy_out(t->stream, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
         TRY(t->driver->stream_finish(t->stream));
         *roots = counter[SAP_KD_ROOTS];
         sorts = counter[SAP_KD_WAITING];
