@@ -22,8 +22,8 @@ enum { KD_TILE = SAP_KD_TILE, NODE_THREADS = SAP_KD_NODE_THREADS, BOX_WORDS = 6 
 /* Copies the particles, and makes the root; n > 0. */
 KERNEL(KD_TILE)
 kd_start(const GLOBAL D *given, GLOBAL D *point, GLOBAL int *address, GLOBAL int *node_of,
-         GLOBAL struct sap_kd_part *inner, GLOBAL struct sap_kd_part *leaf, GLOBAL struct sap_kd_large *large,
-         GLOBAL struct sap_kd_run *root, GLOBAL int *counter, const struct sap_kd_build b)
+         GLOBAL struct sap_kd_part *inner, GLOBAL struct sap_kd_part *leaf, GLOBAL struct sap_kd_large_node *large,
+         GLOBAL struct sap_kd_run *root, GLOBAL int *counter, const struct sap_kd_arguments b)
 {
     const size_t i = (size_t)global_id();
     const int is_large = b.n >= SAP_SPLIT_LARGE;
@@ -103,7 +103,7 @@ kd_boxes(const GLOBAL D *point, const GLOBAL int *node_of, GLOBAL D *box, const 
 /* ---- planes ---- */
 
 /* Decides what becomes of a node with a box: a sapporo_kd_state. */
-SAP_INLINE int state_of(const GLOBAL struct sap_kd_large *f, D side, int leaf_size, int sorts)
+SAP_INLINE int state_of(const GLOBAL struct sap_kd_large_node *f, D side, int leaf_size, int sorts)
 {
     if (f->run.count <= leaf_size || !dm_any(d_gt(side, d_set1(SAP_ZERO)))) return SAP_KD_LEAF;
     if (sap_split_is_deep(f->run.level, f->run.count)) return sorts ? SAP_KD_HALVE : SAP_KD_WAIT;
@@ -111,7 +111,7 @@ SAP_INLINE int state_of(const GLOBAL struct sap_kd_large *f, D side, int leaf_si
 }
 
 /* Writes box, axis, plane and state of a node. */
-SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large *f, const D *low, const D *high, int leaf_size, int sorts)
+SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large_node *f, const D *low, const D *high, int leaf_size, int sorts)
 {
     D side;
     const int axis = sap_split_axis(low, high, &side);
@@ -127,12 +127,12 @@ SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large *f, const D *low, const 
 
 /* Joins the boxes of the tiles of each large node of a round, one group of threads per node, and chooses its plane. */
 KERNEL(NODE_THREADS)
-kd_planes(const GLOBAL D *box, GLOBAL struct sap_kd_large *large, GLOBAL struct sap_kd_part *leaf, GLOBAL int *counter,
-          const struct sap_kd_build b, const int round, const int sorts)
+kd_planes(const GLOBAL D *box, GLOBAL struct sap_kd_large_node *large, GLOBAL struct sap_kd_part *leaf,
+          GLOBAL int *counter, const struct sap_kd_arguments b, const int round, const int sorts)
 {
     SHARED D room[BOX_WORDS * NODE_THREADS];
     const int me = (int)local_id(), nodes = counter[SAP_KD_LARGE + round];
-    GLOBAL struct sap_kd_large *const f = large + group_id(0);
+    GLOBAL struct sap_kd_large_node *const f = large + group_id(0);
     if ((int)group_id(0) >= nodes) return; /* the same for all threads of the group */
     const int first = f->run.first, last = first + f->run.count - 1;
     D low[3], high[3], x[3];
@@ -167,15 +167,15 @@ SAP_INLINE U64 order_of(D x)
     return (word.bits & sign) != 0 ? ~word.bits : word.bits | sign;
 }
 
-SAP_INLINE int is_halved(const GLOBAL struct sap_kd_large *large, int node)
+SAP_INLINE int is_halved(const GLOBAL struct sap_kd_large_node *large, int node)
 {
     return node >= 0 && large[node].state == SAP_KD_HALVE;
 }
 
 /* Writes the key of each position: the coordinate of its particle along the axis of its node. */
 KERNEL(KD_TILE)
-kd_sort_keys(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *large, GLOBAL U64 *key,
-             const int n)
+kd_sort_keys(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *large,
+             GLOBAL U64 *key, const int n)
 {
     const size_t i = (size_t)global_id();
     if (i >= (size_t)n) return;
@@ -185,7 +185,7 @@ kd_sort_keys(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL stru
 
 /* Writes the key of each sorted position: the first position of its node. */
 KERNEL(KD_TILE)
-kd_sort_places(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *large, const GLOBAL int *value,
+kd_sort_places(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *large, const GLOBAL int *value,
                GLOBAL U64 *key, const int n)
 {
     const size_t k = (size_t)global_id();
@@ -196,7 +196,7 @@ kd_sort_places(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *larg
 
 /* Copies the particles of halved nodes: to position k comes the particle of value[k], or, without values, of k. */
 KERNEL(KD_TILE)
-kd_sort_move(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *large, const GLOBAL int *value,
+kd_sort_move(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *large, const GLOBAL int *value,
              const int has_values, const GLOBAL wide *from, const GLOBAL int *from_address, GLOBAL wide *to,
              GLOBAL int *to_address, const int n)
 {
@@ -211,22 +211,22 @@ kd_sort_move(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *large,
 /* ---- partition ---- */
 
 /* Returns whether the particle at position i of a node that is divided goes to the second child. */
-SAP_INLINE int is_second(const GLOBAL struct sap_kd_large *f, const GLOBAL D *point, size_t i)
+SAP_INLINE int is_second(const GLOBAL struct sap_kd_large_node *f, const GLOBAL D *point, size_t i)
 {
     const int is_low = f->state == SAP_KD_HALVE ? (int)i - f->run.first < f->run.count / 2
                                                 : dm_any(d_gt(f->plane, point[4 * i + f->axis]));
     return is_low == f->high_first;
 }
 
-SAP_INLINE int is_divided(const GLOBAL struct sap_kd_large *f)
+SAP_INLINE int is_divided(const GLOBAL struct sap_kd_large_node *f)
 {
     return f->state == SAP_KD_SPLIT || f->state == SAP_KD_HALVE;
 }
 
 /* Writes 1 for each position whose particle goes to a second child, else 0; 0 at position n. */
 KERNEL(KD_TILE)
-kd_sides(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct sap_kd_large *large, GLOBAL int *second,
-         const int n)
+kd_sides(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *large,
+         GLOBAL int *second, const int n)
 {
     const size_t i = (size_t)global_id();
     if (i > (size_t)n) return;
@@ -235,7 +235,8 @@ kd_sides(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct s
 }
 
 /* Writes child c of a node; plane: where the node is split. */
-SAP_INLINE void write_child(const GLOBAL struct sap_kd_large *f, int c, D plane, int side, GLOBAL struct sap_kd_run *to)
+SAP_INLINE void write_child(const GLOBAL struct sap_kd_large_node *f, int c, D plane, int side,
+                            GLOBAL struct sap_kd_run *to)
 {
     to->first = c ? f->run.first + f->front : f->run.first;
     to->count = c ? f->run.count - f->front : f->front;
@@ -249,9 +250,9 @@ SAP_INLINE void write_child(const GLOBAL struct sap_kd_large *f, int c, D plane,
 }
 
 /* Makes child c of a node: a large node of the next round, a leaf, or the root of a small subtree. */
-SAP_INLINE void make_child(GLOBAL struct sap_kd_large *f, int c, D plane, int side, GLOBAL struct sap_kd_large *next,
-                           GLOBAL struct sap_kd_run *root, GLOBAL struct sap_kd_part *leaf, GLOBAL int *counter,
-                           int leaf_size, int round)
+SAP_INLINE void make_child(GLOBAL struct sap_kd_large_node *f, int c, D plane, int side,
+                           GLOBAL struct sap_kd_large_node *next, GLOBAL struct sap_kd_run *root,
+                           GLOBAL struct sap_kd_part *leaf, GLOBAL int *counter, int leaf_size, int round)
 {
     const int first = c ? f->run.first + f->front : f->run.first, count = c ? f->run.count - f->front : f->front;
     f->child[c] = -1;
@@ -268,13 +269,14 @@ SAP_INLINE void make_child(GLOBAL struct sap_kd_large *f, int c, D plane, int si
 
 /* Makes the children of the large nodes of a round; before[]: the scan of `second`; side: the array of this round. */
 KERNEL(NODE_THREADS)
-kd_children(const GLOBAL D *point, GLOBAL struct sap_kd_large *large, GLOBAL struct sap_kd_large *next,
+kd_children(const GLOBAL D *point, GLOBAL struct sap_kd_large_node *large, GLOBAL struct sap_kd_large_node *next,
             GLOBAL struct sap_kd_run *root, GLOBAL struct sap_kd_part *inner, GLOBAL struct sap_kd_part *leaf,
-            GLOBAL int *counter, const GLOBAL int *before, const struct sap_kd_build b, const int round, const int side)
+            GLOBAL int *counter, const GLOBAL int *before, const struct sap_kd_arguments b, const int round,
+            const int side)
 {
     const int node = (int)global_id();
     if (node >= counter[SAP_KD_LARGE + round]) return;
-    GLOBAL struct sap_kd_large *const f = large + node;
+    GLOBAL struct sap_kd_large_node *const f = large + node;
     if (f->state == SAP_KD_WAIT) {
         f->child[0] = atomic_add(&counter[SAP_KD_LARGE + round + 1], 1);
         next[f->child[0]] = *f;
@@ -294,7 +296,7 @@ kd_children(const GLOBAL D *point, GLOBAL struct sap_kd_large *large, GLOBAL str
  */
 KERNEL(KD_TILE)
 kd_move(const GLOBAL wide *point, const GLOBAL int *address, const GLOBAL int *node_of,
-        const GLOBAL struct sap_kd_large *large, const GLOBAL int *before, GLOBAL wide *to, GLOBAL int *to_address,
+        const GLOBAL struct sap_kd_large_node *large, const GLOBAL int *before, GLOBAL wide *to, GLOBAL int *to_address,
         GLOBAL int *to_node_of, GLOBAL int *order, const int n)
 {
     const size_t i = (size_t)global_id();
@@ -304,7 +306,7 @@ kd_move(const GLOBAL wide *point, const GLOBAL int *address, const GLOBAL int *n
         to_node_of[i] = -1;
         return;
     }
-    const GLOBAL struct sap_kd_large *const f = large + node;
+    const GLOBAL struct sap_kd_large_node *const f = large + node;
     int at = (int)i, child = f->state == SAP_KD_WAIT ? f->child[0] : -1;
     if (is_divided(f)) {
         const int second = before[i + 1] - before[i], seconds = before[i] - before[f->run.first];

@@ -39,7 +39,7 @@ struct sap_kd_run {
 };
 
 /* A large node. */
-struct sap_kd_large {
+struct sap_kd_large_node {
     struct sap_kd_run run;
     SAP_GPU_REAL low[3], high[3]; /* tight box */
     SAP_GPU_REAL plane;
@@ -62,7 +62,7 @@ enum {
 };
 
 /* Arguments of the kernels of a build. */
-struct sap_kd_build {
+struct sap_kd_arguments {
     SAP_GPU_REAL low[3], high[3]; /* box of all particles */
     SAP_GPU_REAL mass_unit;
     int n, leaf_size;

@@ -21,7 +21,7 @@ enum { LEVEL_WORD = 128 };
  */
 KERNEL(LINK_THREADS)
 kd_levels(const GLOBAL struct sap_kd_part *inner, const GLOBAL struct sap_kd_part *leaf, GLOBAL int *levels,
-          GLOBAL int *count, const struct sap_kd_build b)
+          GLOBAL int *count, const struct sap_kd_arguments b)
 {
     SHARED int counts[KD_LEVELS];
     const int me = (int)local_id(), begin = (int)group_id(0) * TILE;
@@ -41,7 +41,7 @@ kd_levels(const GLOBAL struct sap_kd_part *inner, const GLOBAL struct sap_kd_par
 /* Reads from the scanned counts where each level begins, and the number of cells. */
 KERNEL(LINK_THREADS)
 kd_level_firsts(const GLOBAL int *count, const GLOBAL int *total, GLOBAL int *first, const int total_at,
-                const struct sap_kd_build b)
+                const struct sap_kd_arguments b)
 {
     const int me = (int)local_id();
     if (me <= KD_LEVELS) first[me] = me < b.cell_levels ? count[(size_t)me * b.tiles] : total[total_at];
@@ -51,7 +51,7 @@ kd_level_firsts(const GLOBAL int *count, const GLOBAL int *total, GLOBAL int *fi
 KERNEL(LINK_THREADS)
 kd_link(const GLOBAL struct sap_kd_part *inner, const GLOBAL struct sap_kd_part *leaf, const GLOBAL int *levels,
         const GLOBAL int *offset, GLOBAL struct sap_tree_link *node, GLOBAL int *node_level,
-        const struct sap_kd_build b)
+        const struct sap_kd_arguments b)
 {
     SHARED unsigned bits[KD_LEVELS * TILE_WORDS];
     SHARED int before[KD_LEVELS * TILE_WORDS];

@@ -226,7 +226,7 @@ SAP_INLINE int axis_of(const LOCAL struct kd_room *m, const struct kd_node *f, D
 KERNEL(SMALL)
 kd_small(const GLOBAL D *point, const GLOBAL D *other_point, const GLOBAL int *address, const GLOBAL int *other_address,
          const GLOBAL struct sap_kd_run *roots, GLOBAL struct sap_kd_part *inner, GLOBAL struct sap_kd_part *leaf,
-         GLOBAL int *order, const struct sap_kd_build b)
+         GLOBAL int *order, const struct sap_kd_arguments b)
 {
     SHARED struct kd_room m;
     const int me = (int)local_id();

@@ -319,13 +319,13 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
 /*
- * Reserves the memory of a build that does not depend on the number of nodes. None of it belongs to the present tree.
+ * Reserves the memory of a build of an octree that does not depend on the number of nodes. None of it belongs to the
+ * present tree.
  */
 static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
     const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
-    if (t->kd) return SAP_DRIVER_OK; /* gpu_kdtree.c reserves what it needs */
     TRY(sap_tree_reserve(t, &t->span, n * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->count, counts * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->new_first, (LEVELS + 1) * sizeof(int)));
@@ -370,7 +370,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int members = sap_cube_sample(d->t.n);
     d->t.tiles = d->t.n / SAP_LINK_TILE + (d->t.n % SAP_LINK_TILE > 0);
-    TRY(reserve(t, d));
+    if (!t->kd) TRY(reserve(t, d)); /* kd-trees: gpu_kdtree.c */
     TRY(sap_tree_mark(t, SAPPORO_PHASE_SORT));
     TRY(look_at_bounds(t, members));
     TRY(make_cube(t, d, members));

@@ -85,7 +85,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 /* Device memory of a build. */
 struct sap_gpu_kd {
     const struct kd_kernels *f;
-    struct sap_kd_build b; /* argument of kernels */
+    struct sap_kd_arguments b; /* argument of kernels */
     struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], root, box, before, inner, leaf, counter;
     struct sap_gpu_buffer key[2], value[2]; /* of rounds that sort */
 };
@@ -126,7 +126,7 @@ size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n)
 {
     const size_t particle = 2 * (4 * sizeof(double) + 2 * sizeof(int)) + sizeof(int) + 2 * sizeof(struct sap_kd_part);
     if (settings->kind != SAPPORO_TREE_KDTREE) return 0;
-    return (size_t)n * particle + 2 * larges_of(n) * sizeof(struct sap_kd_large) +
+    return (size_t)n * particle + 2 * larges_of(n) * sizeof(struct sap_kd_large_node) +
            roots_of(n) * sizeof(struct sap_kd_run) + tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double) +
            tiles_of(n, SAP_LINK_TILE) * SAP_KD_LEVELS * sizeof(int);
 }
@@ -139,7 +139,7 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
         TRY(sap_tree_reserve(t, &kd->point[side], size * 4 * sizeof(double)));
         TRY(sap_tree_reserve(t, &kd->address[side], size * sizeof(int)));
         TRY(sap_tree_reserve(t, &kd->node_of[side], size * sizeof(int)));
-        TRY(sap_tree_reserve(t, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large)));
+        TRY(sap_tree_reserve(t, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
     }
     TRY(sap_tree_reserve(t, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
     TRY(sap_tree_reserve(t, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
@@ -280,7 +280,8 @@ static int usual_rounds(int n)
 /* Splits all large nodes; *roots: small subtrees that remain. */
 static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int *roots)
 {
-    const int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter, n = t->kd->b.n;
+    int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter;
+    const int n = t->kd->b.n;
     int sorts = 0, round = 0, batch = usual_rounds(n) + 2;
     *roots = 1;
     if (n < LARGE) return SAP_DRIVER_OK;
@@ -290,7 +291,7 @@ static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
             TRY(find_planes(t, round, most, sorts));
             TRY(divide(t, round, most, order));
         }
-        TRY(t->driver->copy_out(t->stream, (void *)counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(t->driver->copy_out(t->stream, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
         TRY(t->driver->stream_finish(t->stream));
         *roots = counter[SAP_KD_ROOTS];
         sorts = counter[SAP_KD_WAITING];
@@ -316,14 +317,14 @@ int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const doubl
     struct sap_gpu_kd *const kd = t->kd;
     const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given;
     int roots;
-    kd->b = (struct sap_kd_build){.low = {low[0], low[1], low[2]},
-                                  .high = {high[0], high[1], high[2]},
-                                  .mass_unit = mass_unit,
-                                  .n = n,
-                                  .leaf_size = t->settings.leaf_size,
-                                  .merge = merge,
-                                  .cell_levels = (SAP_KD_LEVELS + merge - 2) / merge + 1,
-                                  .tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0)};
+    kd->b = (struct sap_kd_arguments){.low = {low[0], low[1], low[2]},
+                                      .high = {high[0], high[1], high[2]},
+                                      .mass_unit = mass_unit,
+                                      .n = n,
+                                      .leaf_size = t->settings.leaf_size,
+                                      .merge = merge,
+                                      .cell_levels = (SAP_KD_LEVELS + merge - 2) / merge + 1,
+                                      .tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0)};
     TRY(reserve(t, n));
     TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n + 1)));
     TRY(start(t));
