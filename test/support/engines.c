@@ -93,8 +93,8 @@ static int tells_of_others(const struct engine *engine)
 /*
  * Returns 1 if tests skip an engine because they run a representative one.  On OpenCL's CPUs each kernel takes seconds
  * to compile, so tests run representative engines alone; those of orders 6 and 8 only in the form that users get there.
- * Every precision runs there in the fuzzer, and on GPUs in all tests.  Sanitizers are slow, and they look at memory, not
- * at precision.
+ * The fuzzer runs every precision there, and GPUs run all tests in every precision.  Sanitizers are slow, and they look
+ * at memory, not at precision.
  */
 static int is_spared(const struct engine *engine)
 {
