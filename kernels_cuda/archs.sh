@@ -7,17 +7,22 @@
 #   archs.sh --ends 13.0      the oldest, the newest and the PTX
 #   archs.sh --flags 13.0     the same as -gencode flags; also with --here and --ends, which come first
 #   archs.sh --flags 13.0 sm_90 compute_90      flags for the named ones
+#   archs.sh --flags --shared 13.0              flags for sources that do not choose by __CUDA_ARCH__: one pass of the
+#                   front end serves 7.5 to 9.0, one 10.0 and later and the PTX.  nvcc 13.0 makes the same code, to the
+#                   byte, as by a pass for each; the pass of 7.5 would give 12.0 other code
 #
 # The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
 # code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
 # name them.
 choice=all
 flags=
+shared=
 while :; do
     case ${1:-} in
     --ends) choice=ends ;;
     --here) choice=here ;;
     --flags) flags=1 ;;
+    --shared) shared=1 ;;
     *) break ;;
     esac
     shift
@@ -110,11 +115,37 @@ if [ -z "$flags" ]; then
     echo "$archs"
     exit
 fi
+
+# add FLAG: to the line
+add() { line="$line${line:+ }$1"; }
+
+# pass_of NUMBER: the architecture whose pass of the front end serves it, if that is in the list
+pass_of() { if [ "$1" -lt 75 ]; then echo "$1"; elif [ "$1" -lt 100 ]; then echo 75; else echo 100; fi; }
+
+# add_pass: the members of a pass, the oldest of which it is for
+add_pass() { [ -z "$members" ] || add "-gencode arch=compute_$oldest,code=[$members]"; }
+
 line=
+pass=
+members=
 for arch in $archs; do
+    number=${arch#*_}
     case $arch in
-    sm_[0-9]* | compute_[0-9]*) line="$line${line:+ }-gencode arch=compute_${arch#*_},code=$arch" ;;
+    sm_[0-9]* | compute_[0-9]*) ;;
     *) usage "'$arch' is no architecture: sm_90 is one, compute_90 is its PTX" ;;
     esac
+    if [ -z "$shared" ]; then
+        add "-gencode arch=compute_$number,code=$arch"
+        continue
+    fi
+    if [ "$(pass_of "$number")" != "$pass" ]; then
+        add_pass
+        pass=$(pass_of "$number")
+        oldest=$number
+        members=
+    fi
+    case $arch in compute_*) arch=compute_$oldest ;; esac
+    members=$members${members:+,}$arch
 done
+add_pass
 echo "$line"

@@ -38,6 +38,8 @@ NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
 # ---- what nvcc can do, kept in build/probe-cuda-HASH.mk until `make clean` ------------------
 #
 #   CUDA_LIST, CUDA_CODE   the architectures, and their flags
+#   CUDA_SHARED            flags for sources that are the same for all architectures; those that the caller names are
+#                          compiled as they are named
 #   CUDA_HOST              flags for the compiler that nvcc needs to read sources, if its own choice fails
 #   CUDA_WHY               why the library is built without CUDA, if it is
 
@@ -51,7 +53,8 @@ $(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
 	choice='$(if $(CUDA_ARCHS),$(if $(filter ends,$(CUDA_ARCHS)),--ends),$(if $(filter 1,$(FULL)),,--here))'; \
 	echo '__global__ void f(int *x) { *x = 1; }' >$$t.cu; \
 	if list=$$(ask $$choice 2>$$t.log) && code=$$(ask $$choice --flags 2>>$$t.log); then \
-	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\n' "$$list" "$$code" >$$t.mk; \
+	    shared="$(if $(filter-out ends,$(CUDA_ARCHS)),$$code,$$(ask $$choice --flags --shared))"; \
+	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\nCUDA_SHARED := %s\n' "$$list" "$$code" "$$shared" >$$t.mk; \
 	    for host in '' '-ccbin $(firstword $(CC))' '-ccbin clang++'; do \
 	        $(NVCC) $(NVCC_OPTIONS) $$host $$code -fatbin -o $$t.fatbin $$t.cu >>$$t.log 2>&1 && break; \
 	    done && echo "CUDA_HOST := $$host" >>$$t.mk && mv -f $$t.mk $@ && exit; \
@@ -65,13 +68,16 @@ endif
 
 ifeq ($(CUDA_WHY),)
 CUDA_SOURCES := $(sort $(wildcard kernels_cuda/*.cu))
-CUDA_FLAGS   := $(NVCC_OPTIONS) $(CUDA_HOST) $(CUDA_CODE)
+CUDA_FLAGS   := $(NVCC_OPTIONS) $(CUDA_HOST)
+# Sources whose code differs by architecture, and headers must not: test/gpu/test_cuda_archs.sh.
+CUDA_OWN     := $(shell grep -l __CUDA_ARCH__ /dev/null $(CUDA_SOURCES))
+cuda_code     = $(if $(filter $1,$(CUDA_OWN)),$(CUDA_CODE),$(CUDA_SHARED))
 CUDA_WHY     := $(if $(CUDA_SOURCES),,built without kernels)
 endif
 
 # ---- rules ------------------------------------------------------------------------------------
 
-CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_WHY))
+CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_CODE) $(CUDA_SHARED) $(CUDA_WHY))
 CUDA_IMAGES := $(CUDA_SOURCES:kernels_cuda/%.cu=$(CUDA_DIR)/%.fatbin)
 
 # The output gets another name first, because several makes may work in this folder at once.
@@ -79,7 +85,7 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$(Q)t=$(@:.fatbin=).$$$$; trap 'rm -f "$$t".*' EXIT; \
-	$(NVCC) $(CUDA_FLAGS) -Ilib -Ikernels_cuda -Xptxas -v -MMD -MP -MF $$t.d -MT $@ -fatbin -o $$t.fatbin $< >$$t.log 2>&1 || \
+	$(NVCC) $(CUDA_FLAGS) $(call cuda_code,$<) -Ilib -Ikernels_cuda -Xptxas -v -MMD -MP -MF $$t.d -MT $@ -fatbin -o $$t.fatbin $< >$$t.log 2>&1 || \
 	    { cat $$t.log >&2; exit 1; }; \
 	mv -f $$t.log $(@:.fatbin=.resources) && mv -f $$t.d $(@:.fatbin=.d) && mv -f $$t.fatbin $@
 

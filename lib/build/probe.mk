@@ -5,8 +5,8 @@
 #   OPENMP_FLAGS   -fopenmp, if it compiles and links (for tests); LIB_DL: -ldl, if there is such a library
 #   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
 #
-# Sanitizers look at scalar and AVX-512, or AVX2 where the processor has no AVX-512: SSE2 and AVX2 differ from these as
-# these from each other.  At races, which no path changes, on scalar alone.
+# Sanitizers look at scalar and AVX-512, or at scalar and AVX2 where the processor has no AVX-512: SSE2 and AVX2 differ
+# from these as these from each other.  At races, which no path changes, on scalar alone.
 
 CC_ID := $(shell $(CC) --version 2>/dev/null | head -n 1; $(CC) -dumpmachine 2>/dev/null)
 PROBE := build/probe-$(call hash,$(CC) $(CC_ID) $(CFLAGS) $(LDFLAGS) $(OPENMP) $(SANITIZE)).mk
@@ -34,7 +34,7 @@ $(PROBE): lib/build/probe.mk
 	        echo 'AVX2_FLAGS := $(WANTED_AVX2)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX2=1'; \
 	    else echo 'ISA_MISSING += %_avx2.c'; fi; \
 	    x='#include <immintrin.h>@__m512d f(__m512d a) { return _mm512_and_pd(a, a); } int main(void) { return 0; }'; \
-	    if $(if $(PATHS_FEW),false,try '$(WANTED_AVX512)' "$$x"); then \
+	    if $(if $(PATHS_FEW),false,$(if $(SANITIZE),grep -qs avx512dq /proc/cpuinfo &&) try '$(WANTED_AVX512)' "$$x"); then \
 	        echo 'AVX512_FLAGS := $(WANTED_AVX512)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX512=1'; \
 	    else echo 'ISA_MISSING += %_avx512.c'; fi; \
 	else echo 'ISA_MISSING := %_sse2.c %_avx2.c %_avx512.c'; fi; \

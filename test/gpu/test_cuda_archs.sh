@@ -68,6 +68,24 @@ same "flags" "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_120,code
 same "what the caller wants" "sm_90 compute_90" 13.0 sm_90 compute_90
 same "flags of what the caller wants" "-gencode arch=compute_90a,code=sm_90a" --flags 13.0 sm_90a
 
+# One pass of the front end serves 7.5 to 9.0, one 10.0 and later.
+blackwell="-gencode arch=compute_100,code=[sm_100,sm_103,sm_120,compute_100]"
+same "shared flags" "-gencode arch=compute_75,code=[sm_75,sm_80,sm_86,sm_89,sm_90] $blackwell" --flags --shared 13.0
+same "shared flags of the ends" "-gencode arch=compute_75,code=[sm_75] \
+-gencode arch=compute_120,code=[sm_120,compute_120]" --flags --shared --ends 13.0
+same "shared flags, 11.4" "-gencode arch=compute_52,code=[sm_52] -gencode arch=compute_60,code=[sm_60] \
+-gencode arch=compute_61,code=[sm_61] -gencode arch=compute_70,code=[sm_70] \
+-gencode arch=compute_75,code=[sm_75,sm_80,sm_86,compute_75]" --flags --shared 11.4
+with_gpus 9.0 "shared flags of an H100" "-gencode arch=compute_90,code=[sm_90]" --here --flags --shared 13.0
+# Sources that choose by architecture are told by their own text (cuda.mk): a header asks for device code alone.
+found=$(grep -rn '__CUDA_ARCH__' lib kernels_cuda --include='*.h' --include='*.cuh' | grep -v '#if defined(__CUDA_ARCH__)$')
+if [ -z "$found" ]; then
+    echo "ok - no header chooses by architecture"
+else
+    printf 'not ok - no header chooses by architecture\n%s\n' "$found" | sed '2,$s/^/#   /'
+    failures=$((failures + 1))
+fi
+
 refused "10.2 is too old" "older than 11.0" 10.2
 refused "no version" "which version"
 refused "a word is no version" "'new' is no version" new

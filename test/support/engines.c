@@ -92,16 +92,16 @@ static int tells_of_others(const struct engine *engine)
 
 /*
  * Returns 1 if tests skip an engine because they run a representative one.  On OpenCL's CPUs each kernel takes seconds
- * to compile, so tests of orders 6 and 8 run representative engines alone, in the form that users get there.
- * Sanitizers are slow and check memory, so tests of every order run representative engines alone.
+ * to compile, so tests run representative engines alone; those of orders 6 and 8 only in the form that users get there.
+ * The fuzzer runs every precision there, and GPUs run all tests in every precision.  Sanitizers are slow, and they look
+ * at memory, not at precision.
  */
 static int is_spared(const struct engine *engine)
 {
     const int slow_opencl = engine->backend == SAPPORO_BACKEND_OPENCL && sap_opencl_automatic() == 0;
-    if (!((slow_opencl && engine->order >= 6) || SANITIZED) || !test_sparing()) return 0;
-    if (!(slow_opencl && (getenv("SAPPORO_OPENCL_VECTORS") || getenv("SAPPORO_OPENCL_FP64"))) &&
-        tells_of_others(engine))
-        return 0;
+    const int other_form = slow_opencl && (getenv("SAPPORO_OPENCL_VECTORS") || getenv("SAPPORO_OPENCL_FP64"));
+    if (!(slow_opencl || SANITIZED) || !test_sparing()) return 0;
+    if (!(other_form && engine->order >= 6) && tells_of_others(engine)) return 0;
     print_message("skip: %s: another precision tells of it\n", engine->name);
     return 1;
 }
