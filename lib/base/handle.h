@@ -1,5 +1,6 @@
 /*
- * handle.h - handles of contexts, forces, trees and steppers: numbers in the form of pointers, which are never dereferenced.
+ * handle.h - handles of contexts, forces, trees and steppers: numbers in the form of pointers, which are never
+ * dereferenced.
  *
  * A handle names a slot of the process's one table, and one life of the object in the slot.  A life lasts from one open
  * call to the close call.  Objects are never freed: the next open call reuses a closed object, with another handle.  So

@@ -197,7 +197,7 @@ static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
 
 int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles)
 {
-    sapporo_stepper_particles p;
+    sapporo_stepper_particles p = {.n = 0};
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();

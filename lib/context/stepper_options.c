@@ -188,7 +188,7 @@ static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given
 
 int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, int n)
 {
-    sapporo_stepper_options o;
+    sapporo_stepper_options o = {.nfields = 0};
     sapporo_tree_options tree = {.size = sizeof tree};
     struct sap_settings settings;
     if (n < 1) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has 1 or more", n);

@@ -215,8 +215,8 @@ static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
     const struct sap_step now = sap_stepper_now(s);
     const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->clock.active < s->n;
     double *const sum = malloc((size_t)runs * SAP_STEP_SUMS * sizeof *sum);
-    int status = sum ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
-    if (!status && forced) status = force_now(s, &now);
+    if (!sum) return fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
+    int status = forced ? force_now(s, &now) : SAPPORO_OK;
     if (!status) {
         status = s->ops->sums(s->particles, &now, forced, sum);
         if (status) (void)sap_stepper_failed(s, status, "sums over particles");

@@ -101,7 +101,7 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     s->settings = *settings;
     s->tree = (void *)tree;
     if (source) s->source = *source;
-    s->threads = tree ? s->tree->threads : source->threads;
+    s->threads = tree ? s->tree->threads : source ? source->threads : 1;
     s->room = n;
     if (reserve(s)) {
         destroy((void *)s);

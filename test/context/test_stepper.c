@@ -41,8 +41,11 @@ static int usable(const struct place *p)
     return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, names[p->backend]) == 0);
 }
 
-/* Runs a test at every place; `trees`: at trees alone. */
-static void everywhere(void (*test)(const struct place *p), int trees)
+/*
+ * Runs a test at every place; `octrees`: at octrees alone, for tests that take long and in which all that differs are
+ * forces.
+ */
+static void everywhere(void (*test)(const struct place *p), int octrees)
 {
     int ran = 0;
     for (int k = 0; k < PLACES; k++) {
@@ -50,7 +53,7 @@ static void everywhere(void (*test)(const struct place *p), int trees)
             print_message("skip: no %s\n", places[k].name);
             continue;
         }
-        if (trees && places[k].method == SAPPORO_STEP_DIRECT) continue;
+        if (octrees && (places[k].method == SAPPORO_STEP_DIRECT || places[k].kind != SAPPORO_TREE_OCTREE)) continue;
         test(&places[k]);
         ran++;
     }
@@ -283,6 +286,8 @@ static void division_at(const struct place *p)
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/sapporo-step-%ld", (long)getpid());
     for (int rebuild = 0; rebuild < 4; rebuild += rebuild ? 2 : 1) {
+        const int only = p->method == SAPPORO_STEP_DIRECT ? 1 : p->kind == SAPPORO_TREE_KDTREE ? 3 : rebuild;
+        if (rebuild != only) continue;
         const sapporo_stepper_options o = blocks_at(p, &tree, rebuild);
         sapporo_stepper *whole = cluster(&o), *part = cluster(&o);
         advance(whole, INFINITY, LONG);
@@ -521,6 +526,73 @@ static void hernquist(void **state)
     everywhere(hernquist_at, 1);
 }
 
+/* ---- other objects ------------------------------------------------------------------------------------ */
+
+/* Two steppers, a tree and a context on one device, used in turns, do not disturb each other. */
+static void beside_at(const struct place *p)
+{
+    static struct state alone, a, b;
+    static struct forces f;
+    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_stepper_options o = blocks_at(p, &tree, 0);
+    const sapporo_options direct = {.size = sizeof direct, .order = 2, .backend = p->backend};
+    bodies set = tree_model(CLUSTER_PLUMMER, N);
+    sapporo_stepper *one = cluster(&o);
+    advance(one, INFINITY, 8);
+    get(one, SAPPORO_STEP_OWN, &alone);
+    sapporo_stepper_destroy(one);
+    one = cluster(&o);
+    sapporo_stepper *other = cluster(&o);
+    assert_int_equal(sapporo_tree_create(&tree, N, &f.tree), SAPPORO_OK);
+    assert_int_equal(sapporo_open(&direct, &f.context), SAPPORO_OK);
+    sapporo_tree *const plain = f.tree;
+    for (int k = 0; k < 4; k++) {
+        advance(one, INFINITY, 2);
+        f.tree = k % 2 ? plain : NULL;
+        force(&f, &set, tree.eps2);
+        advance(other, INFINITY, 2);
+    }
+    get(one, SAPPORO_STEP_OWN, &a);
+    get(other, SAPPORO_STEP_OWN, &b);
+    assert_memory_equal(&a, &alone, sizeof a);
+    assert_memory_equal(&b, &alone, sizeof b);
+    sapporo_stepper_destroy(one);
+    sapporo_stepper_destroy(other);
+    sapporo_tree_destroy(plain);
+    sapporo_close(f.context);
+    bodies_free(&set);
+}
+
+static void beside(void **state)
+{
+    (void)state;
+    everywhere(beside_at, 1);
+}
+
+/* Where most particles are never active together, forces on few of them show that a tree is stale. */
+static void stale(void **state)
+{
+    enum { STARS = 8000, LAST = 40 };
+    (void)state;
+    if (!usable(&places[0])) skip();
+    const sapporo_tree_options tree = tree_at(&places[0], 0.02);
+    sapporo_stepper_options o = blocks_at(&places[0], &tree, 0);
+    bodies b = tree_model(CLUSTER_HERNQUIST, STARS);
+    o.dt = 4;
+    o.eta = 0.2;
+    sapporo_stepper *s = make(&o, STARS);
+    for (int i = 0; i < STARS * 5 / 8; i++)
+        for (int c = 0; c < 3; c++) b.x[i][c] *= 300, b.v[i][c] = 0;
+    put(s, STARS, b.x, b.v, b.mass, 0);
+    for (int k = 0; k < LAST && figures(s).builds == 1; k++) {
+        advance(s, INFINITY, 1);
+        assert_true(figures(s).active < STARS / 2);
+    }
+    if (figures(s).builds == 1) fail_msg("no build in %d steps", LAST);
+    sapporo_stepper_destroy(s);
+    bodies_free(&b);
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------ */
 
 /* Potentials of the fields, in extended precision, from the formulas of the header. */
@@ -609,7 +681,7 @@ static void bad_options(void **state)
     const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
     const sapporo_stepper_options good = {.size = sizeof good, .tree = &tree, .dt = 1};
     sapporo_field field = FIELDS[3];
-    sapporo_stepper_options o = good;
+    sapporo_stepper_options o;
     sapporo_stepper *s = NULL;
     assert_int_equal(sapporo_stepper_create(NULL, 3, &s), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(sapporo_stepper_create(&good, 0, &s), SAPPORO_ERR_ARGUMENT);
@@ -725,7 +797,7 @@ static void out_of_range(void **state)
 static void bad_files(void **state)
 {
     (void)state;
-    char path[64], byte;
+    char path[64], byte = 0;
     const sapporo_tree_options tree = tree_at(&places[0], 0.05);
     sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
     if (!usable(&places[0])) skip();
@@ -757,10 +829,10 @@ static void bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leapfrog),    cmocka_unit_test(one_level), cmocka_unit_test(division),
-        cmocka_unit_test(convergence), cmocka_unit_test(same_bits), cmocka_unit_test(reversible),
-        cmocka_unit_test(conserved),   cmocka_unit_test(hernquist), cmocka_unit_test(fields),
-        cmocka_unit_test(bad_options), cmocka_unit_test(bad_calls), cmocka_unit_test(out_of_range),
-        cmocka_unit_test(bad_files)};
+        cmocka_unit_test(leapfrog),    cmocka_unit_test(one_level),    cmocka_unit_test(division),
+        cmocka_unit_test(convergence), cmocka_unit_test(same_bits),    cmocka_unit_test(reversible),
+        cmocka_unit_test(conserved),   cmocka_unit_test(hernquist),    cmocka_unit_test(beside),
+        cmocka_unit_test(stale),       cmocka_unit_test(fields),       cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_calls),   cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

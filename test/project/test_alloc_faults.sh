@@ -36,6 +36,7 @@ build alloc_faults.so -shared -fPIC test/faults/alloc_faults.c
     build g5 test/faults/g5.c $sapporo
     build native test/faults/native.c $sapporo
     build tree test/faults/tree.c $sapporo
+    build stepper test/faults/stepper.c $sapporo
     build sixth test/faults/sixth.c -Llib -lsapporo6th $sapporo
     build yebisu -DSAPPORO_YEBISU=1 test/faults/sixth.c -Llib -lyebisug6 $sapporo
     build nbody6pp test/faults/nbody6.c -Llib -lnbody6pp_gpu $sapporo
@@ -63,6 +64,7 @@ for program in g6_fortran yebisu nbody6; do
     walk 5 "$program" address data
 done
 walk 2 tree once forever address data
+walk 7 stepper once forever
 SAPPORO_METHOD=tree walk 4 g5 once forever address data
 
 # Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.
@@ -71,6 +73,7 @@ if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     walk 40 g6 once forever
     walk 90 native once forever
     walk 40 tree once forever
+    walk 90 stepper once
     walk 40 nbody6pp once forever
     walk 40 sixth once forever
     SAPPORO_METHOD=tree walk 60 g5 once

@@ -92,9 +92,12 @@ def test_the_page_names_all_that_is_public():
         "BatchForce",
         "Device",
         "Memory",
+        "Orbits",
         "Particles",
         "Seconds",
         "Status",
+        "StepperStatistics",
+        "Totals",
         "TreeStatistics",
         "Variable",
     }
