@@ -51,7 +51,7 @@ static struct cpu_stepper *of(struct sap_stepper *stepper) { return (void *)step
 
 static size_t bytes_of(size_t n)
 {
-    return n * (18 * sizeof(double) + 2 * sizeof(double) + 3 * sizeof(int) + sizeof(double));
+    return n * (21 * sizeof(double) + 3 * sizeof(int)); /* six vectors, three numbers; levels, rows */
 }
 
 static size_t memory(int n, size_t *device_bytes)
