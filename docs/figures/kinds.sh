@@ -98,8 +98,8 @@ energy() {
     for run in octree,0.034,1 kdtree,0.025,1 kdtree,0.025,auto; do
         kind=${run%%,*} rebuild=${run##*,} accuracy=${run#*,}
         SAPPORO_BACKEND=${BACKEND:-cpu} "${LEAPFROG:-examples/leapfrog_tree}" --model hernquist -n $((n / 8)) \
-            --eps 0.03 --dt-max 1/64 -t 10 -d 1/4 --mac acceleration --accuracy "${accuracy%,*}" --multipoles 1 --tree "$kind" \
-            --rebuild "$rebuild" -o "$work/run" --overwrite >"$work/log" 2>"$work/errors" ||
+            --eps 0.03 --dt-max 1/64 -t 10 -d 1/4 --mac acceleration --accuracy "${accuracy%,*}" --multipoles 1 \
+            --tree "$kind" --rebuild "$rebuild" -o "$work/run" --overwrite >"$work/log" 2>"$work/errors" ||
             { cat "$work/errors" >&2; rm -rf "$work"; return 1; }
         awk -v kind="$kind" -v rebuild="$rebuild" -v n=$((n / 8)) '!/^#/ && NF > 5 {
             printf "{\"case\": \"energy\", \"tree\": \"%s\", \"rebuild\": \"%s\", \"n\": %d, \"time\": %s, \"error\": %s}\n",
