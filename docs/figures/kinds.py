@@ -4,6 +4,7 @@
     kinds.py         prints the tables of docs/tree-kinds.md; needs nothing but Python
     kinds.py check   prints one line per row of these tables that the page has not
 """
+import math
 import os
 import sys
 
@@ -126,11 +127,12 @@ def draw(look):
 
 
 def machines():
-    """{heading: rows} of the machines whose times are recorded."""
+    """{heading: rows} of the machines whose times are recorded, without those that other programs used too."""
     found = {}
     for heading, name in (("one core", file_of("tables")), ("H200", "tree_kinds_tables_h200.jsonl")):
-        if data.exists(name):
-            found[heading] = data.read(name)
+        table = data.read(name) if data.exists(name) else None
+        if table and "other programs" not in table.header["machine"]:
+            found[heading] = table
     return found
 
 
@@ -139,7 +141,7 @@ def line(cells):
 
 
 def milliseconds(seconds):
-    return f"{1e3 * seconds:.3g}"
+    return f"{1e3 * seconds:.0f}"
 
 
 def build(row):
@@ -151,7 +153,9 @@ def walk(row):
 
 
 def table_of(title, time):
-    """Lines of Table I or II: milliseconds by model and N, a column for each engine and kind."""
+    """Lines of Table I or II: milliseconds by model and N, a column for each engine and kind; none without times."""
+    if not machines():
+        return []
     columns = [(heading, kind, rows) for heading, rows in machines().items() for kind in KINDS]
     lines = [line([title, "N"] + [f"{heading}, {NAMES[kind]}" for heading, kind, _ in columns]),
              line(["---"] * (2 + len(columns)))]
@@ -163,16 +167,44 @@ def table_of(title, time):
     return lines
 
 
+def count_at(rows, error):
+    """Interactions at a 99 % error, between two rows of one criterion, or None."""
+    points = sorted((r["error99"], count(r)) for r in rows)
+    for (low, more), (high, fewer) in zip(points, points[1:]):
+        if low <= error <= high:
+            return more * (fewer / more) ** (math.log(error / low) / math.log(high / low))
+    return None
+
+
+RATIOS = ((1, 4e-3), (1, 2e-3), (2, 1e-3), (2, 5e-4))  # orders and errors
+
+
+def ratio_table():
+    """Lines: interactions of kd-trees over those of octrees at the same error and criterion."""
+    rows = data.read(file_of("interactions"))
+    heads = [f"{ORDERS[order]}, {error:.0e}".replace("e-0", "e-") for order, error in RATIOS]
+    lines = [line(["model, N", "criterion"] + heads), line(["---"] * (2 + len(RATIOS)))]
+    for model, n in dict.fromkeys((r["model"], r["n"]) for r in rows):
+        for mac in MACS:
+            cells = []
+            for order, error in RATIOS:
+                octree, kdtree = (count_at([r for r in rows if (r["model"], r["multipoles"], r["mac"], r["tree"]) ==
+                                            (model, order, mac, kind)], error) for kind in KINDS)
+                cells.append(f"{kdtree / octree:.2f}" if octree and kdtree else "")
+            lines.append(line([f"{model}, {int(n):,}", mac] + cells))
+    return lines
+
+
 def tables():
-    """All lines: times to build, times to walk, and the interactions and errors of these walks."""
+    """All lines: ratios of interactions, times to build, times to walk, interactions and errors of these walks."""
     rows = data.read(file_of("tables"))
     lines = [line(["interactions, 99 % error", "N", "octree", "kd-tree"]), line(["---"] * 4)]
     cases = dict.fromkeys((r["model"], r["n"]) for r in rows)
     for model, n in sorted(cases, key=lambda c: (c[0] != "hernquist", c)):
-        cells = [f"{count(r):.0f}, {r['error99']:.1e}" for kind in KINDS for r in rows
+        cells = [f"{count(r):,.0f}, {r['error99']:.1e}".replace("e-0", "e-") for kind in KINDS for r in rows
                  if (r["model"], r["n"], r["tree"]) == (model, n, kind)]
         lines.append(line([model, f"{n:,}"] + cells))
-    return table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk) + [""] + lines
+    return ratio_table() + [""] + lines + [""] + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)
 
 
 def missing():

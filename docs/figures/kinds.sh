@@ -10,6 +10,7 @@
 #           that of figure 4 an eighth
 # MODELS    the other models
 # BACKEND   engine of the tables, default cpu
+# SIZES     particles of Hernquist's model in the tables, default those of the paper
 
 tool=${TOOL:-examples/sapporo}
 n=${N:-65536}
@@ -57,33 +58,37 @@ count_of() {
     echo "$1" | sed 's/.*"particle_particle": \([^,]*\), "particle_cell": \([^,]*\),.*/\1 \2/' | awk '{ print $1 + $2 }'
 }
 
-# with_count COUNT ACCURACY COMMAND...: the row with so many interactions per particle, to 1 %; secants from ACCURACY on
+# with_count COUNT ACCURACY COMMAND...: the row with so many interactions per particle, to 1 %.  From ACCURACY on the
+# search goes by factors of 3 until the count is between two tries, and then interpolates in logarithms.
 with_count() {
-    count=$1 now=$2 was='' was_count=''
+    count=$1 now=$2 tried=''
     shift 2
-    for try in 1 2 3 4 5 6 7 8; do
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
         row=$("$@" --accuracy "$now") || return
         here=$(count_of "$row")
-        next=$(echo "$count $now $here $was $was_count" | awk '{
-            slope = NF > 3 && $4 != $2 ? log($5 / $3) / log($4 / $2) : -0.2
-            if (slope > -0.02) slope = -0.02
-            step = log($1 / $3) / slope
-            if (step > 2) step = 2; if (step < -2) step = -2
-            if ($3 < 1.01 * $1 && $3 > 0.99 * $1) print "found"; else printf "%.6g\n", $2 * exp(step) }')
-        [ "$next" != found ] || break
-        was=$now was_count=$here now=$next
+        tried="$tried $now $here"
+        now=$(echo "$count $tried" | awk '{
+            for (k = 2; k < NF; k += 2) {
+                if ($(k + 1) < 1.01 * $1 && $(k + 1) > 0.99 * $1) { print "found"; exit }
+                if ($(k + 1) > $1 && (!low || $k > low)) { low = $k; more = $(k + 1) }
+                if ($(k + 1) < $1 && (!high || $k < high)) { high = $k; fewer = $(k + 1) }
+            }
+            if (!low) print high / 3
+            else if (!high) print low * 3
+            else printf "%.6g\n", low * exp(log(high / low) * log(more / $1) / log(more / fewer)) }')
+        [ "$now" != found ] || break
     done
-    [ "$next" = found ] || { echo "kinds.sh: $here interactions after $try tries, not $count" >&2; return 1; }
+    [ "$now" = found ] || { echo "kinds.sh: $here interactions after $try tries, not $count" >&2; return 1; }
     echo "$row"
 }
 
-# Figure 3: errors at 1,000 interactions per particle, and of walks by groups at 2,500.
+# Figure 3: errors at 1,000 interactions per particle, and of walks by groups at 3,000.
 budget() {
     for kind in octree kdtree; do
         with_count 1000 0.001 alone --tree $kind --mac acceleration --multipoles 1 &&
-            with_count 2500 0.01 tree --model hernquist --n "$n" --tree $kind --mac acceleration --multipoles 1 &&
+            with_count 3000 0.01 tree --model hernquist --n "$n" --tree $kind --mac acceleration --multipoles 1 &&
             with_count 1000 0.6 alone --tree $kind --mac opening --multipoles 2 &&
-            with_count 2500 0.7 tree --model hernquist --n "$n" --tree $kind --mac opening --multipoles 2 || return
+            with_count 3000 0.7 tree --model hernquist --n "$n" --tree $kind --mac opening --multipoles 2 || return
     done
 }
 
@@ -92,9 +97,9 @@ energy() {
     work=$(mktemp -d) || return
     for run in octree,0.034,1 kdtree,0.025,1 kdtree,0.025,auto; do
         kind=${run%%,*} rebuild=${run##*,} accuracy=${run#*,}
-        SAPPORO_BACKEND=${BACKEND:-cpu} "${LEAPFROG:-examples/leapfrog_tree}" --model hernquist -n $((n / 8)) --eps 0.03 \
-            --dt-max 1/64 -t 10 -d 1/4 --mac acceleration --accuracy "${accuracy%,*}" --multipoles 1 --tree "$kind" \
-            --rebuild "$rebuild" -o "$work/run" --overwrite >"$work/log" 2>"$work/errors" ||
+        SAPPORO_BACKEND=${BACKEND:-cpu} "${LEAPFROG:-examples/leapfrog_tree}" --model hernquist -n $((n / 8)) \
+            --eps 0.03 --dt-max 1/64 -t 10 -d 1/4 --mac acceleration --accuracy "${accuracy%,*}" --multipoles 1 \
+            --tree "$kind" --rebuild "$rebuild" -o "$work/run" --overwrite >"$work/log" 2>"$work/errors" ||
             { cat "$work/errors" >&2; rm -rf "$work"; return 1; }
         awk -v kind="$kind" -v rebuild="$rebuild" -v n=$((n / 8)) '!/^#/ && NF > 5 {
             printf "{\"case\": \"energy\", \"tree\": \"%s\", \"rebuild\": \"%s\", \"n\": %d, \"time\": %s, \"error\": %s}\n",
@@ -108,8 +113,8 @@ tables() {
     [ "${BACKEND:-cpu}" != cpu ] || export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
     for run in octree,0.034 kdtree,0.025; do
         kind=${run%%,*}
-        tree --model hernquist --n 250000,500000,1000000,2000000 --tree "$kind" --mac acceleration --multipoles 1 \
-            --accuracy "${run##*,}" || return
+        tree --model hernquist --n "${SIZES:-250000,500000,1000000,2000000}" --tree "$kind" --mac acceleration \
+            --multipoles 1 --accuracy "${run##*,}" || return
         for model in $models; do
             ! has "$model" || tree --model "$model" --n 250000 --tree "$kind" --mac acceleration --multipoles 1 \
                 --accuracy "${run##*,}" || return

@@ -29,7 +29,7 @@ trap 'rm -rf "$work"' EXIT
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
 gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | grep -c .)
 backends=${BACKENDS:-cpu${gpu:+ cuda}}
-cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 library="lib cpu_sse kernels_cuda kernels_ocl include examples/apps" # what decides results
 # shellcheck disable=SC2086 # a list of folders
@@ -155,7 +155,7 @@ record_trees() {
 # Times of one core of the CPU; on a machine with a GPU the tables of the GPU, too.
 record_kinds() {
     for what in ${KINDS:-distribution budget interactions energy tables}; do
-        head_of "$work/kinds" cpu "octrees and kd-trees: $what" "${N:+N=$N }docs/figures/kinds.sh $what"
+        head_of "$work/kinds" cpu "octrees and kd-trees: $what" "${N:+N=$N }${SIZES:+SIZES=$SIZES }docs/figures/kinds.sh $what"
         docs/figures/kinds.sh "$what" >>"$work/kinds" &&
             mv "$work/kinds" "docs/figures/tree_kinds_$what.jsonl" || return
     done
