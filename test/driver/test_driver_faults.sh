@@ -42,7 +42,7 @@ walk() {
 walk 17 g6 g6
 walk 60 native native
 walk 150 tree tree
-walk 60 g5 g5
+walk 30 g5 g5
 walk 30 nbody6pp nbody6 "$build/lib/libnbody6pp_gpu.a"
-walk 60 sixth sixth "$build/lib/libsapporo6th.a"
+walk 40 sixth sixth "$build/lib/libsapporo6th.a"
 exit $((failures > 0))
