@@ -37,8 +37,7 @@ typedef struct sapporo_tree sapporo_tree; /* handle of a tree */
 typedef enum sapporo_tree_kind {
     SAPPORO_TREE_KIND_DEFAULT = 0, /* octree */
     SAPPORO_TREE_OCTREE = 1,
-    SAPPORO_TREE_KDTREE = 2 /* binary tree, small nodes split by volume and mass (Kofler et al. 2014); on every engine
-                               its nodes are made on the host */
+    SAPPORO_TREE_KDTREE = 2 /* binary tree, small nodes split by volume and mass (Kofler et al. 2014) */
 } sapporo_tree_kind;
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
