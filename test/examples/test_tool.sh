@@ -171,6 +171,9 @@ contains out '^plummer  *300 opening'
 bench 1 --backend cpu --api tree --n 300 --multipoles 3
 contains out 'no result: order'
 expect 2 bench --api tree,g6
+bench 0 --backend cpu --api stepper --n 300 --model plummer,andromeda --steps shared,block --method tree,direct --count 3
+bench 0 --backend cpu --api stepper --n 300 --tree octree,kdtree --rebuild 2 --count 3
+expect 2 bench --api stepper,g6
 bench 0 --backend cpu --api nbody6 --nj 500,2000 --ni 1,70 --list-length 20 --precision ds --json
 json_lines 4 case engine nj ni list_length regular irregular acc_error
 bench 0 --backend cpu --api nbody6 --nj 300
@@ -199,6 +202,7 @@ if [ -w /dev/full ]; then
         'bench --backend cpu --n 64 --min-time 0' 'bench --backend cpu --n 64 --min-time 0 --json' \
         'bench --backend cpu --n 64 --min-time 0 --threads 1 --json' \
         'bench --backend cpu --api tree --n 300 --min-time 0 --json' \
+        'bench --backend cpu --api stepper --n 300 --count 2 --json' \
         'bench --backend cpu --api nbody6 --nj 300 --min-time 0 --json' 'bench --backend cpu --suite --max-n 1024 --only g6_open'; do
         # shellcheck disable=SC2086 # words of a command line
         full $what

@@ -5,6 +5,7 @@
  */
 #include "bench.h"
 #include "bench_nbody6.h"
+#include "bench_steps.h"
 #include "bench_tree.h"
 #include "options.h"
 #include "tool.h"
@@ -24,6 +25,7 @@ typedef struct request {
     double min_time;
     const char *label, *only;
     tree_request tree;
+    steps_request steps;
 } request;
 
 typedef struct case_list {
@@ -219,7 +221,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
         {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|batch", 0,
          "what to measure (default force)"},
-        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|nbody6", 0, "interface (default g6)"},
+        {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
@@ -264,6 +266,14 @@ static int read_request(request *asked, int argc, char **argv)
         {"--ball", OPTION_COUNTS, &asked->tree.ball, "LIST", 0, "of --api tree: sapporo_tree_ball"},
         {"--walk", OPTION_COUNTS, &asked->tree.walk, "LIST", 0, "of --api tree: sapporo_tree_walk"},
         {"--curve", OPTION_COUNTS, &asked->tree.curve, "LIST", 0, "of --api tree: sapporo_tree_curve"},
+        {"--steps", OPTION_WORDS, &asked->steps.steps, "shared|block", 0, "of --api stepper (default block)"},
+        {"--method", OPTION_WORDS, &asked->steps.method, "tree|direct", 0, "of --api stepper (default tree)"},
+        {"--dt", OPTION_REAL, &asked->steps.dt, "DT", 0,
+         "of --api stepper: the shared or the longest step (default 1/16; andromeda 1/2)"},
+        {"--eta", OPTION_REAL, &asked->steps.eta, "ETA", 0, "of --api stepper: accuracy of steps (default 0.025)"},
+        {"--count", OPTION_COUNT, &asked->steps.count, "K", 1, "of --api stepper: steps that are timed (default 64)"},
+        {"--rebuild", OPTION_COUNT, &asked->steps.rebuild, "K", 0,
+         "of --api stepper: a new tree every K steps; 0: when it pays (default)"},
         {.name = NULL}};
     return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
                          "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
@@ -271,8 +281,8 @@ static int read_request(request *asked, int argc, char **argv)
                          table, argc, argv);
 }
 
-/* Runs the cases of --api tree, with the options that it shares with the other cases. */
-static int run_trees(request *asked)
+/* Gives --api tree and stepper the options that they share with the other cases. */
+static void share_options(request *asked)
 {
     tree_request *const tree = &asked->tree;
     tree->n = asked->n.n > 0 ? asked->n : (count_list){1, {65536}};
@@ -285,7 +295,19 @@ static int run_trees(request *asked)
     tree->what.threads = asked->threads.value[0];
     tree->what.ndevices = asked->devices.n;
     memcpy(tree->what.device, asked->devices.value, sizeof tree->what.device);
-    return bench_trees(tree) == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+static int run_trees(request *asked)
+{
+    share_options(asked);
+    return bench_trees(&asked->tree) == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+static int run_steps(request *asked)
+{
+    share_options(asked);
+    asked->steps.tree = &asked->tree;
+    return bench_steps(&asked->steps) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Runs the cases of --api nbody6: all stars, and blocks of stars, as the client stores them. */
@@ -323,6 +345,12 @@ static int devices_exist(const request *asked)
     return 1;
 }
 
+/* Returns 1 for interfaces whose cases have options of their own. */
+static int stands_alone(const char *api)
+{
+    return strcmp(api, "tree") == 0 || strcmp(api, "stepper") == 0 || strcmp(api, "nbody6") == 0;
+}
+
 int bench_main(int argc, char **argv)
 {
     request asked = {.threads = {1, {0}},
@@ -355,14 +383,16 @@ int bench_main(int argc, char **argv)
                               .walk = {1, {0}},
                               .curve = {1, {0}},
                               .eps = 0.01,
-                              .active = 1}};
+                              .active = 1},
+                     .steps = {.steps = {1, {"block"}}, .method = {1, {"tree"}}, .eta = 0.025, .count = 64}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
     if (!devices_exist(&asked)) return STATUS_FAILED;
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
+    if (asked.api.n == 1 && strcmp(asked.api.word[0], "stepper") == 0) return run_steps(&asked);
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "nbody6") == 0) return run_nbody6(&asked);
     for (int k = 0; k < asked.api.n; k++)
-        if (strcmp(asked.api.word[k], "tree") == 0 || strcmp(asked.api.word[k], "nbody6") == 0) {
+        if (stands_alone(asked.api.word[k])) {
             fprintf(stderr, "sapporo bench: --api %s stands alone\n", asked.api.word[k]);
             return STATUS_USAGE;
         }

@@ -1,6 +1,5 @@
 /* bench_tree.c - see bench_tree.h: times a shared step of a tree code, without its kick and drift. */
 #include "bench_tree.h"
-#include "bodies.h"
 #include "cluster.h"
 #include "sapporo_experiments.h"
 #include "util.h"
@@ -150,18 +149,23 @@ static void find_errors(session *on)
 
 /* ---- a case -------------------------------------------------------------------------------------- */
 
-static int make_model(session *on)
+int bench_make_model(const char *name, int n, bodies *set, message *why)
 {
     cluster_request request = cluster_default();
+    request.n = n;
+    request.cut = 300;
+    for (int k = 0; k < (int)(sizeof MODELS / sizeof *MODELS); k++)
+        if (strcmp(MODELS[k], name) == 0) request.kind = (cluster_kind)k;
+    return cluster_make(&request, set, why);
+}
+
+static int make_model(session *on)
+{
     message why = {""};
     bodies *const set = &on->what->shared->set;
     on->set = set;
     if (set->n > 0) return 0;
-    request.n = on->what->n;
-    request.cut = 300;
-    for (int k = 0; k < (int)(sizeof MODELS / sizeof *MODELS); k++)
-        if (strcmp(MODELS[k], on->what->model) == 0) request.kind = (cluster_kind)k;
-    return cluster_make(&request, set, &why) ? give_up(on, why.text) : 0;
+    return bench_make_model(on->what->model, on->what->n, set, &why) ? give_up(on, why.text) : 0;
 }
 
 /* Chooses active particles spread over the whole model, whose particles are in no order. */
@@ -176,30 +180,38 @@ static void choose_active(session *on)
     for (int k = 0; k < on->result->rows; k++) on->active[k] = (int)((long long)k * on->set->n / on->result->rows);
 }
 
-static sapporo_tree_kind kind_of(const char *name)
+sapporo_tree_kind bench_tree_kind(const char *name)
 {
     return strcmp(name, "kdtree") == 0 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE;
+}
+
+void bench_tree_options(const tree_request *asked, sapporo_tree_options *options)
+{
+    const settings *s = &asked->what;
+    *options = (sapporo_tree_options){.size = sizeof *options,
+                                      .eps2 = asked->eps * asked->eps,
+                                      .leaf_size = asked->leaf.value[0],
+                                      .group_size = asked->group.value[0],
+                                      .precision = s->precision,
+                                      .backend = s->backend,
+                                      .devices = s->ndevices > 0 ? s->device : NULL,
+                                      .ndevices = s->ndevices,
+                                      .cpu_isa = s->isa,
+                                      .threads = s->threads};
 }
 
 static int open_tree(session *on)
 {
     const tree_case *c = on->what;
-    const settings *s = &on->asked->what;
-    const sapporo_tree_options o = {.size = sizeof o,
-                                    .kind = kind_of(c->kind),
-                                    .mac = (sapporo_tree_mac)c->mac,
-                                    .accuracy = c->accuracy,
-                                    .order = c->multipoles,
-                                    .eps2 = on->asked->eps * on->asked->eps,
-                                    .leaf_size = c->leaf,
-                                    .group_size = c->group,
-                                    .precision = s->precision,
-                                    .experiments = SAPPORO_EXPERIMENTS(c->ball, c->walk, c->curve),
-                                    .backend = s->backend,
-                                    .devices = s->ndevices > 0 ? s->device : NULL,
-                                    .ndevices = s->ndevices,
-                                    .cpu_isa = s->isa,
-                                    .threads = s->threads};
+    sapporo_tree_options o;
+    bench_tree_options(on->asked, &o);
+    o.kind = bench_tree_kind(c->kind);
+    o.mac = (sapporo_tree_mac)c->mac;
+    o.accuracy = c->accuracy;
+    o.order = c->multipoles;
+    o.leaf_size = c->leaf;
+    o.group_size = c->group;
+    o.experiments = SAPPORO_EXPERIMENTS(c->ball, c->walk, c->curve);
     if (sapporo_tree_create(&o, c->n, &on->tree)) return give_up(on, sapporo_last_error(NULL));
     snprintf(on->result->engine, sizeof on->result->engine, "%s", sapporo_tree_kind_text(on->tree));
     return 0;
@@ -303,12 +315,14 @@ static int run_one(const tree_request *asked, const tree_case *what)
 
 /* ---- every combination --------------------------------------------------------------------------------- */
 
-static int mac_of(const char *name)
+int bench_mac_of(const char *name)
 {
     int mac = 1;
     while (mac < 3 && strcmp(name, MACS[mac]) != 0) mac++;
     return mac;
 }
+
+const char *bench_mac_name(int mac) { return MACS[mac]; }
 
 /* Runs all combinations of the lists that only experts use; the last list varies fastest. */
 static int run_shapes(const tree_request *asked, tree_case what)
@@ -336,7 +350,7 @@ static int run_criteria(const tree_request *asked, const char *of, int n, int ki
                                                     .shared = shared,
                                                     .kind = asked->kind.word[kind],
                                                     .n = asked->n.value[n],
-                                                    .mac = mac_of(asked->mac.word[c]),
+                                                    .mac = bench_mac_of(asked->mac.word[c]),
                                                     .accuracy = asked->accuracy.value[a]});
     return failed;
 }

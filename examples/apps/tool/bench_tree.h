@@ -4,7 +4,9 @@
 #ifndef TOOL_BENCH_TREE_H
 #define TOOL_BENCH_TREE_H
 
+#include "bodies.h"
 #include "client.h"
+#include "message.h"
 #include "options.h"
 
 /* Options of the command line for trees; every combination of the lists is a case. */
@@ -22,5 +24,13 @@ typedef struct tree_request {
 
 /* Measures all cases; returns how many have no result. */
 int bench_trees(const tree_request *asked);
+
+/* What the benchmark of steppers shares with that of trees.  -1: the model cannot be made. */
+int bench_make_model(const char *name, int n, bodies *set, message *why);
+sapporo_tree_kind bench_tree_kind(const char *name);
+int bench_mac_of(const char *name);
+const char *bench_mac_name(int mac);
+/* Fills options with the engine, the softening, and the first sizes of leaves and groups. */
+void bench_tree_options(const tree_request *asked, sapporo_tree_options *options);
 
 #endif
