@@ -25,6 +25,7 @@
 #   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; a program that is cut off is named, and is no
 #                 failure
 #   SANITIZE_JOBS its programs that run at a time, default 4
+#   WAYS          of faults, how calls fail: default "memory launch lost error"; SAPPORO_TEST_SPARING=0: every call
 #   FUZZ_SECONDS  of fuzz, for each of both drivers, default 60; FUZZ_SEED: the first seed, default 1
 #   FILTER        of conformance and opencl: numbers or words, see the suite's README; default: what has landed
 #   ONLY          of bench: cases whose names contain this
@@ -241,11 +242,12 @@ step_fuzz() {
 }
 
 step_faults() {
-    run "faults" env LOGS=build/logs-faults SAPPORO_BACKEND=cuda make "$@" check-run TESTS=driver_faults
+    run "faults" env LOGS=build/logs-faults TIMEOUT="${LIMIT:-1500}" SAPPORO_BACKEND=cuda \
+        make "$@" check-run TESTS=driver_faults
     keep_logs faults
     find_opencl "faults on OpenCL" || return
-    run "faults on OpenCL" env LOGS=build/logs-faults-opencl SAPPORO_BACKEND=opencl "$vendors" "$kept" \
-        make "$@" check-run TESTS=driver_faults
+    run "faults on OpenCL" env LOGS=build/logs-faults-opencl TIMEOUT="${LIMIT:-1500}" SAPPORO_BACKEND=opencl \
+        "$vendors" "$kept" make "$@" check-run TESTS=driver_faults
     keep_logs faults-opencl
 }
 

@@ -185,7 +185,8 @@ static int go_on(simulation *s)
 /* Returns the shortest step that the criterion of acceleration chooses now: the one step for all; < 0: it failed. */
 static double needed_step(simulation *s)
 {
-    double(*const a)[3] = calloc((size_t)s->set.n, sizeof *a), most = 0;
+    double most = 0, (*a)[3] = NULL;
+    a = calloc((size_t)s->set.n, sizeof *a);
     const sapporo_stepper_output now = {.size = sizeof now, .n = (int)s->set.n, .acc = a};
     const int bad = !a || sapporo_stepper_get(s->stepper, &now);
     for (int k = 0; !bad && k < s->set.n; k++)

@@ -2,6 +2,8 @@
 # Calls of a driver that fail, one after the other and in every way, in sessions of all interfaces (test/faults/):
 # OpenCL's driver here.  On a GPU: SAPPORO_TEST_SPARING=0 SAPPORO_BACKEND=cuda make check TESTS=driver_faults.
 #
+#   WAYS   how calls fail, default "memory launch lost error"
+#
 # The clients are linked with the static library, whose drivers faulty_driver.h wraps.  SAPPORO_TEST_SPARING=0 leaves out
 # no call; otherwise some of each session fail, each in two of the four ways: over a stub, test_faults and its like let
 # every second call of the same flow fail.
@@ -18,14 +20,15 @@ printf 'extern int _Fork(void);\nint main(void) { return _Fork() < 0; }\n' >"$wo
 # shellcheck disable=SC2086 # CC may be a command with arguments
 $cc "$work/probe.c" -o "$work/probe" 2>/dev/null || { echo "glibc 2.34 is needed"; exit 77; }
 failures=0
+ways=${WAYS:-memory launch lost error}
+# A walk that leaves out no call takes minutes, so its parts run on all cores; they share the device.
+if [ "${SAPPORO_TEST_SPARING:-1}" = 0 ]; then parts=6 workers=$(nproc); else parts=1 workers=1; fi
 
-# walk EVERY NAME SOURCE ARGUMENT...: compiles a client, walks in every way
-walk() {
+# client EVERY NAME SOURCE ARGUMENT...: compiles a client, and notes its walks: NAME, WAY, and of its calls the first one
+# and the step to the next one.
+client() {
     every=$1 name=$2 source=$3
     shift 3
-    second=$((1 + every))
-    every=$((2 * every))
-    [ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || every=1 second=1
     # shellcheck disable=SC2086 # lists of words
     if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude -Ilib -Itest/support "test/faults/$source.c" \
         test/faults/client.c test/faults/driver_faults.c "$@" "$build/test/libsupport.a" "$build/lib/libsapporo.a" \
@@ -35,14 +38,29 @@ walk() {
         failures=$((failures + 1))
         return
     fi
-    SAPPORO_BACKEND=$engine SAPPORO_DEVICES=0 SAPPORO_VERBOSE=0 \
-        "$work/$name" stay=1 "every=$every" memory lost "start=$second" launch error 2>"$work/log" || failures=$((failures + 1))
+    for way in $ways; do
+        first=1 step=1
+        if [ $parts -eq 1 ]; then
+            step=$((2 * every))
+            case $way in launch | error) first=$((1 + every)) ;; esac
+        fi
+        for part in $(seq $parts); do
+            echo "$name $way $((first + (part - 1) * step)) $((step * parts))" >>"$work/walks"
+        done
+    done
 }
 
-walk 17 g6 g6
-walk 60 native native
-walk 150 tree tree
-walk 30 g5 g5
-walk 30 nbody6pp nbody6 "$build/lib/libnbody6pp_gpu.a"
-walk 40 sixth sixth "$build/lib/libsapporo6th.a"
+client 17 g6 g6
+client 60 native native
+client 150 tree tree
+client 30 g5 g5
+client 30 nbody6pp nbody6 "$build/lib/libnbody6pp_gpu.a"
+client 40 sixth sixth "$build/lib/libsapporo6th.a"
+
+export work SAPPORO_BACKEND="$engine" SAPPORO_DEVICES=0 SAPPORO_VERBOSE=0
+# shellcheck disable=SC2016 # for the shells that it starts
+xargs -P "$workers" -L 1 sh -c 'exec 2>&1; "$work/$0" stay=1 "start=$2" "every=$3" "$1" >"$work/$0-$1-$2.tap" ||
+    echo "$0 $1 $2" >>"$work/failed"' <"$work/walks"
+while read -r name way first step; do cat "$work/$name-$way-$first.tap"; done <"$work/walks"
+[ ! -s "$work/failed" ] || failures=$((failures + 1))
 exit $((failures > 0))
