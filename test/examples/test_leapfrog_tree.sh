@@ -46,7 +46,7 @@ go $model -t 1/2 --rebuild 4 -o "$work/c" && go $model -t 1/2 --rebuild 4 -o "$w
 verdict $? "the same with refreshed trees"
 
 # A galaxy: all snapshots say units and components, also after a restart.
-galaxy="--model andromeda -n 2000 --eps 1/2 --dt-max 1/16"
+galaxy="--model andromeda -n 2000 --eps 1/2 --dt-max 1/16 --interval 1/4"
 # shellcheck disable=SC2086
 go $galaxy -t 1/2 -o "$work/m" && energy_below 1e-3 && go $galaxy -t 1/2 -o "$work/n" --stop-after 5 &&
     go --restart "$work/n.restart" && cmp "$work/m.0002.txt" "$work/n.0002.txt" >>"$work/err" &&
