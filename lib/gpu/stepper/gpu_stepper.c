@@ -18,7 +18,7 @@ static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_
 int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
                          int arguments)
 {
-    return sap_tree_launch(s->t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
+    return sap_tree_for_each(s->t, f, n, THREADS, a, arguments);
 }
 
 int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with)

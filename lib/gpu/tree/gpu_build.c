@@ -21,16 +21,15 @@ int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, i
     return t->driver->launch(t->stream, f, &l);
 }
 
+int sap_tree_for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, int threads,
+                      const struct sap_argument *a, int arguments)
+{
+    return sap_tree_launch(t, f, n / threads + (n % threads > 0), threads, a, arguments);
+}
+
 int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes)
 {
     return sap_gpu_reserve(t->driver, t->device->dev, b, bytes);
-}
-
-/* Launches a thread for each of n > 0 elements. */
-static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
-                    int arguments)
-{
-    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
 }
 
 int sap_tree_mark(struct sap_gpu_host_tree *t, int phase)
@@ -144,7 +143,7 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
     const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->sorted),
                                      SAP_ARRAY(*where), VALUE(has_place),      VALUE(mass_unit),
                                      VALUE(n)};
-    return for_each(t, t->f->gather, n, a, COUNT(a));
+    return sap_tree_for_each(t, t->f->gather, n, THREADS, a, COUNT(a));
 }
 
 /* Sorts keys and addresses into key[*at] and value[*at]; changes nothing else of the walkers. */
@@ -162,7 +161,7 @@ static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, con
                                   .n = n,
                                   .to = 63,
                                   .places = 1};
-    TRY(for_each(t, t->f->keys, n, keys, COUNT(keys)));
+    TRY(sap_tree_for_each(t, t->f->keys, n, THREADS, keys, COUNT(keys)));
     return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
@@ -306,13 +305,13 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                           VALUE(t->t)};
     const struct sap_argument words[] = {SAP_ARRAY(t->cell),   SAP_ARRAY(t->word),    SAP_ARRAY(t->turn),
                                          SAP_ARRAY(t->source), SAP_ARRAY(t->moments), VALUE(t->t)};
-    TRY(for_each(t, t->f->leaves, t->t.nodes, leaves, COUNT(leaves)));
+    TRY(sap_tree_for_each(t, t->f->leaves, t->t.nodes, THREADS, leaves, COUNT(leaves)));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
-        TRY(for_each(t, t->f->cells, to - from, cells, COUNT(cells)));
+        TRY(sap_tree_for_each(t, t->f->cells, to - from, THREADS, cells, COUNT(cells)));
     }
-    TRY(for_each(t, t->f->words, t->t.nodes, words, COUNT(words)));
+    TRY(sap_tree_for_each(t, t->f->words, t->t.nodes, THREADS, words, COUNT(words)));
     return sap_tree_make_groups(t, &t->own, NULL);
 }
 
@@ -339,7 +338,7 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
     for (int level = 0; level < t->levels; level++) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->next), VALUE(from), VALUE(to)};
-        TRY(for_each(t, t->f->next, to - from, a, COUNT(a)));
+        TRY(sap_tree_for_each(t, t->f->next, to - from, THREADS, a, COUNT(a)));
     }
     t->has_next = 1;
     return SAP_DRIVER_OK;

@@ -29,12 +29,6 @@ struct pass {
     int bad_active; /* the first entry of the list that is no particle, or -1 */
 };
 
-static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
-                    int arguments)
-{
-    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
-}
-
 /* ---- target particles ----------------------------------------------------------------- */
 
 static int parts_of(const struct sap_gpu_host_tree *t, int groups)
@@ -104,8 +98,8 @@ static int sort_rows(struct sap_gpu_host_tree *t, const struct pass *p, int *at)
                                   .to = bits_of(t->n),
                                   .places = 1};
     *at = 1;
-    TRY(for_each(t, t->f->row_keys, n, keys, COUNT(keys)));
-    if (n <= FEW_ROWS) return for_each(t, t->f->row_order, n, few, COUNT(few));
+    TRY(sap_tree_for_each(t, t->f->row_keys, n, THREADS, keys, COUNT(keys)));
+    if (n <= FEW_ROWS) return sap_tree_for_each(t, t->f->row_order, n, THREADS, few, COUNT(few));
     return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
@@ -125,10 +119,10 @@ static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
     TRY(reserve_rows(t, n));
     const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
                                           SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
-    if (as_given) TRY(for_each(t, t->f->row_places, n, places, COUNT(places)));
+    if (as_given) TRY(sap_tree_for_each(t, t->f->row_places, n, THREADS, places, COUNT(places)));
     if (!as_given) TRY(sort_rows(t, p, &at));
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
-    if (!as_given) TRY(for_each(t, t->f->row_slots, n, slots, COUNT(slots)));
+    if (!as_given) TRY(sap_tree_for_each(t, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
     p->w.slots = n;
     p->w.width = width;
     p->w.left_room = n / width + 1;
@@ -235,7 +229,7 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
         SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
         SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
         SAP_ARRAY(t->pot),        SAP_ARRAY(t->left),   VALUE(p->w),          VALUE(t->t)};
-    return for_each(t, t->f->alone, p->w.slots, a, COUNT(a));
+    return sap_tree_for_each(t, t->f->alone, p->w.slots, THREADS, a, COUNT(a));
 }
 
 static int walk(struct sap_gpu_host_tree *t, const struct pass *p)
@@ -253,7 +247,7 @@ static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, in
 {
     const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
                                         VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
-    return for_each(t, t->f->sizes, n, args, COUNT(args));
+    return sap_tree_for_each(t, t->f->sizes, n, THREADS, args, COUNT(args));
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
@@ -266,7 +260,7 @@ static int make_strict(struct sap_gpu_host_tree *t, struct pass *p, const struct
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
                                         SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
                                         VALUE(t->t)};
-    return for_each(t, t->f->row_strict, n, args, COUNT(args));
+    return sap_tree_for_each(t, t->f->row_strict, n, THREADS, args, COUNT(args));
 }
 
 /* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
@@ -293,7 +287,7 @@ static int pick(struct sap_gpu_host_tree *t, const struct pass *p)
     const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(t->active),
                                      VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
                                      VALUE(n)};
-    return for_each(t, t->f->pick, n, a, COUNT(a));
+    return sap_tree_for_each(t, t->f->pick, n, THREADS, a, COUNT(a));
 }
 
 static int results(struct sap_gpu_host_tree *t, const struct pass *p, double (*acc)[3], double *pot)

@@ -10,12 +10,6 @@
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, NONE_BAD = 0x7F7F7F7F };
 
-static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
-                    int arguments)
-{
-    return sap_tree_launch(t, f, n / THREADS + (n % THREADS > 0), THREADS, a, arguments);
-}
-
 /* ---- host memory ------------------------------------------------------------------------ */
 
 /* Uploads n elements of `each` bytes; `chunk` holds the elements from `first` on. */
@@ -133,7 +127,7 @@ static int look(struct sap_gpu_host_tree *t, const struct device_columns *c, int
                                      SAP_ARRAY(t->bounds),
                                      VALUE(n)};
     TRY(t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int)));
-    TRY(for_each(t, t->f->look, n, a, COUNT(a)));
+    TRY(sap_tree_for_each(t, t->f->look, n, THREADS, a, COUNT(a)));
     return ask_for_bad(t, bad);
 }
 
@@ -143,7 +137,7 @@ static int take_columns(struct sap_gpu_host_tree *t, const struct device_columns
     const struct sap_argument a[] = {
         {c->x, 0},    {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(keeps),
         VALUE(has_a), SAP_ARRAY(t->particle),         SAP_ARRAY(t->a),          VALUE(n)};
-    TRY(for_each(t, t->f->take, n, a, COUNT(a)));
+    TRY(sap_tree_for_each(t, t->f->take, n, THREADS, a, COUNT(a)));
     return t->driver->stream_finish(t->stream);
 }
 
@@ -238,7 +232,7 @@ int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request
     t->driver->release(theirs);
     const struct sap_argument a[] = {SAP_ARRAY(t->active), SAP_ARRAY(t->bounds), VALUE(ni), VALUE(n)};
     if (!status) status = t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int));
-    if (!status) status = for_each(t, t->f->look_active, ni, a, COUNT(a));
+    if (!status) status = sap_tree_for_each(t, t->f->look_active, ni, THREADS, a, COUNT(a));
     if (!status) status = ask_for_bad(t, looks);
     if (!status && looks[0] != NONE_BAD) *bad = looks[0];
     return status;

@@ -151,13 +151,6 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
 
 /* ---- large nodes ---------------------------------------------------------------------------- */
 
-/* Launches a thread for each of n > 0 positions. */
-static int for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, const struct sap_argument *a,
-                    int arguments)
-{
-    return sap_tree_launch(t, f, n / TILE + (n % TILE > 0), TILE, a, arguments);
-}
-
 static int start(const struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
@@ -166,7 +159,7 @@ static int start(const struct sap_gpu_host_tree *t)
                                      SAP_ARRAY(kd->inner),      SAP_ARRAY(kd->leaf),
                                      SAP_ARRAY(kd->large[0]),   SAP_ARRAY(kd->root),
                                      SAP_ARRAY(kd->counter),    VALUE(kd->b)};
-    return for_each(t, kd->f->start, kd->b.n, a, COUNT(a));
+    return sap_tree_for_each(t, kd->f->start, kd->b.n, TILE, a, COUNT(a));
 }
 
 /* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
@@ -184,7 +177,7 @@ static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct
                                          SAP_ARRAY(kd->point[to]),
                                          SAP_ARRAY(kd->address[to]),
                                          VALUE(kd->b.n)};
-        TRY(for_each(t, kd->f->sort_move, kd->b.n, a, COUNT(a)));
+        TRY(sap_tree_for_each(t, kd->f->sort_move, kd->b.n, TILE, a, COUNT(a)));
     }
     return SAP_DRIVER_OK;
 }
@@ -206,7 +199,7 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
                                            .n = n,
                                            .to = KEY_BITS,
                                            .places = 1};
-    TRY(for_each(t, kd->f->sort_keys, n, keys, COUNT(keys)));
+    TRY(sap_tree_for_each(t, kd->f->sort_keys, n, TILE, keys, COUNT(keys)));
     TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_coordinate, t->scratch.mem, &at));
     const struct sap_argument places[] = {SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
                                           SAP_ARRAY(kd->value[at]), SAP_ARRAY(kd->key[at]), VALUE(n)};
@@ -214,7 +207,7 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
                                       .value = {kd->value[at].mem, kd->value[at ^ 1].mem},
                                       .n = n,
                                       .to = PLACE_BITS};
-    TRY(for_each(t, kd->f->sort_places, n, places, COUNT(places)));
+    TRY(sap_tree_for_each(t, kd->f->sort_places, n, TILE, places, COUNT(places)));
     TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_place, t->scratch.mem, &then));
     return move_sorted(t, side, &kd->value[at ^ then]);
 }
@@ -263,10 +256,10 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
                                         SAP_ARRAY(kd->node_of[other]),
                                         SAP_ARRAY(*order),
                                         VALUE(n)};
-    TRY(for_each(t, kd->f->sides, n + 1, sides, COUNT(sides)));
+    TRY(sap_tree_for_each(t, kd->f->sides, n + 1, TILE, sides, COUNT(sides)));
     TRY(sap_primitives_scan(&t->f->primitives, t->stream, kd->before.mem, kd->before.mem, n + 1, t->scratch.mem, NULL));
     TRY(sap_tree_launch(t, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
-    return for_each(t, kd->f->move, n, move, COUNT(move));
+    return sap_tree_for_each(t, kd->f->move, n, TILE, move, COUNT(move));
 }
 
 /* Returns the number of levels until nodes of n particles are small, if all planes halve them. */
@@ -366,5 +359,5 @@ int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
     const struct sap_argument children[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->first),
                                             VALUE(t->t.nodes)};
     TRY(sap_tree_launch(t, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
-    return for_each(t, kd->f->count_children, t->t.nodes, children, COUNT(children));
+    return sap_tree_for_each(t, kd->f->count_children, t->t.nodes, TILE, children, COUNT(children));
 }

@@ -58,7 +58,7 @@ static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
                                      SAP_ARRAY(fills ? t->list : t->found),
                                      VALUE(fills),
                                      VALUE(n)};
-    return sap_tree_launch(t, t->f->search, n / THREADS + (n % THREADS > 0), THREADS, a, COUNT(a));
+    return sap_tree_for_each(t, t->f->search, n, THREADS, a, COUNT(a));
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */

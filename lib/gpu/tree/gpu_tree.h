@@ -100,6 +100,10 @@ struct sap_gpu_host_tree {
 int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
                     const struct sap_argument *a, int arguments);
 
+/* Launches a thread for each of n > 0 elements, in groups of `threads`. */
+int sap_tree_for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, int threads,
+                      const struct sap_argument *a, int arguments);
+
 /*
  * _mark ends the phases before `phase` at this point of the stream; _take_seconds reads the times of complete phases.
  * Driver statuses.
