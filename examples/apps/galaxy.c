@@ -7,7 +7,6 @@
  */
 #include "galaxy.h"
 #include "film.h"
-#include "image.h"
 #include "run.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED = 0, BLOCK = 1, AUTOMATIC = 0, LEVELS = 24, PATH_ROOM = 600 };
+enum { SHARED = 0, BLOCK = 1, LEVELS = 24 };
 
 /* Steps between two looks at the clock and at signals. */
 enum { STEPS_A_LOOK = 16 };
@@ -103,17 +102,17 @@ static int count_steps(simulation *s, sapporo_stepper_statistics *before)
 
 /* ---- outputs and restart files ---------------------------------------------------------------------------- */
 
-static int path_of_slot(const simulation *s, int slot, char path[PATH_ROOM])
+static int path_of_slot(const simulation *s, int slot, char path[RUN_PATH])
 {
-    const int length = snprintf(path, PATH_ROOM, "%s.steps.%d", s->job->prefix, slot);
-    if (length > 0 && length < PATH_ROOM) return 0;
-    run_warn(s->job, "the name of the output is too long");
+    message why = {""};
+    if (!run_path(s->job, path, slot ? ".steps.1" : ".steps.0", &why)) return 0;
+    run_warn(s->job, "%s", why.text);
     return -1;
 }
 
 static int save(simulation *s, int always)
 {
-    char path[PATH_ROOM];
+    char path[RUN_PATH];
     const int slot = 1 - (int)s->set.slot;
     const size_t n = (size_t)s->set.n;
     const restart_piece piece[] = {{"galaxy", &s->set, sizeof s->set}, {"id", s->body.id, n * sizeof *s->body.id}};
@@ -124,21 +123,10 @@ static int save(simulation *s, int always)
     return run_save(s->job, piece, (int)(sizeof piece / sizeof *piece), always);
 }
 
-static int draw(simulation *s)
-{
-    char path[PATH_ROOM];
-    message why = {""};
-    if (s->set.pixels == 0 || !s->job->plan.files) return 0;
-    const int length = snprintf(path, sizeof path, "%s.%04lld.pgm", s->job->prefix, (long long)s->job->plan.done);
-    if (length > 0 && length < PATH_ROOM && !image_write(path, &s->body, (int)s->set.pixels, s->set.half, &why))
-        return 0;
-    run_warn(s->job, "no image: %s", why.text[0] ? why.text : "the name of the output is too long");
-    return -1;
-}
-
 static int output(simulation *s)
 {
-    if (get(s) || draw(s) || run_output(s->job, &s->body, s->pot)) return -1;
+    if (get(s) || run_draw(s->job, &s->body, (int)s->set.pixels, s->set.half) || run_output(s->job, &s->body, s->pot))
+        return -1;
     return save(s, 0);
 }
 
@@ -153,7 +141,7 @@ static int allocate(simulation *s)
 static int read_particles(simulation *s, const restart_file *file)
 {
     message why = {""};
-    char path[PATH_ROOM];
+    char path[RUN_PATH];
     int bad = restart_get(file, "galaxy", &s->set, sizeof s->set, &why);
     if (!bad && (s->set.n < 1 || bodies_allocate(&s->body, (int)s->set.n)))
         bad = complain(&why, "%s: no memory for %lld particles", s->job->restart, (long long)s->set.n);
@@ -275,19 +263,6 @@ static int wrong_settings(const simulation *s)
     return 1;
 }
 
-/* Reads --rebuild: a number of steps, or "auto". */
-static int read_rebuild(simulation *s, const char *text)
-{
-    char *end;
-    const long steps = strtol(text, &end, 10);
-    s->set.rebuild = AUTOMATIC;
-    if (strcmp(text, "auto") == 0) return 0;
-    s->set.rebuild = steps;
-    if (end != text && *end == '\0' && steps >= 1 && steps <= 1000000000) return 0;
-    run_warn(s->job, "--rebuild '%s': a whole number of steps from 1, or auto", text);
-    return 1;
-}
-
 /* What --demo shows: Andromeda with few particles, and with as much softening as these need. */
 static void prepare_demo(run *job)
 {
@@ -334,7 +309,7 @@ static int run_program(run *job, int argc, char **argv)
     s.set.scheme = scheme;
     s.set.criterion = choice + 1;
     s.set.pixels = pixels;
-    if (read_rebuild(&s, rebuild) || (!job->restart && wrong_settings(&s))) return RUN_USAGE;
+    if (run_read_rebuild(job, rebuild, &s.set.rebuild) || (!job->restart && wrong_settings(&s))) return RUN_USAGE;
     status = job->restart ? go_on(&s) : begin(&s);
     if (!status) status = integrate(&s);
     sapporo_stepper_destroy(s.stepper);

@@ -6,7 +6,6 @@
  * The criterion of acceleration needs the accelerations of the step before: they go into the restart file, so a run
  * that was stopped goes on with the same bits.
  */
-#include "image.h"
 #include "run.h"
 
 #include <math.h>
@@ -21,12 +20,9 @@
  */
 static const double CROSSINGS = 0.25, BENDINGS = 0.2;
 
-/* --rebuild auto: the library decides when a new tree saves time. */
-enum { AUTOMATIC = 0 };
-
 /* What the restart file keeps besides the plan and the particles. */
 typedef struct settings {
-    /* rebuild: steps between builds, or AUTOMATIC; known: accelerations are those of this moment */
+    /* rebuild: steps between builds, or RUN_AUTOMATIC; known: accelerations are those of this moment */
     int64_t n, step, kind, mac, order, pixels, rebuild, known;
     double accuracy, half;
 } settings;
@@ -74,7 +70,7 @@ static int plant(leapfrog *l, int fresh)
     sapporo_tree_particles p = {.size = sizeof p, .n = l->body.n, .x = {l->body.x, 0}, .mass = {l->body.mass, 0}};
     if (l->set.mac == SAPPORO_MAC_ACCELERATION && l->set.known) p.a.base = l->size;
     if (sapporo_tree_set(l->tree, &p)) return failed(l, "particles");
-    const int automatic = l->set.rebuild == AUTOMATIC;
+    const int automatic = l->set.rebuild == RUN_AUTOMATIC;
     fresh = fresh || l->since < 0 || (!automatic && l->since + 1 >= (int)l->set.rebuild);
     const int status = fresh       ? sapporo_tree_build(l->tree)
                        : automatic ? sapporo_tree_refresh_or_build(l->tree, 0, NULL)
@@ -103,7 +99,7 @@ static int force(leapfrog *l, int fresh)
 static int renew(leapfrog *l)
 {
     const sapporo_tree_request all = {.size = sizeof all, .ni = l->body.n};
-    if (l->set.rebuild != AUTOMATIC) return 0;
+    if (l->set.rebuild != RUN_AUTOMATIC) return 0;
     if (plant(l, 1)) return -1;
     return sapporo_tree_force(l->tree, &all, NULL, l->pot) ? failed(l, "force") : 0;
 }
@@ -159,21 +155,9 @@ static int save(leapfrog *l, int always)
     return run_save(l->job, piece, (int)(sizeof piece / sizeof *piece), always);
 }
 
-static int draw(leapfrog *l)
-{
-    char path[600];
-    message why = {""};
-    if (l->set.pixels == 0 || !l->job->plan.files) return 0;
-    const int length = snprintf(path, sizeof path, "%s.%04lld.pgm", l->job->prefix, (long long)l->job->plan.done);
-    if (length > 0 && length < (int)sizeof path && !image_write(path, &l->body, (int)l->set.pixels, l->set.half, &why))
-        return 0;
-    run_warn(l->job, "no image: %s", why.text);
-    return -1;
-}
-
 static int output(leapfrog *l)
 {
-    if (draw(l) || run_output(l->job, &l->body, l->pot)) return -1;
+    if (run_draw(l->job, &l->body, (int)l->set.pixels, l->set.half) || run_output(l->job, &l->body, l->pot)) return -1;
     return save(l, 0);
 }
 
@@ -280,19 +264,6 @@ static int wrong_settings(const leapfrog *l)
     return 1;
 }
 
-/* Reads --rebuild: a number of steps, or "auto". */
-static int read_rebuild(leapfrog *l, const char *text)
-{
-    char *end;
-    const long steps = strtol(text, &end, 10);
-    l->set.rebuild = AUTOMATIC;
-    if (strcmp(text, "auto") == 0) return 0;
-    l->set.rebuild = steps;
-    if (end != text && *end == '\0' && steps >= 1 && steps <= 1000000000) return 0;
-    run_warn(l->job, "--rebuild '%s': a whole number of steps from 1, or auto", text);
-    return 1;
-}
-
 static int run_program(run *job, int argc, char **argv)
 {
     static const char *const criteria[] = {"opening", "multipole", "acceleration", NULL};
@@ -318,7 +289,7 @@ static int run_program(run *job, int argc, char **argv)
     l.set.mac = mac + 1;
     l.set.order = order;
     l.set.pixels = pixels;
-    if (read_rebuild(&l, rebuild) || wrong_settings(&l)) return RUN_USAGE;
+    if (run_read_rebuild(job, rebuild, &l.set.rebuild) || wrong_settings(&l)) return RUN_USAGE;
     status = job->restart ? go_on(&l) : begin(&l);
     if (!status) status = integrate(&l);
     sapporo_tree_destroy(l.tree);

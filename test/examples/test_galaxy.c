@@ -12,6 +12,7 @@
 #include "disc.h"
 #include "galaxy.h"
 #include "mean_field.h"
+#include "model_checks.h"
 #include "sanitized.h"
 
 #include <math.h>
@@ -20,11 +21,6 @@
 #include <string.h>
 
 static const double PI = 3.14159265358979324;
-
-static void close_to(double value, double wanted, double allowed, const char *what)
-{
-    if (!(fabs(value - wanted) <= allowed)) fail_msg("%s: %.10g, wanted %.10g +- %.2g", what, value, wanted, allowed);
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -76,15 +72,6 @@ static void test_numbers(void **state)
     assert_int_equal(count[0], 501);
     assert_int_equal(count[1], 0);
     assert_int_equal(count[2], 100);
-}
-
-static void refused(cluster_request request, const char *what)
-{
-    bodies set;
-    message why = {""};
-    assert_int_equal(cluster_make(&request, &set, &why), -1);
-    assert_non_null(strstr(why.text, what));
-    assert_null(set.x);
 }
 
 static void test_requests(void **state)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cluster.h"
+#include "model_checks.h"
 #include "noise.h"
 #include "report.h"
 #include "schedule.h"
@@ -18,11 +19,6 @@
 enum { STARS = 20000 };
 
 static double size_of(const double a[3]) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
-
-static void close_to(double value, double wanted, double allowed, const char *what)
-{
-    if (!(fabs(value - wanted) <= allowed)) fail_msg("%s: %.10g, wanted %.10g +- %.2g", what, value, wanted, allowed);
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -170,15 +166,6 @@ static void test_seeds(void **state)
     bodies_free(&same);
     bodies_free(&other);
     bodies_free(&heavy);
-}
-
-static void refused(cluster_request request, const char *what)
-{
-    bodies set;
-    message why = {""};
-    assert_int_equal(cluster_make(&request, &set, &why), -1);
-    assert_non_null(strstr(why.text, what));
-    assert_null(set.x);
 }
 
 static void test_requests_without_sense(void **state)

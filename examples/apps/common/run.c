@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "run.h"
 #include "atomic_file.h"
+#include "image.h"
 #include "interrupt.h"
 #include "standard_output.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HALVINGS_MAX = 30, PATH_ROOM = 1200 };
+enum { HALVINGS_MAX = 30 };
 
 static const double INTERVALS_MAX = 4194304; /* this times 2^40 ticks fits into 63 bits */
 
@@ -40,10 +41,10 @@ void run_say(run *job, const char *format, ...)
     fflush(stdout); /* a log file shows the line at once */
 }
 
-static int path_of(const run *job, char path[PATH_ROOM], const char *ending, message *why)
+int run_path(const run *job, char path[RUN_PATH], const char *ending, message *why)
 {
-    int length = snprintf(path, PATH_ROOM, "%s%s", job->prefix, ending);
-    return length < 0 || length >= PATH_ROOM ? complain(why, "the name of the output is too long") : 0;
+    int length = snprintf(path, RUN_PATH, "%s%s", job->prefix, ending);
+    return length < 0 || length >= RUN_PATH ? complain(why, "the name of the output is too long") : 0;
 }
 
 /* Describes the settings that decide the bits of a force, as far as a client knows them. */
@@ -121,9 +122,9 @@ static void say_end(run *job)
 
 static int refuse_overwriting(run *job)
 {
-    char path[PATH_ROOM];
+    char path[RUN_PATH];
     message why = {""};
-    if (path_of(job, path, ".restart", &why)) {
+    if (run_path(job, path, ".restart", &why)) {
         run_warn(job, "%s", why.text);
         return -1;
     }
@@ -138,10 +139,10 @@ static int refuse_overwriting(run *job)
 /* Finds out before the first force whether the files of the run can be written. */
 static int check_writing(run *job)
 {
-    char path[PATH_ROOM];
+    char path[RUN_PATH];
     message why = {""};
     if (!job->plan.files) return 0;
-    if (!path_of(job, path, ".restart", &why) && !atomic_check(path, &why)) return 0;
+    if (!run_path(job, path, ".restart", &why) && !atomic_check(path, &why)) return 0;
     run_warn(job, "%s", why.text);
     return -1;
 }
@@ -279,14 +280,14 @@ int run_output(run *job, const bodies *set, const double *pot)
 {
     run_plan *plan = &job->plan;
     message why = {""};
-    char path[PATH_ROOM], ending[32];
+    char path[RUN_PATH], ending[32];
     job->now = plan->last = report_make(set, pot);
     if (plan->done == 0) plan->first = job->now;
     print_line(job, set->time);
     if (plan->files) {
         snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
                  plan->form == SNAPSHOT_CSV ? "csv" : "txt");
-        if (path_of(job, path, ending, &why) || write_snapshot(job, path, set, &why)) {
+        if (run_path(job, path, ending, &why) || write_snapshot(job, path, set, &why)) {
             run_warn(job, "%s", why.text);
             return -1;
         }
@@ -295,15 +296,26 @@ int run_output(run *job, const bodies *set, const double *pot)
     return 0;
 }
 
+int run_draw(run *job, const bodies *set, int pixels, double half)
+{
+    char path[RUN_PATH], ending[32];
+    message why = {""};
+    if (pixels == 0 || !job->plan.files) return 0;
+    snprintf(ending, sizeof ending, ".%04lld.pgm", (long long)job->plan.done);
+    if (!run_path(job, path, ending, &why) && !image_write(path, set, pixels, half, &why)) return 0;
+    run_warn(job, "no image: %s", why.text);
+    return -1;
+}
+
 int run_save(run *job, const restart_piece *pieces, int n, int always)
 {
     restart_piece all[16] = {{"run", &job->plan, sizeof job->plan}};
-    char path[PATH_ROOM];
+    char path[RUN_PATH];
     message why = {""};
     if (!job->plan.files && !always) return 0;
     if (n > 15) n = 15;
     memcpy(all + 1, pieces, (size_t)n * sizeof *pieces);
-    if (!path_of(job, path, ".restart", &why) && !restart_write(path, job->layout, all, n + 1, &why)) return 0;
+    if (!run_path(job, path, ".restart", &why) && !restart_write(path, job->layout, all, n + 1, &why)) return 0;
     run_warn(job, "%s", why.text);
     return -1;
 }
@@ -317,9 +329,9 @@ int run_must_stop(const run *job) { return interrupt_signal() || stop_after_reac
 
 int run_stopped(run *job, double now)
 {
-    char path[PATH_ROOM], shown[PATH_ROOM];
+    char path[RUN_PATH], shown[RUN_PATH];
     message why = {""};
-    if (path_of(job, path, ".restart", &why)) return RUN_FAILED;
+    if (run_path(job, path, ".restart", &why)) return RUN_FAILED;
     shell_word(shown, sizeof shown, path);
     run_warn(job, "stopped at time %.10g.  To go on: %s --restart %s", now, job->command, shown);
     return interrupt_signal() ? RUN_SIGNAL + interrupt_signal() : RUN_OK;

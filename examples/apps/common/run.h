@@ -87,8 +87,20 @@ int run_go_on(run *job, double now);
  */
 int run_shorten_steps(run *job, double dt);
 
+/*
+ * Reads --rebuild: a number of steps from one tree to the next, or "auto", which is RUN_AUTOMATIC.  Prints errors and
+ * returns an exit status.
+ */
+enum { RUN_AUTOMATIC = 0 };
+int run_read_rebuild(run *job, const char *text, int64_t *rebuild);
+
 /* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
 int run_output(run *job, const bodies *set, const double *pot);
+/* Draws the image PREFIX.0000.pgm of the present output, before run_output; pixels 0: none.  -1: it was not written. */
+int run_draw(run *job, const bodies *set, int pixels, double half);
+/* Makes the name of a file of the run, PREFIX and an ending.  -1: it is too long. */
+enum { RUN_PATH = 1200 };
+int run_path(const run *job, char path[RUN_PATH], const char *ending, message *why);
 /* Writes the restart file: the plan and the integrator's pieces.  `always`: also if this run writes no files. */
 int run_save(run *job, const restart_piece *pieces, int n, int always);
 /* Returns 1 if a signal or --stop-after asks to stop now. */

@@ -5,6 +5,7 @@
 #include "run.h"
 
 #include <sapporo.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw",
@@ -127,6 +128,18 @@ static void set_defaults(run *job, const char *command)
     job->dt_max = 1.0 / 8;
     job->interval = 1.0 / 4;
     job->end = -1e300; /* not given */
+}
+
+int run_read_rebuild(run *job, const char *text, int64_t *rebuild)
+{
+    char *end;
+    const long steps = strtol(text, &end, 10);
+    *rebuild = RUN_AUTOMATIC;
+    if (strcmp(text, "auto") == 0) return RUN_OK;
+    *rebuild = steps;
+    if (end != text && *end == '\0' && steps >= 1 && steps <= 1000000000) return RUN_OK;
+    run_warn(job, "--rebuild '%s': a whole number of steps from 1, or auto", text);
+    return RUN_USAGE;
 }
 
 static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
