@@ -35,7 +35,7 @@ study() {
     start=$(date +%s.%N)
     SAPPORO_PRECISION=$1 "$program" --model plummer -n "$2" --end "$end" --interval "$end" -o "$name" --overwrite \
         >"$name.log" 2>&1 || { echo "$program failed: $name.log" >&2; exit 1; }
-    seconds=$(echo "$start $(date +%s.%N)" | awk '{ printf "%.2f", $2 - $1 }')
+    seconds=$(echo "$start $(date +%s.%N)" | awk '{ printf "%.3f", $2 - $1 }')
     block=$(sed -n 's/^# done: .*mean block \(.*\)/\1/p' "$name.log")
     error=$(sed -n 's/^# done: relative energy error \([^,]*\),.*/\1/p' "$name.log")
 }
@@ -47,7 +47,7 @@ study() {
         row="$seconds $block $error"
         study dp "$n" "dp.$n"
         echo "$row" >"$out/ds.$n.row" && echo "$seconds" >"$out/dp.$n.row"
-        echo "$n $row $seconds $block $error" | awk '{ printf "%8d %10.2f %10.2f %10.1f %10.1f %12.2e %12.2e %8.2f\n",
+        echo "$n $row $seconds $block $error" | awk '{ printf "%8d %10.3f %10.3f %10.1f %10.1f %12.2e %12.2e %8.2f\n",
             $1, $2, $5, $3, $6, $4, $7, ($2 > 0 ? $5 / $2 : 0) }'
     done
 } | tee "$out/table.txt"
@@ -75,7 +75,7 @@ if [ $# -gt 1 ]; then
                 verdict=same
                 same "$precision.$n" "$precision.$n.on.$devices" || verdict=OTHER differ=1
                 echo "$n $precision $devices $seconds $first $verdict" |
-                    awk '{ printf "%8d %6s %16s %10.2f %10.2f  %s\n", $1, $2, $3, $4, ($4 > 0 ? $5 / $4 : 0), $6 }'
+                    awk '{ printf "%8d %6s %16s %10.3f %10.2f  %s\n", $1, $2, $3, $4, ($4 > 0 ? $5 / $4 : 0), $6 }'
             done
         done
     done >"$out/devices.txt"

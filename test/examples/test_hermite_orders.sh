@@ -96,10 +96,11 @@ for order in 6 8; do
     verdict $same "hermite$order in two pieces and with other threads gives the same bytes"
 done
 
-# ---- the study of precisions: a row for each number of stars, all of them numbers
+# ---- the study of precisions: a row for each number of stars, all of them numbers; times may be anything
 
 NUMBERS="32 64" END=1/8 OUT="$work/study" examples/apps/precision_study.sh >"$work/out" 2>"$work/err" &&
-    awk 'NF != 8 || $2 <= 0 || $3 <= 0 || $4 < 1 || $6 > 1e-4 || $7 > 1e-4 || $8 <= 0 { bad = 1 }
+    awk 'NF != 8 || $4 < 1 || $5 < 1 || $6 > 1e-4 || $7 > 1e-4 { bad = 1 }
+        { for (k = 1; k <= NF; k++) if ($k !~ /^-?[0-9.]+(e[-+][0-9]+)?$/) bad = 1 }
         END { exit bad || NR != 2 }' "$work/study/table.dat"
 verdict $? "precision_study.sh makes its table"
 
