@@ -18,6 +18,8 @@
  *   sap_g6, sap_npipes_known    api/g6/g6_table.h, npipes.h      GRAPE-6 clusters; the number of pipes
  *   sap_g5                      api/g5/g5_table.h                GRAPE-5 devices
  *   sap_open_error              context/context.h                why opening failed, per thread
+ *   open handles, the last number, poor_link   mpi/handle.c      handles over MPI; the link of a rank without memory
+ *   open_error                  mpi/handle.c                     why opening a handle over MPI failed, per thread
  *   sap_cuda_error, sap_opencl_error   driver/cuda, driver/opencl   the last failed call, per thread
  */
 #ifndef SAP_PROCESS_H

@@ -14,12 +14,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #if defined(__linux__)
 #include <dlfcn.h>
 #include <sched.h>
 #endif
 
+#include "base/clock.h"
 #include "base/cores.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
@@ -92,13 +92,6 @@ _Static_assert((int)SAP_TEAM_MOST <= (int)COUNT, "tickets fit");
 static unsigned tickets_of(unsigned state) { return state / TICKET & COUNT; }
 static unsigned inside_of(unsigned state) { return state & COUNT; }
 
-static long long now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int sap_team_workers(void) { return atomic_load_explicit(&team.workers, memory_order_relaxed); }
 
 /* The number of workers that sleep until a desk opens. */
@@ -117,14 +110,14 @@ static int may_watch(long long time)
 static int watch(atomic_uint *word, unsigned mask, unsigned value, int equal, long long nanoseconds)
 {
     enum { TURNS = 32 };
-    const long long start = now();
+    const long long start = sap_clock_nanoseconds();
     if (!may_watch(start)) return 0;
     for (long long last = start, time; last - start < nanoseconds; last = time) {
         for (int k = 0; k < TURNS; k++) {
             if (((atomic_load_explicit(word, memory_order_acquire) & mask) == value) == equal) return 1;
             sap_wait_pause();
         }
-        time = now();
+        time = sap_clock_nanoseconds();
         if (time - last > DESCHEDULED) {
             atomic_store_explicit(&team.crowded_until, time + CROWDED, memory_order_relaxed);
             return 0;
@@ -191,7 +184,7 @@ static void *live(void *number)
             missed = 0;
             continue;
         }
-        const long long start = now();
+        const long long start = sap_clock_nanoseconds();
         if (missed < MISSES && watch(&team.bell, ~0U, bell, 0, gap < WATCH_LONG ? WATCH_LONG : WATCH_SHORT)) {
             missed++;
         } else {
@@ -199,7 +192,7 @@ static void *live(void *number)
             sap_wait_sleep(&team.bell, bell, 0);
             atomic_fetch_sub(&team.sleepers, 1);
         }
-        gap = now() - start;
+        gap = sap_clock_nanoseconds() - start;
     }
     return NULL;
 }
@@ -267,9 +260,9 @@ static void make_workers(int threads)
     const int most = cores > threads ? cores - 1 : threads - 1;
     int lacking = sap_team_workers() < most ? threads - 1 - (sap_team_workers() - busy()) : 0, made = 1;
     if (lacking <= 0 || !sap_try_lock(&team.making)) return;
-    if (start() && !(team.retry_at && now() < team.retry_at)) {
+    if (start() && !(team.retry_at && sap_clock_nanoseconds() < team.retry_at)) {
         for (; lacking > 0 && made && sap_team_workers() < most; lacking--) made = make_worker();
-        team.retry_at = made ? 0 : now() + retry_after;
+        team.retry_at = made ? 0 : sap_clock_nanoseconds() + retry_after;
     }
     sap_unlock(&team.making);
 }

@@ -3,13 +3,12 @@
  *
  * cuda_api.c loads libcuda, cuda_device.c has the devices, cuda_memory.c the memory.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_driver.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "driver/cuda/cuda_api.h"
 
 /* Flags and numbers of libcuda. */
@@ -216,21 +215,14 @@ static int event_query(struct sap_event *opaque_event)
     return sap_cuda_end(e->dev, status);
 }
 
-static long long nanoseconds(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* Waits for an event. Small forces take some tens of microseconds: less than a sleeping thread needs to wake up. */
 static int spin_then_sleep(sap_cu_event event)
 {
-    const long long end = nanoseconds() + SPIN_NANOSECONDS;
+    const long long end = sap_clock_nanoseconds() + SPIN_NANOSECONDS;
     int status = SAP_DRIVER_PENDING;
     do {
         status = sap_cuda_check(api()->event_query(event), "cuEventQuery");
-    } while (status == SAP_DRIVER_PENDING && nanoseconds() < end);
+    } while (status == SAP_DRIVER_PENDING && sap_clock_nanoseconds() < end);
     return status == SAP_DRIVER_PENDING ? sap_cuda_check(api()->event_synchronize(event), "cuEventSynchronize")
                                         : status;
 }

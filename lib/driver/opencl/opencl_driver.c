@@ -4,12 +4,11 @@
  * opencl_api.c loads OpenCL and finds devices. The other opencl_*.c files have devices, memory, programs and their
  * cache.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "driver/opencl/opencl_driver.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "driver/opencl/opencl_api.h"
 
@@ -157,13 +156,6 @@ static int query(const struct sap_opencl_event *e)
 
 static int event_query(struct sap_event *opaque_event) { return query(sap_opencl_event_of(opaque_event)); }
 
-static long long nanoseconds(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /*
  * Waits for an event. Sleeping costs more than short work takes; but on a CPU, spinning takes time from the
  * computation.
@@ -171,11 +163,11 @@ static long long nanoseconds(void)
 static int event_wait(struct sap_event *opaque_event)
 {
     const struct sap_opencl_event *const e = sap_opencl_event_of(opaque_event);
-    const long long end = nanoseconds() + (e->dev->seen->is_cpu ? 0 : SPIN_NANOSECONDS);
+    const long long end = sap_clock_nanoseconds() + (e->dev->seen->is_cpu ? 0 : SPIN_NANOSECONDS);
     int status = SAP_DRIVER_PENDING;
     do {
         status = query(e);
-    } while (status == SAP_DRIVER_PENDING && nanoseconds() < end);
+    } while (status == SAP_DRIVER_PENDING && sap_clock_nanoseconds() < end);
     if (status != SAP_DRIVER_PENDING) return status;
     status = sap_opencl_check(api()->wait(1, &e->event), "clWaitForEvents");
     return status == SAP_DRIVER_OK ? query(e) : status;
