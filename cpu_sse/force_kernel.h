@@ -230,7 +230,7 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
 {
     _Alignas(64) W soa[CHUNK][WORDS][LANES];
     const int vectors = (a->n + LANES - 1) / LANES;
-    for (int i = 0; i < a->ni; i++) memset(singles[i].packet, 0, sizeof singles[i].packet);
+    for (int i = 0; i < a->ni; i++) clear_packets(&singles[i]);
     for (int from = 0; from < vectors; from += CHUNK) {
         const int count = vectors - from < CHUNK ? vectors - from : CHUNK;
         const struct few_work work = {.soa = (const W(*)[WORDS][LANES])soa,
@@ -275,7 +275,7 @@ static void finish_single(const struct sap_single *s, const double *scale, doubl
     for (int h = 0; h < PADDED; h += D_LANES) {
         D limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
-        d_store(total + h, sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
+        d_store(total + h, s->alone ? limb[0] : sap_total(d_load(s->unit + h), limb, d_load(s->special + h)));
     }
     for (int q = 0; q < SUMS; q++) out[q] = total[q] * scale[q];
 }

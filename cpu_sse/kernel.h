@@ -105,6 +105,7 @@ struct sap_single {
     double reach, weight;
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident;
+    int alone;            /* as of a group */
     struct sap_hits hits; /* lane is always 0 */
 };
 
@@ -184,7 +185,7 @@ struct sap_kernel {
     int group;         /* i-particles per call of many_i */
     size_t tile_bytes; /* of 2,048 predicted j in packet order */
     size_t soft_bytes; /* bytes that follow if the tile has softening per particle */
-    int few;           /* few_i is faster for fewer i-particles than this */
+    int few;           /* few_i is for fewer i-particles than this */
 
     /*
      * Predicts the first n (> 0) addresses of a tile to `time` into tile_bytes of 64-byte aligned memory; returns
@@ -192,9 +193,10 @@ struct sap_kernel {
      */
     int (*predict)(const struct sap_columns *columns, int terms, double time, int n, void *records);
 
-    /* Starts a group on i-particles from, from + 1, ...; n <= group. alone: the group meets at most one tile, once. */
+    /* Start a group on i-particles from, from + 1, ...; n <= group, or one of them. alone: it meets at most one tile,
+     * once. */
     void (*start_group)(struct sap_group *group, const struct sap_i *i, int from, int n, int alone);
-    void (*start_single)(struct sap_single *single, const struct sap_i *i, int from);
+    void (*start_single)(struct sap_single *single, const struct sap_i *i, int from, int alone);
 
     /* Adds one tile. */
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);

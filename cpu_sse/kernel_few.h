@@ -29,6 +29,13 @@ static void scan_single_hits(struct sap_single *s, const uint32_t *mask, int cou
     if (heading->index) s->hits.n = (int)(to - s->hits.hit);
 }
 
+/* Of the rows of packet sums, this order uses the first. */
+SAP_INLINE void clear_packets(struct sap_single *s)
+{
+    for (int q = 0; q < SUMS; q++)
+        for (int f = 0; f < VECTORS; f++) v_store((W *)s->packet[q] + f * V_LANES, v_set1(0.0));
+}
+
 /*
  * Adds packet sums in order, in double, as many_packet does: a lane is a sum, total[PADDED / D_LANES]. Packets without
  * particles add +0.
@@ -50,12 +57,16 @@ SAP_INLINE void add_packets(const struct sap_single *s, D *total)
         }
 }
 
-/* Adds the packet sums and deposits the total. */
+/* Adds the packet sums and deposits the total, or stores it where no other follows. */
 static void close_superpacket(struct sap_single *s)
 {
     D total[PADDED / D_LANES];
     add_packets(s, total);
     for (int h = 0; h < PADDED; h += D_LANES) {
+        if (s->alone) {
+            d_store(s->limb[0] + h, sap_total_of_one(total[h / D_LANES]));
+            continue;
+        }
         D unit = d_load(s->unit + h), special = d_load(s->special + h), limb[SAP_LIMBS];
         for (int k = 0; k < SAP_LIMBS; k++) limb[k] = d_load(s->limb[k] + h);
         sap_deposit(&unit, limb, &special, total[h / D_LANES]);

@@ -325,14 +325,15 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
     g->coincident = 0;
 }
 
-static void start_single(struct sap_single *s, const struct sap_i *i, int from)
+static void start_single(struct sap_single *s, const struct sap_i *i, int from, int alone)
 {
     W words[SAP_IWORDS] = {0};
     split_i(i, from, words);
     memcpy(s->words, words, sizeof words);
     s->index = i->index ? i->index[from] : 0;
-    for (int q = 0; q < PADDED; q++) s->unit[q] = SAP_UNIT_MIN, s->special[q] = 0.0;
-    memset(s->limb, 0, sizeof s->limb);
+    s->alone = alone;
+    memset(s->limb, 0, alone ? sizeof s->limb[0] : sizeof s->limb);
+    for (int q = 0; q < PADDED && !alone; q++) s->unit[q] = SAP_UNIT_MIN, s->special[q] = 0.0;
     for (int v = 0; v < VECTORS; v++) {
         v_store((W *)s->near.best + v * V_LANES, v_set1(W_HUGE));
         v_store((W *)s->near.second + v * V_LANES, v_set1(W_HUGE));

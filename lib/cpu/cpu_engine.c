@@ -150,6 +150,7 @@ static void drop(struct sap_force *opaque_force)
     free(f->chunk);
     free(f->sum);
     free(f->nearest);
+    free(f->nearest_address);
     free(f->nearest_r2);
     free(f->list);
     free(f->accum);
@@ -162,10 +163,11 @@ static int reserve(struct sap_cpu_force *f, int ni)
     if (ni <= f->room) return SAPPORO_OK;
     free(f->sum);
     free(f->nearest);
+    free(f->nearest_address);
     free(f->nearest_r2);
     free(f->list);
     free(f->accum);
-    f->nearest = NULL, f->nearest_r2 = NULL, f->list = NULL, f->accum = NULL;
+    f->nearest = f->nearest_address = NULL, f->nearest_r2 = NULL, f->list = NULL, f->accum = NULL;
     f->room = 0;
     f->sum = malloc((size_t)ni * (size_t)f->sums * sizeof *f->sum);
     if (!f->sum) return SAPPORO_ERR_MEMORY;
@@ -229,6 +231,7 @@ static int end(struct sap_force *opaque_force, int from, struct sap_force_output
     memcpy(out->accum_scale, f->scale, sizeof out->accum_scale);
     out->nearest = near ? f->nearest : NULL;
     out->nearest_r2 = near ? f->nearest_r2 : NULL;
+    out->nearest_address = near ? f->nearest_address : NULL;
     out->coincident = f->coincident;
     return SAPPORO_OK;
 }

@@ -64,7 +64,7 @@ struct sap_cpu_force {
     int room;            /* rows that the arrays below can hold */
     int sums;            /* per row */
     double *sum;         /* [room][sums] */
-    int32_t *nearest;
+    int32_t *nearest, *nearest_address;
     double *nearest_r2;
     struct sap_list *list;
     int32_t **chunk; /* memory of the lists */

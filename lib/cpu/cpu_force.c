@@ -13,14 +13,16 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/cpu_plan.h"
+#include "physics/interaction.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET };
 
 /*
- * Pair interactions that make another thread worth waking (some 70 us of work). Waking costs microseconds on an idle
- * machine. On a busy one, the threads of a short force wait for each other's time slices.
+ * Pair interactions that make another thread worth waking (some 70 us of work), and those below which one thread is
+ * enough. Waking costs microseconds on an idle machine. On a busy one, the threads of a short force wait for each
+ * other's time slices, which take milliseconds.
  */
-static const double pairs_per_thread = 131072;
+static const double pairs_per_thread = 131072, pairs_alone = 393216;
 
 /* Cost of a prediction, in pair interactions. */
 static const double pairs_per_prediction = 4;
@@ -43,6 +45,29 @@ static void plan_softening(struct sap_variant *v, const struct sap_cpu_store *st
     v->soft = !r->eps2_i ? 0 : store->host->soft > 0 ? 2 : 1;
 }
 
+/* Returns the number of groups of many_i. */
+static int groups_of(const struct sap_plan *p)
+{
+    return (p->force->request.ni + p->kernel->group - 1) / p->kernel->group;
+}
+
+/*
+ * Returns whether few_i is faster than many_i. Costs are in units of one source on one group, and were measured with
+ * both on 1 to 47 targets and 16 to 3,000 sources (docs/performance.md, small calls).
+ */
+static int is_few(const struct sap_plan *p)
+{
+    const struct sap_kernel *const k = p->kernel;
+    const int ni = p->force->request.ni, nj = p->force->nj, is_order2 = k->sums == SAP_SUMS2;
+    const double per_target = 5, per_group = 40; /* of starts, sums of packets, and results */
+    const double pair = (is_order2 ? 1.15 : 1) / k->group, prediction = is_order2 ? 0.1 : 0.4;
+    if (ni >= k->few) return 0; /* their states leave the cache */
+    const double few = ni * (per_target + pair * nj), many = groups_of(p) * (per_group + nj);
+    if (few >= many) return 0;
+    /* few_i predicts the sources of each call */
+    return few + prediction * nj < many || !sap_cpu_all_valid(p->store, p->tiles, p->force->request.time, nj);
+}
+
 static void make_plan(struct sap_plan *p, struct sap_cpu_store *store, struct sap_cpu_force *f, unsigned extra)
 {
     const struct sap_force_request *r = &f->request;
@@ -59,11 +84,10 @@ static void make_plan(struct sap_plan *p, struct sap_cpu_store *store, struct sa
     /* without lists, no i-particle has a sphere */
     p->variant.outside = r->rule == SAP_PAIRS_OUTSIDE && extra & SAP_EXTRA_LISTS;
     p->tiles = (f->nj + TILE - 1) / TILE;
-    /* with predictions already valid, many_i pays for fewer i-particles */
-    p->few = r->ni < (sap_cpu_all_valid(store, p->tiles, r->time, f->nj) ? p->kernel->few / 2 : p->kernel->few);
-    p->groups = p->few ? 1 : (r->ni + p->kernel->group - 1) / p->kernel->group;
+    p->few = is_few(p);
+    p->groups = p->few ? 1 : groups_of(p);
     const double pairs = f->nj * (r->ni + pairs_per_prediction);
-    const double useful = pairs / pairs_per_thread + 1;
+    const double useful = pairs < pairs_alone ? 1 : pairs / pairs_per_thread + 1;
     p->threads = sap_threads_now(useful < store->devices->threads ? (int)useful : store->devices->threads);
     p->ranges = p->groups >= 2 * p->threads ? 1 : p->threads;
     if (p->ranges > p->tiles) p->ranges = p->tiles > 0 ? p->tiles : 1;
@@ -261,7 +285,7 @@ static void run_range(const struct sap_plan *p, struct sap_single *states, struc
     const int ni = p->force->request.ni;
     struct sap_single *mine = states + (ptrdiff_t)range * ni;
     for (int i = 0; i < ni; i++) {
-        p->kernel->start_single(&mine[i], &p->i, i);
+        p->kernel->start_single(&mine[i], &p->i, i, p->alone);
         memset(&mine[i].hits, 0, sizeof mine[i].hits);
         set_single_reach(p, &mine[i], i);
         of[(ptrdiff_t)i * p->ranges + range] = &mine[i];
@@ -315,7 +339,8 @@ static int reserve_extra(struct sap_cpu_force *f, unsigned extra)
     if (extra & SAP_EXTRA_NEAREST) {
         if (!f->nearest) f->nearest = malloc(n * sizeof *f->nearest);
         if (!f->nearest_r2) f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
-        if (!f->nearest || !f->nearest_r2) return SAPPORO_ERR_MEMORY;
+        if (!f->nearest_address) f->nearest_address = malloc(n * sizeof *f->nearest_address);
+        if (!f->nearest || !f->nearest_r2 || !f->nearest_address) return SAPPORO_ERR_MEMORY;
     }
     if (extra & SAP_EXTRA_LISTS && !f->list && !(f->list = malloc(n * sizeof *f->list))) return SAPPORO_ERR_MEMORY;
     if (extra & SAP_EXTRA_ACCUM && !f->accum && !(f->accum = malloc(n * (size_t)f->sums * sizeof *f->accum)))

@@ -168,7 +168,7 @@ static void start_long(const struct neighbour_call *w, struct worker *with)
 {
     static const double zero[1][3];
     const struct sap_i no_target = {.x = zero, .v = zero};
-    w->kernel->start_single(&with->single, &no_target, 0);
+    w->kernel->start_single(&with->single, &no_target, 0, 0);
 }
 
 /* Sums a list; 0 if an address is empty. */

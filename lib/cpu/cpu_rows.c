@@ -59,24 +59,30 @@ static void store_row(const struct sap_plan *p, int i, const struct row *row)
     if (p->extra & SAP_EXTRA_ACCUM) memcpy(f->accum + at, row->sum, (size_t)f->sums * sizeof *row->sum);
 }
 
-/* Joins the states of all ranges of a group to rows. */
-static void merge_group(const struct sap_plan *p, struct sap_group *const *g, int lane, struct row *row)
+/* The results of one range for a lane of its group, or for one i-particle. */
+static void row_of_lane(const struct sap_plan *p, const struct sap_group *g, int lane, struct row *row)
 {
-    row->near = p->kernel->near_group(g[0], lane);
-    for (int q = 0; q < p->kernel->sums; q++) row->sum[q] = lane_accum(&g[0]->sum[q], lane);
-    for (int r = 1; r < p->ranges; r++) {
-        const struct sap_near near = p->kernel->near_group(g[r], lane);
-        merge_near(&row->near, &near);
-        for (int q = 0; q < p->kernel->sums; q++) {
-            const struct sap_accum a = lane_accum(&g[r]->sum[q], lane);
-            sap_accum_merge(&row->sum[q], &a);
-        }
-    }
+    row->near = p->kernel->near_group(g, lane);
+    for (int q = 0; q < p->kernel->sums; q++) row->sum[q] = lane_accum(&g->sum[q], lane);
+}
+
+static void row_of_single(const struct sap_plan *p, const struct sap_single *s, struct row *row)
+{
+    row->near = p->kernel->near_single(s);
+    for (int q = 0; q < p->kernel->sums; q++) row->sum[q] = single_accum(s, q);
+}
+
+/* Joins the results of another range to a row. */
+static void join_row(const struct sap_plan *p, struct row *into, const struct row *from)
+{
+    merge_near(&into->near, &from->near);
+    for (int q = 0; q < p->kernel->sums; q++) sap_accum_merge(&into->sum[q], &from->sum[q]);
 }
 
 static void store_nearest(const struct sap_plan *p, int i, int address, double r2)
 {
     p->force->nearest[i] = address < 0 ? -1 : sap_jstore_index(p->store->host, address);
+    p->force->nearest_address[i] = address;
     p->force->nearest_r2[i] = address < 0 ? INFINITY : r2;
 }
 
@@ -235,8 +241,12 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
             for (int lane = 0; lane < n; lane++) near[lane] = p->kernel->near_group(g[0], lane);
     } else {
         for (int lane = 0; lane < n; lane++) {
-            struct row row;
-            merge_group(p, g, lane, &row);
+            struct row row, later;
+            row_of_lane(p, g[0], lane, &row);
+            for (int r = 1; r < p->ranges; r++) {
+                row_of_lane(p, g[r], lane, &later);
+                join_row(p, &row, &later);
+            }
             store_row(p, from + lane, &row);
             near[lane] = row.near;
         }
@@ -250,24 +260,24 @@ int sap_rows_finish_many(const struct sap_plan *p, int group, struct sap_group *
 
 int sap_rows_finish_few(const struct sap_plan *p, int i, struct sap_single *const *s)
 {
-    struct row row;
+    struct row row, later;
     double r2, reach;
     int ok = 1;
     for (int r = 1; r < p->ranges; r++) gather_hits(&s[0]->hits, &s[r]->hits);
     if (p->variant.near & SAP_LISTS) ok = build_lists(p, i, 1, &s[0]->hits, &(struct late_sums){NULL, s[0]});
-    row.near = p->kernel->near_single(s[0]);
-    for (int q = 0; q < p->kernel->sums; q++) row.sum[q] = single_accum(s[0], q);
-    for (int r = 0; r < p->ranges; r++) {
-        if (s[r]->coincident) note_coincident(p, i);
-        if (r == 0) continue;
-        const struct sap_near near = p->kernel->near_single(s[r]);
-        merge_near(&row.near, &near);
-        for (int q = 0; q < p->kernel->sums; q++) {
-            const struct sap_accum a = single_accum(s[r], q);
-            sap_accum_merge(&row.sum[q], &a);
+    if (p->ranges == 1 && !(p->extra & SAP_EXTRA_ACCUM)) {
+        p->kernel->finish_single(s[0], p->kernel->scale, p->force->sum + (ptrdiff_t)i * p->kernel->sums);
+        if (p->extra & SAP_EXTRA_NEAREST) row.near = p->kernel->near_single(s[0]);
+    } else {
+        row_of_single(p, s[0], &row);
+        for (int r = 1; r < p->ranges; r++) {
+            row_of_single(p, s[r], &later);
+            join_row(p, &row, &later);
         }
+        store_row(p, i, &row);
     }
-    store_row(p, i, &row);
+    for (int r = 0; r < p->ranges; r++)
+        if (s[r]->coincident) note_coincident(p, i);
     if (p->extra & SAP_EXTRA_NEAREST) {
         int address = sap_near_of(&p->judge, i, &row.near, &r2, &reach);
         if (address == -2) address = sap_near_in_all(&p->judge, i, &r2);

@@ -156,6 +156,10 @@ static void add_sizes(case_list *list, const request *asked, bench_case what)
 
 static void add_cases(case_list *list, const request *asked)
 {
+    /* the sizes that tree codes ask for, one interaction list after the other */
+    request tree_code = *asked;
+    tree_code.ni = (count_list){5, {4, 16, 32, 47, 64}};
+    tree_code.nj = (count_list){3, {100, 300, 3000}};
     bench_case what = {.repeat = asked->repeat, .min_time = asked->min_time};
     snprintf(what.label, sizeof what.label, "%s", asked->label);
     what.what.backend = backend_in_use(backend_from_name(asked->backend.word[0]));
@@ -166,6 +170,11 @@ static void add_cases(case_list *list, const request *asked)
     what.advance = asked->advance;
     what.derivatives = derivatives_from_name(asked->derivatives.word[0]);
     for (int k = 0; k < asked->cases.n; k++) {
+        if (strcmp(asked->cases.word[k], "small") == 0) {
+            what.kind = BENCH_FORCE;
+            add_sizes(list, asked->n.n + asked->nj.n == 0 ? &tree_code : asked, what);
+            continue;
+        }
         what.kind = kind_from_name(asked->cases.word[k]);
         add_sizes(list, asked, what);
     }
@@ -219,8 +228,8 @@ static int read_request(request *asked, int argc, char **argv)
         {"--n", OPTION_COUNTS, &asked->n, "LIST", 2, "all pairs: ni = nj = N (default 1024,4096,16384)"},
         {"--ni", OPTION_COUNTS, &asked->ni, "LIST", 1, "i-particles a call (default 1 where --nj is given)"},
         {"--nj", OPTION_COUNTS, &asked->nj, "LIST", 2, "j-particles (default 65536 where --ni is given)"},
-        {"--case", OPTION_WORDS, &asked->cases, "force|step|setj|load|open|memory|batch", 0,
-         "what to measure (default force)"},
+        {"--case", OPTION_WORDS, &asked->cases, "force|small|step|setj|load|open|memory|batch", 0,
+         "what to measure (default force); small: forces of few particles, as tree codes ask for"},
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},

@@ -21,11 +21,13 @@ typedef struct steps_case {
 typedef struct steps_result {
     char engine[128], failure[256];
     int samples;
-    double mean, median, min, max; /* seconds of a step */
-    double active;                 /* mean number of active particles of a step */
-    double interactions;           /* per active particle, of the last force from a tree */
-    double energy_error;           /* relative, from the first to the last timed step */
-    double time;                   /* by which the model has moved */
+    double mean, median, min, max;     /* seconds of a step */
+    double phase[SAPPORO_STEP_PHASES]; /* mean seconds of the parts of a step */
+    double build, refresh;             /* mean seconds of a build of the tree, of a refresh; 0: there was none */
+    double active;                     /* mean number of active particles of a step */
+    double interactions;               /* per active particle, of the last force from a tree */
+    double energy_error;               /* relative, from the first to the last timed step */
+    double time;                       /* by which the model has moved */
     long long builds, refreshes;
     size_t host_bytes, device_bytes;
 } steps_result;
@@ -92,6 +94,15 @@ static double energy_now(session *on)
     return now.kinetic + now.potential;
 }
 
+/* Adds the parts of the last step; *builds: builds before it. */
+static void add_phases(steps_result *r, const sapporo_stepper_statistics *s, long long *builds)
+{
+    double *const tree = s->builds > *builds ? &r->build : &r->refresh;
+    *tree += s->seconds[SAPPORO_STEP_PHASE_TREE];
+    *builds = s->builds;
+    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++) r->phase[phase] += s->seconds[phase];
+}
+
 /* Times the steps one by one; *before and *after: statistics. */
 static int time_steps(session *on, double *sample, sapporo_stepper_statistics *before,
                       sapporo_stepper_statistics *after)
@@ -99,15 +110,20 @@ static int time_steps(session *on, double *sample, sapporo_stepper_statistics *b
     before->size = after->size = sizeof *after;
     if (sapporo_stepper_get_statistics(on->stepper, before)) return failed(on);
     const double start = sapporo_stepper_get_time(on->stepper);
+    long long builds = before->builds;
     for (int k = 0; k < on->asked->count; k++) {
         const double begun = now();
         if (sapporo_stepper_advance(on->stepper, INFINITY, 1)) return failed(on);
         sample[k] = now() - begun;
         on->result->mean += sample[k] / on->asked->count;
+        if (sapporo_stepper_get_statistics(on->stepper, after)) return failed(on);
+        add_phases(on->result, after, &builds);
     }
     on->result->time = sapporo_stepper_get_time(on->stepper) - start;
-    return sapporo_stepper_get_statistics(on->stepper, after) ? failed(on) : 0;
+    return 0;
 }
+
+static double mean_of(double sum, long long n) { return n > 0 ? sum / (double)n : 0; }
 
 static void summarise(steps_result *r, double *sample, int n, const sapporo_stepper_statistics *before,
                       const sapporo_stepper_statistics *after)
@@ -121,6 +137,9 @@ static void summarise(steps_result *r, double *sample, int n, const sapporo_step
     r->interactions = after->interactions;
     r->builds = after->builds - before->builds;
     r->refreshes = after->refreshes - before->refreshes;
+    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++) r->phase[phase] /= n;
+    r->build = mean_of(r->build, r->builds);
+    r->refresh = mean_of(r->refresh, r->refreshes);
     r->host_bytes = after->host_bytes;
     r->device_bytes = after->device_bytes;
 }
@@ -144,8 +163,9 @@ static int measure(session *on)
 
 static void print_head(void)
 {
-    printf("%-9s %9s %-6s %-6s %-12s %8s %-30s %9s %9s %10s %10s %6s %8s %9s\n", "model", "n", "steps", "method",
-           "criterion", "accuracy", "engine", "mean ms", "median", "active", "rows/s", "builds", "inter/i", "dE/|E|");
+    printf("%-9s %9s %-6s %-6s %-12s %8s %-30s %9s %9s %8s %8s %8s %8s %8s %10s %10s %6s %8s %9s\n", "model", "n",
+           "steps", "method", "criterion", "accuracy", "engine", "mean ms", "median", "predict", "refresh", "build",
+           "force", "correct", "active", "rows/s", "builds", "inter/i", "dE/|E|");
 }
 
 static void print_case(const steps_case *c, const steps_result *r)
@@ -155,7 +175,9 @@ static void print_case(const steps_case *c, const steps_result *r)
     if (r->failure[0] != '\0')
         printf("no result: %s\n", r->failure);
     else
-        printf("%9.4g %9.4g %10.4g %10.3e %6lld %8.1f %9.1e\n", 1e3 * r->mean, 1e3 * r->median, r->active,
+        printf("%9.4g %9.4g %8.3g %8.3g %8.3g %8.3g %8.3g %10.4g %10.3e %6lld %8.1f %9.1e\n", 1e3 * r->mean,
+               1e3 * r->median, 1e3 * r->phase[SAPPORO_STEP_PHASE_PREDICT], 1e3 * r->refresh, 1e3 * r->build,
+               1e3 * r->phase[SAPPORO_STEP_PHASE_FORCE], 1e3 * r->phase[SAPPORO_STEP_PHASE_CORRECT], r->active,
                r->active / r->mean, r->builds, r->interactions, r->energy_error);
 }
 
@@ -170,6 +192,11 @@ static void print_numbers(const steps_result *r)
     json_real("interactions", r->interactions);
     json_integer("builds", r->builds);
     json_integer("refreshes", r->refreshes);
+    json_real("predict", r->phase[SAPPORO_STEP_PHASE_PREDICT]);
+    json_real("build", r->build);
+    json_real("refresh", r->refresh);
+    json_real("force", r->phase[SAPPORO_STEP_PHASE_FORCE]);
+    json_real("correct", r->phase[SAPPORO_STEP_PHASE_CORRECT]);
     json_real("time", r->time);
     json_real("energy_error", r->energy_error);
     json_integer("bytes", (long long)r->host_bytes + (long long)r->device_bytes);
