@@ -2,14 +2,15 @@
 # Prints the architectures for which the kernels are compiled, by the version of nvcc.
 #
 #   archs.sh 13.0             sm_75 sm_80 ... compute_120: code for each, then PTX of the newest for later GPUs
-#   archs.sh --here 13.0      the GPUs of this machine; without one: an architecture per major version, whose code all
-#                             later chips of that version run, and PTX of the newest
+#   archs.sh --here 13.0      the GPUs of this machine; without one: PTX of the oldest architecture, which drivers compile
+#                             for any GPU, and code for the chips of data centres, which chips of that version run
 #   archs.sh --ends 13.0      the oldest, the newest and the PTX
 #   archs.sh --flags 13.0     the same as -gencode flags; also with --here and --ends, which come first
 #   archs.sh --flags 13.0 sm_90 compute_90      flags for the named ones
 #   archs.sh --flags --shared 13.0              flags for sources that do not choose by __CUDA_ARCH__: one pass of the
 #                   front end serves 7.5 to 9.0, one 10.0 and later and the PTX.  nvcc 13.0 makes the same code, to the
-#                   byte, as by a pass for each; the pass of 7.5 would give 12.0 other code
+#                   byte, as by a pass for each.  Without a GPU (--here) one pass serves all from 7.5 on: it gives 10.0
+#                   other code, which takes no more registers
 #
 # The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
 # code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
@@ -17,6 +18,7 @@
 choice=all
 flags=
 shared=
+one_pass=
 while :; do
     case ${1:-} in
     --ends) choice=ends ;;
@@ -80,12 +82,9 @@ chips_here() {
     done
 }
 
-one_per_version() {
-    last=
-    for chip in $list; do
-        [ "${chip%?}" = "$last" ] || echo "$chip"
-        last=${chip%?}
-    done
+# V100, A100, H100 and B200: a machine that builds without a GPU is most often the front end of a cluster.
+of_clusters() {
+    for chip in $list; do case $chip in 70 | 80 | 90 | 100) echo "$chip" ;; esac; done
 }
 
 prefixed() { tr -s '[:space:]' '\n' | sed '/^$/d; s/^/sm_/' | sort -ut_ -k2n | tr '\n' ' ' | sed 's/ $//'; }
@@ -104,7 +103,9 @@ else
             archs=$(echo "$found" | prefixed)
             ptx=
         else
-            archs=$(one_per_version | prefixed)
+            archs="compute_${list%% *} $(of_clusters | prefixed)"
+            ptx=
+            one_pass=1
         fi
         ;;
     esac
@@ -120,7 +121,7 @@ fi
 add() { line="$line${line:+ }$1"; }
 
 # pass_of NUMBER: the architecture whose pass of the front end serves it, if that is in the list
-pass_of() { if [ "$1" -lt 75 ]; then echo "$1"; elif [ "$1" -lt 100 ]; then echo 75; else echo 100; fi; }
+pass_of() { if [ "$1" -lt 75 ]; then echo "$1"; elif [ "$1" -lt 100 ] || [ -n "$one_pass" ]; then echo 75; else echo 100; fi; }
 
 # add_pass: the members of a pass, the oldest of which it is for
 add_pass() { [ -z "$members" ] || add "-gencode arch=compute_$oldest,code=[$members]"; }

@@ -48,6 +48,7 @@ enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* threads per 
 #define near_barrier()            __syncwarp() /* the same, where a thread is not a group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
 #define lanes_first(x)            __shfl_sync(~0U, x, 0) /* returns the value of the first of the 32 to all of them */
+#define lanes_any(x)              __any_sync(~0U, x)     /* whether x is true in any of the 32 */
 #define LANES_ROOM(type, name, n) type *const name = 0;  /* memory for exchanges: not needed */
 
 /* ---- integers ---- */

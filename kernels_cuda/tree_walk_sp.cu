@@ -1,9 +1,9 @@
 /* tree_walk_sp.cu - tree walks in the precision sp. */
 #define SAP_KERNEL_SP
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
-#define WALK_GROUPS 22 /* with 24 a variable would lie in memory */
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WALK_GROUPS 24 /* older architectures have room for fewer */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define WALK_GROUPS     24 /* older architectures have room for fewer */
+#define SELECTED_GROUPS 20
+#define WHOLE_GROUPS    16
 #endif
 #include "device/tree_walk.h"
 

@@ -70,8 +70,17 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define lanes_first(x) (x) /* without shuffles, no barrier depends on it */
 #if defined(__NV_CL_C_VERSION)
 #define near_barrier() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
+SAP_INLINE int lanes_any(int x)
+{
+    int y;
+    asm volatile("{ .reg .pred a, b; setp.ne.s32 a, %1, 0; vote.sync.any.pred b, a, 0xffffffff; selp.s32 %0, 1, 0, b; }"
+                 : "=r"(y)
+                 : "r"(x));
+    return y;
+}
 #else
 #define near_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define lanes_any(x)   (x) /* each thread decides for itself */
 #endif
 #define LANES_ROOM(type, name, n) __local type name[n];
 

@@ -2,6 +2,7 @@
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
 #undef SAP_VECTORS
 #define SAP_VECTORS 0 /* groups of threads, on CPUs too */
+#include "device/kd_groups.h"
 #include "device/kd_large.h"
 #include "device/kd_link.h"
 #include "device/kd_small.h"

@@ -118,13 +118,16 @@ SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, 
     }
 }
 
-/* The many-target kernel.  ipt, a constant: i-particles per lane. */
+/*
+ * The many-target kernel.  ipt, a constant: i-particles per lane; first: the first row of the group, whose threads hold
+ * ipt times one row per lane.
+ */
 SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
-                     room_pointer room)
+                     room_pointer room, int first_row)
 {
     enum { PITCH = STAGE_PACKETS * SAP_GPU_PACKET };
     const int sp = group_id(1), step = local_size() * LANES;
-    const int row0 = group_id(0) * step * ipt + local_id() * LANES;
+    const int row0 = first_row + local_id() * LANES;
     const V eps2 = v_set1(w_of_d(f->eps2));
     const any_index any = any_set(!f->skip_own);
     struct many_row r[4];
@@ -395,7 +398,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
         MANY_ROOM                                                                                                      \
-        many(mode, IPT, &m, &f, MANY_TILE);                                                                            \
+        many(mode, IPT, &m, &f, MANY_TILE, group_id(0) * local_size() * LANES * IPT);                                  \
     }
 #define SAP_FEW(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                      \
     KERNEL(256) NAMED(few##IPT##_##NAME)(SAP_FORCE_ARGUMENTS GROUP_ARGUMENT)                                           \
@@ -407,6 +410,27 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
         few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
 #if SAP_KERNEL_ORDER == 2
+/*
+ * The force of particles on themselves: the i-particle of row r is the j-particle of address first_i + r, in the slot
+ * of that address.  Results have the bits of `own`.  Only the superpackets that hold the rows of a group have pairs of
+ * one index; the others take the instructions of `plain`.  Needs softening of at least SAP_COINCIDENT.
+ */
+#define SAP_SELF(IPT)                                                                                                  \
+    MANY_KERNEL(IPT, 0) NAMED(many##IPT##_self)(SAP_FORCE_ARGUMENTS)                                                   \
+    {                                                                                                                  \
+        NOTED_MEMORY                                                                                                   \
+        const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
+        const struct pair_mode plain = {0, 0, 0, 0}, own = {0, 1, 1, 0};                                               \
+        MANY_ROOM                                                                                                      \
+        const int step = local_size() * LANES, first = group_id(0) * step * IPT;                                       \
+        const int from = f.first_i + first, slot = group_id(1) * SAP_GPU_SUPERPACKET;                                  \
+        if (from < slot + SAP_GPU_SUPERPACKET && from + step * IPT > slot) {                                           \
+            _Pragma("unroll 1") for (int n = 0; n < IPT; n++) many(own, 1, &m, &f, MANY_TILE, first + n * step);       \
+        } else {                                                                                                       \
+            many(plain, IPT, &m, &f, MANY_TILE, first);                                                                \
+        }                                                                                                              \
+    }
+
 /*
  * The most frequent forces have kernels of their own; `soft` serves all other forces without neighbours, `near` all
  * forces with neighbours.
@@ -437,6 +461,35 @@ KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const 
     for (int w = 0; w < PARTS; w++)
         predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET] = p[w];
 }
+
+#if SAP_KERNEL_ORDER == 2
+/* Makes the records of n particles (x, y, z, mass) whose indices are their addresses, and of the empty slots behind. */
+KERNEL(256) NAMED(pack)(const GLOBAL D *particle, GLOBAL part *predicted, const int n, const int superpackets)
+{
+    const int a = global_id(), sp = a / SAP_GPU_SUPERPACKET;
+    D x[3], v[DERIVED], mass;
+    part p[PARTS];
+    if (sp >= superpackets) return;
+    empty_slot(x, v, &mass);
+    if (a < n) {
+#pragma unroll
+        for (int k = 0; k < 3; k++) x[k] = particle[4 * (size_t)a + k];
+        mass = telling_mass(particle[4 * (size_t)a + 3], x);
+    }
+    pack(x, v, mass, a < n ? a : 0, d_set1(SAP_ZERO), p);
+#pragma unroll
+    for (int w = 0; w < PARTS; w++)
+        predicted[((size_t)sp * PARTS + w) * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET] = p[w];
+}
+
+SAP_SELF(1)
+#if !SAP_VECTORS
+SAP_SELF(2)
+#if !defined(SAP_KERNEL_DP)
+SAP_SELF(4)
+#endif
+#endif
+#endif
 
 SAP_ALL(SAP_MANY, 1)
 SAP_ALL(SAP_FEW, 1)

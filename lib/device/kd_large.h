@@ -100,9 +100,50 @@ kd_boxes(const GLOBAL D *point, const GLOBAL int *node_of, GLOBAL D *box, const 
     }
 }
 
+/* Joins the boxes of each run of SAP_KD_JOINED tiles that belong to one large node, with a thread per tile. */
+KERNEL(SAP_KD_JOINED)
+kd_join(const GLOBAL D *box, const GLOBAL int *node_of, GLOBAL D *joined, const int n)
+{
+    SHARED D room[BOX_WORDS * SAP_KD_JOINED];
+    const int me = (int)local_id(), run = (int)group_id(0);
+    const int begin = run * SAP_KD_JOINED * KD_TILE, end = begin + SAP_KD_JOINED * KD_TILE;
+    D low[3], high[3];
+    if (end > n || node_of[begin] < 0 || node_of[begin] != node_of[end - 1]) return; /* for all threads alike */
+    const GLOBAL D *const mine = box + BOX_WORDS * 2 * ((size_t)run * SAP_KD_JOINED + me);
+    for (int k = 0; k < 3; k++) low[k] = mine[k], high[k] = mine[3 + k];
+    join_boxes(room, SAP_KD_JOINED, low, high);
+    if (me > 0) return;
+    for (int k = 0; k < 3; k++) {
+        joined[BOX_WORDS * (size_t)run + k] = low[k];
+        joined[BOX_WORDS * (size_t)run + 3 + k] = high[k];
+    }
+}
+
 /* ---- planes ---- */
 
-/* Decides what becomes of a node with a box: a sapporo_kd_state. */
+/* Computes the box of a large node from the boxes of its tiles, or of its runs of tiles, for all threads alike. */
+SAP_INLINE void node_box(LOCAL D *room, const GLOBAL D *box, const GLOBAL D *joined, int first, int last, D *low,
+                         D *high)
+{
+    const int per_run = SAP_KD_JOINED * KD_TILE, from = first / KD_TILE, to = last / KD_TILE + 1;
+    const int run_from = first / per_run + (first % per_run > 0), run_to = (last + 1) / per_run;
+    const int runs = max(0, run_to - run_from), head = runs > 0 ? run_from * SAP_KD_JOINED - from : to - from;
+    const int tail = runs > 0 ? to - run_to * SAP_KD_JOINED : 0;
+    sap_split_empty(low, high);
+    for (int k = (int)local_id(); k < head + runs + tail; k += NODE_THREADS) {
+        const int is_run = k >= head && k < head + runs;
+        const int tile = k < head ? from + k : run_to * SAP_KD_JOINED + k - head - runs;
+        const size_t at = is_run ? (size_t)(run_from + k - head) : 2 * (size_t)tile + (first > tile * KD_TILE ? 1 : 0);
+        for (int end = 0; end < BOX_WORDS; end += 3) {
+            D x[3];
+            for (int c = 0; c < 3; c++) x[c] = (is_run ? joined : box)[BOX_WORDS * at + end + c];
+            sap_split_widen(low, high, x);
+        }
+    }
+    join_boxes(room, NODE_THREADS, low, high);
+}
+
+/* Decides what becomes of a node with a box: a sap_kd_state. */
 SAP_INLINE int state_of(const GLOBAL struct sap_kd_large_node *f, D side, int leaf_size, int sorts)
 {
     if (f->run.count <= leaf_size || !dm_any(d_gt(side, d_set1(SAP_ZERO)))) return SAP_KD_LEAF;
@@ -127,23 +168,17 @@ SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large_node *f, const D *low, c
 
 /* Joins the boxes of the tiles of each large node of a round, one group of threads per node, and chooses its plane. */
 KERNEL(NODE_THREADS)
-kd_planes(const GLOBAL D *box, GLOBAL struct sap_kd_large_node *large, GLOBAL struct sap_kd_part *leaf,
-          GLOBAL int *counter, const struct sap_kd_arguments b, const int round, const int sorts)
+kd_planes(const GLOBAL D *box, const GLOBAL D *joined, GLOBAL struct sap_kd_large_node *large,
+          GLOBAL struct sap_kd_part *leaf, GLOBAL int *counter, const struct sap_kd_arguments b, const int round,
+          const int sorts)
 {
     SHARED D room[BOX_WORDS * NODE_THREADS];
     const int me = (int)local_id(), nodes = counter[SAP_KD_LARGE + round];
     GLOBAL struct sap_kd_large_node *const f = large + group_id(0);
     if ((int)group_id(0) >= nodes) return; /* the same for all threads of the group */
     const int first = f->run.first, last = first + f->run.count - 1;
-    D low[3], high[3], x[3];
-    sap_split_empty(low, high);
-    for (int tile = first / KD_TILE + me; tile <= last / KD_TILE; tile += NODE_THREADS)
-        for (int end = 0; end < BOX_WORDS; end += 3) {
-            const int which = first > tile * KD_TILE;
-            for (int k = 0; k < 3; k++) x[k] = box[BOX_WORDS * (2 * (size_t)tile + which) + end + k];
-            sap_split_widen(low, high, x);
-        }
-    join_boxes(room, NODE_THREADS, low, high);
+    D low[3], high[3];
+    node_box(room, box, joined, first, last, low, high);
     if (me > 0) return;
     choose_plane(f, low, high, b.leaf_size, sorts);
     if (f->state == SAP_KD_WAIT) counter[SAP_KD_WAITING] = 1;

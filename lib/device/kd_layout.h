@@ -17,6 +17,7 @@ enum {
     SAP_KD_SMALL = 256, /* threads per group of a small node: more than it has particles */
     SAP_KD_NODE_THREADS = 64, /* threads per group that computes boxes */
     SAP_KD_BOX = 12,          /* doubles per tile: two boxes, low[3] and high[3] each */
+    SAP_KD_JOINED = 32,       /* tiles that have one box together, if they belong to one large node */
     SAP_KD_LEVELS = 64,       /* levels of nodes: SAP_SPLIT_DEPTH and the root */
     SAP_KD_ROUNDS = 96        /* rounds of the large phase at most: levels, and rounds that only wait for a sort */
 };

@@ -6,6 +6,7 @@
  */
 #include "dialect.h"
 
+#include "device/gpu_layout.h"
 #include "device/stepper_layout.h"
 #include "physics/step.h"
 
@@ -56,6 +57,36 @@ stepper_flag(const GLOBAL int *level, GLOBAL int *flag, const int coarsest, cons
 {
     const int i = (int)global_id();
     if (i < n) flag[i] = level[i] >= coarsest ? 1 : 0;
+}
+
+/* Writes the active particles as i-particles of order 2 (device/gpu_layout.h), whose indices are their addresses. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_targets(const GLOBAL D *particle, const GLOBAL int *active, GLOBAL struct sap_gpu_i *to, const D eps2,
+                const int has_active, const int rows)
+{
+    const int k = (int)global_id();
+    if (k >= rows) return;
+    const int i = has_active ? active[k] : k;
+    struct sap_gpu_i row;
+    for (int c = 0; c < 3; c++) {
+        row.x[c] = particle[4 * (size_t)i + c];
+        row.v[c] = 0.0;
+    }
+    row.v[SAP_GPU_I_EPS2] = eps2;
+    row.h2 = 0.0;
+    row.index = i;
+    row.reach = 0.0F;
+    to[k] = row;
+}
+
+/* Copies the sums of order 2, columns of `rows` numbers, to potentials and accelerations of rows. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_results(const GLOBAL D *sum, GLOBAL D *row_a, GLOBAL D *row_pot, const int rows)
+{
+    const size_t k = global_id(), n = rows;
+    if (k >= n) return;
+    row_pot[k] = sum[k];
+    for (int c = 0; c < 3; c++) row_a[3 * k + c] = sum[(1 + c) * n + k];
 }
 
 /*
@@ -109,16 +140,20 @@ stepper_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *pot, GLOBAL int 
     if (k >= (size_t)rows) return;
     const size_t i = has_active ? (size_t)active[k] : k;
     const D dt = s.start ? 0.0 : sap_step_span(&s, level[i], 0);
+    D at[3], speed[3], before[3], now[3], middle;
+    load_three(x, i, at); /* all loads come first: a store would keep later loads waiting */
+    load_three(v, i, speed);
+    load_three(a, i, before);
+    load_three(row_a, k, now);
+    const D potential = row_pot[k];
     for (int c = 0; c < 3; c++) {
-        const D now = row_a[3 * k + c];
         if (!s.start) {
-            D middle;
-            x[3 * i + c] = sap_step_predict(x[3 * i + c], v[3 * i + c], a[3 * i + c], dt, &middle);
-            v[3 * i + c] = sap_step_correct(middle, now, dt);
+            x[3 * i + c] = sap_step_predict(at[c], speed[c], before[c], dt, &middle);
+            v[3 * i + c] = sap_step_correct(middle, now[c], dt);
         }
-        a[3 * i + c] = now;
+        a[3 * i + c] = now[c];
     }
-    pot[i] = row_pot[k];
+    pot[i] = potential;
     level[i] = row_level[k];
 }
 

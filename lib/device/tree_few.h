@@ -22,23 +22,13 @@ struct few_who {
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
 };
 
-/* Memory of a group of threads, and the arguments of the kernel. */
+/* Memory of a group of threads. */
 struct few_room {
     LOCAL struct few_who *who;
     LOCAL unsigned *stack;         /* runs of siblings: for each level as many as threads */
     LOCAL int *next, *cell, *near; /* entries: threads, 2 threads, 4 threads */
     LOCAL part *words;             /* words of the entries of a list */
     LOCAL int *scan;
-};
-struct few_force {
-    const GLOBAL wide *walker;
-    const GLOBAL struct sap_tree_link *node;
-    const GLOBAL float4 *word;
-    const GLOBAL float *turn, *strict;
-    const GLOBAL D *ball;
-    const GLOBAL int *heavy, *slot, *row;
-    GLOBAL D *acc, *pot;
-    GLOBAL int *left;
 };
 
 /* The target particle of a thread. */
@@ -47,23 +37,6 @@ struct few_walker {
     int number; /* index among the tree's sorted particles, -1: it is none of them */
     D sum[SAP_SUMS2];
 };
-
-/* Computes the enclosing ball of target particles about the middle of their box; returns its radius. */
-SAP_INLINE D few_ball(const LOCAL struct few_who *who, int first, int rows, D *centre)
-{
-    D r2 = d_set1(SAP_ZERO);
-    for (int c = 0; c < 3; c++) {
-        D low = who->x[first][c], high = low;
-        for (int k = first + 1; k < first + rows; k++) low = d_min(low, who->x[k][c]), high = d_max(high, who->x[k][c]);
-        centre[c] = rows > 1 ? d_add(low, d_mul(d_set1(SAP_HALF), d_sub(high, low))) : low;
-    }
-    for (int k = first; k < first + rows; k++) {
-        D x[3];
-        for (int c = 0; c < 3; c++) x[c] = who->x[k][c];
-        r2 = d_max(r2, sap_ball_far(centre, x));
-    }
-    return d_sqrt(r2);
-}
 
 /* Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads. */
 SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
@@ -112,18 +85,23 @@ SAP_INLINE void few_join(struct few_walker *i, LOCAL D *room, int threads, int w
 
 /* A bunch: its slots begin at `begin`; `together` target particles walk at a time, of the first `end`. */
 struct few_bunch {
-    int begin, together, end;
+    int begin, width, rows, together, end;
     V strictness;
 };
 
 /* Loads the target particles of a bunch, and decides how they can walk. */
-SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct few_force *o,
+SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct walk_force *o,
                                        const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, int item)
 {
-    const int me = (int)local_id(), begin = w->from < 0 ? item * w->width : item;
-    const int group_end = w->all_slots ? (begin / t->group_size + 1) * t->group_size : w->slots;
-    const int rows = min(min(begin + w->width, group_end), w->slots) - begin;
-    struct few_bunch q = {begin, rows, rows, v_set1(0.0)};
+    const int me = (int)local_id(), apart = w->from == SAP_LEFT_BOTH ? o->left[SAP_LEFT_COUNT + WALK_APART] : 0;
+    const int begin = w->from < 0                ? item * w->width
+                      : w->from != SAP_LEFT_BOTH ? left_item(o->left, w, w->from, item)
+                      : item < apart             ? left_item(o->left, w, WALK_APART, item)
+                                                 : left_item(o->left, w, SAP_LEFT_DENSE, item - apart);
+    const int width = item < apart ? w->left_width : w->width;
+    const int group_end = w->all_slots ? o->group_first[o->group_of[begin] + 1] : w->slots;
+    const int rows = min(min(begin + width, group_end), w->slots) - begin;
+    struct few_bunch q = {begin, width, rows, rows, rows, v_set1(0.0)};
     if (me == 0) m->who->bad = 0;
     if (me < rows) {
         const int number = w->all_slots ? begin + me : o->slot[begin + me];
@@ -135,10 +113,10 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct fe
     group_barrier();
 #if !defined(SAP_KERNEL_DP)
     D at[3];
-    const D radius = few_ball(m->who, 0, rows, at);
+    const D radius = ball_of(m->who->x, rows, at);
 #endif
     for (int k = 0; k < rows; k++) {
-        const int g = m->who->number[k] / t->group_size;
+        const int g = o->group_of[m->who->number[k]];
         if (w->strict) q.strictness = v_max(q.strictness, (V)o->strict[w->all_slots ? g : begin + k]);
 #if !defined(SAP_KERNEL_DP)
         if (o->heavy[g]) q.end = 0;
@@ -150,22 +128,24 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct fe
 
 /* Computes the forces on all bunches with groups of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
-                         const struct few_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
+                         const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
 {
     const int cells_most = 2 * threads, nears_most = 4 * threads;
     const int me = (int)local_id();
-    const int all = items_of(o->left, w, (w->slots + w->width - 1) / w->width);
+    const int all = w->from == SAP_LEFT_BOTH
+                        ? o->left[SAP_LEFT_COUNT + WALK_APART] + o->left[SAP_LEFT_COUNT + SAP_LEFT_DENSE]
+                        : items_of(o->left, w, (w->slots + w->width - 1) / w->width);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
-        const struct few_bunch q = few_gather(m, o, w, t, item_of(o->left, w, item));
+        const struct few_bunch q = few_gather(m, o, w, t, item);
         int together = q.together;
         struct walk_frame f;
         struct walk_ball b;
         D at[3];
         for (int first = 0; first < q.end;) {
-            const int many = min(together, q.end - first), width = together > 1 ? w->width : 1;
+            const int many = min(together, q.end - first), width = together > 1 ? q.width : 1;
             const int mine = first + min(me % width, many - 1), sharer = me / width, share = threads / width;
             struct few_walker i;
-            const D radius = few_ball(m->who, first, many, at);
+            const D radius = ball_of(m->who->x + first, many, at);
             start_frame(t, at, radius, &f, &b);
             b.strictness = q.strictness;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
@@ -253,10 +233,31 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         }
         group_barrier();
 #if !defined(SAP_KERNEL_DP)
-        if (me == 0 && (q.end == 0 || m->who->bad)) leave_it(o->left, w, SAP_LEFT_WIDE, q.begin);
+        if (me == 0 && (q.end == 0 || m->who->bad)) leave_bunches(o->left, w, SAP_LEFT_WIDE, q.begin, q.rows);
 #endif
         group_barrier();
     }
+}
+
+#if defined(SAP_KERNEL_DP)
+#define BUNCHES_NAME tree_bunches_dp
+#else
+#define BUNCHES_NAME tree_bunches_sp
+#endif
+
+/*
+ * Lists the bunches of selected particles, a thread per bunch.  Bunches whose particles are scattered among many others
+ * become smaller ones on a list of their own, since their balls would hold too many others.
+ */
+KERNEL(SAP_TREE_THREADS)
+BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk w)
+{
+    const int begin = (int)global_id() * w.width, rows = min(w.width, w.slots - begin);
+    if (rows <= 0) return;
+    if (slot[begin + rows - 1] - slot[begin] < w.span * w.width)
+        leave_it(left, &w, SAP_LEFT_DENSE, begin);
+    else
+        leave_bunches(left, &w, WALK_APART, begin, rows);
 }
 
 /*
@@ -265,11 +266,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
  */
 #define FEW_KERNEL(name, threads, groups)                                                                              \
     KERNEL_DENSE(threads, groups)                                                                                      \
-    name(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,              \
-         const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre, const GLOBAL float4 *moments, \
-         const GLOBAL struct sap_cell *cell, const GLOBAL D *ball, const GLOBAL int *heavy,                            \
-         const GLOBAL float *strict, const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot,      \
-         GLOBAL int *left, const struct sap_gpu_walk w, const struct sap_gpu_tree t)                                   \
+    name(WALK_ARGUMENTS)                                                                                               \
     {                                                                                                                  \
         ITEMS_ROOM(scan, threads);                                                                                     \
         SHARED struct few_who who;                                                                                     \
@@ -277,7 +274,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         SHARED int next_ones[threads], cell_list[2 * (threads)], near_list[4 * (threads)];                             \
         SHARED part words[2 * (threads)*CELL_PARTS];                                                                   \
         const struct few_room m = {&who, stack, next_ones, cell_list, near_list, words, scan};                         \
-        const struct walk_sources s = {particle, centre, moments, cell};                                               \
-        const struct few_force o = {walker, node, word, turn, strict, ball, heavy, slot, row, acc, pot, left};         \
+        const struct walk_sources s = WALK_SOURCES;                                                                    \
+        const struct walk_force o = WALK_FORCE;                                                                        \
         few_walk(threads, &m, &s, &o, &w, &t);                                                                         \
     }

@@ -13,19 +13,21 @@
 
 enum {
     SAP_TREE_THREADS = 256, /* threads per group, unless another number is given */
+    SAP_LEAF_THREADS = 128, /* of kernels that compute cells, which lie in memory of the group */
     SAP_TREE_PARTS = 256,   /* groups that compute bounds */
     SAP_TREE_BOUNDS = 7,    /* words per group: low[3], high[3], sum of |mass| */
     SAP_LINK_TILE = 1024,   /* sorted particles whose nodes one group makes */
     SAP_LINK_LEVELS = 22,   /* levels of nodes: SAP_KEY_LEVELS and the root */
     SAP_LINK_LEAF = 1024,   /* particles of a leaf at most: SAP_LEAF_MOST */
     SAP_WALK_THREADS = 32,  /* threads per group of the many-target walk */
-    SAP_WALK_IPT = 2,       /* target particles per thread */
-    SAP_WALK_PART = SAP_WALK_THREADS * SAP_WALK_IPT,
+    SAP_WALK_IPT = 3,       /* target particles per thread at most: of groups of whole nodes */
+    SAP_WALK_RUN_IPT = 2,   /* the same of other groups and of selected particles */
+    SAP_WALK_SELECTED = SAP_WALK_THREADS * SAP_WALK_RUN_IPT, /* target particles of a walk of selected particles */
     SAP_WALK_CROWD = 128, /* particles in a group's ball per particle of the group; above, the group is split */
     SAP_FEW_THREADS = 32,
     SAP_LARGE_THREADS = 128, /* threads per group for a bunch, or for one target particle if there are few */
     SAP_FEW_MOST = 32,       /* target particles per bunch at most */
-    SAP_FEW_LEFT = 8,        /* slots per bunch of a group that is split; divides SAP_WALK_PART */
+    SAP_FEW_LEFT = 8,        /* slots per bunch of a group that is split; divides SAP_WALK_THREADS */
     SAP_FEW_CROWD = 256,     /* leaves in a bunch's ball per particle of the bunch; above, they walk one by one */
     SAP_GROUP_WORDS = 5,     /* doubles per group: centre, radius, squared distance of its nearest particles */
     SAP_GPU_CELL = 17 * 8    /* bytes of a struct sap_cell */
@@ -54,10 +56,12 @@ struct sap_gpu_tree {
 enum {
     SAP_LEFT_TOLD = 0,
     SAP_LEFT_COUNT = 4,
-    SAP_LEFT_APART = 0, /* bunches, by their first slots, of groups that cannot walk together */
-    SAP_LEFT_WIDE = 1,  /* bunches that need double */
-    SAP_LEFT_PARTS = 2, /* parts of groups that need double */
+    SAP_LEFT_APART = 0,              /* bunches, by their first slots, of groups that cannot walk together */
+    SAP_LEFT_WIDE = 1,               /* bunches that need double */
+    SAP_LEFT_PARTS = 2,              /* parts of groups that need double */
+    SAP_LEFT_DENSE = SAP_LEFT_PARTS, /* if there are no parts: bunches of selected particles that lie together */
     SAP_LEFT_LISTS = 3,
+    SAP_LEFT_BOTH = 3, /* bunches that lie together, and smaller ones of those that do not */
     SAP_LEFT_FIRST = 8
 };
 
@@ -66,11 +70,14 @@ struct sap_gpu_walk {
     int own;       /* target particles are the tree's sorted particles */
     int slots;     /* number of target particles; slot k is row[k] of the results, and target particle slot[k] */
     int all_slots; /* slot k is target particle k, and target particles walk by groups */
-    int parts;     /* runs of at most SAP_WALK_PART slots of one group */
-    int width;  /* slots per bunch: a power of two, at most SAP_FEW_MOST; with all_slots a bunch lies within a group */
-    int strict; /* groups have a strictness; without all_slots, slots have one */
-    int every;  /* in double: all walk, not only those that need double */
-    int from;   /* the list whose items walk; -1: all items walk */
+    int parts;     /* runs of slots: `part` of one group, group_parts of each, or SAP_WALK_SELECTED; 0: bunches alone */
+    int part, group_parts;
+    int width; /* slots per bunch: a power of two, at most SAP_FEW_MOST; with all_slots a bunch lies within a group */
+    int span;  /* selected particles walk together if they span fewer sorted particles per slot; 0: always */
+    int left_width; /* slots per bunch of those that do not */
+    int strict;     /* groups have a strictness; without all_slots, slots have one */
+    int every;      /* in double: all walk, not only those that need double */
+    int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */
     int left_room;
 };
 

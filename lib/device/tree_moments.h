@@ -9,61 +9,123 @@
 
 /* ---- cells ---- */
 
+/* Particles or children that a thread loads at once: the loads of a batch wait together. */
+enum { BATCH = 4, CELL_DOUBLES = SAP_GPU_CELL / 8 };
+
+/*
+ * Writes the cells that the threads of a group have made to cell[first ...].  They write together, because a cell is
+ * longer than what memory writes at once.
+ */
+SAP_INLINE void write_cells(const LOCAL struct sap_cell *made, const LOCAL int *is_made, GLOBAL struct sap_cell *cell,
+                            int first)
+{
+    const LOCAL D *const from = (const LOCAL D *)made;
+    GLOBAL D *const to = (GLOBAL D *)(cell + first);
+    group_barrier();
+    for (int e = (int)local_id(); e < CELL_DOUBLES * SAP_LEAF_THREADS; e += SAP_LEAF_THREADS)
+        if (is_made[e / CELL_DOUBLES]) to[e] = from[e];
+}
+
+/* Computes the cell of a leaf from its particles. */
+SAP_INLINE void make_leaf(const GLOBAL wide *sorted, struct sap_tree_link leaf, D true_mass, struct sap_cell *c)
+{
+    const int end = leaf.first + leaf.count;
+    D x[BATCH][3], mass[BATCH];
+    sap_cell_start(c);
+    for (int from = leaf.first; from < end; from += BATCH) {
+        UNROLL
+        for (int b = 0; b < BATCH; b++) load_particle(sorted, min(from + b, end - 1), x[b], &mass[b]);
+        UNROLL
+        for (int b = 0; b < BATCH; b++) {
+            mass[b] = d_mul(mass[b], true_mass);
+            if (from + b < end) sap_cell_add(c, mass[b], sap_abs(mass[b]), x[b], x[b], x[b]);
+        }
+    }
+    sap_cell_centre(c);
+    for (int from = leaf.first; from < end; from += BATCH) {
+        UNROLL
+        for (int b = 0; b < BATCH; b++) load_particle(sorted, min(from + b, end - 1), x[b], &mass[b]);
+        UNROLL
+        for (int b = 0; b < BATCH; b++)
+            if (from + b < end) sap_cell_shape(c, d_mul(mass[b], true_mass), x[b]);
+    }
+}
+
+/* Counts the children of an inner node of an octree; level_first: where levels of nodes begin. */
+SAP_INLINE int children_of(const GLOBAL struct sap_tree_link *node, struct sap_tree_link here,
+                           const GLOBAL int *level_first, int level)
+{
+    const int most = min(8, level_first[level + 2] - here.child);
+    int children = 1;
+    while (children < most && node[here.child + children].first < here.first + here.count) children++;
+    return children;
+}
+
 /*
  * Counts the children of the inner nodes of an octree, unless they are known (linked), and computes the cells of
- * leaves; level_first: where levels of nodes begin.
+ * leaves.
  */
-KERNEL(TREE_THREADS)
+KERNEL(SAP_LEAF_THREADS)
 tree_leaves(const GLOBAL wide *sorted, GLOBAL struct sap_tree_link *node, const GLOBAL int *node_level,
             const GLOBAL int *level_first, GLOBAL struct sap_cell *cell, const int linked, const struct sap_gpu_tree t)
 {
-    const int k = (int)global_id();
-    if (k >= t.nodes) return;
-    const struct sap_tree_link here = node[k];
-    const int level = node_level[k];
-    if (linked && here.children > 0) return;
-    if (!linked && here.count > t.leaf_size && level < SAP_KEY_LEVELS) {
-        const int most = min(8, level_first[level + 2] - here.child);
-        int children = 1;
-        while (children < most && node[here.child + children].first < here.first + here.count) children++;
-        node[k].children = children;
-        return;
+    SHARED struct sap_cell made[SAP_LEAF_THREADS];
+    SHARED int is_leaf[SAP_LEAF_THREADS];
+    const int me = (int)local_id(), first = (int)group_id(0) * SAP_LEAF_THREADS, k = first + me;
+    is_leaf[me] = 0;
+    if (k < t.nodes) {
+        const struct sap_tree_link here = node[k];
+        const int level = node_level[k];
+        if (linked ? here.children > 0 : here.count > t.leaf_size && level < SAP_KEY_LEVELS) {
+            if (!linked) node[k].children = children_of(node, here, level_first, level);
+        } else {
+            struct sap_cell c;
+            make_leaf(sorted, here, t.true_mass, &c);
+            made[me] = c;
+            is_leaf[me] = 1;
+        }
     }
-    struct sap_cell c;
-    D x[3], mass;
-    sap_cell_start(&c);
-    for (int j = here.first; j < here.first + here.count; j++) {
-        load_particle(sorted, j, x, &mass);
-        mass = d_mul(mass, t.true_mass);
-        sap_cell_add(&c, mass, sap_abs(mass), x, x, x);
+    write_cells(made, is_leaf, cell, first);
+}
+
+/* Computes the cell of an inner node from those of its children. */
+SAP_INLINE void make_cell(const GLOBAL struct sap_cell *cell, struct sap_tree_link node, struct sap_cell *c)
+{
+    const int end = node.child + node.children;
+    struct sap_cell child[BATCH];
+    sap_cell_start(c);
+    for (int from = node.child; from < end; from += BATCH) {
+        UNROLL
+        for (int b = 0; b < BATCH; b++) child[b] = cell[min(from + b, end - 1)];
+        UNROLL
+        for (int b = 0; b < BATCH; b++)
+            if (from + b < end)
+                sap_cell_add(c, child[b].mass, child[b].weight, child[b].centre, child[b].low, child[b].high);
     }
-    sap_cell_centre(&c);
-    for (int j = here.first; j < here.first + here.count; j++) {
-        load_particle(sorted, j, x, &mass);
-        sap_cell_shape(&c, d_mul(mass, t.true_mass), x);
+    sap_cell_centre(c);
+    for (int from = node.child; from < end; from += BATCH) {
+        UNROLL
+        for (int b = 0; b < BATCH; b++) child[b] = cell[min(from + b, end - 1)];
+        UNROLL
+        for (int b = 0; b < BATCH; b++)
+            if (from + b < end) sap_cell_shape_child(c, child[b].mass, child[b].centre, child[b].q);
     }
-    cell[k] = c;
 }
 
 /* Computes the cells of the inner nodes from .. to - 1 of a level; the cells of their children must be ready. */
-KERNEL(TREE_THREADS)
+KERNEL(SAP_LEAF_THREADS)
 tree_cells(const GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell, const int from, const int to)
 {
-    const int k = from + (int)global_id();
-    if (k >= to || node[k].children == 0) return;
-    const struct sap_tree_link here = node[k];
-    struct sap_cell c;
-    sap_cell_start(&c);
-    for (int j = here.child; j < here.child + here.children; j++) {
-        const struct sap_cell child = cell[j];
-        sap_cell_add(&c, child.mass, child.weight, child.centre, child.low, child.high);
+    SHARED struct sap_cell made[SAP_LEAF_THREADS];
+    SHARED int is_made[SAP_LEAF_THREADS];
+    const int me = (int)local_id(), first = from + (int)group_id(0) * SAP_LEAF_THREADS, k = first + me;
+    is_made[me] = k < to && node[k].children > 0;
+    if (is_made[me]) {
+        struct sap_cell c;
+        make_cell(cell, node[k], &c);
+        made[me] = c;
     }
-    sap_cell_centre(&c);
-    for (int j = here.child; j < here.child + here.children; j++) {
-        const struct sap_cell child = cell[j];
-        sap_cell_shape_child(&c, child.mass, child.centre, child.q);
-    }
-    cell[k] = c;
+    write_cells(made, is_made, cell, first);
 }
 
 /* ---- what the walk needs ---- */
@@ -95,21 +157,45 @@ tree_words(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, GLOBAL float
 
 /* ---- groups: 32 threads each ---- */
 
-/* Returns to all 32 threads the sum, the least or the most (which 0, 1, 2) of their values. */
-SAP_INLINE D joined(LOCAL D *room, D mine, int which)
+/* Cuts n > 0 sorted target particles into runs of `size`: the first particle of each group, and each one's group. */
+KERNEL(TREE_THREADS)
+tree_runs(GLOBAL int *group_first, GLOBAL int *group_of, const int size, const int n)
 {
-    const int me = (int)local_id();
-    group_barrier();
-    room[me] = mine;
+    const int k = (int)global_id();
+    if (k >= n) return;
+    group_of[k] = k / size;
+    if (k % size == 0) group_first[k / size] = k;
+    if (k == n - 1) group_first[k / size + 1] = n;
+}
+
+/*
+ * Gives all 32 threads the sums, the least or the most (which 0, 1, 2) of their n values, n <= JOINED; room: 32 values
+ * per value.
+ */
+enum { JOINED = 4 };
+SAP_INLINE void join_values(LOCAL D *room, D *mine, int n, int which)
+{
+    D other[JOINED];
+    UNROLL
     for (int step = 16; step > 0; step /= 2) {
-        group_barrier();
-        if (me < step) {
-            const D a = room[me], b = room[me + step];
-            room[me] = which == 0 ? d_add(a, b) : which == 1 ? d_min(a, b) : d_max(a, b);
-        }
+        lanes_down(mine, other, n, step, room, 32);
+        UNROLL
+        for (int k = 0; k < n; k++)
+            mine[k] = which == 0   ? d_add(mine[k], other[k])
+                      : which == 1 ? d_min(mine[k], other[k])
+                                   : d_max(mine[k], other[k]);
     }
     group_barrier();
-    return room[0];
+    for (int k = 0; k < n && local_id() == 0; k++) room[k] = mine[k];
+    group_barrier();
+    for (int k = 0; k < n; k++) mine[k] = room[k];
+    group_barrier();
+}
+
+SAP_INLINE D joined(LOCAL D *room, D mine, int which)
+{
+    join_values(room, &mine, 1, which);
+    return mine;
 }
 
 /* Returns the squared distance of the farthest target particle of a group. */
@@ -173,13 +259,14 @@ SAP_INLINE int centres_of(LOCAL D *room, const GLOBAL wide *x, int first, int en
             sum[c] = d_add(sum[c], d_mul(mass, at[c]));
         }
     }
-    const D weight = joined(room, sum[3], 0);
+    join_values(room, sum, 4, 0);
+    join_values(room, low, 3, 1);
+    join_values(room, high, 3, 2);
     for (int c = 0; c < 3; c++) {
-        const D from = joined(room, low[c], 1), to = joined(room, high[c], 2), total = joined(room, sum[c], 0);
-        middle[c] = d_add(from, d_mul(d_set1(SAP_HALF), d_sub(to, from)));
-        mean[c] = d_min(d_max(d_div(total, weight), from), to);
+        middle[c] = d_add(low[c], d_mul(d_set1(SAP_HALF), d_sub(high[c], low[c])));
+        mean[c] = d_min(d_max(d_div(sum[c], sum[3]), low[c]), high[c]);
     }
-    return dm_any(d_gt(weight, d_set1(SAP_ZERO)));
+    return dm_any(d_gt(sum[3], d_set1(SAP_ZERO)));
 }
 
 /* Returns 1 if the pair terms of a group need double; *nearest: as sap_group_wide needs it. */
@@ -203,16 +290,16 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
 }
 
 /*
- * Computes the bounds of groups.  ball[5 g ...]: centre, radius and nearest of group g of n sorted target particles;
- * heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by address.
+ * Computes the bounds of groups.  group_first[g]: the first sorted target particle of group g; ball[5 g ...]: centre,
+ * radius and nearest; heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by address.
  */
 KERNEL(32)
-tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, GLOBAL D *ball, GLOBAL int *heavy,
-            const GLOBAL D *a, const GLOBAL int *address, GLOBAL float *strict, const int has_a, const int n,
+tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first, GLOBAL D *ball,
+            GLOBAL int *heavy, const GLOBAL D *a, const GLOBAL int *address, GLOBAL float *strict, const int has_a,
             const struct sap_gpu_tree t)
 {
-    SHARED D room[32];
-    const int g = (int)group_id(0), first = g * t.group_size, end = min(first + t.group_size, n);
+    SHARED D room[32 * JOINED];
+    const int g = (int)group_id(0), first = group_first[g], end = group_first[g + 1];
     const struct sap_cell root = cell[0];
     D centre[3], mean[3], nearest, least = d_set1(SAP_LARGEST);
     const int massive = centres_of(room, x, first, end, centre, mean);

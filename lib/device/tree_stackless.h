@@ -1,55 +1,83 @@
 /*
- * tree_stackless.h - the walk by `next` links (Nakasato), one thread per target particle: the ball is a point, and all
- * arithmetic is in double.  It must be included after tree_walk.h, whose terms it uses.
+ * tree_stackless.h - the single loop of Kofler et al. 2014: each target particle walks alone, by `next` links
+ * (Nakasato).  The ball is a point, and all arithmetic is in double.  It must be included after tree_walk.h.
+ *
+ * Where threads can ask their neighbours (lanes_any), 32 threads stand at one node, which is loaded once for all of
+ * them, and a thread that has accepted a node waits until the others are past its last descendant.  The order of terms
+ * is that of each thread alone.
  */
+/* A target particle: its node, its sums, and the numbers of its terms. */
+struct alone {
+    int own, node;
+    D sum[SAP_SUMS2];
+    int nears, cells;
+};
+
+/* Adds a node that is not opened: a cell that is accepted, or the particles of a leaf. */
+SAP_INLINE void alone_add(const struct walk_frame *f, const struct walk_sources *s, struct alone *o, int own, int k,
+                          const struct sap_tree_link *link, int as_cell)
+{
+    const V origin[3] = {v_set1(0.0), v_set1(0.0), v_set1(0.0)};
+    W words[CELL_WORDS];
+    for (int j = as_cell ? -1 : link->first; as_cell ? j < 0 : j < link->first + link->count; j++) {
+        const int is_own = own && !as_cell && j == o->own;
+        relative(f, as_cell ? s->centre : s->particle, as_cell ? k : j, words);
+        if (as_cell && f->order > 1) {
+            moments_of(f, s, k, words + 4);
+            add_cell(f, origin, words, o->sum);
+        } else
+            add_particle(f, origin, words, 1, !is_own, o->sum);
+        o->cells += as_cell;
+        o->nears += !as_cell && !is_own;
+    }
+}
+
+/* Walks from the root; a thread without a target particle begins at node -1. */
+SAP_INLINE void alone_walk(const struct walk_frame *f, const struct walk_ball *b, const struct walk_sources *s,
+                           const GLOBAL struct sap_tree_link *node, const GLOBAL int *next, const GLOBAL float4 *word,
+                           const GLOBAL float *turn, int own, struct alone *o)
+{
+    for (int k = 0; k >= 0;) {
+        const struct sap_tree_link link = node[k];
+        const int behind = next[k], here = o->node == k, leaf = link.children == 0;
+        const int acts = here && !(leaf && link.count <= f->order) && accepted(word, turn, k, b);
+        const int opens = here && !acts && !leaf;
+        if (here && !opens) alone_add(f, s, o, own, k, &link, acts);
+        if (here) o->node = opens ? link.child : behind;
+        k = lanes_any(opens) ? link.child : behind;
+    }
+}
+
+/* Computes acc (three per row) and pot.  a: sizes of accelerations by address, with w.strict. */
 KERNEL(SAP_TREE_THREADS)
 tree_walk_alone(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,
                 const GLOBAL int *next, const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre,
-                const GLOBAL struct sap_cell *cell, const GLOBAL float *strict, const GLOBAL int *slot,
-                const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const struct sap_gpu_walk w,
-                const struct sap_gpu_tree t)
+                const GLOBAL struct sap_cell *cell, const GLOBAL D *a, const GLOBAL int *address,
+                const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,
+                const struct sap_gpu_walk w, const struct sap_gpu_tree t)
 {
-    const int at = (int)global_id();
-    if (at >= w.slots) return;
+    SCAN_ROOM(room, SAP_TREE_THREADS);
+    const int item = (int)global_id(), is_target = item < w.slots, at = min(item, w.slots - 1);
     const int own = w.all_slots ? at : slot[at];
     const struct walk_sources s = {particle, centre, 0, cell};
+    const struct sap_cell root = cell[0];
     struct walk_frame f;
     struct walk_ball b;
-    D x[3], mass, sum[SAP_SUMS2];
-    W words[CELL_WORDS];
-    int nears = 0, cells = 0;
-    load_particle(walker, own, f.centre, &mass);
-    f.unit = t.unit;
-    f.moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t.mass_unit, d_mul(t.unit, t.unit)));
-    f.eps2 = d_mul(t.eps2, d_mul(t.unit, t.unit));
-    const D size = in_units(f.centre, &t, x);
-    for (int c = 0; c < 3; c++) b.x[c] = sap_tree_cut(x[c]);
-    b.radius = padded(d_set1(SAP_ZERO), size);
-    b.strictness = w.strict ? (V)strict[own / t.group_size] : v_set1(0.0);
-    for (int q = 0; q < SAP_SUMS2; q++) sum[q] = d_set1(SAP_ZERO);
-    for (int k = 0; k >= 0;) {
-        const struct sap_tree_link here = node[k];
-        const int leaf = here.children == 0, small = leaf && here.count <= t.order;
-        const int acts = !small && accepted(word, turn, k, &b);
-        for (int j = acts ? -1 : here.first; leaf || acts; j++) {
-            if (acts ? j >= 0 : j >= here.first + here.count) break;
-            relative(&f, acts ? centre : particle, acts ? k : j, words);
-            const V r2 = v_add(sap_distance2(words[0], words[1], words[2]), f.eps2);
-            const int counts = r2 >= WALK_COINCIDENT && (acts || !w.own || j != own);
-            const V u = v_root_kept(counts, r2);
-            if (acts && t.order > 1) {
-                moments_of(&f, &s, k, words + 4);
-                sap_pair_cell(sum, words[0], words[1], words[2], words[3], words + 4, words[10], u);
-            } else
-                sap_pair2(sum, words[0], words[1], words[2], words[3], u);
-            cells += acts;
-            nears += !acts && !(w.own && j == own);
-        }
-        k = leaf || acts ? next[k] : here.child;
-    }
-    const D to_pot = d_div(t.unit, t.mass_unit), to_acc = d_mul(to_pot, t.unit);
-    const size_t to = (size_t)row[at];
-    pot[to] = d_mul(d_neg(sum[SAP_POT]), to_pot);
-    for (int c = 0; c < 3; c++) acc[3 * to + c] = d_mul(sum[SAP_ACC + c], to_acc);
-    tell(left, 1, nears, cells);
+    struct alone o;
+    D x[3], mass;
+    int before, nears, cells;
+    load_particle(walker, own, x, &mass);
+    start_frame(&t, x, d_set1(SAP_ZERO), &f, &b);
+    for (int c = 0; c < 3; c++) f.centre[c] = x[c];
+    b.strictness = w.strict ? (V)strictness_of(&root, &t, a[address[own]]) : v_set1(0.0);
+    for (int q = 0; q < SAP_SUMS2; q++) o.sum[q] = d_set1(SAP_ZERO);
+    o.own = own;
+    o.node = is_target ? 0 : -1;
+    o.nears = o.cells = 0;
+    alone_walk(&f, &b, &s, node, next, word, turn, w.own, &o);
+    if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot);
+    group_scan(room, SAP_TREE_THREADS, o.nears, before, nears);
+    group_scan(room, SAP_TREE_THREADS, o.cells, before, cells);
+    (void)before;
+    if (local_id() == 0) tell(left, 1, nears, cells);
 }

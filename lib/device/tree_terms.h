@@ -16,11 +16,13 @@
 #define WALK_COINCIDENT 0x1p-1022
 #define WALK_FRAME(x)   d_set1(SAP_ZERO) /* absolute coordinates: an escaper in a group must not blur the others */
 #define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
+#define WALK_APART      SAP_LEFT_WIDE
 SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #else
 #define WALK_COINCIDENT 0x1p-126F
 #define WALK_FRAME(x)   (x)
+#define WALK_APART      SAP_LEFT_APART
 #define WALK_CELL(r2)   1 /* a cell so near that its squared distance underflows makes sums that are not finite */
 SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
@@ -40,6 +42,35 @@ struct walk_sources {
     const GLOBAL float4 *moments;
     const GLOBAL struct sap_cell *cell;
 };
+
+/* Arguments of the kernels that walk, except sources. */
+struct walk_force {
+    const GLOBAL wide *walker;
+    const GLOBAL struct sap_tree_link *node;
+    const GLOBAL float4 *word;
+    const GLOBAL float *turn, *strict;
+    const GLOBAL D *ball;
+    const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
+    GLOBAL D *acc, *pot;
+    GLOBAL int *left;
+};
+
+/* Arguments of the kernels that walk by groups or in bunches, and both structs made of them. */
+#define WALK_ARGUMENTS                                                                                                 \
+    const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,                   \
+        const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre, const GLOBAL float4 *moments,  \
+        const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first, const GLOBAL int *group_of,                 \
+        const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict, const GLOBAL int *slot,             \
+        const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const struct sap_gpu_walk w,            \
+        const struct sap_gpu_tree t
+#define WALK_SOURCES                                                                                                   \
+    {                                                                                                                  \
+        particle, centre, moments, cell                                                                                \
+    }
+#define WALK_FORCE                                                                                                     \
+    {                                                                                                                  \
+        walker, node, word, turn, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left                \
+    }
 
 /* The centre of a ball, and the factors from lengths and moments to units. */
 struct walk_frame {
@@ -152,6 +183,23 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D rad
     b->radius = padded(d_mul(radius, t->unit), size);
 }
 
+/* Computes the enclosing ball of target particles about the middle of their box; returns its radius. */
+SAP_INLINE D ball_of(LOCAL D (*x)[3], int rows, D *centre)
+{
+    D r2 = d_set1(SAP_ZERO);
+    for (int c = 0; c < 3; c++) {
+        D low = x[0][c], high = low;
+        for (int k = 1; k < rows; k++) low = d_min(low, x[k][c]), high = d_max(high, x[k][c]);
+        centre[c] = rows > 1 ? d_add(low, d_mul(d_set1(SAP_HALF), d_sub(high, low))) : low;
+    }
+    for (int k = 0; k < rows; k++) {
+        D at[3];
+        for (int c = 0; c < 3; c++) at[c] = x[k][c];
+        r2 = d_max(r2, sap_ball_far(centre, at));
+    }
+    return d_sqrt(r2);
+}
+
 /* Writes the sums of a target particle to a row; returns 1 if all are finite. */
 SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)
 {
@@ -186,6 +234,18 @@ SAP_INLINE void leave_it(GLOBAL int *left, const struct sap_gpu_walk *w, int lis
         what;
 }
 
+/* Puts the bunches of a run of slots on a list. */
+SAP_INLINE void leave_bunches(GLOBAL int *left, const struct sap_gpu_walk *w, int list, int first, int rows)
+{
+    for (int k = first; k < first + rows; k += w->left_width) leave_it(left, w, list, k);
+}
+
+/* Returns item k of a list. */
+SAP_INLINE int left_item(const GLOBAL int *left, const struct sap_gpu_walk *w, int list, int k)
+{
+    return left[SAP_LEFT_FIRST + (size_t)list * (size_t)w->left_room + (size_t)k];
+}
+
 /* items_of returns how many items this launch has, item_of the k-th item. */
 SAP_INLINE int items_of(const GLOBAL int *left, const struct sap_gpu_walk *w, int without)
 {
@@ -194,7 +254,7 @@ SAP_INLINE int items_of(const GLOBAL int *left, const struct sap_gpu_walk *w, in
 
 SAP_INLINE int item_of(const GLOBAL int *left, const struct sap_gpu_walk *w, int k)
 {
-    return w->from < 0 ? k : left[SAP_LEFT_FIRST + (size_t)w->from * (size_t)w->left_room + (size_t)k];
+    return w->from < 0 ? k : left_item(left, w, w->from, k);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tree_walk.h - tree forces on all target particles by groups: 32 threads hold up to 64 target particles of a group,
+ * tree_walk.h - tree forces on all target particles by groups: 32 threads hold up to 96 target particles of a group,
  * whose ball decides which cells are accepted.
  *
  * Cells to be tested wait on a stack as runs of siblings.  A round takes runs from the top, 32 cells at most, tests one
@@ -16,16 +16,14 @@
  */
 #include "device/tree_terms.h"
 
-#if defined(SAP_KERNEL_DP)
-#define WALK_NAME  tree_walk_dp
-#define WALK_APART SAP_LEFT_WIDE
-#else
-#define WALK_NAME  tree_walk_sp
-#define WALK_APART SAP_LEFT_APART
-#endif
-
 #ifndef WALK_GROUPS
 #define WALK_GROUPS 0 /* groups that a multiprocessor must be able to hold; 0: the compiler decides */
+#endif
+#ifndef SELECTED_GROUPS
+#define SELECTED_GROUPS WALK_GROUPS /* the same for selected particles */
+#endif
+#ifndef WHOLE_GROUPS
+#define WHOLE_GROUPS WALK_GROUPS /* the same for groups of whole nodes */
 #endif
 
 enum {
@@ -34,7 +32,13 @@ enum {
     STACK = WALK_THREADS * SAP_LINK_LEVELS, /* runs */
     CELL_LIST = 2 * WALK_THREADS,
     NEAR_LIST = 4 * WALK_THREADS,
-    OWN_EACH = 8 /* particles of the group per thread: SAP_GROUP_MOST / 32 */
+    OWN_EACH = 12 /* particles of the group per thread: 3 / 2 SAP_GROUP_MOST / 32 */
+};
+
+/* Where the results of a part go; in memory of the group, since it is needed when the part is complete. */
+struct walk_place {
+    int item, first, rows;
+    int cells, nears; /* interactions per target particle */
 };
 
 /* Memory of a group of threads. */
@@ -42,12 +46,24 @@ struct walk_room {
     LOCAL unsigned *stack;              /* [STACK] */
     LOCAL int *next_ones, *cell, *near; /* [WALK_THREADS + 2], [CELL_LIST], [NEAR_LIST] */
     LOCAL part *words;                  /* words of the entries of a list */
+    LOCAL int *scan;
+    LOCAL struct walk_place *place;
+};
+
+/* Target particles that walk together, and their ball. */
+struct walk_part {
+    int first, rows;  /* slots */
+    int own, own_end; /* sorted particles of the group, which are listed by themselves; empty for selected particles */
+    int walks;        /* 0: they are left to another kernel */
+    D centre[3], radius;
+    V strictness;
 };
 
 /* Target particles of a thread, with their sums. */
 struct walkers {
     V x[IPT][3];
     int number[IPT]; /* index among the tree's sorted particles, -1: it is none of them */
+    int many;        /* that some thread of the group has */
     D sum[IPT][SAP_SUMS2];
 };
 
@@ -60,61 +76,83 @@ SAP_INLINE void start_sums(V sum[IPT][SAP_SUMS2])
         for (int q = 0; q < SAP_SUMS2; q++) sum[k][q] = v_set1(0.0);
 }
 
-SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2])
+/* Adds the sums of the first `many` target particles of a thread to their totals. */
+SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2], const int many)
 {
     UNROLL
     for (int k = 0; k < IPT; k++)
-        for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_add(i->sum[k][q], d_of_w(sum[k][q]));
+        for (int q = 0; q < SAP_SUMS2 && k < many; q++) i->sum[k][q] = d_add(i->sum[k][q], d_of_w(sum[k][q]));
 }
 
-/* Adds the particles of a list, n <= NEAR_LIST; careful: some are target particles, or may be at zero distance. */
-SAP_INLINE void sum_particles(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
-                              struct walkers *i, int careful, int n)
+/* What a list holds. */
+enum list_kind {
+    PARTICLES,
+    PARTICLES_CAREFUL, /* some are target particles, or may be at zero distance */
+    MASSES,            /* of cells */
+    CELLS              /* with second moments */
+};
+
+/* Adds n entries of a list to the first `many` target particles of each thread. */
+SAP_INLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
+                            const int many, int n)
 {
+    const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
     V sum[IPT][SAP_SUMS2];
-    W w[NEAR_WORDS];
+    W w[CELL_WORDS];
+    start_sums(sum);
+    for (int e = 0; e < n; e++) {
+        take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
+        UNROLL
+        for (int k = 0; k < IPT; k++) {
+            if (k >= many) continue;
+            if (kind == CELLS)
+                add_cell(f, i->x[k], w, sum[k]);
+            else if (kind == PARTICLES_CAREFUL)
+                add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
+            else
+                add_particle(f, i->x[k], w, 0, 1, sum[k]);
+        }
+    }
+    flush_sums(i, sum, many);
+}
+
+/* The same with loops for each number of target particles; most, a constant: the largest. */
+SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
+                         const int kind, int n)
+{
+    if (most == 2)
+        sum_list_to(f, m, i, kind, 2, n);
+    else if (i->many == 1)
+        sum_list_to(f, m, i, kind, 1, n);
+    else if (i->many == 2)
+        sum_list_to(f, m, i, kind, 2, n);
+    else
+        sum_list_to(f, m, i, kind, IPT, n);
+    group_barrier();
+}
+
+/* Adds the particles of a list, n <= NEAR_LIST. */
+SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const struct walk_room *m,
+                              const struct walk_sources *s, struct walkers *i, int careful, int n)
+{
     for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_particle(f, s, m->near[e], m->words + e * NEAR_PARTS);
     group_barrier();
-    start_sums(sum);
     if (careful)
-        for (int e = 0; e < n; e++) {
-            take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
-            UNROLL
-            for (int k = 0; k < IPT; k++) add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
-        }
+        sum_list(most, f, m, i, PARTICLES_CAREFUL, n);
     else
-        for (int e = 0; e < n; e++) {
-            take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
-            UNROLL
-            for (int k = 0; k < IPT; k++) add_particle(f, i->x[k], w, 0, 1, sum[k]);
-        }
-    flush_sums(i, sum);
-    group_barrier();
+        sum_list(most, f, m, i, PARTICLES, n);
 }
 
 /* Adds the cells of a list, n <= CELL_LIST. */
-SAP_INLINE void sum_cells(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
-                          struct walkers *i, int n)
+SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const struct walk_room *m,
+                          const struct walk_sources *s, struct walkers *i, int n)
 {
-    V sum[IPT][SAP_SUMS2];
-    W w[CELL_WORDS];
     for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_cell(f, s, m->cell[e], m->words + e * CELL_PARTS);
     group_barrier();
-    start_sums(sum);
     if (f->order > 1)
-        for (int e = 0; e < n; e++) {
-            take_words(m->words + e * CELL_PARTS, CELL_PARTS, w);
-            UNROLL
-            for (int k = 0; k < IPT; k++) add_cell(f, i->x[k], w, sum[k]);
-        }
+        sum_list(most, f, m, i, CELLS, n);
     else
-        for (int e = 0; e < n; e++) {
-            take_words(m->words + e * CELL_PARTS, NEAR_PARTS, w);
-            UNROLL
-            for (int k = 0; k < IPT; k++) add_particle(f, i->x[k], w, 0, 1, sum[k]);
-        }
-    flush_sums(i, sum);
-    group_barrier();
+        sum_list(most, f, m, i, MASSES, n);
 }
 
 /* ---- the walk ---- */
@@ -128,14 +166,76 @@ SAP_INLINE int overlap(struct sap_tree_link leaf, int own, int own_end)
     return max(0, min(leaf.first + leaf.count, own_end) - max(leaf.first, own));
 }
 
-SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_walk *w, const GLOBAL wide *x, int first,
-                              int rows, struct walkers *i)
+/* Returns part p of the particles in tree order, which is a group or lies within one. */
+SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const struct sap_gpu_walk *w, int p)
 {
+    const int g = p / w->group_parts;
+    struct walk_part q;
+    q.own = o->group_first[g];
+    q.own_end = o->group_first[g + 1];
+    q.first = q.own + p % w->group_parts * w->part;
+    q.rows = min(q.own_end - q.first, w->part);
+    for (int c = 0; c < 3; c++) q.centre[c] = o->ball[SAP_GROUP_WORDS * (size_t)g + c];
+    q.radius = o->ball[SAP_GROUP_WORDS * (size_t)g + 3];
+    q.strictness = w->strict ? (V)o->strict[g] : v_set1(0.0);
+#if defined(SAP_KERNEL_DP)
+    q.walks = 1;
+#else
+    q.walks = o->heavy[g] == 0;
+#endif
+    return q;
+}
+
+#if !defined(SAP_KERNEL_DP)
+/* Returns 1 if float resolves near particles of a ball that holds sorted particles from `from` to `to`. */
+SAP_INLINE int float_suffices(const struct walk_force *o, D radius, int from, int to)
+{
+    int suffices = 1;
+    for (int g = o->group_of[from]; g <= o->group_of[to]; g++)
+        if (o->heavy[g] || sap_group_wide(radius, o->ball[SAP_GROUP_WORDS * (size_t)g + 4])) suffices = 0;
+    return suffices;
+}
+#endif
+
+/*
+ * Returns part p of selected particles: SAP_WALK_SELECTED slots, whose particles are in tree order.  They walk together
+ * unless they are scattered among too many others.
+ */
+SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struct walk_force *o,
+                                          const struct sap_gpu_walk *w, int p)
+{
+    LOCAL D(*const x)[3] = (LOCAL D(*)[3])m->words;
+    struct walk_part q;
+    q.own = q.own_end = 0;
+    q.first = p * SAP_WALK_SELECTED;
+    q.rows = min(w->slots - q.first, (int)SAP_WALK_SELECTED);
+    const int from = o->slot[q.first], to = o->slot[q.first + q.rows - 1];
+    q.walks = to - from < w->span * SAP_WALK_SELECTED;
+    q.strictness = v_set1(0.0);
+    for (int k = (int)local_id(); k < q.rows && q.walks; k += WALK_THREADS) {
+        D at[3], mass;
+        load_particle(o->walker, o->slot[q.first + k], at, &mass);
+        for (int c = 0; c < 3; c++) x[k][c] = at[c];
+    }
+    group_barrier();
+    q.radius = ball_of(x, q.walks ? q.rows : 1, q.centre);
+    group_barrier(); /* the next part writes there */
+    for (int k = 0; k < q.rows && w->strict; k++) q.strictness = v_max(q.strictness, (V)o->strict[q.first + k]);
+#if !defined(SAP_KERNEL_DP)
+    q.walks = q.walks && float_suffices(o, q.radius, from, to);
+#endif
+    return q;
+}
+
+SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_walk *w, const struct walk_force *o,
+                              const int selected, const int most, int first, int rows, struct walkers *i)
+{
+    i->many = (rows + WALK_THREADS - 1) / WALK_THREADS;
     UNROLL
-    for (int k = 0; k < IPT; k++) {
-        const int walker = first + min((int)local_id() + k * WALK_THREADS, rows - 1);
+    for (int k = 0; k < most; k++) {
+        const int at = first + min((int)local_id() + k * WALK_THREADS, rows - 1), walker = selected ? o->slot[at] : at;
         W words[4];
-        relative(f, x, walker, words);
+        relative(f, o->walker, walker, words);
         for (int c = 0; c < 3; c++) i->x[k][c] = words[c];
         i->number[k] = w->own ? walker : -1;
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_set1(SAP_ZERO);
@@ -143,12 +243,12 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
 }
 
 /* Writes the sums of a thread's target particles to their rows; returns 1 if all are finite. */
-SAP_INLINE int deliver(const struct walkers *i, const struct sap_gpu_tree *t, const GLOBAL int *row, int rows,
-                       GLOBAL D *acc, GLOBAL D *pot)
+SAP_INLINE int deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t, const GLOBAL int *row,
+                       int rows, GLOBAL D *acc, GLOBAL D *pot)
 {
     int finite = 1;
     UNROLL
-    for (int k = 0; k < IPT; k++) {
+    for (int k = 0; k < most; k++) {
         const int at = (int)local_id() + k * WALK_THREADS;
         if (at < rows) finite &= deliver_row(i->sum[k], t, (size_t)row[at], acc, pot);
     }
@@ -156,127 +256,152 @@ SAP_INLINE int deliver(const struct walkers *i, const struct sap_gpu_tree *t, co
 }
 
 /*
- * Computes acc (three per row) and pot of all rows.  heavy[group]: the group is left to the kernel in double; strict:
- * by group.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
+ * Computes acc (three per row) and pot of all parts: of the particles in tree order, or, with `selected`, of the slots.
+ * most: target particles per thread at most, a constant.
+ * group_first[group]: its first target particle; heavy[group]: the group is left to the kernel in double; strict: by
+ * group, or by slot.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
  */
-KERNEL_DENSE(WALK_THREADS, WALK_GROUPS)
-WALK_NAME(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,
-          const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre, const GLOBAL float4 *moments,
-          const GLOBAL struct sap_cell *cell, const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict,
-          const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const struct sap_gpu_walk w,
-          const struct sap_gpu_tree t)
+SAP_INLINE void walk_parts(const int selected, const int most, const struct walk_room *m, const struct walk_sources *s,
+                           const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
 {
-    LANES_SCAN_ROOM(scan);
-    SHARED unsigned stack[STACK];
-    SHARED int next_ones[WALK_THREADS + 2], cell_list[CELL_LIST], near_list[NEAR_LIST];
-    SHARED part words[CELL_LIST * CELL_PARTS];
-    const struct walk_room m = {stack, next_ones, cell_list, near_list, words};
-    const struct walk_sources s = {particle, centre, moments, cell};
-    const int me = (int)local_id();
-    const int all = items_of(left, &w, w.parts), per_group = (t.group_size + SAP_WALK_PART - 1) / SAP_WALK_PART;
-    const int crowd = max(16, SAP_WALK_CROWD * t.group_size / t.leaf_size); /* leaves in a ball */
+    const int me = (int)local_id(), own_walks = w->own && !selected;
+    const int all = items_of(o->left, w, w->parts);
+    const int crowd = max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); /* leaves in a ball */
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
-        const int p = item_of(left, &w, item), g = p / per_group;
-        const int own = g * t.group_size, own_end = min(own + t.group_size, w.slots);
-        const int first = own + p % per_group * SAP_WALK_PART, rows = min(own_end - first, (int)SAP_WALK_PART);
-#if defined(SAP_KERNEL_DP)
-        const int walks = rows > 0;
-#else
-        const int walks = rows > 0 && heavy[g] == 0;
-        if (rows > 0 && !walks && me == 0) leave_it(left, &w, SAP_LEFT_PARTS, p);
-#endif
-        if (walks) {
+        const int p = item_of(o->left, w, item);
+        const struct walk_part q = selected ? part_of_slots(m, o, w, p) : part_of_group(o, w, p);
+        const int own = q.own, own_end = q.own_end, first = q.first, rows = q.rows;
+        if (rows > 0 && !q.walks && me == 0) {
+            if (selected)
+                leave_bunches(o->left, w, WALK_APART, first, rows);
+            else
+                leave_it(o->left, w, SAP_LEFT_PARTS, p);
+        }
+        if (rows > 0 && q.walks) {
             /* target particles of the tree: no accepted cell holds any of them, and they are listed by themselves */
             struct walk_frame f;
             struct walk_ball b;
             struct walkers i;
-            D at[3];
-            for (int c = 0; c < 3; c++) at[c] = ball[SAP_GROUP_WORDS * (size_t)g + c];
-            start_frame(&t, at, ball[SAP_GROUP_WORDS * (size_t)g + 3], &f, &b);
-            b.strictness = w.strict ? (V)strict[g] : v_set1(0.0);
-            start_walkers(&f, &w, walker, first, rows, &i);
+            if (me == 0) {
+                m->place->item = p;
+                m->place->first = first;
+                m->place->rows = rows;
+                m->place->cells = 0;
+                m->place->nears = selected ? -1 : w->own ? own_end - own - 1 : 0;
+            }
+            start_frame(t, q.centre, q.radius, &f, &b);
+            b.strictness = q.strictness;
+            start_walkers(&f, w, o, selected, most, first, rows, &i);
 
-            int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, owning = w.own;
-            int within = 0; /* leaves in the ball */
+            int top = 1, cells = 0, nears = 0, owning = own_walks;
+            int spare = crowd; /* leaves that the ball may hold besides those that have been met */
             group_barrier();
-            if (me == 0) stack[0] = 0; /* the root */
+            if (me == 0) m->stack[0] = 0; /* the root */
             group_barrier();
             while (owning || top > 0) {
                 /* particles to be listed by this thread: from `from` on, with a gap of `hidden` for the group's own */
                 int from = own + me * OWN_EACH, near = max(0, min(own_end - from, (int)OWN_EACH)), hidden = 0;
                 int near_at = me * OWN_EACH, near_sum = own_end - own;
                 if (!owning) {
-                    const unsigned run = me < top ? stack[top - 1 - me] : 0;
+                    const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
                     const int length = me < top ? (int)(run & 7U) + 1 : 0;
-                    const int more = me + 1 < top ? (int)(stack[top - 2 - me] & 7U) + 1 : (int)WALK_THREADS + 1;
+                    const int more = me + 1 < top ? (int)(m->stack[top - 2 - me] & 7U) + 1 : (int)WALK_THREADS + 1;
                     int sum;
-                    const int before = lanes_scan(scan, length, &sum);
+                    const int before = lanes_scan(m->scan, length, &sum);
                     const int taken = me < top && before + length <= WALK_THREADS;
-                    for (int c = 0; c < length && taken; c++) next_ones[before + c] = (int)(run >> 3) + c;
+                    for (int c = 0; c < length && taken; c++) m->next_ones[before + c] = (int)(run >> 3) + c;
                     if (taken && (me == WALK_THREADS - 1 || before + length + more > WALK_THREADS)) {
-                        next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
-                        next_ones[WALK_THREADS + 1] = before + length;
+                        m->next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
+                        m->next_ones[WALK_THREADS + 1] = before + length;
                     }
                     group_barrier();
-                    top -= next_ones[WALK_THREADS];
+                    top -= m->next_ones[WALK_THREADS];
 
-                    const int here = me < next_ones[WALK_THREADS + 1], k = here ? next_ones[me] : 0;
-                    const struct sap_tree_link link = node[k];
-                    const int acts = here && accepted(word, turn, k, &b), leaf = link.children == 0;
-                    const int as_cell = acts && !(leaf && link.count <= t.order), opens = here && !acts && !leaf;
+                    const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
+                    const struct sap_tree_link link = o->node[k];
+                    const int acts = here && accepted(o->word, o->turn, k, &b), leaf = link.children == 0;
+                    const int as_cell = acts && !(leaf && link.count <= t->order), opens = here && !acts && !leaf;
                     const struct lanes_marks marks =
-                        lanes_mark(scan, as_cell, opens, here && leaf && inside(word, k, &b));
-                    within += marks.third;
+                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(o->word, k, &b));
+                    spare -= marks.third;
                     from = link.first;
-                    hidden = here && leaf && !as_cell && w.own ? overlap(link, own, own_end) : 0;
+                    hidden = here && leaf && !as_cell && own_walks ? overlap(link, own, own_end) : 0;
                     near = here && leaf && !as_cell ? link.count - hidden : 0;
-                    near_at = lanes_scan(scan, near, &near_sum);
+                    near_at = lanes_scan(m->scan, near, &near_sum);
                     if (opens)
-                        stack[top + marks.second - 1 - marks.second_at] =
+                        m->stack[top + marks.second - 1 - marks.second_at] =
                             (unsigned)link.child << 3 | (unsigned)(link.children - 1);
-                    if (as_cell) cell_list[cells + marks.first_at] = k;
+                    if (as_cell) m->cell[cells + marks.first_at] = k;
                     top += marks.second;
                     cells += marks.first;
-                    all_cells += marks.first;
-                    all_nears += near_sum;
-                    if (within > crowd) top = cells = nears = near_sum = 0; /* too many leaves: the group is split */
+                    if (me == 0) {
+                        m->place->cells += marks.first;
+                        m->place->nears += near_sum;
+                    }
+                    if (spare < 0) top = cells = nears = near_sum = 0; /* too many leaves: the group is split */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
                 if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
-                    sum_cells(&f, &m, &s, &i, cells);
+                    sum_cells(most, &f, m, s, &i, cells);
                     cells = 0;
                 }
                 for (int done = 0; done < near_sum || (last && nears > 0);) {
                     const int take = min(near_sum - done, NEAR_LIST - nears);
                     for (int e = max(near_at, done); e < min(near_at + near, done + take); e++) {
                         const int j = from + e - near_at;
-                        near_list[nears + e - done] = hidden > 0 && j >= own ? j + hidden : j;
+                        m->near[nears + e - done] = hidden > 0 && j >= own ? j + hidden : j;
                     }
                     nears += take;
                     done += take;
                     group_barrier();
                     if (nears == NEAR_LIST || last) {
-                        sum_particles(&f, &m, &s, &i, owning || !f.softened, nears);
+                        sum_particles(most, &f, m, s, &i, selected || owning || !f.softened, nears);
                         nears = 0;
                     }
                 }
                 owning = 0;
             }
 
-            const int apart = within > crowd;
-            if (me == 0) next_ones[0] = 1;
+            const int apart = spare < 0;
+            if (me == 0) m->next_ones[0] = 1;
             group_barrier();
-            if (!apart && !deliver(&i, &t, row + first, rows, acc, pot)) next_ones[0] = 0; /* not all are finite */
+            if (!apart && !deliver(most, &i, t, o->row + m->place->first, m->place->rows, o->acc, o->pot))
+                m->next_ones[0] = 0; /* not all are finite */
             group_barrier();
             if (me == 0) {
-                for (int k = first; k < first + rows && apart; k += SAP_FEW_LEFT) leave_it(left, &w, WALK_APART, k);
+                if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
 #if !defined(SAP_KERNEL_DP)
-                if (!next_ones[0]) leave_it(left, &w, SAP_LEFT_PARTS, p);
+                if (!m->next_ones[0]) leave_it(o->left, w, SAP_LEFT_PARTS, m->place->item);
 #endif
-                if (!apart) tell(left, rows, all_nears + (w.own ? own_end - own - 1 : 0), all_cells);
+                if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
             }
             group_barrier();
         }
     }
 }
+
+/* Arguments as of walk_parts.  slot: sorted particles of the slots, if particles are selected. */
+#define WALK_KERNEL(name, selected, most, groups)                                                                      \
+    KERNEL_DENSE(WALK_THREADS, groups)                                                                                 \
+    name(WALK_ARGUMENTS)                                                                                               \
+    {                                                                                                                  \
+        LANES_SCAN_ROOM(scan);                                                                                         \
+        SHARED unsigned stack[STACK];                                                                                  \
+        SHARED int next_ones[WALK_THREADS + 2], cell_list[CELL_LIST], near_list[NEAR_LIST];                            \
+        SHARED part words[CELL_LIST * CELL_PARTS];                                                                     \
+        SHARED struct walk_place place;                                                                                \
+        const struct walk_room m = {stack, next_ones, cell_list, near_list, words, scan, &place};                      \
+        const struct walk_sources s = WALK_SOURCES;                                                                    \
+        const struct walk_force o = WALK_FORCE;                                                                        \
+        walk_parts(selected, most, &m, &s, &o, &w, &t);                                                                \
+    }
+
+#if defined(SAP_KERNEL_DP)
+WALK_KERNEL(tree_walk_dp, 0, SAP_WALK_IPT, WALK_GROUPS)
+WALK_KERNEL(tree_selected_dp, 1, SAP_WALK_RUN_IPT, SELECTED_GROUPS)
+#else
+WALK_KERNEL(tree_walk_sp, 0, SAP_WALK_RUN_IPT, WALK_GROUPS)
+WALK_KERNEL(tree_walk_whole_sp, 0, SAP_WALK_IPT, WHOLE_GROUPS)
+WALK_KERNEL(tree_selected_sp, 1, SAP_WALK_RUN_IPT, SELECTED_GROUPS)
+#endif

@@ -200,18 +200,36 @@ SAP_LOAD_J(load_lanes_j, few_pointer)
 #endif
 #endif
 
+/* Sets the numbers of an empty slot. */
+SAP_INLINE void empty_slot(D *x, D *v, D *mass)
+{
+#pragma unroll
+    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X);
+#pragma unroll
+    for (int k = 0; k < DERIVED; k++) v[k] = d_set1(SAP_ZERO);
+    *mass = d_set1(SAP_ZERO);
+}
+
+/*
+ * Returns the mass of a j-particle, or NaN if its position is not finite: 1/sqrt of an infinite distance is +0, so the
+ * potential would hide such a position.
+ */
+SAP_INLINE D telling_mass(D mass, const D *x)
+{
+#pragma unroll
+    for (int k = 0; k < 3; k++) mass = d_add(mass, d_sub(x[k], x[k]));
+    return mass;
+}
+
 /*
  * Predicts the particle at local address a of superpacket sp, in its working form; an empty slot where no particle
  * takes part.
  */
 SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
-    D x[3], v[DERIVED], mass = d_set1(SAP_ZERO), eps2 = d_set1(SAP_ZERO);
+    D x[3], v[DERIVED], mass, eps2 = d_set1(SAP_ZERO);
     int index = 0;
-#pragma unroll
-    for (int k = 0; k < 3; k++) x[k] = d_set1(SAP_EMPTY_X);
-#pragma unroll
-    for (int k = 0; k < DERIVED; k++) v[k] = d_set1(SAP_ZERO);
+    empty_slot(x, v, &mass);
     if (takes_part(store, f, sp, a)) {
         const GLOBAL D *at = store_at(store, f->columns, sp, a);
 #if SAP_KERNEL_ORDER == 2
@@ -222,10 +240,7 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
         predict_derivatives(SAP_KERNEL_ORDER - 1, HIGHER + 1, at,
                             d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x, v);
 #endif
-        mass = at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
-        /* 1/sqrt of an infinite distance is +0; without this the potential would hide a position that is not finite */
-#pragma unroll
-        for (int k = 0; k < 3; k++) mass = d_add(mass, d_sub(x[k], x[k]));
+        mass = telling_mass(at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET], x);
         if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
         index = tag_at(store, f->columns, sp, 0, a);
     }

@@ -83,9 +83,10 @@ struct sap_force_output {
     const struct sap_accum *accum; /* sums as accumulators: sum q is accum[i * accum_row + q], rounded, times scale q */
     ptrdiff_t accum_row;
     double accum_scale[13];
-    const int32_t *nearest;   /* [ni] index of the nearest neighbour; -1: none */
-    const double *nearest_r2; /* [ni] squared distance of the nearest neighbour; infinity: none */
-    int coincident;           /* row of an i-particle at zero distance from a j-particle, or -1 */
+    const int32_t *nearest;         /* [ni] index of the nearest neighbour; -1: none */
+    const double *nearest_r2;       /* [ni] squared distance of the nearest neighbour; infinity: none */
+    const int32_t *nearest_address; /* [ni] -1: none */
+    int coincident;                 /* row of an i-particle at zero distance from a j-particle, or -1 */
 };
 
 struct sap_store_ops {

@@ -43,6 +43,7 @@ struct sap_stepper_settings {
     struct sap_field_list fields;
     int by_acceleration; /* the tree needs the sizes of accelerations */
     int keeps_built;     /* positions of builds are kept */
+    double eps2;         /* squared softening */
 };
 
 /* What a judged step told. */
@@ -56,9 +57,13 @@ struct sap_step_told {
  * `commit` alone, whose failure leaves them as they were.
  */
 struct sap_stepper_ops {
-    /* Bytes of host memory of n particles, without the tree; *device_bytes: of device memory. */
-    size_t (*memory)(int n, size_t *device_bytes);
-    /* Creates a stepper of at most n particles over a tree, or over a source of forces in host memory. */
+    /* Bytes of host memory of n particles, without the tree; *device_bytes: of device memory; direct: over direct sums
+     * on the devices. */
+    size_t (*memory)(int n, int direct, size_t *device_bytes);
+    /* Whether these devices, opened for order 2, have steppers over direct sums of their own; NULL: none has. */
+    int (*direct)(const struct sap_device_set *devices);
+    /* Creates a stepper of at most n particles over a tree, or without a tree over a source of forces in host memory,
+     * or without both over direct sums on the devices. */
     int (*create)(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper);
     void (*destroy)(struct sap_stepper *stepper);

@@ -30,7 +30,7 @@ struct sap_tree_structure {
     int *first, *count, *child, *children, *level;     /* [nodes] */
     double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
     double (*q)[6];                                    /* [nodes] */
-    int *address;                                      /* [n] of the sorted particles */
+    int *address, *group;                              /* [n] of the sorted particles */
 };
 
 /* Why a tree has no particles. */

@@ -8,6 +8,18 @@
 
 const char *sap_tree_kind_word(sapporo_tree_kind kind) { return kind == SAPPORO_TREE_KDTREE ? "kdtree" : "octree"; }
 
+int sap_tree_group_most(const struct sap_tree_settings *tree)
+{
+    return tree->kind == SAPPORO_TREE_KDTREE ? tree->group_size + tree->group_size / 2 : tree->group_size;
+}
+
+/* Two groups of a kd-tree that follow each other have more particles than a group may have. */
+size_t sap_tree_groups_most(const struct sap_tree_settings *tree, int n)
+{
+    const size_t each = tree->kind == SAPPORO_TREE_KDTREE ? 2 : 1;
+    return each * ((size_t)n / (size_t)tree->group_size) + 2;
+}
+
 static double default_accuracy(sapporo_tree_mac mac)
 {
     return mac == SAPPORO_MAC_OPENING ? 0.7 : mac == SAPPORO_MAC_MULTIPOLE ? 0.1 : 0.01;

@@ -98,14 +98,8 @@ static int cpu_below(const struct sap_device_set *opaque_set)
 static int store_create(struct sap_device_set *opaque_set, struct sap_jstore *host, struct sap_store **store)
 {
     struct sap_gpu_set *const set = (void *)opaque_set;
-    struct sap_gpu_store *s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
-    if (!s) return SAPPORO_ERR_MEMORY;
-    s->set = set;
-    s->host = host;
-    s->terms = 1;
-    for (int k = 0; k < set->n; k++) s->share[k].device = &set->device[k];
-    *store = (void *)s;
-    return SAPPORO_OK;
+    *store = (void *)sap_gpu_store_new(set, host);
+    return *store ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 static void store_destroy(struct sap_store *opaque_store)

@@ -32,7 +32,7 @@ static int columns_of(const struct sap_gpu_set *set, int accumulate) { return ac
 
 /* ------------------------------------------------------------------ launch */
 
-static int launch_force(struct sap_gpu_slab *s)
+int sap_gpu_launch_force(const struct sap_gpu_slab *s)
 {
     const struct sap_gpu_set *set = s->store->set;
     struct sap_gpu_share *h = s->share;
@@ -133,7 +133,7 @@ static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
     return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
 }
 
-static int reserve_records(struct sap_gpu_slab *s, int rows)
+int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows)
 {
     const struct sap_driver *d = s->store->set->driver;
     struct sap_gpu_share *h = s->share;
@@ -189,7 +189,7 @@ static int launch_pairs(struct sap_gpu_slab *s)
     if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;
     if (!s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
-    return launch_force(s);
+    return sap_gpu_launch_force(s);
 }
 
 /* Launches the kernels that turn the records of pairs into results. */
@@ -209,7 +209,7 @@ static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
 static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
 {
     const struct sap_gpu_counters *const counters = s->part->counters.host;
-    TRY(reserve_records(s, rows));
+    TRY(sap_gpu_reserve_records(s, rows));
     s->f.room_i = rows;
     if (!s->again) s->part->parts = 0;
     if (lists(s)) TRY(sap_gpu_lists_open(s, ni));
@@ -435,13 +435,15 @@ static int reserve(struct sap_gpu_host_force *f, int ni)
     free(f->sum);
     free(f->accum);
     free(f->nearest);
+    free(f->nearest_address);
     free(f->nearest_r2);
     const size_t n = (size_t)ni, sums = n * (size_t)f->set->sums;
     f->sum = f->accumulate ? malloc(sums * sizeof *f->sum) : NULL;
     f->accum = f->accumulate ? malloc(sums * sizeof *f->accum) : NULL;
     f->nearest = malloc(n * sizeof *f->nearest);
+    f->nearest_address = malloc(n * sizeof *f->nearest_address);
     f->nearest_r2 = malloc(n * sizeof *f->nearest_r2);
-    f->room = f->nearest && f->nearest_r2 && ((f->sum && f->accum) || !f->accumulate) ? ni : 0;
+    f->room = f->nearest && f->nearest_address && f->nearest_r2 && ((f->sum && f->accum) || !f->accumulate) ? ni : 0;
     return f->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 

@@ -71,7 +71,7 @@ struct sap_gpu_host_force {
     double scale[SAP_GPU_OUT_SUMS];
     double *sum; /* set->sums per row; accum likewise */
     struct sap_accum *accum;
-    int32_t *nearest;
+    int32_t *nearest, *nearest_address;
     double *nearest_r2;
     int is_joined;                 /* the lists of several devices are joined */
     struct sap_gpu_joined *joined; /* memory for them; NULL: none yet */
@@ -92,6 +92,12 @@ void sap_gpu_drop(struct sap_gpu_host_force *force);
 /* Launches a force again: on device k for its lists, or whole on all devices. Particles must not have changed. */
 int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k);
 int sap_gpu_launch_all_again(struct sap_gpu_host_force *force);
+
+/* Reserves memory for the records of a slab of so many rows. */
+int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows);
+
+/* Launches the force kernel of s->shape and s->mode: predicted j-particles act on the i-particles of s->f. */
+int sap_gpu_launch_force(const struct sap_gpu_slab *s);
 
 /* Turns a slab's records into accumulators or rounded sums, in rows f->first_i and on of the columns in `out`. */
 int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);

@@ -98,7 +98,7 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, in
             k->many_groups[shape] = 0;
     }
     const int ipt = sap_gpu_few_ipt(set->order, shape);
-    if (status || ipt == 0) return status;
+    if (status || ipt == 0 || !sap_gpu_has_few(set, mode)) return status;
     status = get_function(l, 0, few, "few%d_%s_%s", ipt, name, kind);
     if (!status &&
         l->driver->occupancy(*few, (unsigned)g->few_threads, sap_gpu_few_shared(set, g, shape), &k->few_groups[shape]))
@@ -118,6 +118,7 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
     if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.neighbour, "neighbour_%s", kind);
     if (!status && set->order == 4 && fp64)
         status = get_function(l, 0, &l->kernels.neighbour_put, "neighbour_put_%s", kind);
+    if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.pack, "pack_%s", kind);
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
         status = get_function(l, 0, &l->kernels.batch[k], "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
     return status;

@@ -47,7 +47,7 @@ static void join_nearest(struct sap_gpu_host_force *f, int i)
 {
     const int ni = f->request.ni, n = f->set->n;
     int best = 0; /* address + 1 */
-    f->nearest[i] = -1;
+    f->nearest[i] = f->nearest_address[i] = -1;
     f->nearest_r2[i] = INFINITY;
     for (int k = 0; k < n; k++) {
         const double *out = f->part[k].lists.host;
@@ -57,6 +57,7 @@ static void join_nearest(struct sap_gpu_host_force *f, int i)
         if (best > 0 && (out[i] > f->nearest_r2[i] || (out[i] == f->nearest_r2[i] && who[0] > best))) continue;
         best = who[0];
         f->nearest[i] = who[1];
+        f->nearest_address[i] = best - 1;
         f->nearest_r2[i] = out[i];
     }
 }
@@ -173,6 +174,7 @@ int sap_gpu_end(struct sap_gpu_host_force *f, int from, struct sap_force_output 
     memcpy(out->accum_scale, f->scale, sizeof f->scale);
     out->nearest = near ? f->nearest : NULL;
     out->nearest_r2 = near ? f->nearest_r2 : NULL;
+    out->nearest_address = near ? f->nearest_address : NULL;
     out->coincident = f->complete ? f->coincident : -1;
     return SAPPORO_OK;
 }
@@ -200,6 +202,7 @@ void sap_gpu_drop(struct sap_gpu_host_force *f)
     free(f->sum);
     free(f->accum);
     free(f->nearest);
+    free(f->nearest_address);
     free(f->nearest_r2);
     sap_gpu_joined_free(f);
     free(f);

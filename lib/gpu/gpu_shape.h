@@ -36,6 +36,15 @@ int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *
 /* Returns whether many-target kernels of this shape exist: only some modes hold 4 i-particles per thread (force.h). */
 int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode);
 
+/* Returns whether few-target kernels of this mode exist. */
+int sap_gpu_has_few(const struct sap_gpu_set *set, int mode);
+
+/*
+ * Returns the mode of the kernels for forces of particles on ni of themselves, without pairs of one index, in order 2.
+ * all: row i is the particle at address i. All modes that it may return give the same bits. Sets s->mode.
+ */
+int sap_gpu_self_mode(struct sap_gpu_slab *s, int ni, int all);
+
 struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const struct sap_gpu_device *device, int mode,
                                           int ni, int superpackets, int predicted);
 

@@ -442,7 +442,18 @@ void *sap_gpu_attached_by(const struct sap_gpu_store *store,
     return a;
 }
 
-/* ------------------------------------------------------------------ freeing */
+/* ------------------------------------------------------- making and freeing */
+
+struct sap_gpu_store *sap_gpu_store_new(struct sap_gpu_set *set, struct sap_jstore *host)
+{
+    struct sap_gpu_store *const s = calloc(1, sizeof *s + (size_t)set->n * sizeof s->share[0]);
+    if (!s) return NULL;
+    s->set = set;
+    s->host = host;
+    s->terms = 1;
+    for (int k = 0; k < set->n; k++) s->share[k].device = &set->device[k];
+    return s;
+}
 
 static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *s)
 {

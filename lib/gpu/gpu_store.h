@@ -72,6 +72,9 @@ struct sap_gpu_store {
     struct sap_gpu_share share[];
 };
 
+/* Makes a store on the particles of `host`, which outlives it; NULL: no memory. */
+struct sap_gpu_store *sap_gpu_store_new(struct sap_gpu_set *set, struct sap_jstore *host);
+
 void sap_gpu_store_free(struct sap_gpu_store *store);
 
 /* Attaches what a module needs. `release`, of which each module has its own, frees it together with the store. */

@@ -220,21 +220,13 @@ static void few(void **state)
 
 /* ---- particles that are difficult for a tree ------------------------------------------- */
 
-/* All at one point, in a line, in a plane, on a coarse grid, without mass, with masses of both signs. */
 static void degenerate(void **state)
 {
     (void)state;
-    for (int what = 0; what < 6; what++) {
-        bodies b = tree_model(CLUSTER_PLUMMER, 700);
-        for (int i = 0; i < b.n; i++)
-            for (int c = 0; c < 3; c++) {
-                if (what == 0 || (what == 1 && c > 0) || (what == 2 && c == 2)) b.x[i][c] = 0.25;
-                if (what == 3) b.x[i][c] = floor(4 * b.x[i][c]);
-                if (what == 4) b.mass[i] = 0;
-                if (what == 5 && i % 2) b.mass[i] = -fabs(b.mass[i]);
-            }
+    for (int what = 0; what < TREE_INPUTS; what++) {
+        bodies b = tree_input((enum tree_input)what, 700);
         const int deepest = check(&b, 1, 1);
-        assert_true(what != 0 || deepest == 0);
+        assert_true(what != TREE_ONE_POINT || deepest == 0);
         bodies_free(&b);
     }
 }

@@ -54,13 +54,20 @@ with_gpus() {
 }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-versions="sm_75 sm_80 sm_90 sm_100 sm_120 compute_120"
-with_gpus "" "no GPU: one per major version" "$versions" --here 13.0
-with_gpus "" "no GPU, 11.4" "sm_52 sm_60 sm_70 sm_80 compute_86" --here 11.4
+clusters="compute_75 sm_80 sm_90 sm_100"
+with_gpus "" "no GPU: chips of data centres, PTX for all others" "$clusters" --here 13.0
+with_gpus "" "no GPU, 11.4" "compute_52 sm_70 sm_80" --here 11.4
+with_gpus "" "no GPU, 12.4" "compute_52 sm_70 sm_80 sm_90" --here 12.4
+with_gpus "" "no GPU: flags" "-gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 \
+-gencode arch=compute_90,code=sm_90 -gencode arch=compute_100,code=sm_100" --here --flags 13.0
+with_gpus "" "no GPU: one pass of the front end" "-gencode arch=compute_75,code=[compute_75,sm_80,sm_90,sm_100]" \
+    --here --flags --shared 13.0
+with_gpus "" "no GPU: flags of 11.4" "-gencode arch=compute_52,code=[compute_52] -gencode arch=compute_70,code=[sm_70] \
+-gencode arch=compute_80,code=[sm_80]" --here --flags --shared 11.4
 with_gpus 9.0 "an H100" sm_90 --here 13.0
 with_gpus "9.0 9.0 8.6" "three GPUs of two kinds" "sm_86 sm_90" --here 13.0
 with_gpus 8.7 "a GPU that runs the code of an older one" sm_86 --here 13.0
-with_gpus "9.0 7.0" "a GPU that the toolkit has no code for" "$versions" --here 13.0
+with_gpus "9.0 7.0" "a GPU that the toolkit has no code for" "$clusters" --here 13.0
 
 same "only the ends" "sm_52 sm_90 compute_90" --ends 12.4
 same "flags" "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_120,code=sm_120 \

@@ -109,14 +109,15 @@ static struct sap_tree_structure nodes_of(sapporo_tree *t)
     s.high = calloc(n, sizeof *s.high);
     s.q = calloc(n, sizeof *s.q);
     s.address = calloc((size_t)s.n + 1, sizeof *s.address);
+    s.group = calloc((size_t)s.n + 1, sizeof *s.group);
     assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
     return s;
 }
 
 static void drop_nodes(struct sap_tree_structure *s)
 {
-    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,  s->mass,
-                         s->centre, s->low,   s->high,  s->q,        s->address};
+    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,   s->mass,
+                         s->centre, s->low,   s->high,  s->q,        s->address, s->group};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -127,6 +128,7 @@ static void same_nodes(sapporo_tree *a, sapporo_tree *b)
     assert_int_equal(s.nodes, r.nodes);
     assert_int_equal(s.n, r.n);
     assert_memory_equal(s.address, r.address, (size_t)s.n * sizeof *s.address);
+    assert_memory_equal(s.group, r.group, (size_t)s.n * sizeof *s.group);
     for (size_t k = 0; k < n; k++)
         if (s.first[k] != r.first[k] || s.count[k] != r.count[k] || s.level[k] != r.level[k] ||
             s.children[k] != r.children[k] || s.child[k] != r.child[k])
@@ -218,6 +220,23 @@ static void difficult(void **state)
         }
 }
 
+/* Groups of every size, and leaves that are larger than any group. */
+static void groups(void **state)
+{
+    static const int sizes[][2] = {{8, 64}, {1, 1}, {1, 2}, {16, 5}, {1, 256}, {1024, 64}};
+    (void)state;
+    need_device();
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const sapporo_tree_options options = {.leaf_size = sizes[k][0], .group_size = sizes[k][1]};
+        structure_of(TREE_CLUSTER, 3000, options);
+        structure_of(TREE_CUBE, 3000, options);
+        struct tree_particles p = tree_particles_make(TREE_CUBE, 1000);
+        for (int i = 0; i < p.n; i++) memset(p.x[i], 0, sizeof p.x[i]);
+        structure_with(&p, options);
+        tree_particles_free(&p);
+    }
+}
+
 /* Numbers of particles around those where a node becomes large, and large leaves. */
 static void sizes_of_nodes(void **state)
 {
@@ -228,6 +247,7 @@ static void sizes_of_nodes(void **state)
         structure_of(TREE_CLUSTER, sizes[k], (sapporo_tree_options){.leaf_size = 1});
     structure_of(TREE_CLUSTER, 3000, (sapporo_tree_options){.leaf_size = 300});
     structure_of(TREE_CUBE, 1000, (sapporo_tree_options){.leaf_size = 1024});
+    structure_of(TREE_CLUSTER, 30000, (sapporo_tree_options){.leaf_size = 8}); /* runs of tiles within one node */
 }
 
 /* A tree that is built again, of other and of fewer particles, is a new tree. */
@@ -351,6 +371,38 @@ static void forces(void **state)
                1e-12);
 }
 
+/* Returns interactions per particle of a force on all. */
+static double interactions_on(sapporo_backend on, const sapporo_tree_options *options, const struct tree_particles *p)
+{
+    const sapporo_tree_request all = {.ni = p->n};
+    sapporo_tree_statistics s = {.size = sizeof s};
+    sapporo_tree *t = planted(on, *options, p);
+    struct forces f = room_for(p->n);
+    force_of(t, &all, &f);
+    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    drop_forces(&f);
+    sapporo_tree_destroy(t);
+    return (double)(s.particle_particle + s.particle_cell) / p->n;
+}
+
+/* Walks on a device meet as many particles and cells as on the CPU: their groups have the same balls, to rounding. */
+static void interactions(void **state)
+{
+    static const sapporo_tree_options options[] = {{.eps2 = 1e-4},
+                                                   {.eps2 = 1e-4, .order = 1, .accuracy = 0.5},
+                                                   {.eps2 = 1e-4, .order = 1, .mac = SAPPORO_MAC_ACCELERATION}};
+    (void)state;
+    need_device();
+    struct tree_particles p = tree_particles_make(TREE_CUBE, 8000);
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        const double here = interactions_on(backend, &options[k], &p);
+        const double cpu = interactions_on(SAPPORO_BACKEND_CPU, &options[k], &p);
+        print_message("%.1f interactions per particle, on the CPU %.1f\n", here, cpu);
+        assert_true(fabs(here - cpu) <= 1e-3 * cpu);
+    }
+    tree_particles_free(&p);
+}
+
 /* ---- active subsets -------------------------------------------------------------------------- */
 
 enum { REPEATED = 40, SAMPLE = 1000, REPEATS = 7 };
@@ -399,13 +451,52 @@ static void subsets_of(int n, sapporo_tree_options options, double bound)
     force_of(t, &whole, &all);
     force_of(t, &whole, &all); /* by accelerations that are known */
     const int repeats = options.mac != SAPPORO_MAC_ACCELERATION;
-    subset_case(t, &p, &all, 1, n / 6 * 5, repeats, bound);  /* out of all */
+    subset_case(t, &p, &all, 1, n / 10 * 9, repeats, bound); /* out of all */
+    subset_case(t, &p, &all, 1, n / 6 * 5, repeats, bound);  /* in bunches */
     subset_case(t, &p, &all, 1, n / 20 * 9, repeats, bound); /* in bunches: of eight where n is 20,000 */
+    subset_case(t, &p, &all, 9, p.n, repeats, bound);        /* in bunches, or each alone, where n is 20,000 */
     subset_case(t, &p, &all, 500, p.n, repeats, bound);      /* each alone */
     subset_case(t, &p, &all, 0, n / 3, repeats, bound);      /* more rows than a bunch has */
     drop_forces(&all);
     sapporo_tree_destroy(t);
     tree_particles_free(&p);
+}
+
+/* So many active particles walk in parts of 64, and the scattered ones of them in bunches. */
+static void many_active(void **state)
+{
+    enum { MANY = 1 << 19, DENSE = MANY - 20000, N_MANY = 750000 };
+    const sapporo_tree_options options = {.eps2 = 1e-4, .accuracy = 1.5, .order = 1};
+    (void)state;
+    need_device();
+    struct tree_particles p = tree_particles_make(TREE_CLUSTER, N_MANY);
+    int *const active = calloc(MANY, sizeof *active);
+    sapporo_tree *t = planted(backend, options, &p);
+    struct forces all = room_for(p.n), f = room_for(MANY), same = room_for(MANY);
+    force_of(t, &(sapporo_tree_request){.ni = p.n}, &all);
+    int dense = 0, other = 0;
+    for (int i = 0; i < p.n; i++) {
+        const double r2 = p.x[i][0] * p.x[i][0] + p.x[i][1] * p.x[i][1] + p.x[i][2] * p.x[i][2];
+        if (r2 < 4 && dense < DENSE)
+            active[dense++] = i;
+        else if (i % 11 == 0 && other < MANY - DENSE)
+            active[MANY - 1 - other++] = i;
+    }
+    assert_true(dense == DENSE && other == MANY - DENSE);
+    for (int i = 0; i < MANY; i++) {
+        memcpy(same.acc[i], all.acc[active[i]], sizeof *same.acc);
+        same.pot[i] = all.pot[active[i]];
+    }
+    force_of(t, &(sapporo_tree_request){.ni = MANY, .active = active}, &f);
+    const double off = difference(&f, &same, MANY);
+    print_message("%d active of %d: %.3g\n", (int)MANY, p.n, off);
+    assert_true(off <= 0.2); /* monopoles by an opening angle of 1.5 */
+    drop_forces(&all);
+    drop_forces(&f);
+    drop_forces(&same);
+    sapporo_tree_destroy(t);
+    tree_particles_free(&p);
+    free(active);
 }
 
 static void subsets(void **state)
@@ -594,6 +685,8 @@ int main(int argc, char **argv)
         {"forces, cuda", forces, on_cuda, NULL, NULL},
         {"subsets, opencl", subsets, on_opencl, NULL, NULL},
         {"subsets, cuda", subsets, on_cuda, NULL, NULL},
+        {"many active particles, opencl", many_active, on_opencl, NULL, NULL},
+        {"many active particles, cuda", many_active, on_cuda, NULL, NULL},
         {"structures of kd-trees, opencl", structures, kdtree_on_opencl, usual_kind, NULL},
         {"structures of kd-trees, cuda", structures, kdtree_on_cuda, usual_kind, NULL},
         {"difficult particles, opencl", difficult, kdtree_on_opencl, usual_kind, NULL},
@@ -602,6 +695,12 @@ int main(int argc, char **argv)
         {"sizes of nodes, cuda", sizes_of_nodes, kdtree_on_cuda, usual_kind, NULL},
         {"builds again, opencl", builds_again, kdtree_on_opencl, usual_kind, NULL},
         {"builds again, cuda", builds_again, kdtree_on_cuda, usual_kind, NULL},
+        {"groups, opencl", groups, kdtree_on_opencl, usual_kind, NULL},
+        {"groups, cuda", groups, kdtree_on_cuda, usual_kind, NULL},
+        {"interactions, opencl", interactions, on_opencl, NULL, NULL},
+        {"interactions, cuda", interactions, on_cuda, NULL, NULL},
+        {"interactions of kd-trees, opencl", interactions, kdtree_on_opencl, usual_kind, NULL},
+        {"interactions of kd-trees, cuda", interactions, kdtree_on_cuda, usual_kind, NULL},
         {"forces of kd-trees, opencl", forces, kdtree_on_opencl, usual_kind, NULL},
         {"forces of kd-trees, cuda", forces, kdtree_on_cuda, usual_kind, NULL},
         {"subsets of kd-trees, cuda", subsets, kdtree_on_cuda, usual_kind, NULL},

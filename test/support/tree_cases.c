@@ -42,6 +42,20 @@ bodies tree_model(cluster_kind kind, int n)
     return set;
 }
 
+bodies tree_input(enum tree_input what, int n)
+{
+    bodies b = tree_model(CLUSTER_PLUMMER, n);
+    const int same_from = what == TREE_ONE_POINT ? 0 : what == TREE_LINE ? 1 : what == TREE_PLANE ? 2 : 3;
+    for (int i = 0; i < n; i++) {
+        for (int c = same_from; c < 3; c++) b.x[i][c] = 0.25;
+        for (int c = 0; c < 3 && what == TREE_GRID; c++) b.x[i][c] = floor(4 * b.x[i][c]);
+        if (what == TREE_DISC) b.x[i][2] *= 1e-3;
+        if (what == TREE_MASSLESS) b.mass[i] = 0;
+        if (what == TREE_SIGNS && i % 2) b.mass[i] = -fabs(b.mass[i]);
+    }
+    return b;
+}
+
 sapporo_tree_options tree_on(const struct engine *e)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
@@ -149,6 +163,7 @@ static struct sap_tree_structure structure_of(sapporo_tree *t)
     s.high = zeroed(n, sizeof *s.high);
     s.q = zeroed(n, sizeof *s.q);
     s.address = zeroed((size_t)s.n, sizeof *s.address);
+    s.group = zeroed((size_t)s.n, sizeof *s.group);
     assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
     return s;
 }
@@ -166,6 +181,7 @@ static void free_structure(struct sap_tree_structure *s)
     free(s->high);
     free(s->q);
     free(s->address);
+    free(s->group);
 }
 
 /* Checks that mass, centre and second moments of a node are those of its particles, and its box is exact. */

@@ -18,6 +18,21 @@ int tree_kdtree(void **state);
 /* Makes a model as columns; free it with bodies_free. */
 bodies tree_model(cluster_kind kind, int n);
 
+/* Particles that are difficult for the planes and groups of kd-trees. */
+enum tree_input {
+    TREE_ONE_POINT, /* all at one point */
+    TREE_LINE,
+    TREE_PLANE,
+    TREE_GRID, /* on a coarse grid, so that coordinates are equal */
+    TREE_DISC, /* a thousandth as thick as it is wide */
+    TREE_MASSLESS,
+    TREE_SIGNS, /* masses of both signs */
+    TREE_INPUTS
+};
+
+/* Makes n such particles; free them with bodies_free. */
+bodies tree_input(enum tree_input what, int n);
+
 /*
  * Builds a tree of a model on an engine; fails the test if that is not possible.  options->backend and cpu_isa name the
  * engine.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "base/threads.h"
@@ -205,7 +206,7 @@ int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request 
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
     const int threads = sap_threads_now(most < t->threads ? most : t->threads);
-    const double begin = sap_tree_clock();
+    const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.a = NULL};
     struct sap_tree_run run = {.acc = acc, .pot = pot};
@@ -225,6 +226,6 @@ int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request 
     t->done.rows = request->ni;
     t->done.particle_particle = run.particle;
     t->done.particle_cell = run.cell;
-    t->done.seconds[SAPPORO_PHASE_WALK] = sap_tree_clock() - begin;
+    t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/tree_options.h"
 
 /* ---- which particles -------------------------------------------------------------- */
 
@@ -50,8 +51,8 @@ static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_g
 
 void sap_tree_cut_groups(struct sap_cpu_tree *t)
 {
-    const int size = t->settings.group_size, kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    const int groups = kd ? cut_nodes(&t->kd, size + size / 2, t->group) : sap_tree_cut_runs(0, t->n, size, t->group);
+    const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
+    const int groups = kd ? cut_nodes(&t->kd, most, t->group) : sap_tree_cut_runs(0, t->n, most, t->group);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
     t->self = (struct sap_tree_walkers){

@@ -1,11 +1,10 @@
 /* cpu_tree.c - the CPU engine's table for trees: memory, particles, build and refresh. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "base/team.h"
@@ -15,13 +14,6 @@
 #include "engine/tree_structure.h"
 
 enum { SPARE_NODES = 64 };
-
-double sap_tree_clock(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---- memory ------------------------------------------------------------------------- */
 
@@ -49,11 +41,9 @@ static size_t bytes_of_builder(const struct sap_tree_settings *settings, int n)
     return kd ? sap_kd_bytes(n) + (size_t)usual_nodes(n) * sizeof(struct sap_kd_node) : 0;
 }
 
-/* Two groups of a kd-tree that follow each other have more particles than a group may have. */
-static size_t bytes_of_groups(const struct sap_tree_settings *settings, size_t n)
+static size_t bytes_of_groups(const struct sap_tree_settings *settings, int n)
 {
-    const size_t each = settings->kind == SAPPORO_TREE_KDTREE ? 2 : 1;
-    return (each * (n / (size_t)settings->group_size) + 2) * sizeof(struct sap_tree_group);
+    return sap_tree_groups_most(settings, n) * sizeof(struct sap_tree_group);
 }
 
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -63,7 +53,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     (void)devices;
     if (device_bytes) *device_bytes = 0;
     return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
-           bytes_of_groups(settings, (size_t)n) + bytes_of_builder(settings, n);
+           bytes_of_groups(settings, n) + bytes_of_builder(settings, n);
 }
 
 static void destroy(struct sap_tree *opaque_tree)
@@ -119,7 +109,7 @@ static int reserve_particles(struct sap_cpu_tree *t)
     t->a = malloc(room * sizeof *t->a);
     t->place = malloc(room * sizeof *t->place);
     t->x = malloc(room * sizeof *t->x);
-    t->group = malloc(bytes_of_groups(&t->settings, room));
+    t->group = malloc(bytes_of_groups(&t->settings, t->room));
     t->group_of = malloc(room * sizeof *t->group_of);
     t->node_room = t->spare_room = usual_nodes(t->room);
     t->node = malloc((size_t)t->node_room * sizeof *t->node);
@@ -228,12 +218,12 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
 /* Computes moments and groups; this completes the tree. */
 static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit, int threads)
 {
-    const double start = sap_tree_clock();
+    const double start = sap_clock_seconds();
     take_units(t, box);
     gather(t, mass_unit, threads);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
-    t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_tree_clock() - start;
+    t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
 }
 
 /* Returns the threads that are worth waking for n particles. */
@@ -265,9 +255,9 @@ static void restore_order(struct sap_cpu_tree *t)
 static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, struct sap_tree_nodes *made, int threads)
 {
     const double(*const x)[3] = (const double(*)[3])t->given_x;
-    const double start = sap_tree_clock();
+    const double start = sap_clock_seconds();
     sap_tree_sort(cube, (int)t->settings.curve, x, t->given, &t->order, threads);
-    t->sorted_seconds = sap_tree_clock() - start;
+    t->sorted_seconds = sap_clock_seconds() - start;
     struct sap_tree_draft d = {t->given, t->settings.leaf_size, t->order.key, made};
     return sap_tree_link(&d, threads);
 }
@@ -325,7 +315,7 @@ static int build(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     const int threads = threads_for(t, t->given);
-    const double start = sap_tree_clock();
+    const double start = sap_clock_seconds();
     struct sap_tree_nodes made;
     struct sap_tree_box box;
     double mass_unit;
@@ -333,14 +323,14 @@ static int build(struct sap_tree *opaque_tree)
     int status = look_at_given(t, &box, &mass_unit, threads);
     if (status) return status;
     const struct sap_cube cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
-    const double looked = sap_tree_clock() - start;
+    const double looked = sap_clock_seconds() - start;
     t->sorted_seconds = 0;
     status = make_nodes(t, &box, &cube, mass_unit, &made, threads);
     if (status) return status;
     take_nodes(t, &cube, &made);
     const double sorted = looked + t->sorted_seconds;
     t->done = (sapporo_tree_statistics){
-        .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_tree_clock() - start - sorted}};
+        .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
     finish(t, &box, mass_unit, threads);
     return SAPPORO_OK;
 }
@@ -385,7 +375,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
-                    bytes_of_groups(&t->settings, (size_t)t->room) + bytes_of_builder(&t->settings, t->room);
+                    bytes_of_groups(&t->settings, t->room) + bytes_of_builder(&t->settings, t->room);
     return SAPPORO_OK;
 }
 
@@ -414,6 +404,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     if (!s->first) return SAPPORO_OK;
     for (int k = 0; k < s->nodes; k++) copy_node(t, k, s);
     for (int k = 0; k < s->n; k++) s->address[k] = t->order.address[k];
+    for (int k = 0; k < s->n; k++) s->group[k] = t->group_of[k];
     return SAPPORO_OK;
 }
 

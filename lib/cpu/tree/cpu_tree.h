@@ -155,9 +155,6 @@ double sap_tree_strictness(const struct sap_cpu_tree *tree, const struct sap_tre
 /* Implements `force` of the table (cpu_force.c). */
 int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
-/* Returns seconds since an arbitrary time. */
-double sap_tree_clock(void);
-
 /* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
 int sap_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                     long long room, int *list, int threads);

@@ -1,9 +1,8 @@
 /* gpu_build.c - builds a tree on an accelerator: cube, keys, order, nodes, moments, groups. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
@@ -34,11 +33,9 @@ int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b
 
 int sap_tree_mark(struct sap_gpu_host_tree *t, int phase)
 {
-    struct timespec now;
     if (t->events) return t->driver->event_record(t->mark[phase], t->stream);
     TRY(t->driver->stream_finish(t->stream));
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    t->clock[phase] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    t->clock[phase] = sap_clock_seconds();
     return SAP_DRIVER_OK;
 }
 
@@ -81,6 +78,7 @@ struct draft {
     int levels, level_first[SAP_TREE_LEVELS + 1];
     double low[3], high[3]; /* box of all particles */
     int at;                 /* index of the sorted arrays in key and value of the tree's walkers */
+    int groups;
 };
 
 /*
@@ -173,29 +171,41 @@ static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
 }
 
 /* Makes the sorted order of sort_keys the order of the walkers. */
-static void take_order(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, int n, int at)
+static void take_order(struct sap_gpu_walkers *w, int n, int groups, int at)
 {
     exchange(&w->address, &w->value[at]);
     w->n = n;
-    w->groups = n / t->settings.group_size + (n % t->settings.group_size > 0);
+    w->groups = groups;
 }
 
-static size_t groups_of(const struct sap_gpu_host_tree *t, int n)
+/* Returns the number of groups of n positions that are cut into runs. */
+static int runs_of(const struct sap_gpu_host_tree *t, int n)
 {
-    return (size_t)n / (size_t)t->settings.group_size + 1;
+    return n / t->settings.group_size + (n % t->settings.group_size > 0);
+}
+
+/* Cuts the sorted positions of walkers into runs. */
+static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w)
+{
+    const struct sap_argument a[] = {SAP_ARRAY(w->group_first), SAP_ARRAY(w->group_of), VALUE(t->settings.group_size),
+                                     VALUE(w->n)};
+    return sap_tree_for_each(t, t->f->runs, w->n, THREADS, a, COUNT(a));
 }
 
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                          int n)
 {
-    const size_t groups = groups_of(t, n);
+    const size_t groups = (size_t)runs_of(t, n);
     int at;
     TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->group_of, (size_t)n * sizeof(int)));
+    TRY(sap_tree_reserve(t, &w->group_first, (groups + 1) * sizeof(int)));
     TRY(sap_tree_reserve(t, &w->ball, groups * SAP_GROUP_WORDS * sizeof(double)));
     TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
     TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
     TRY(sort_keys(t, w, given, &t->t, n, &at));
-    take_order(t, w, n, at);
+    take_order(w, n, (int)groups, at);
+    TRY(cut_runs(t, w));
     return gather(t, w, given, NULL, 1, n);
 }
 
@@ -229,9 +239,11 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
 /* Reserves memory for the tree, whose nodes have been counted. */
 static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
-    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = groups_of(t, d->t.n);
+    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = (size_t)d->groups;
     const struct need all[] = {{&t->place, n * sizeof(int)},
                                {&t->own.sorted, n * 4 * sizeof(double)},
+                               {&t->own.group_of, n * sizeof(int)},
+                               {&t->own.group_first, (groups + 1) * sizeof(int)},
                                {&t->own.ball, groups * SAP_GROUP_WORDS * sizeof(double)},
                                {&t->own.heavy, groups * sizeof(int)},
                                {&t->own.strict, groups * sizeof(float)},
@@ -288,8 +300,8 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
     const struct sap_argument args[] = {
-        SAP_ARRAY(w->sorted),  SAP_ARRAY(t->cell),   SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy), SAP_ARRAY(*sizes),
-        SAP_ARRAY(w->address), SAP_ARRAY(w->strict), VALUE(has_a),       VALUE(w->n),         VALUE(t->t)};
+        SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell),    SAP_ARRAY(w->group_first), SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
+        SAP_ARRAY(*sizes),    SAP_ARRAY(w->address), SAP_ARRAY(w->strict),      VALUE(has_a),       VALUE(t->t)};
     return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
 }
 
@@ -305,11 +317,11 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                           VALUE(t->t)};
     const struct sap_argument words[] = {SAP_ARRAY(t->cell),   SAP_ARRAY(t->word),    SAP_ARRAY(t->turn),
                                          SAP_ARRAY(t->source), SAP_ARRAY(t->moments), VALUE(t->t)};
-    TRY(sap_tree_for_each(t, t->f->leaves, t->t.nodes, THREADS, leaves, COUNT(leaves)));
+    TRY(sap_tree_for_each(t, t->f->leaves, t->t.nodes, SAP_LEAF_THREADS, leaves, COUNT(leaves)));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
-        TRY(sap_tree_for_each(t, t->f->cells, to - from, THREADS, cells, COUNT(cells)));
+        TRY(sap_tree_for_each(t, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
     }
     TRY(sap_tree_for_each(t, t->f->words, t->t.nodes, THREADS, words, COUNT(words)));
     return sap_tree_make_groups(t, &t->own, NULL);
@@ -344,23 +356,24 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-/* Computes order and number of cells of a kd-tree. */
+/* Computes order and numbers of cells and of groups of a kd-tree. */
 static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     d->at = 0;
     TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
     TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, &t->own.value[d->at]));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    TRY(sap_gpu_kd_count(t, d->level_first));
+    TRY(sap_gpu_kd_count(t, d->level_first, &d->groups));
     count_levels(d, SAP_TREE_LEVELS);
     return SAP_DRIVER_OK;
 }
 
-/* Computes keys, order and the number of nodes of an octree. */
+/* Computes keys, order and numbers of nodes and of groups of an octree. */
 static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    d->groups = runs_of(t, d->t.n);
     return count_nodes(t, d);
 }
 
@@ -388,12 +401,13 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
     memcpy(t->level_first, d->level_first, sizeof t->level_first);
     if (t->n == 0) return;
     exchange(&t->first, &t->new_first);
-    take_order(t, &t->own, t->n, d->at);
+    take_order(&t->own, t->n, d->groups, d->at);
 }
 
 static int write_tree(struct sap_gpu_host_tree *t, int at)
 {
     TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, at));
+    TRY(t->kd ? sap_gpu_kd_groups(t) : cut_runs(t, &t->own));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));
@@ -416,9 +430,10 @@ static int build(struct sap_gpu_host_tree *t)
 /* Frees the present tree, so that there is memory for another. */
 static void give_up(struct sap_gpu_host_tree *t)
 {
-    struct sap_gpu_buffer *const all[] = {&t->own.address, &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict,
-                                          &t->place,       &t->node,       &t->cell,     &t->word,      &t->turn,
-                                          &t->source,      &t->moments,    &t->next,     &t->node_level};
+    struct sap_gpu_buffer *const all[] = {
+        &t->own.address,  &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict, &t->own.group_first,
+        &t->own.group_of, &t->place,      &t->node,     &t->cell,      &t->word,       &t->turn,
+        &t->source,       &t->moments,    &t->next,     &t->node_level};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     t->built = t->linked = t->has_next = 0;
 }
@@ -442,7 +457,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     t->built = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(&t->t, &t->cube, low, high, t->settings.eps2);
-    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
     TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "engine/tree_options.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
@@ -15,6 +16,7 @@
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
 enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find no work left */
+enum { LEFT_BUNCHES = 16384 };                    /* of a launch that may find all bunches of selected particles */
 enum { FEW_ROWS = 4096 };                         /* rows that one launch sorts */
 
 /* A force under computation. */
@@ -23,18 +25,22 @@ struct pass {
     struct sap_gpu_walkers *walkers;
     struct sap_gpu_walk w;
     const struct sap_gpu_buffer *row, *slot, *strict;
-    int picked;     /* forces on all particles are computed, and rows of them selected */
-    int learned;    /* accelerations of all particles are in t->a once the force is complete */
-    int bad;        /* positions that are not finite */
-    int bad_active; /* the first entry of the list that is no particle, or -1 */
+    const struct sap_gpu_buffer *a; /* sizes of accelerations, by address; NULL: another criterion */
+    int picked;                     /* forces on all particles are computed, and rows of them selected */
+    int learned;                    /* accelerations of all particles are in t->a once the force is complete */
+    int bad;                        /* positions that are not finite */
+    int bad_active;                 /* the first entry of the list that is no particle, or -1 */
 };
 
 /* ---- target particles ----------------------------------------------------------------- */
 
-static int parts_of(const struct sap_gpu_host_tree *t, int groups)
+/* Cuts groups into parts.  Positions from the caller have groups of group_size in kd-trees, too. */
+static void cut_parts(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, struct sap_gpu_walk *walk)
 {
-    const int size = t->settings.group_size;
-    return groups * ((size + SAP_WALK_PART - 1) / SAP_WALK_PART);
+    const int most = w == &t->own ? sap_tree_group_most(&t->settings) : t->settings.group_size;
+    walk->part = SAP_WALK_THREADS * (most > t->settings.group_size ? SAP_WALK_IPT : SAP_WALK_RUN_IPT);
+    walk->group_parts = (most + walk->part - 1) / walk->part;
+    walk->parts = w->groups * walk->group_parts;
 }
 
 /* Makes all particles targets, in tree order. */
@@ -43,27 +49,35 @@ static void all_walk(const struct sap_gpu_host_tree *t, struct pass *p)
     struct sap_gpu_walkers *const w = p->walkers;
     p->w.all_slots = 1;
     p->w.slots = w->n;
-    p->w.parts = parts_of(t, w->groups);
-    p->w.width = SAP_FEW_LEFT;
-    p->w.left_room = p->w.parts * (SAP_WALK_PART / SAP_FEW_LEFT);
+    cut_parts(t, w, &p->w);
+    p->w.width = p->w.left_width = SAP_FEW_LEFT;
+    p->w.left_room = p->w.parts * (p->w.part / SAP_FEW_LEFT);
     p->row = p->slot = &w->address;
     p->strict = &w->strict;
 }
 
-/*
- * Returns the slots of a bunch if n of `all` particles are targets. A larger bunch shares more of the walk, but its
- * ball covers more particles that are not targets. At 1 % bunches of eight are fastest, and below 0.2 % bunches of one.
- * If most particles are targets, groups of all particles are faster.
- */
-static int width_of(int n, int all)
+enum { PARTS_LEAST = 1 << 19 }; /* selected particles that keep a device busy in parts of SAP_WALK_SELECTED */
+enum { SPAN = 8 };              /* sorted particles per slot of selected particles that walk together */
+
+static int widest(int width, int n)
 {
-    const double part = (double)n / all;
-    int width = part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : SAP_FEW_MOST;
     while (width > 1 && n / width < 1024) width /= 2; /* fewer bunches leave a device idle */
     return width;
 }
 
-static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 5 >= t->n / 8; }
+/*
+ * Returns the slots of a bunch if n of `all` particles are targets, scattered over the model. A larger bunch shares
+ * more of the walk, but its ball covers more particles that are not targets. At 1 % bunches of eight are fastest, and
+ * below 0.2 % bunches of one.
+ */
+static int width_of(int n, int all)
+{
+    const double part = (double)n / all;
+    return widest(part < 0.002 ? 1 : part < 0.03 ? 8 : part < 0.25 ? 16 : (int)SAP_FEW_MOST, n);
+}
+
+/* Whether so many targets are most particles: forces on all of them then cost less than a selection. */
+static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 7 >= t->n / 8; }
 
 static int reserve_rows(struct sap_gpu_host_tree *t, int n)
 {
@@ -103,7 +117,10 @@ static int sort_rows(struct sap_gpu_host_tree *t, const struct pass *p, int *at)
     return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
 }
 
-/* Cuts the rows into bunches, sorted if bunches have more than one row. */
+/*
+ * Cuts the rows into parts, or, if they are few, into bunches.  Those whose particles are scattered are cut into
+ * smaller bunches. Rows are in tree order unless each walks alone.
+ */
 static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
 {
     const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
@@ -124,8 +141,11 @@ static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
     if (!as_given) TRY(sap_tree_for_each(t, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
     p->w.slots = n;
-    p->w.width = width;
-    p->w.left_room = n / width + 1;
+    p->w.parts = n < PARTS_LEAST ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
+    p->w.span = as_given ? 0 : SPAN;
+    p->w.left_width = width;
+    p->w.width = as_given ? width : widest(SAP_FEW_MOST, n);
+    p->w.left_room = 2 * (n / width + 1);
     p->row = &t->row[at];
     p->slot = &t->slot;
     p->strict = &t->slot_strict;
@@ -164,20 +184,19 @@ static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-enum { WALK_ARGUMENTS = 18 };
+enum { WALK_ARGUMENTS = 20 };
 
-/* Lists the arguments of a kernel that walks; `slot` is NULL for groups, which have none. Returns their number. */
+/* Lists the arguments of a kernel that walks. Returns their number. */
 static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *p, const struct sap_gpu_walk *how,
-                          const struct sap_gpu_buffer *slot, struct sap_argument *a)
+                          struct sap_argument *a)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     const struct sap_gpu_buffer *const buffers[] = {
-        &t->own.sorted, &w->sorted, &t->node,  &t->word, &t->turn, &t->source, &t->moments, &t->cell,
-        &w->ball,       &w->heavy,  p->strict, slot,     p->row,   &t->acc,    &t->pot,     &t->left};
+        &t->own.sorted, &w->sorted, &t->node,  &t->word,  &t->turn, &t->source, &t->moments, &t->cell, &w->group_first,
+        &w->group_of,   &w->ball,   &w->heavy, p->strict, p->slot,  p->row,     &t->acc,     &t->pot,  &t->left};
     int n = 0;
     _Static_assert(sizeof buffers / sizeof buffers[0] + 2 == WALK_ARGUMENTS, "buffers, and two values");
-    for (int k = 0; k < COUNT(buffers); k++)
-        if (buffers[k]) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
+    for (int k = 0; k < COUNT(buffers); k++) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
     a[n++] = (struct sap_argument)VALUE(*how);
     a[n++] = (struct sap_argument)VALUE(t->t);
     return n;
@@ -188,47 +207,79 @@ static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int 
     struct sap_argument a[WALK_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
-    const int n = list_arguments(t, p, &how, NULL, a);
-    return sap_tree_launch(t, t->f->walk[wide], from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
+    const int n = list_arguments(t, p, &how, a);
+    struct sap_function *const of_groups =
+        wide ? t->f->walk_dp : t->f->walk_sp[p->w.part == SAP_WALK_THREADS * SAP_WALK_IPT];
+    return sap_tree_launch(t, p->w.all_slots ? of_groups : t->f->selected[wide],
+                           from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
+}
+
+/* Returns the number of groups of threads that compute bunches. */
+static int groups_of_few(const struct pass *p, int width, int from)
+{
+    const int bunches = p->w.slots / width + (p->w.slots % width > 0);
+    const int apart = p->w.every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
+    const int most = from == SAP_LEFT_BOTH || (from == apart && !p->w.all_slots) ? LEFT_BUNCHES : IDLE_BUNCHES;
+    return from < 0 || bunches < most ? bunches : most;
 }
 
 static int launch_few(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
-    const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
-    const int idle = bunches < IDLE_BUNCHES ? bunches : (int)IDLE_BUNCHES;
+    const int least = from < 0 ? p->w.width : p->w.left_width;
     struct sap_argument a[WALK_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
-    const int n = list_arguments(t, p, &how, p->slot, a);
+    if (from != SAP_LEFT_BOTH) how.width = least;
+    const int n = list_arguments(t, p, &how, a);
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
-    const int large = !wide && (from >= 0 || p->w.width > 1 || bunches <= FEW_ROWS);
-    return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], from < 0 ? bunches : idle,
+    const int large = !wide && (least > 1 || p->w.slots <= FEW_ROWS);
+    return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], groups_of_few(p, least, from),
                            large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
+}
+
+/* Lists the bunches of selected particles. */
+static int list_bunches(struct sap_gpu_host_tree *t, const struct pass *p)
+{
+    const struct sap_argument a[] = {SAP_ARRAY(*p->slot), SAP_ARRAY(t->left), VALUE(p->w)};
+    const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
+    return sap_tree_for_each(t, t->f->bunches[p->w.every], bunches, THREADS, a, COUNT(a));
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
 static int launch_walks(struct sap_gpu_host_tree *t, const struct pass *p)
 {
-    const int all = p->w.all_slots;
-    if (p->w.every) {
-        if (all) TRY(launch_groups(t, p, 1, -1));
-        return launch_few(t, p, 1, all ? (int)SAP_LEFT_WIDE : -1);
-    }
-    if (all) TRY(launch_groups(t, p, 0, -1));
-    TRY(launch_few(t, p, 0, all ? (int)SAP_LEFT_APART : -1));
-    if (all) TRY(launch_groups(t, p, 1, SAP_LEFT_PARTS));
+    const int parts = p->w.parts > 0, listed = !parts && p->w.span > 0, every = p->w.every;
+    const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
+    if (parts) TRY(launch_groups(t, p, every, -1));
+    if (listed) TRY(list_bunches(t, p));
+    TRY(launch_few(t, p, every, parts ? apart : listed ? (int)SAP_LEFT_BOTH : -1));
+    if (every) return SAP_DRIVER_OK;
+    if (parts) TRY(launch_groups(t, p, 1, SAP_LEFT_PARTS));
     return launch_few(t, p, 1, SAP_LEFT_WIDE);
 }
 
 static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
+    const struct sap_gpu_buffer *const sizes = p->a ? p->a : &w->sorted;
     TRY(sap_tree_make_next(t));
-    const struct sap_argument a[] = {
-        SAP_ARRAY(t->own.sorted), SAP_ARRAY(w->sorted), SAP_ARRAY(t->node),   SAP_ARRAY(t->next),
-        SAP_ARRAY(t->word),       SAP_ARRAY(t->turn),   SAP_ARRAY(t->source), SAP_ARRAY(t->cell),
-        SAP_ARRAY(w->strict),     SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row),   SAP_ARRAY(t->acc),
-        SAP_ARRAY(t->pot),        SAP_ARRAY(t->left),   VALUE(p->w),          VALUE(t->t)};
+    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->next),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->turn),
+                                     SAP_ARRAY(t->source),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(*sizes),
+                                     SAP_ARRAY(w->address),
+                                     SAP_ARRAY(*p->slot),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(p->w),
+                                     VALUE(t->t)};
     return sap_tree_for_each(t, t->f->alone, p->w.slots, THREADS, a, COUNT(a));
 }
 
@@ -254,7 +305,9 @@ static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, in
 static int make_strict(struct sap_gpu_host_tree *t, struct pass *p, const struct sap_gpu_buffer *a)
 {
     p->w.strict = 1;
-    if (p->w.all_slots || t->settings.walk == SAPPORO_WALK_STACKLESS) return sap_tree_make_groups(t, p->walkers, a);
+    p->a = a;
+    if (t->settings.walk == SAPPORO_WALK_STACKLESS) return SAP_DRIVER_OK; /* each particle has its own */
+    if (p->w.all_slots) return sap_tree_make_groups(t, p->walkers, a);
     const struct sap_gpu_buffer *const address = &p->walkers->address;
     const int n = p->w.slots;
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),

@@ -1,14 +1,15 @@
 /*
  * gpu_kdtree.c - builds the order and the cells of a kd-tree on an accelerator, in three phases: large nodes round by
- * round, small nodes, cells.
+ * round, small nodes, cells; and cuts the particles into groups of whole nodes.
  *
- * The host waits for counts once per batch of rounds, and once for the number of cells.
+ * The host waits for counts once per batch of rounds, and once for the numbers of cells and of groups.
  */
 #include "gpu/tree/gpu_kdtree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/tree_options.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
@@ -22,6 +23,7 @@ enum {
     TILE = SAP_KD_TILE,
     LARGE = SAP_SPLIT_LARGE,
     BATCH = 6, /* rounds per wait, after the rounds that any particles need */
+    BREAK_GROUPS = 256,
     KEY_BITS = 64,
     PLACE_BITS = 31,
     THREADS = SAP_TREE_THREADS
@@ -31,8 +33,9 @@ enum {
 
 struct kd_kernels {
     struct sap_module *module;
-    struct sap_function *start, *boxes, *planes, *sort_keys, *sort_places, *sort_move, *sides, *children, *move,
-        *small_nodes, *levels, *level_firsts, *link, *count_children;
+    struct sap_function *start, *boxes, *join, *planes, *sort_keys, *sort_places, *sort_move, *sides, *children, *move,
+        *small_nodes, *levels, *level_firsts, *link, *count_children, *breaks, *group_links, *group_marks,
+        *group_begins, *groups;
 };
 
 static void drop(const struct sap_driver *driver, void *kept)
@@ -49,6 +52,7 @@ static int get_functions(const struct sap_driver *driver, struct kd_kernels *f)
         struct sap_function **function;
     } wanted[] = {{"kd_start", &f->start},
                   {"kd_boxes", &f->boxes},
+                  {"kd_join", &f->join},
                   {"kd_planes", &f->planes},
                   {"kd_sort_keys", &f->sort_keys},
                   {"kd_sort_places", &f->sort_places},
@@ -60,7 +64,12 @@ static int get_functions(const struct sap_driver *driver, struct kd_kernels *f)
                   {"kd_levels", &f->levels},
                   {"kd_level_firsts", &f->level_firsts},
                   {"kd_link", &f->link},
-                  {"kd_count_children", &f->count_children}};
+                  {"kd_count_children", &f->count_children},
+                  {"kd_breaks", &f->breaks},
+                  {"kd_group_links", &f->group_links},
+                  {"kd_group_marks", &f->group_marks},
+                  {"kd_group_begins", &f->group_begins},
+                  {"kd_groups", &f->groups}};
     for (int k = 0; k < COUNT(wanted); k++) TRY(driver->function(f->module, wanted[k].name, wanted[k].function));
     return SAP_DRIVER_OK;
 }
@@ -86,7 +95,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 struct sap_gpu_kd {
     const struct kd_kernels *f;
     struct sap_kd_arguments b; /* argument of kernels */
-    struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], root, box, before, inner, leaf, counter;
+    struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], root, box, joined, before, inner, leaf, counter;
     struct sap_gpu_buffer key[2], value[2]; /* of rounds that sort */
 };
 
@@ -109,9 +118,9 @@ void sap_gpu_kd_free(struct sap_gpu_host_tree *t)
     struct sap_gpu_kd *const kd = t->kd;
     if (!kd) return;
     struct sap_gpu_buffer *const all[] = {
-        &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1],
-        &kd->large[0], &kd->large[1], &kd->root,       &kd->box,        &kd->before,     &kd->inner,
-        &kd->leaf,     &kd->counter,  &kd->key[0],     &kd->key[1],     &kd->value[0],   &kd->value[1]};
+        &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1], &kd->large[0],
+        &kd->large[1], &kd->root,     &kd->box,        &kd->joined,     &kd->before,     &kd->inner,      &kd->leaf,
+        &kd->counter,  &kd->key[0],   &kd->key[1],     &kd->value[0],   &kd->value[1]};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free(kd);
     t->kd = NULL;
@@ -128,6 +137,7 @@ size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n)
     if (settings->kind != SAPPORO_TREE_KDTREE) return 0;
     return (size_t)n * particle + 2 * larges_of(n) * sizeof(struct sap_kd_large_node) +
            roots_of(n) * sizeof(struct sap_kd_run) + tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double) +
+           tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double) +
            tiles_of(n, SAP_LINK_TILE) * SAP_KD_LEVELS * sizeof(int);
 }
 
@@ -143,6 +153,7 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
     }
     TRY(sap_tree_reserve(t, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
     TRY(sap_tree_reserve(t, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
+    TRY(sap_tree_reserve(t, &kd->joined, tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
     TRY(sap_tree_reserve(t, &kd->before, (size + 1) * sizeof(int)));
     TRY(sap_tree_reserve(t, &kd->inner, size * sizeof(struct sap_kd_part)));
     TRY(sap_tree_reserve(t, &kd->leaf, size * sizeof(struct sap_kd_part)));
@@ -216,14 +227,21 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
 static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sorts)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const int side = round & 1, n = kd->b.n;
+    const int side = round & 1, n = kd->b.n, runs = n / (TILE * SAP_KD_JOINED);
     const struct sap_argument boxes[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->box),
                                          VALUE(n)};
-    const struct sap_argument planes[] = {SAP_ARRAY(kd->box),  SAP_ARRAY(kd->large[side]),
-                                          SAP_ARRAY(kd->leaf), SAP_ARRAY(kd->counter),
-                                          VALUE(kd->b),        VALUE(round),
+    const struct sap_argument join[] = {SAP_ARRAY(kd->box), SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->joined),
+                                        VALUE(n)};
+    const struct sap_argument planes[] = {SAP_ARRAY(kd->box),
+                                          SAP_ARRAY(kd->joined),
+                                          SAP_ARRAY(kd->large[side]),
+                                          SAP_ARRAY(kd->leaf),
+                                          SAP_ARRAY(kd->counter),
+                                          VALUE(kd->b),
+                                          VALUE(round),
                                           VALUE(sorts)};
     TRY(sap_tree_launch(t, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes, COUNT(boxes)));
+    if (runs > 0) TRY(sap_tree_launch(t, kd->f->join, runs, SAP_KD_JOINED, join, COUNT(join)));
     TRY(sap_tree_launch(t, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
     return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
 }
@@ -293,6 +311,82 @@ static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
     return SAP_DRIVER_ERROR; /* levels are bounded, so the rounds suffice */
 }
 
+/* ---- groups ------------------------------------------------------------------------------------- */
+
+/* The arrays of particles are free once all nodes are split. */
+struct group_memory {
+    const struct sap_gpu_buffer *flag, *before, *at, *mark, *link[2];
+};
+
+static struct group_memory group_memory_of(const struct sap_gpu_kd *kd)
+{
+    return (struct group_memory){.flag = &kd->before,
+                                 .before = &kd->node_of[0],
+                                 .mark = &kd->node_of[0], /* it is read for the last time when `before` is written */
+                                 .at = &kd->address[0],
+                                 .link = {&kd->address[1], &kd->node_of[1]}};
+}
+
+/* Launches enough groups of threads to keep a device busy; the kernels read the number of breaks themselves. */
+static int for_each_break(const struct sap_gpu_host_tree *t, struct sap_function *f, const struct sap_argument *a,
+                          int arguments)
+{
+    const int groups = t->kd->b.n / TILE + 1;
+    return sap_tree_launch(t, f, groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS, TILE, a, arguments);
+}
+
+/* Marks the breaks at which groups begin. */
+static int mark_begins(const struct sap_gpu_host_tree *t, const struct group_memory *m, int count_at, int most)
+{
+    const struct kd_kernels *const f = t->kd->f;
+    const int n = t->kd->b.n;
+    const size_t groups = sap_tree_groups_most(&t->settings, n);
+    const struct sap_argument links[] = {SAP_ARRAY(*m->at),
+                                         SAP_ARRAY(t->scratch),
+                                         SAP_ARRAY(*m->link[0]),
+                                         SAP_ARRAY(*m->mark),
+                                         VALUE(count_at),
+                                         VALUE(most),
+                                         VALUE(n)};
+    const struct sap_argument begins[] = {SAP_ARRAY(*m->at), SAP_ARRAY(t->scratch), SAP_ARRAY(*m->mark),
+                                          SAP_ARRAY(*m->flag), VALUE(count_at)};
+    TRY(for_each_break(t, f->group_links, links, COUNT(links)));
+    for (int round = 0; (size_t)1 << round < groups; round++) {
+        const struct sap_argument marks[] = {SAP_ARRAY(t->scratch), SAP_ARRAY(*m->link[round & 1]),
+                                             SAP_ARRAY(*m->link[~round & 1]), SAP_ARRAY(*m->mark), VALUE(count_at)};
+        TRY(for_each_break(t, f->group_marks, marks, COUNT(marks)));
+    }
+    return for_each_break(t, f->group_begins, begins, COUNT(begins));
+}
+
+/* Finds where groups begin, and copies their number to told->kd_groups; the caller waits. */
+static int find_groups(struct sap_gpu_host_tree *t)
+{
+    const struct sap_gpu_kd *const kd = t->kd;
+    const struct group_memory m = group_memory_of(kd);
+    const struct sap_primitives *const p = &t->f->primitives;
+    const int n = kd->b.n, most = sap_tree_group_most(&t->settings);
+    const struct sap_argument breaks[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(*m.flag), VALUE(most),
+                                          VALUE(n)};
+    size_t at;
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    TRY(t->driver->fill(t->stream, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
+    TRY(sap_tree_for_each(t, kd->f->breaks, n, TILE, breaks, COUNT(breaks)));
+    TRY(sap_primitives_compact(p, t->stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n, t->scratch.mem, &at));
+    TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
+    TRY(sap_primitives_scan(p, t->stream, m.flag->mem, m.before->mem, n, t->scratch.mem, &at));
+    return t->driver->copy_out(t->stream, &((struct sap_gpu_tree_told *)t->told.host)->kd_groups, t->scratch.mem, at,
+                               sizeof(int));
+}
+
+int sap_gpu_kd_groups(struct sap_gpu_host_tree *t)
+{
+    const struct group_memory m = group_memory_of(t->kd);
+    const struct sap_argument a[] = {SAP_ARRAY(*m.flag), SAP_ARRAY(*m.before), SAP_ARRAY(t->own.group_first),
+                                     SAP_ARRAY(t->own.group_of), VALUE(t->n)};
+    return sap_tree_for_each(t, t->kd->f->groups, t->n, TILE, a, COUNT(a));
+}
+
 /* ---- small nodes, cells -------------------------------------------------------------------------- */
 
 static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int roots)
@@ -325,7 +419,7 @@ int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const doubl
     return split_small(t, order, roots);
 }
 
-int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first)
+int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
 {
     const struct sap_gpu_kd *const kd = t->kd;
     struct sap_gpu_tree_told *const told = t->told.host;
@@ -345,7 +439,9 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first)
                                           VALUE(total), VALUE(kd->b)};
     TRY(sap_tree_launch(t, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
     TRY(t->driver->copy_out(t->stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
+    TRY(find_groups(t));
     TRY(t->driver->stream_finish(t->stream));
+    *groups = told->kd_groups;
     memcpy(level_first, told->kd_first, sizeof told->kd_first);
     return SAP_DRIVER_OK;
 }

@@ -21,10 +21,16 @@ size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n);
 int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit,
                      const struct sap_gpu_buffer *order);
 
-/* Counts the cells: level_first[SAP_TREE_LEVELS + 1]. t->new_first receives a copy. It waits for the counts. */
-int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first);
+/*
+ * Counts the cells, level_first[SAP_TREE_LEVELS + 1], and the groups. t->new_first receives a copy of level_first. It
+ * waits for the counts.
+ */
+int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups);
 
 /* Writes the cells to the tree's arrays. */
 int sap_gpu_kd_link(struct sap_gpu_host_tree *t);
+
+/* Writes the groups to the tree's arrays. */
+int sap_gpu_kd_groups(struct sap_gpu_host_tree *t);
 
 #endif

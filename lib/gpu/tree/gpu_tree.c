@@ -60,22 +60,23 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
                      size_t *device_bytes)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    const size_t size = (size_t)n, nodes = size / 2, groups = size / (size_t)settings->group_size + 1;
-    const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 5 * sizeof(int);
+    const size_t size = (size_t)n, nodes = size / 2, groups = sap_tree_groups_most(settings, n);
+    const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 6 * sizeof(int);
     const size_t each =
         sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
     (void)set;
     if (device_bytes)
-        *device_bytes = size * particles + nodes * each + groups * 6 * sizeof(double) + sap_primitives_scratch(n) +
-                        sap_gpu_kd_bytes(settings, n);
+        *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
+                        sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n);
     return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
            CHUNK * 4 * sizeof(double);
 }
 
 static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
 {
-    struct sap_gpu_buffer *const all[] = {&w->key[0], &w->key[1], &w->value[0], &w->value[1], &w->address,
-                                          &w->sorted, &w->ball,   &w->heavy,    &w->strict};
+    struct sap_gpu_buffer *const all[] = {&w->key[0],  &w->key[1],      &w->value[0], &w->value[1],
+                                          &w->address, &w->sorted,      &w->ball,     &w->heavy,
+                                          &w->strict,  &w->group_first, &w->group_of};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
 }
 
@@ -298,7 +299,7 @@ static double interactions(const struct sap_tree *opaque_tree)
 
 /* Arrays of a tree in host memory. */
 struct copies {
-    void *node, *cell, *level, *address;
+    void *node, *cell, *level, *address, *group;
 };
 
 static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
@@ -307,6 +308,7 @@ static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
     TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
     TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
     TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
+    TRY(copy_of(t, &t->own.group_of, t->n, sizeof(int), &c->group));
     return copy_of(t, &t->own.address, t->n, sizeof(int), &c->address);
 }
 
@@ -323,12 +325,13 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
         sap_tree_tell_cell(&cell[k], k, s);
     }
     memcpy(s->address, c->address, (size_t)s->n * sizeof *s->address);
+    memcpy(s->group, c->group, (size_t)s->n * sizeof *s->group);
 }
 
 static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
     struct sap_gpu_host_tree *const t = (void *)opaque_tree;
-    struct copies c = {NULL, NULL, NULL, NULL};
+    struct copies c = {.node = NULL};
     s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
     s->n = t->built ? t->n : 0;
     if (!s->first || s->n == 0) return SAPPORO_OK;
@@ -344,6 +347,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     free(c.cell);
     free(c.level);
     free(c.address);
+    free(c.group);
     sap_fp_release(caller);
     return result;
 }

@@ -24,8 +24,9 @@ enum { SAP_TORN_MASSES = 2 };
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_gpu_walkers {
     struct sap_gpu_buffer address, sorted;
-    struct sap_gpu_buffer ball, heavy, strict; /* of groups */
-    struct sap_gpu_buffer key[2], value[2];    /* for sorting */
+    struct sap_gpu_buffer group_first, ball, heavy, strict; /* of groups; group_first: one more, the end */
+    struct sap_gpu_buffer group_of;                         /* number of the group, by sorted particle */
+    struct sap_gpu_buffer key[2], value[2];                 /* for sorting */
     int n, groups;
 };
 
@@ -36,6 +37,7 @@ struct sap_gpu_tree_told {
     int level_first[SAP_LINK_LEVELS + 1]; /* the last entry: number of nodes */
     int kd_first[SAP_KD_LEVELS + 1];      /* the same of a kd-tree */
     int kd_counter[SAP_KD_COUNTERS];
+    int kd_groups;
     unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
 };
 
