@@ -56,6 +56,9 @@ module sapporo
         SAPPORO_FIELD_NFW = 4, SAPPORO_FIELD_MIYAMOTO_NAGAI = 5, SAPPORO_FIELD_LOGARITHMIC = 6
     integer(c_int), parameter :: SAPPORO_STEP_NOW = 0, SAPPORO_STEP_OWN = 1, SAPPORO_STEP_AT_TIME = 2
     integer(c_int), parameter :: SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31
+    integer(c_int), parameter :: SAPPORO_REBUILD_TIMED = -1
+    integer, parameter :: SAPPORO_STEP_PHASE_PREDICT = 1, SAPPORO_STEP_PHASE_TREE = 2, SAPPORO_STEP_PHASE_FORCE = 3, &
+        SAPPORO_STEP_PHASE_CORRECT = 4, SAPPORO_STEP_PHASES = 4 ! of statistics%seconds, from 1
 
     ! ---- types
 
@@ -213,6 +216,7 @@ module sapporo
         real(c_double) :: interactions = 0
         integer(c_int) :: level(SAPPORO_STEP_LEVELS_MOST) = 0, unused = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
+        real(c_double) :: seconds(SAPPORO_STEP_PHASES) = 0
     end type sapporo_stepper_statistics
 
     ! ---- functions

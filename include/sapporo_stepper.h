@@ -1,9 +1,9 @@
 /*
  * sapporo_stepper.h - integration of orbits: part of the native interface, included by sapporo.h.
  *
- * A stepper has n particles and moves them, with forces from a tree of its own or from direct sums.  Over a tree, the
- * particles live where the engine computes: in the memory of a GPU, nothing but small counts is copied to the host in a
- * step.  The order of calls is create, set, then any number of advance, get, energy, save.
+ * A stepper has n particles and moves them, with forces from a tree of its own or from direct sums.  The particles live
+ * where the engine computes: in the memory of a GPU, nothing but small counts is copied to the host in a step.  The
+ * order of calls is create, set, then any number of advance, get, energy, save.
  *
  * Schemes, both of second order (docs/stepper.md has the formulas and their sources):
  *  - SAPPORO_STEPS_SHARED: leap-frog (kick, drift, kick) with one constant step dt for all particles.
@@ -38,7 +38,8 @@ typedef struct sapporo_stepper sapporo_stepper; /* handle of a stepper */
 typedef enum sapporo_step_method {
     SAPPORO_STEP_METHOD_DEFAULT = 0, /* tree */
     SAPPORO_STEP_TREE = 1,
-    SAPPORO_STEP_DIRECT = 2 /* direct sums of order 2; the particles are in host memory */
+    SAPPORO_STEP_DIRECT = 2 /* direct sums of order 2.  On several devices, or without double precision there, the
+                               particles are in host memory */
 } sapporo_step_method;
 
 typedef enum sapporo_step_scheme {
@@ -71,6 +72,9 @@ typedef struct sapporo_field {
     double centre[3];
 } sapporo_field;
 
+/* A value of sapporo_stepper_options.rebuild: a build when measured times say that it pays. */
+enum { SAPPORO_REBUILD_TIMED = -1 };
+
 enum { SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31 };
 
 /* Options of a stepper.  Zero everywhere but in size and dt means the default. */
@@ -83,8 +87,10 @@ typedef struct sapporo_stepper_options {
     double dt;                        /* > 0: the shared step, or the longest block step */
     double eta;                       /* > 0; 0: 0.025 */
     int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
-    int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need 1.2 times
-                    the interactions that they needed after the last build (sapporo_tree_refresh_or_build) */
+    int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need so many more
+                    interactions than those after the last build that a build pays (docs/stepper.md, Trees);
+                    SAPPORO_REBUILD_TIMED: the same by the clock (Miki & Umemura 2017, section 2.6), so a run that is
+                    repeated differs within the accuracy of the tree */
     int nfields; /* 0 to SAPPORO_FIELDS_MOST */
     const sapporo_field *fields; /* [nfields]; copied */
 } sapporo_stepper_options;
@@ -189,6 +195,15 @@ SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 
+/* Parts of a step, by the clock of the host. */
+enum sapporo_step_phase {
+    SAPPORO_STEP_PHASE_PREDICT = 0, /* all particles are predicted */
+    SAPPORO_STEP_PHASE_TREE = 1,    /* the tree is built or refreshed */
+    SAPPORO_STEP_PHASE_FORCE = 2,   /* forces on the active particles */
+    SAPPORO_STEP_PHASE_CORRECT = 3, /* active particles are corrected and choose their steps */
+    SAPPORO_STEP_PHASES = 4
+};
+
 /* What a stepper is and did since its particles were set. */
 typedef struct sapporo_stepper_statistics {
     size_t size; /* sizeof(sapporo_stepper_statistics), set by the caller */
@@ -200,7 +215,8 @@ typedef struct sapporo_stepper_statistics {
     double interactions;                 /* per active particle, of the last force from a tree */
     int level[SAPPORO_STEP_LEVELS_MOST]; /* particles per level */
     int unused;
-    size_t host_bytes, device_bytes; /* of particles and tree */
+    size_t host_bytes, device_bytes;     /* of particles and tree */
+    double seconds[SAPPORO_STEP_PHASES]; /* of the last step; an accelerator may still correct particles afterwards */
 } sapporo_stepper_statistics;
 
 /* Fills *statistics up to its size; after an error, numbers are 0. */

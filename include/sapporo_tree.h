@@ -58,7 +58,7 @@ typedef struct sapporo_tree_options {
     double eps2;     /* square of the Plummer softening length, 0 to 1e200; below 1e-200, or 2^-660 times the
                         square of the tree's size, it counts as 0 */
     int leaf_size;   /* most particles of a leaf, 1 to 1024 */
-    int group_size;  /* particles of a group, 1 to 256; groups of kd-trees on CPUs have up to 1.5 times as many */
+    int group_size;  /* particles of a group, 1 to 256; groups of kd-trees have up to 1.5 times as many */
     sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
                                     the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
                                     in double */

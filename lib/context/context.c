@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/structs.h"
 #include "context/context_private.h"
+#include "context/object.h"
 
 _Thread_local char sap_open_error[256];
 
@@ -164,6 +165,16 @@ void sap_context_choose(sapporo *c, int nj)
                 atomic_load(&c->kind), nj, below);
 }
 
+const struct sap_engine *sap_context_engine(sapporo *handle, int nj, struct sap_device_set **devices)
+{
+    sapporo *const c = sap_context_hold(handle);
+    if (!c->chosen) sap_context_choose(c, nj);
+    const struct sap_engine *const engine = c->engine;
+    *devices = c->devices;
+    sap_unlock(&c->busy);
+    return engine;
+}
+
 const struct sap_fallback *sap_context_fallback(sapporo *c, const char *caller)
 {
     char why[200] = "";
@@ -188,21 +199,14 @@ static void free_parts(sapporo *c)
 
 static void make_lock(void *object) { sap_lock_start(&((sapporo *)object)->busy); }
 
-/*
- * Clears a locked context, unlocks it and keeps its memory for another context.  The unlock precedes sap_handle_keep,
- * so that the object is never locked when another thread can reuse it or a child process inherits it.
- */
+/* Clears a locked context, unlocks it and keeps its memory for another context. */
 static void retire_context(sapporo *c)
 {
     const size_t from = offsetof(sapporo, notes);
     sap_handle_withdraw(&c->self);
     free_parts(c);
     atomic_store(&c->kind, NULL);
-    sap_lock(&sap_messages.lock); /* other threads may read the error */
-    memset((char *)c + from, 0, sizeof *c - from);
-    sap_unlock(&sap_messages.lock);
-    sap_unlock(&c->busy);
-    sap_handle_keep(&c->self);
+    sap_object_keep(&c->self, &c->busy, (char *)c + from, sizeof *c - from);
 }
 
 int sapporo_open(const sapporo_options *options, sapporo **context)

@@ -121,6 +121,15 @@ int sap_context_check_lost(sapporo *context, int nj);
  */
 void sap_context_use_store(sapporo *context);
 
+/*
+ * Begins a force like sapporo_force_begin.  `needed` are sap_extra that it surely computes; if there are any, the
+ * context keeps its engine, as if a force had begun before.
+ */
+int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned needed, sapporo_job **job);
+
+/* Warns about a pair at zero distance and names both particles; searches the j-particle that coincides with i. */
+void sap_job_report_coincident(sapporo *context, const sapporo_job *job, int i);
+
 /* Computes more outputs of a job.  Context locked. */
 int sap_job_extra(sapporo *context, sapporo_job *job, unsigned extra);
 
@@ -143,6 +152,12 @@ void sap_context_store_sent(sapporo *context);
  * few j-particles.  A backend that the user named is kept.  Context locked.
  */
 void sap_context_choose(sapporo *context, int nj);
+
+/*
+ * Chooses the engine for forces of nj j-particles, as the first force would; returns it, and its devices in *devices.
+ * Both stay until the context is closed.  Takes the handle of an open context.
+ */
+const struct sap_engine *sap_context_engine(sapporo *context, int nj, struct sap_device_set **devices);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

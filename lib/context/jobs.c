@@ -239,7 +239,8 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 /* The time of a force; 0 in order 2, which predicts nothing. */
 static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c->time; }
 
-static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
+/* Starts a force with the extra outputs in `needed`, which the client must have. */
+static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned needed)
 {
     const double *eps2_i, *dtr;
     const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
@@ -259,6 +260,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
      * the radii of other rows. */
     j->useful = outside ? SAP_EXTRA_LISTS : SAP_EXTRA_NEAREST;
     if (r->h2.base && (found.odd ? check_h2(c, j) : found.near)) j->useful |= SAP_EXTRA_LISTS;
+    j->useful |= needed;
     const unsigned want = outside ? SAP_EXTRA_LISTS : r->want;
     const struct sap_force_request request = {.nj = r->nj,
                                               .ni = r->ni,
@@ -277,7 +279,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
                                                                       : SAP_PAIRS_ALL,
                                               .dtr = dtr,
                                               .h2_by_mass = r->h2_by_mass != 0,
-                                              .extra = wanted_now(c, j, want)};
+                                              .extra = wanted_now(c, j, (want & ~(unsigned)SAP_EXTRA_ACCUM) | needed)};
     j->time = request.time;
     j->nj = r->nj;
     j->eps2 = r->eps2;
@@ -296,7 +298,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
+int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned needed, sapporo_job **job)
 {
     sapporo_request copy = {0}, *const r = &copy;
     if (!job) return SAPPORO_ERR_ARGUMENT;
@@ -305,7 +307,7 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
     if (!c) return SAPPORO_ERR_CLOSED;
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
-    if (!status && !c->chosen && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
+    if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     if (!status) sap_context_use_store(c);
     if (!status && c->nstaged) sent = sap_context_send(c);
     sap_jstore_finish(&c->host);
@@ -314,7 +316,7 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
         if (!j || reserve(j, r->ni))
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
         else
-            status = start(c, j, r);
+            status = start(c, j, r, needed);
         if (!status)
             *job = sap_handle_give(&j->self);
         else if (j)
@@ -327,10 +329,14 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
     return status;
 }
 
+int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
+{
+    return sap_job_begin(context, request, 0, job);
+}
+
 /* --------------------------------------------------------------------- end */
 
-/* Warns about a pair at zero distance and names both particles; searches the j-particle that coincides with i. */
-static void report_coincident(sapporo *c, const sapporo_job *j, int i)
+void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
 {
     if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
     const int nj = j->nj < c->host.upper ? j->nj : c->host.upper;
@@ -399,7 +405,7 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
     }
     if (!status) status = write_rows(c, j, ni, r, &out);
     if (status) return status;
-    if (!j->reported && out.coincident >= 0) report_coincident(c, j, out.coincident);
+    if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
     j->reported = 1;
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

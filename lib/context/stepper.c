@@ -14,31 +14,17 @@
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-static void make_lock(void *object) { sap_lock_start(&((sapporo_stepper *)object)->busy); }
-
-sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle)
-{
-    sapporo_stepper *const s = sap_handle_find(SAP_HANDLE_STEPPER, handle);
-    if (!s) return NULL;
-    sap_lock(&s->busy);
-    if (sap_handle_is(&s->self, handle)) return s;
-    sap_unlock(&s->busy);
-    return NULL;
-}
+sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle) { return sap_object_hold(SAP_HANDLE_STEPPER, handle); }
 
 int sap_stepper_leave(sapporo_stepper *s, sap_fpenv callers, int status)
 {
-    sap_fp_leave(callers);
-    sap_unlock(&s->busy);
-    return status;
+    return sap_object_leave(&s->object, callers, status);
 }
 
-/* Frees the parts of a locked stepper, unlocks it and keeps the object: threads that wait for its lock find it closed.
- */
+/* Frees the parts of a locked stepper and ends its life. */
 static void retire(sapporo_stepper *s)
 {
-    const size_t from = offsetof(sapporo_stepper, notes);
-    sap_handle_withdraw(&s->self);
+    sap_handle_withdraw(&s->object.self);
     if (s->particles) s->ops->destroy(s->particles);
     if (s->tree) s->trees->destroy(s->tree);
     sap_tree_engine_close(&s->on);
@@ -46,34 +32,20 @@ static void retire(sapporo_stepper *s)
     free(s->direct.x);
     free(s->direct.index);
     free(s->label);
-    sap_lock(&sap_messages.lock); /* other threads may read the error */
-    memset((char *)s + from, 0, sizeof *s - from);
-    sap_unlock(&sap_messages.lock);
-    sap_unlock(&s->busy);
-    sap_handle_keep(&s->self);
+    sap_object_retire(&s->object, sizeof *s);
 }
 
 int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper)
 {
     if (!stepper) return SAPPORO_ERR_ARGUMENT;
     *stepper = NULL;
-    sapporo_stepper *const s = sap_handle_object(SAP_HANDLE_STEPPER, sizeof *s, make_lock);
-    if (!s) {
-        (void)snprintf(sap_open_error, sizeof sap_open_error, "a stepper needs %zu bytes of memory for its handle",
-                       sizeof *s);
-        return SAPPORO_ERR_MEMORY;
-    }
-    sap_lock(&s->busy);
+    sapporo_stepper *const s = sap_object_make(SAP_HANDLE_STEPPER, sizeof *s, "stepper");
+    if (!s) return SAPPORO_ERR_MEMORY;
     const sap_fpenv callers = sap_fp_enter();
     s->room = n;
     const int status = sap_stepper_open(s, options, n);
-    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&s->notes) : "");
-    if (status) {
-        retire(s);
-    } else {
-        *stepper = sap_handle_give(&s->self);
-        sap_unlock(&s->busy);
-    }
+    *stepper = sap_object_give(&s->object, status);
+    if (status) retire(s);
     sap_fp_leave(callers);
     return status;
 }
@@ -86,9 +58,7 @@ void sapporo_stepper_destroy(sapporo_stepper *stepper)
 
 const char *sapporo_stepper_last_error(const sapporo_stepper *stepper)
 {
-    if (!stepper) return sap_open_error;
-    const sapporo_stepper *const s = sap_handle_find(SAP_HANDLE_STEPPER, stepper);
-    return s ? sap_error_text(&s->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
+    return sap_object_error(SAP_HANDLE_STEPPER, stepper);
 }
 
 const char *sapporo_stepper_kind_text(const sapporo_stepper *stepper)
@@ -101,8 +71,8 @@ sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *stepper)
 {
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (!s) return SAPPORO_BACKEND_AUTO;
-    const sapporo_backend backend = s->direct.context ? sapporo_get_backend(s->direct.context) : s->on.engine->backend;
-    sap_unlock(&s->busy);
+    const sapporo_backend backend = s->on.engine ? s->on.engine->backend : sapporo_get_backend(s->direct.context);
+    sap_unlock(&s->object.busy);
     return backend;
 }
 
@@ -111,7 +81,7 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (!s) return NAN;
     const double time = s->n > 0 ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
-    sap_unlock(&s->busy);
+    sap_unlock(&s->object.busy);
     return time;
 }
 
@@ -119,7 +89,8 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 
 int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
 {
-    const char *const words = s->direct.context ? sapporo_last_error(s->direct.context) : s->ops->words(s->particles);
+    const char *const words =
+        s->direct.source.force ? sapporo_last_error(s->direct.context) : s->ops->words(s->particles);
     return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
                 words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
 }
@@ -160,7 +131,7 @@ static int check_memory(sapporo_stepper *s, sapporo_memory memory)
     if (memory != SAPPORO_MEMORY_HOST && memory != SAPPORO_MEMORY_DEVICE)
         return fail(s, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)memory);
     if (memory == SAPPORO_MEMORY_DEVICE && (!s->on.engine || s->on.engine->backend != SAPPORO_BACKEND_CUDA))
-        return fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over trees on CUDA alone use memory of a device");
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "only steppers whose particles are on a CUDA device use its memory");
     return SAPPORO_OK;
 }
 
@@ -314,7 +285,7 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     const struct sap_stepper_clock *const c = &s->clock;
     size_t of_tree = 0;
     to->n = s->n;
-    to->host_bytes = s->ops->memory(s->room, &to->device_bytes);
+    to->host_bytes = s->ops->memory(s->room, s->direct.devices != NULL, &to->device_bytes);
     if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
     if (s->n == 0) return;
@@ -325,6 +296,7 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     to->refreshes = c->refreshes;
     to->interactions = s->tree ? s->trees->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
+    memcpy(to->seconds, s->seconds, sizeof to->seconds);
 }
 
 int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics)
@@ -334,7 +306,7 @@ int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_sta
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (s) {
         fill_statistics(s, &whole);
-        sap_unlock(&s->busy);
+        sap_unlock(&s->object.busy);
     }
     sap_struct_return(statistics, &whole, sizeof whole);
     return s ? SAPPORO_OK : SAPPORO_ERR_CLOSED;

@@ -211,6 +211,7 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     if (status) return sap_stepper_failed(s, status, "restoring particles");
     s->n = n;
     s->clock = head->clock;
+    s->times = (struct sap_rebuild){.n = 0};
     memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
     sap_stepper_count_levels(s, at[SAP_STEP_LEVEL]);
     return SAPPORO_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/context_private.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
@@ -61,16 +62,16 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
 {
     const struct {
         const char *name;
-        int value, most;
-    } field[] = {{"method", (int)o->method, SAPPORO_STEP_DIRECT},
-                 {"scheme", (int)o->scheme, SAPPORO_STEPS_BLOCK},
-                 {"criterion", (int)o->criterion, SAPPORO_STEP_BY_CHANGE},
-                 {"levels", o->levels, SAPPORO_STEP_LEVELS_MOST},
-                 {"rebuild", o->rebuild, 1000000000}};
+        int value, least, most;
+    } field[] = {{"method", (int)o->method, 0, SAPPORO_STEP_DIRECT},
+                 {"scheme", (int)o->scheme, 0, SAPPORO_STEPS_BLOCK},
+                 {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_CHANGE},
+                 {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
+                 {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
-        if (field[k].value < 0 || field[k].value > field[k].most)
-            return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be 0 to %d", field[k].name,
-                        field[k].value, field[k].most);
+        if (field[k].value < field[k].least || field[k].value > field[k].most)
+            return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be %d to %d", field[k].name,
+                        field[k].value, field[k].least, field[k].most);
     if (!(o->dt > 0 && o->dt <= SAP_TREE_LIMIT))
         return fail(s, SAPPORO_ERR_ARGUMENT, "dt of a stepper is %g; it is a number > 0", o->dt);
     if (!(o->eta >= 0 && o->eta <= SAP_TREE_LIMIT))
@@ -113,11 +114,12 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .fields = s->settings.fields};
     s->settings.by_acceleration = tree && t->mac == SAPPORO_MAC_ACCELERATION;
     s->settings.keeps_built = tree && o->rebuild != 1;
+    s->settings.eps2 = t->eps2;
 }
 
 /* ---- direct sums --------------------------------------------------------------------------------- */
 
-/* Computes forces from direct sums, for the engine's stepper. */
+/* Computes forces from direct sums of particles in host memory, for the stepper of the CPU engine. */
 static int sum_directly(void *of, const struct sap_step_rows *r)
 {
     struct sap_stepper_direct *const d = of;
@@ -137,9 +139,24 @@ static int sum_directly(void *of, const struct sap_step_rows *r)
     return status;
 }
 
+/* Keeps the particles of direct sums in host memory. */
+static int open_source(sapporo_stepper *s, int n)
+{
+    struct sap_stepper_direct *const d = &s->direct;
+    d->x = malloc((size_t)n * sizeof *d->x);
+    d->index = malloc((size_t)n * sizeof *d->index);
+    if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
+    for (int k = 0; k < n; k++) d->index[k] = k;
+    d->eps2 = s->tree_settings.eps2;
+    d->source = (struct sap_step_source){sum_directly, d, sapporo_get_threads(d->context)};
+    s->ops = sap_fallback_engine()->stepper;
+    return SAPPORO_OK;
+}
+
 static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
+    struct sap_device_set *devices;
     const sapporo_options options = {.size = sizeof options,
                                      .order = 2,
                                      .precision = o->precision,
@@ -151,15 +168,13 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
                                      .threads = o->threads};
     const int status = sapporo_open(&options, &d->context);
     if (status) return fail(s, status, "%s", sapporo_last_error(NULL));
-    d->x = malloc((size_t)n * sizeof *d->x);
-    d->index = malloc((size_t)n * sizeof *d->index);
-    if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
-    for (int k = 0; k < n; k++) d->index[k] = k;
-    d->eps2 = s->tree_settings.eps2;
-    d->source = (struct sap_step_source){sum_directly, d, sapporo_get_threads(d->context)};
-    s->ops = sap_fallback_engine()->stepper;
+    const struct sap_engine *const engine = sap_context_engine(d->context, n, &devices);
     s->signature.precision = (int)sapporo_get_precision(d->context);
     (void)snprintf(s->kind, sizeof s->kind, "%s direct", sapporo_kind(d->context));
+    if (!engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices)) return open_source(s, n);
+    d->devices = devices;
+    s->on.engine = engine;
+    s->ops = engine->stepper;
     return SAPPORO_OK;
 }
 
@@ -167,7 +182,7 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
 
 static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, int n)
 {
-    int status = sap_tree_engine_open(settings, &s->on, &s->notes);
+    int status = sap_tree_engine_open(settings, &s->on, &s->object.notes);
     if (status) return status;
     s->trees = s->on.engine->tree;
     s->ops = s->on.engine->stepper;
@@ -194,7 +209,7 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (n < 1) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has 1 or more", n);
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
-    if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->notes);
+    if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);
     if (status) return status;
@@ -203,12 +218,13 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     status = o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n) : open_tree(s, &settings, n);
     if (status) return status;
     s->label = malloc((size_t)n * sizeof *s->label);
-    status = s->label ? s->ops->create(s->on.devices, s->tree, s->direct.context ? &s->direct.source : NULL,
-                                       &s->settings, n, &s->particles)
-                      : (int)SAPPORO_ERR_MEMORY;
+    struct sap_device_set *const devices = s->direct.devices ? s->direct.devices : s->on.devices;
+    const struct sap_step_source *const source = s->direct.source.force ? &s->direct.source : NULL;
+    status =
+        s->label ? s->ops->create(devices, s->tree, source, &s->settings, n, &s->particles) : (int)SAPPORO_ERR_MEMORY;
     if (!status) return SAPPORO_OK;
     size_t device = 0;
-    const size_t host = s->ops->memory(n, &device);
+    const size_t host = s->ops->memory(n, s->direct.devices != NULL, &device);
     return fail(s, status, "a stepper of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host,
                 device, sapporo_status_text(status));
 }

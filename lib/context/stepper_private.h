@@ -2,10 +2,8 @@
 #ifndef SAP_STEPPER_PRIVATE_H
 #define SAP_STEPPER_PRIVATE_H
 
-#include "base/fpenv.h"
-#include "base/handle.h"
-#include "base/lock.h"
-#include "base/log.h"
+#include "context/object.h"
+#include "context/rebuild.h"
 #include "context/tree_engine.h"
 #include "engine/engine.h"
 
@@ -33,9 +31,13 @@ struct sap_stepper_signature {
     struct sap_field_list fields;
 };
 
-/* Forces from direct sums. */
+/*
+ * Forces from direct sums.  They come from the devices of a context, where the particles are, or, if the engine cannot
+ * have the particles there, through the context's own calls from host memory.
+ */
 struct sap_stepper_direct {
-    sapporo *context; /* NULL: forces come from a tree */
+    sapporo *context;               /* NULL: forces come from a tree */
+    struct sap_device_set *devices; /* of the context, if the particles are there; NULL: all that follows is used */
     double eps2;
     double (*x)[3]; /* positions of active particles */
     int *index;     /* addresses 0 .. room-1 */
@@ -43,9 +45,7 @@ struct sap_stepper_direct {
 };
 
 struct sapporo_stepper {
-    struct sap_handle self;
-    struct sap_lock busy;   /* held during every call */
-    struct sap_notes notes; /* retire clears this member and all that follow */
+    struct sap_object object;
     struct sap_tree_engine on;
     const struct sap_tree_ops *trees; /* NULL: direct sums */
     struct sap_tree *tree;
@@ -58,11 +58,13 @@ struct sapporo_stepper {
     int room, n; /* n 0: there are no particles */
     long long *label;
     struct sap_stepper_clock clock;
-    int level[SAP_STEP_LEVELS]; /* particles per level */
+    int level[SAP_STEP_LEVELS];          /* particles per level */
+    double seconds[SAPPORO_STEP_PHASES]; /* of the last step */
+    struct sap_rebuild times;            /* with SAPPORO_REBUILD_TIMED */
     char kind[96];
 };
 
-#define fail(s, ...) sap_error(&(s)->notes, __VA_ARGS__)
+#define fail(s, ...) sap_error(&(s)->object.notes, __VA_ARGS__)
 
 /* The object of a handle, locked; NULL: no live stepper has this handle. */
 sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle);

@@ -7,21 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
-#include "base/handle.h"
-#include "base/lock.h"
-#include "base/log.h"
 #include "base/structs.h"
 #include "context/context.h"
+#include "context/object.h"
 #include "context/tree_engine.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
 
 /* The object behind the handle of a tree.  Handles have the same type. */
 struct sapporo_tree {
-    struct sap_handle self;
-    struct sap_lock busy;   /* held during every call */
-    struct sap_notes notes; /* retire clears this member and all that follow */
+    struct sap_object object;
     const struct sap_tree_ops *ops;
     struct sap_tree_engine on;
     struct sap_tree_settings settings;
@@ -32,46 +27,36 @@ struct sapporo_tree {
     char kind[96];
 };
 
-#define fail(tree, ...) sap_error(&(tree)->notes, __VA_ARGS__)
+#define fail(tree, ...) sap_error(&(tree)->object.notes, __VA_ARGS__)
 
 /* Text that follows an error of a build or a refresh that has changed nothing. */
 #define KEPT ", and the tree stays as it was"
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-static void make_lock(void *object) { sap_lock_start(&((sapporo_tree *)object)->busy); }
-
 /* The object of a handle, locked; NULL: no live tree has this handle. */
-static sapporo_tree *hold(const sapporo_tree *handle)
+static sapporo_tree *hold(const sapporo_tree *handle) { return sap_object_hold(SAP_HANDLE_TREE, handle); }
+
+static int leave(sapporo_tree *t, sap_fpenv callers, int status)
 {
-    sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, handle);
-    if (!t) return NULL;
-    sap_lock(&t->busy);
-    if (sap_handle_is(&t->self, handle)) return t;
-    sap_unlock(&t->busy);
-    return NULL;
+    return sap_object_leave(&t->object, callers, status);
 }
 
-/* Frees the parts of a locked tree, unlocks it and keeps the object: threads that wait for its lock find it closed. */
+/* Frees the parts of a locked tree and ends its life. */
 static void retire(sapporo_tree *t)
 {
-    const size_t from = offsetof(sapporo_tree, notes);
-    sap_handle_withdraw(&t->self);
+    sap_handle_withdraw(&t->object.self);
     if (t->tree) t->ops->destroy(t->tree);
     sap_tree_engine_close(&t->on);
-    sap_lock(&sap_messages.lock); /* other threads may read the error */
-    memset((char *)t + from, 0, sizeof *t - from);
-    sap_unlock(&sap_messages.lock);
-    sap_unlock(&t->busy);
-    sap_handle_keep(&t->self);
+    sap_object_retire(&t->object, sizeof *t);
 }
 
 static int make(sapporo_tree *t, const sapporo_tree_options *options, int n)
 {
     struct sap_settings settings;
     int status = n < 0 ? fail(t, SAPPORO_ERR_ARGUMENT, "a tree of %d particles", n) : SAPPORO_OK;
-    if (!status) status = sap_tree_options_read(options, &settings, &t->settings, &t->notes);
-    if (!status) status = sap_tree_engine_open(&settings, &t->on, &t->notes);
+    if (!status) status = sap_tree_options_read(options, &settings, &t->settings, &t->object.notes);
+    if (!status) status = sap_tree_engine_open(&settings, &t->on, &t->object.notes);
     if (status) return status;
     t->ops = t->on.engine->tree;
     t->ops->kind(t->on.devices, &t->settings, t->kind, sizeof t->kind);
@@ -87,23 +72,13 @@ int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree
 {
     if (!tree) return SAPPORO_ERR_ARGUMENT;
     *tree = NULL;
-    sapporo_tree *const t = sap_handle_object(SAP_HANDLE_TREE, sizeof *t, make_lock);
-    if (!t) {
-        (void)snprintf(sap_open_error, sizeof sap_open_error, "a tree needs %zu bytes of memory for its handle",
-                       sizeof *t);
-        return SAPPORO_ERR_MEMORY;
-    }
-    sap_lock(&t->busy);
+    sapporo_tree *const t = sap_object_make(SAP_HANDLE_TREE, sizeof *t, "tree");
+    if (!t) return SAPPORO_ERR_MEMORY;
     const sap_fpenv callers = sap_fp_enter();
     t->room = n;
     const int status = make(t, options, n);
-    (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", status ? sap_error_text(&t->notes) : "");
-    if (status) {
-        retire(t);
-    } else {
-        *tree = sap_handle_give(&t->self);
-        sap_unlock(&t->busy);
-    }
+    *tree = sap_object_give(&t->object, status);
+    if (status) retire(t);
     sap_fp_leave(callers);
     return status;
 }
@@ -114,12 +89,7 @@ void sapporo_tree_destroy(sapporo_tree *tree)
     if (t) retire(t);
 }
 
-const char *sapporo_tree_last_error(const sapporo_tree *tree)
-{
-    if (!tree) return sap_open_error;
-    const sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, tree);
-    return t ? sap_error_text(&t->notes) : sapporo_status_text(SAPPORO_ERR_CLOSED);
-}
+const char *sapporo_tree_last_error(const sapporo_tree *tree) { return sap_object_error(SAP_HANDLE_TREE, tree); }
 
 const char *sapporo_tree_kind_text(const sapporo_tree *tree)
 {
@@ -132,7 +102,7 @@ sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree)
     sapporo_tree *const t = hold(tree);
     if (!t) return SAPPORO_BACKEND_AUTO;
     const sapporo_backend backend = t->on.engine->backend;
-    sap_unlock(&t->busy);
+    sap_unlock(&t->object.busy);
     return backend;
 }
 
@@ -167,13 +137,6 @@ static int failed(sapporo_tree *t, int status, const char *what, const char *sta
 }
 
 /* ---- calls: each locks the tree and runs in the library's floating-point environment ---------- */
-
-static int leave(sapporo_tree *t, sap_fpenv callers, int status)
-{
-    sap_fp_leave(callers);
-    sap_unlock(&t->busy);
-    return status;
-}
 
 /* Sets the error of a call that needs a tree while there is none. */
 static int no_tree(sapporo_tree *t)
@@ -453,6 +416,6 @@ int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structu
     sapporo_tree *const t = hold(tree);
     if (!t) return SAPPORO_ERR_CLOSED;
     const int status = t->ops->structure(t->tree, structure);
-    sap_unlock(&t->busy);
+    sap_unlock(&t->object.busy);
     return status;
 }

@@ -54,8 +54,9 @@ static size_t bytes_of(size_t n)
     return n * (21 * sizeof(double) + 3 * sizeof(int)); /* six vectors, three numbers; levels, rows */
 }
 
-static size_t memory(int n, size_t *device_bytes)
+static size_t memory(int n, int direct, size_t *device_bytes)
 {
+    (void)direct;
     *device_bytes = 0;
     return sizeof(struct cpu_stepper) + bytes_of((size_t)n);
 }

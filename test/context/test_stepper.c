@@ -137,6 +137,8 @@ static sapporo_stepper_statistics figures(sapporo_stepper *s)
 {
     sapporo_stepper_statistics f = {.size = sizeof f};
     assert_int_equal(sapporo_stepper_get_statistics(s, &f), SAPPORO_OK);
+    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++)
+        assert_true(f.seconds[phase] >= 0 && isfinite(f.seconds[phase]));
     return f;
 }
 
@@ -319,6 +321,31 @@ static void division(void **state)
 {
     (void)state;
     everywhere(division_at, 0);
+}
+
+/* A run whose trees are built by the clock is as accurate as one with a new tree in each step. */
+static void timed_at(const struct place *p)
+{
+    const sapporo_tree_options tree = tree_at(p, 0.02);
+    if (p->method == SAPPORO_STEP_DIRECT) return;
+    sapporo_stepper_options o = blocks_at(p, &tree, SAPPORO_REBUILD_TIMED);
+    sapporo_stepper *timed = cluster(&o);
+    o.rebuild = 1;
+    sapporo_stepper *fresh = cluster(&o);
+    const double before = energy(timed);
+    advance(timed, INFINITY, LONG);
+    advance(fresh, INFINITY, LONG);
+    const sapporo_stepper_statistics f = figures(timed);
+    assert_true(f.builds >= 1 && f.builds + f.refreshes == LONG + 1);
+    assert_true(fabs(energy(timed) - before) < 1e-3 * fabs(before) + 2 * fabs(energy(fresh) - before));
+    sapporo_stepper_destroy(timed);
+    sapporo_stepper_destroy(fresh);
+}
+
+static void timed(void **state)
+{
+    (void)state;
+    everywhere(timed_at, 0);
 }
 
 /* ---- orbits ------------------------------------------------------------------------------------------- */
@@ -695,7 +722,7 @@ static void bad_options(void **state)
     REFUSED(dt, NAN, "dt");
     REFUSED(eta, -1, "eta");
     REFUSED(levels, 32, "levels");
-    REFUSED(rebuild, -1, "rebuild");
+    REFUSED(rebuild, -2, "rebuild");
     REFUSED(method, (sapporo_step_method)3, "method");
     REFUSED(scheme, SAPPORO_STEPS_BLOCK, "softening"); /* by acceleration, and eps is 0 */
     REFUSED(nfields, 9, "nfields");
@@ -833,6 +860,7 @@ int main(void)
         cmocka_unit_test(convergence), cmocka_unit_test(same_bits),    cmocka_unit_test(reversible),
         cmocka_unit_test(conserved),   cmocka_unit_test(hernquist),    cmocka_unit_test(beside),
         cmocka_unit_test(stale),       cmocka_unit_test(fields),       cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_calls),   cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files)};
+        cmocka_unit_test(bad_calls),   cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files),
+        cmocka_unit_test(timed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,21 @@ static void nodes(void **state)
         }
 }
 
+static void difficult(void **state)
+{
+    static const int sizes[][2] = {{8, 64}, {1, 2}, {40, 16}};
+    (void)state;
+    for (int what = 0; what < TREE_INPUTS; what++)
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            bodies b = tree_input((enum tree_input)what, 700);
+            struct sap_cpu_tree t = cut(&b, SAPPORO_TREE_KDTREE, sizes[s][0], sizes[s][1]);
+            check_groups(&t, sizes[s][1] * 3 / 2, 1);
+            check_nodes(&t, sizes[s][1] * 3 / 2);
+            drop(&t);
+            bodies_free(&b);
+        }
+}
+
 /* All particles at one point are one leaf, which may be larger than any group. */
 static void one_leaf(void **state)
 {
@@ -171,7 +186,7 @@ static void interactions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes), cmocka_unit_test(one_leaf), cmocka_unit_test(runs),
-                                       cmocka_unit_test(interactions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes), cmocka_unit_test(difficult), cmocka_unit_test(one_leaf),
+                                       cmocka_unit_test(runs), cmocka_unit_test(interactions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ struct result {
 };
 
 struct life {
+    sapporo_step_method method;
     sapporo_stepper *stepper;
     int lost; /* the fault is one that takes the device */
     int told; /* calls that failed */
@@ -53,6 +54,7 @@ static int begin(struct life *l)
 {
     const sapporo_tree_options tree = tree_fault_options();
     const sapporo_stepper_options o = {.size = sizeof o,
+                                       .method = l->method,
                                        .tree = &tree,
                                        .scheme = SAPPORO_STEPS_BLOCK,
                                        .dt = 0.25,
@@ -113,10 +115,10 @@ static void live(struct life *l, struct result *r)
     l->stepper = NULL;
 }
 
-static int with_fault(long n, int status, const struct result *right)
+static int with_fault(sapporo_step_method method, long n, int status, const struct result *right)
 {
     static struct result r;
-    struct life l = {.lost = status == SAP_DRIVER_LOST};
+    struct life l = {.method = method, .lost = status == SAP_DRIVER_LOST};
     memset(&r, 0, sizeof r);
     faulty_plan(n, status);
     live(&l, &r);
@@ -126,24 +128,36 @@ static int with_fault(long n, int status, const struct result *right)
 }
 
 /* In turns by every kind; a device that is lost takes long to come back. */
-static void faults(void **state)
+static void faults_of(sapporo_step_method method)
 {
     static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH};
     static struct result right;
-    struct life l = {.lost = 0};
+    struct life l = {.method = method};
     long n = 1;
-    (void)state;
+    memset(&right, 0, sizeof right);
     tree_faults_need_device();
     tree_faults_start();
-    struct life first = {.lost = 0}; /* kernels are loaded */
+    struct life first = {.method = method}; /* kernels are loaded */
     assert_true(begin(&first));
     faulty_plan(0, SAP_DRIVER_OK);
     live(&l, &right);
     sapporo_stepper_destroy(first.stepper);
-    while (with_fault(n, kinds[n % 3], &right)) n += 11;
-    for (long k = 5; k < n; k += n / 2) assert_true(with_fault(k, SAP_DRIVER_LOST, &right));
+    while (with_fault(method, n, kinds[n % 3], &right)) n += 11;
+    for (long k = 5; k < n; k += n / 2) assert_true(with_fault(method, k, SAP_DRIVER_LOST, &right));
     print_message("%ld calls\n", n - 1);
-    assert_true(n > 200);
+    assert_true(n > 100);
+}
+
+static void faults(void **state)
+{
+    (void)state;
+    faults_of(SAPPORO_STEP_TREE);
+}
+
+static void faults_direct(void **state)
+{
+    (void)state;
+    faults_of(SAPPORO_STEP_DIRECT);
 }
 
 int main(void)
@@ -151,6 +165,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"faults, opencl", faults, tree_faults_on_opencl, tree_faults_end, NULL},
         {"faults, cuda", faults, tree_faults_on_cuda, tree_faults_end, NULL},
+        {"faults of direct sums, opencl", faults_direct, tree_faults_on_opencl, tree_faults_end, NULL},
+        {"faults of direct sums, cuda", faults_direct, tree_faults_on_cuda, tree_faults_end, NULL},
     };
     (void)setenv("SAPPORO_VERBOSE", "0", 1);
     p = tree_particles_make(TREE_CLUSTER, N);

@@ -9,6 +9,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/gpu_status.h"
+#include "gpu/stepper/gpu_direct.h"
 #include "gpu/tree/gpu_kernels.h"
 
 enum { THREADS = SAP_STEPPER_THREADS, TOLD = SAP_STEP_LEVELS + 1, NONE_BAD = 0x7F7F7F7F };
@@ -55,10 +56,11 @@ int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static size_t memory(int n, size_t *device_bytes)
+static size_t memory(int n, int direct, size_t *device_bytes)
 {
     const size_t size = (size_t)n, runs = size / SAP_STEP_RUN + 1;
     *device_bytes = size * (20 * sizeof(double) + 4 * sizeof(int)) + runs * SAP_STEP_SUMS * sizeof(double);
+    if (direct) *device_bytes += size * 5 * sizeof(double) + sap_gpu_direct_bytes(n);
     return sizeof(struct sap_gpu_stepper);
 }
 
@@ -68,9 +70,12 @@ static void destroy(struct sap_stepper *stepper)
     struct sap_gpu_buffer *const all[] = {&s->x,    &s->v,     &s->a,   &s->pot,  &s->level, &s->built, &s->row_level,
                                           &s->flag, &s->place, &s->bad, &s->told, &s->to_x,  &s->to_v,  &s->sum};
     const sap_fpguard caller = sap_fp_guard();
-    (void)s->t->driver->stream_finish(s->t->stream);
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->t->driver, all[k]);
-    s->t->listed = 0;
+    if (s->t) {
+        (void)s->t->driver->stream_finish(s->t->stream);
+        for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->t->driver, all[k]);
+        s->t->listed = 0;
+    }
+    sap_gpu_direct_close(s);
     free(s);
     sap_fp_release(caller);
 }
@@ -97,14 +102,14 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper)
 {
     struct sap_gpu_stepper *const s = calloc(1, sizeof *s);
-    (void)devices;
     (void)source;
     *stepper = NULL;
     if (!s) return SAPPORO_ERR_MEMORY;
     s->settings = *settings;
     s->t = (void *)tree;
     s->room = n;
-    const int status = sap_stepper_entered(s, reserve, NULL);
+    int status = tree ? SAPPORO_OK : sap_gpu_direct_open(s, devices);
+    if (!status) status = sap_stepper_entered(s, reserve, NULL);
     if (status)
         destroy((void *)s);
     else
@@ -177,10 +182,18 @@ static int list_work(struct sap_gpu_stepper *s, void *with)
                                   t->scratch.mem, &total_at);
 }
 
+static int direct_work(struct sap_gpu_stepper *s, void *with)
+{
+    const struct part *const p = with;
+    if (p->active < s->n) TRY(list_work(s, with));
+    return sap_gpu_direct_force(s, p->active);
+}
+
 static int force(struct sap_stepper *stepper, const struct sap_step *step, int active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct part p = {.step = step};
+    struct part p = {.step = step, .active = active};
+    if (s->direct) return sap_stepper_entered(s, direct_work, &p);
     static const int listed = 0; /* the tree reads the list in device memory, not this one */
     const sapporo_tree_request request = {
         .size = sizeof request, .ni = active, .active = active < s->n ? &listed : NULL};
@@ -288,6 +301,7 @@ static int sums(struct sap_stepper *stepper, const struct sap_step *step, int fo
 
 const struct sap_stepper_ops sap_stepper_gpu = {
     .memory = memory,
+    .direct = sap_gpu_direct_able,
     .create = create,
     .destroy = destroy,
     .take = sap_stepper_take_gpu,

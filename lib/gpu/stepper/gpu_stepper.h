@@ -7,18 +7,21 @@
 #include "gpu/gpu_memory.h"
 #include "gpu/tree/gpu_tree.h"
 
+struct sap_gpu_direct;
+
 extern const struct sap_stepper_ops sap_stepper_gpu;
 
 /* The kernels of lib/device/stepper.h on a device. */
 struct sap_gpu_stepper_kernels {
     struct sap_module *module;
-    struct sap_function *look, *predict, *flag, *judge, *commit, *at, *sums;
+    struct sap_function *look, *predict, *flag, *judge, *commit, *at, *sums, *targets, *results;
 };
 
 struct sap_gpu_stepper {
     struct sap_stepper_settings settings;
     struct sap_gpu_host_tree *t; /* device, stream, driver; its particles are the predicted ones */
     const struct sap_gpu_stepper_kernels *f;
+    struct sap_gpu_direct *direct; /* direct sums; NULL: forces come from the tree */
     int room, n;
     struct sap_gpu_buffer x, v, a, pot, level; /* the particles */
     struct sap_gpu_buffer built;               /* the tree's particles at its last build */

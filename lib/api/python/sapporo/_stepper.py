@@ -6,14 +6,14 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._arrays import ArrayLike, Floats, ScalarOrArray, pointer, scalars, set_column, vectors
 from ._context import Memory
-from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
-from ._tree import CRITERIA, KINDS
+from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, text_of, word_of
+from ._tree import tree_options
 
 METHODS = {"tree": 1, "direct": 2}
 SCHEMES = {"shared": 1, "block": 2}
@@ -75,6 +75,15 @@ class Totals:
         return self.kinetic + self.potential + self.field
 
 
+class StepSeconds(NamedTuple):
+    """Time of the parts of the last step."""
+
+    predict: float
+    tree: float
+    force: float
+    correct: float
+
+
 @dataclass(frozen=True)
 class StepperStatistics:
     """What a stepper is and did since its particles were set.  level: particles per level."""
@@ -88,6 +97,7 @@ class StepperStatistics:
     interactions: float
     level: tuple[int, ...]
     memory: Memory
+    seconds: StepSeconds
 
 
 def _fields(given: Sequence[Field]) -> Any:
@@ -108,7 +118,8 @@ class Stepper(Handle):
     criterion: of block steps: "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|)
     eta: accuracy of the criterion; None: 0.025
     levels: the shortest block step is dt / 2^(levels - 1); 0: 16
-    rebuild: steps from one build of the tree to the next; 0: when forces have become dearer
+    rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured times
+        say so
     fields: sequence of Field
     eps2, kind, mac, accuracy, order, leaf_size, group_size, precision, backend, devices, preferred_device, cpu_isa,
         threads: as of Tree
@@ -144,18 +155,23 @@ class Stepper(Handle):
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
-        tree = new("sapporo_tree_options", order=order, eps2=eps2, leaf_size=leaf_size, group_size=group_size)
-        tree.kind, tree.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
-        tree.accuracy = accuracy or 0.0
-        set_device_options(
-            tree,
+        tree = tree_options(
             keep,
-            precision=precision,
-            backend=backend,
-            devices=devices,
-            preferred_device=preferred_device,
-            cpu_isa=cpu_isa,
-            threads=threads,
+            kind=kind,
+            mac=mac,
+            accuracy=accuracy,
+            order=order,
+            eps2=eps2,
+            leaf_size=leaf_size,
+            group_size=group_size,
+            device={
+                "precision": precision,
+                "backend": backend,
+                "devices": devices,
+                "preferred_device": preferred_device,
+                "cpu_isa": cpu_isa,
+                "threads": threads,
+            },
         )
         array = _fields(fields)
         options = new(
@@ -280,4 +296,5 @@ class Stepper(Handle):
             **{name: getattr(s, name) for name in names},
             level=tuple(s.level),
             memory=Memory(int(s.host_bytes), int(s.device_bytes)),
+            seconds=StepSeconds(*s.seconds),
         )

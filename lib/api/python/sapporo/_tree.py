@@ -27,6 +27,24 @@ class Seconds(NamedTuple):
     walk: float
 
 
+def tree_options(
+    keep: list[Any], *, kind: str | None, mac: str | None, accuracy: float | None, device: dict[str, Any], **sizes: Any
+) -> Any:
+    """The options of a tree, for trees and steppers.
+
+    device: precision, backend and the other options of set_device_options; sizes: the other members by name; keep: what
+    must live as long as the options are used
+    """
+    options = new("sapporo_tree_options", **sizes)
+    options.kind, options.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
+    if accuracy is not None:
+        if not accuracy > 0:
+            raise ValueError(f"accuracy is {accuracy}; it must be above 0")
+        options.accuracy = accuracy
+    set_device_options(options, keep, **device)
+    return options
+
+
 @dataclass(frozen=True)
 class TreeStatistics:
     """What a tree is and did.
@@ -92,21 +110,23 @@ class Tree(Handle):
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
-        options = new("sapporo_tree_options", order=order, eps2=eps2, leaf_size=leaf_size, group_size=group_size)
-        options.kind, options.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
-        if accuracy is not None:
-            if not accuracy > 0:
-                raise ValueError(f"accuracy is {accuracy}; it must be above 0")
-            options.accuracy = accuracy
-        set_device_options(
-            options,
+        options = tree_options(
             keep,
-            precision=precision,
-            backend=backend,
-            devices=devices,
-            preferred_device=preferred_device,
-            cpu_isa=cpu_isa,
-            threads=threads,
+            kind=kind,
+            mac=mac,
+            accuracy=accuracy,
+            order=order,
+            eps2=eps2,
+            leaf_size=leaf_size,
+            group_size=group_size,
+            device={
+                "precision": precision,
+                "backend": backend,
+                "devices": devices,
+                "preferred_device": preferred_device,
+                "cpu_isa": cpu_isa,
+                "threads": threads,
+            },
         )
         device = ffi.new("size_t *")
         host = lib.sapporo_tree_memory_needed(options, n, device)

@@ -1,0 +1,79 @@
+/* partial.c - forces from a part of all j-particles, as accumulators (partial.h). */
+#include "context/partial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "context/context_private.h"
+
+int sapporo_partial_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
+{
+    return sap_job_begin(context, request, SAP_EXTRA_ACCUM, job);
+}
+
+/* Writes a row of an i-particle that is not finite: accumulators whose total is NaN. */
+static void write_bad_row(char *to, int sums, int nearest)
+{
+    struct sap_accum nothing;
+    const struct sap_partial_near none = {.r2 = NAN, .address = -1, .index = -1};
+    sap_accum_clear(&nothing);
+    nothing.special = NAN;
+    for (int q = 0; q < sums; q++) memcpy(to + (size_t)q * sizeof nothing, &nothing, sizeof nothing);
+    if (nearest) memcpy(to + (size_t)sums * sizeof nothing, &none, sizeof none);
+}
+
+static void write_row(char *to, int i, int sums, int nearest, const struct sap_force_output *out)
+{
+    const size_t bytes = (size_t)sums * sizeof *out->accum;
+    memcpy(to, out->accum + i * out->accum_row, bytes);
+    if (!nearest) return;
+    const struct sap_partial_near near = {
+        .r2 = out->nearest_r2[i], .address = out->nearest_address[i], .index = out->nearest[i]};
+    memcpy(to + bytes, &near, sizeof near);
+}
+
+/* Waits until all rows of a job are complete. */
+static int wait_all(sapporo *c, const sapporo_job *j, struct sap_force_output *out)
+{
+    for (int from = 0; from < j->ni || from == 0; from = out->rows) {
+        const int status = c->engine->force->end(j->force, from, out);
+        if (status) return sap_engine_failed(c, status, "force of %d on %d particles", j->nj, j->ni);
+        if (out->rows >= j->ni) break;
+    }
+    return SAPPORO_OK;
+}
+
+static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t pitch, struct sap_partial *partial)
+{
+    struct sap_force_output out = {0};
+    int status = nearest ? sap_job_supply(c, j, SAP_EXTRA_NEAREST) : SAPPORO_OK;
+    j->delivered = 1;
+    if (!status) status = wait_all(c, j, &out);
+    if (status) return status;
+    if (j->ni > 0 && !out.accum)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no accumulators of this force", c->engine->name);
+    partial->sums = 1 + 3 * j->vectors;
+    memcpy(partial->scale, out.accum_scale, (size_t)partial->sums * sizeof partial->scale[0]);
+    for (int i = 0; i < j->ni; i++) {
+        if (j->bad[i])
+            write_bad_row(rows + (size_t)i * pitch, partial->sums, nearest);
+        else
+            write_row(rows + (size_t)i * pitch, i, partial->sums, nearest, &out);
+    }
+    if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
+    j->reported = 1;
+    return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+int sapporo_partial_end(sapporo_job *job, int nearest, void *rows, size_t pitch, struct sap_partial *partial)
+{
+    sapporo_job *const j = sap_job_hold(job);
+    if (!j) return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
+    sapporo *const c = j->context;
+    const sap_fpenv caller = sap_fp_enter();
+    const int status = deliver(c, j, nearest, rows, pitch, partial);
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}
