@@ -57,7 +57,7 @@ for h in $headers; do cat "include/$h"; done | sed 's|//.*||' | tr '\n' '\001' |
     echo 'return 0; }'
 } >"$work/layout.c"
 
-if ! $cc -std=c11 -Iinclude "$work/layout.c" -o "$work/layout" >"$work/log" 2>&1; then
+if ! $cc -std=c11 -Iinclude -Itest/api/mpi "$work/layout.c" -o "$work/layout" >"$work/log" 2>&1; then
     echo "not ok - the public structs are found"
     head -n 12 "$work/log" | sed 's/^/#   /'
     exit 1

@@ -158,7 +158,7 @@ header() {
     title="$1 compiles as $2"
     printf '#include "%s"\n#include "%s"\nint sapporo_header_test;\n' "${1#include/}" "${1#include/}" >"$work/header.$4"
     # shellcheck disable=SC2086 # CC may be a command with arguments
-    try $3 -std="$2" -Wall -Wextra -Wpedantic -Werror -Iinclude -Iinclude/compat -fsyntax-only "$work/header.$4"
+    try $3 -std="$2" -Wall -Wextra -Wpedantic -Werror -Iinclude -Iinclude/compat -Itest/api/mpi -fsyntax-only "$work/header.$4"
     verdict $? "$title"
 }
 

@@ -50,6 +50,7 @@ def test_a_run_in_parts(tmp_path):
         assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
     assert whole.label[3] == 10 and runs[2].statistics().steps == runs[0].statistics().steps > 8
     assert sum(runs[0].statistics().level) == 200
+    assert min(runs[0].statistics().seconds) >= 0 and len(runs[0].statistics().seconds) == 4
     assert abs(runs[0].energy().energy / start.energy - 1) < 1e-2
     later = runs[0].get(runs[0].time + 1 / 256)
     assert 0 < np.abs(later.x - runs[0].get().x).max() < 0.1
@@ -72,6 +73,9 @@ def test_errors(tmp_path):
         sapporo.Stepper(3, 0)
     with pytest.raises(ValueError, match="scheme"):
         stepper(scheme="individual")
+    for accuracy in (0, -1.0):
+        with pytest.raises(ValueError, match="accuracy"):
+            stepper(accuracy=accuracy)
     s = stepper()
     with pytest.raises(sapporo.ArgumentError, match="no particles"):
         s.advance(1)

@@ -1,0 +1,142 @@
+/*
+ * sapporo_mpi.h - forces by direct sums over the ranks of an MPI communicator: libsapporo_mpi, on libsapporo.
+ *
+ *   mpicc yours.c -lsapporo_mpi -lsapporo
+ *
+ * The j-particles are distributed over the ranks.  Each rank asks for the force on i-particles of its own from all
+ * j-particles of all ranks.  Results have the same bits for any number of ranks, for any distribution of the particles
+ * that the ranks give, and as from one context of sapporo.h that has all j-particles: ranks exchange reproducible
+ * accumulators, never rounded sums.
+ *
+ * Collective calls: all ranks of the communicator make the same collective calls in the same order.  Each comment below
+ * begins with "Collective" or "Local".  A collective call returns the same status on every rank.  If it fails on one
+ * rank, it fails on all: sapporo_mpi_last_error names the rank and tells what failed there, and all outputs on all
+ * ranks are what sapporo.h says of errors.  A rank that has no handle to give cannot take part: a collective call with
+ * a NULL or closed handle fails at once on this rank, and the other ranks wait for it until their timeout.
+ *
+ * Timeout: a collective call gives up with SAPPORO_MPI_ERR_TIMEOUT if it waits for other ranks longer than the timeout
+ * of the options.  The handle cannot be used any more after that, or after an error of MPI itself: all calls on it but
+ * sapporo_mpi_close return that status at once, so that the other ranks soon give up too.
+ *
+ * MPI: version 3.0 or later, initialised by the caller.  All communication is on a copy of the caller's communicator,
+ * from the thread that calls.  Calls on one handle come from one thread at a time; with calls on several handles from
+ * several threads, MPI must be initialised with MPI_THREAD_MULTIPLE.  Handles are closed before MPI_Finalize.
+ */
+#ifndef SAPPORO_MPI_H
+#define SAPPORO_MPI_H
+
+#include <mpi.h>
+
+#include "sapporo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Statuses in addition to those of sapporo.h. */
+enum sapporo_mpi_status {
+    SAPPORO_MPI_ERR_MPI = -101,      /* MPI reported an error */
+    SAPPORO_MPI_ERR_TIMEOUT = -102,  /* other ranks did not take part in a collective call in time */
+    SAPPORO_MPI_ERR_DIFFERENT = -103 /* the ranks gave different options or arguments where they must be the same */
+};
+
+/* Local.  One line of English for a status of this header or of sapporo.h; never NULL; static storage. */
+SAPPORO_API const char *sapporo_mpi_status_text(int status);
+
+typedef struct sapporo_mpi sapporo_mpi; /* handle of a distributed set of j-particles, never given twice */
+
+/* How to open a handle.  Zero everywhere but in size means the default. */
+typedef struct sapporo_mpi_options {
+    size_t size;                    /* sizeof(sapporo_mpi_options) */
+    const sapporo_options *context; /* of the context of each rank; order, precision and root are the same on all ranks;
+                                       NULL: the defaults */
+    double timeout; /* seconds that a collective call waits for other ranks; 0: 3600; infinity: no limit */
+    int rows;       /* i-particles of all ranks that are computed at a time, > 0; 0: 16384 */
+} sapporo_mpi_options;
+
+/*
+ * Collective.  Opens a context on each rank of a communicator, which is copied.  `options` may be NULL.  The options
+ * are compared first: if they differ, SAPPORO_MPI_ERR_DIFFERENT, and the error names an option and a rank.  The same
+ * holds for the version of the library and for sapporo_kind of the contexts: results of different kinds cannot be added
+ * exactly.  On failure *handle is NULL, and sapporo_mpi_last_error(NULL) says why.  An intercommunicator and
+ * MPI_COMM_NULL are SAPPORO_ERR_ARGUMENT, which only this rank notices.
+ */
+SAPPORO_API int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, sapporo_mpi **handle);
+
+/*
+ * Collective.  Closes the handle and its jobs.  It does not wait for other ranks if an earlier call ended with
+ * SAPPORO_MPI_ERR_TIMEOUT or SAPPORO_MPI_ERR_MPI; then memory that MPI may still use is not freed.  NULL is allowed.
+ */
+SAPPORO_API void sapporo_mpi_close(sapporo_mpi *handle);
+
+/*
+ * Local.  Text of the last error of a handle, or of the last sapporo_mpi_open of this thread for NULL; "" if there was
+ * none.  The text is the same on every rank if the status is: "rank 3: ...".  It lives until the next call on the
+ * handle.
+ */
+SAPPORO_API const char *sapporo_mpi_last_error(const sapporo_mpi *handle);
+
+/* Local.  sapporo_kind of the contexts, which is the same on all ranks; of a closed handle "". */
+SAPPORO_API const char *sapporo_mpi_kind(const sapporo_mpi *handle);
+
+/*
+ * Local.  The context of this rank, for queries such as sapporo_get_threads; NULL: the handle is not open.  Its
+ * particles lie at addresses of its own; the context must neither be changed nor closed.
+ */
+SAPPORO_API sapporo *sapporo_mpi_context(const sapporo_mpi *handle);
+
+/* ---- j-particles ---------------------------------------------------------------- */
+
+/*
+ * Collective.  Stores particles at addresses that count over all ranks: any rank gives any particles, each address at
+ * most once per call (of an address that several ranks give, the highest rank's particle remains).  n may be 0 and may
+ * differ.  Columns are those of sapporo_set_particles; an absent index is the address.  The particles are sent to the
+ * ranks that keep them: blocks of 2,048 addresses belong to the ranks in turn, so that each rank keeps about as many
+ * particles.  SAPPORO_ERR_NOT_FINITE: all were stored, as by sapporo_set_particles.  After SAPPORO_ERR_MEMORY forces
+ * fail with that status until sapporo_mpi_clear_particles.
+ */
+SAPPORO_API int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address,
+                                          const sapporo_particles *particles);
+
+/* Collective.  Empties all addresses. */
+SAPPORO_API int sapporo_mpi_clear_particles(sapporo_mpi *handle);
+
+/*
+ * Local.  The time to which j-particles are predicted in forces begun from now on; 0 after opening.  The next
+ * sapporo_mpi_force_begin fails if the ranks set different times.
+ */
+SAPPORO_API int sapporo_mpi_set_time(sapporo_mpi *handle, double time);
+
+/* ---- forces ------------------------------------------------------------------------ */
+
+typedef struct sapporo_mpi_job sapporo_mpi_job; /* handle of a force under way, never given twice */
+
+/*
+ * Collective.  Starts the force on the i-particles of each rank, of which there may be none, from the j-particles of
+ * all ranks at addresses 0 .. nj-1.  nj, eps2 and want are the same on all ranks, and so is whether ranks with
+ * i-particles give indices; else SAPPORO_MPI_ERR_DIFFERENT.  Inputs are copied.  `want` may be SAPPORO_WANT_NEAREST,
+ * which must be asked for here.  Neighbour lists and SAPPORO_PAIRS_OUTSIDE are SAPPORO_ERR_UNSUPPORTED; so are h2, dtr
+ * and h2_by_mass. One force at a time: SAPPORO_ERR_ARGUMENT if a job of the handle was not freed.  On failure *job is
+ * NULL.
+ */
+SAPPORO_API int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job);
+
+/*
+ * Collective.  Waits for the force and writes the first ni rows of this rank, 0 <= ni <= the ni of this rank's request.
+ * Particles and time must not have been set since the force began: SAPPORO_ERR_GONE.  Which arrays are wanted may
+ * differ from rank to rank.  A force is delivered once: later calls are SAPPORO_ERR_GONE.  SAPPORO_PARTIAL, on all
+ * ranks: i-particles of some rank are not finite; their rows are NaN.
+ */
+SAPPORO_API int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *result);
+
+/*
+ * Local.  Frees a job, delivered or not.  A job is freed on all ranks or on none before the next
+ * sapporo_mpi_force_begin.  NULL and freed jobs are allowed.
+ */
+SAPPORO_API void sapporo_mpi_force_free(sapporo_mpi_job *job);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

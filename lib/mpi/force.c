@@ -1,0 +1,255 @@
+/*
+ * force.c - begins and ends forces over all ranks.
+ *
+ * Each rank computes the force of its j-particles on the i-particles of all ranks, one slab after the other.  The sums
+ * of a slab travel while the next slab is computed.
+ */
+#include "mpi/force.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "mpi/blocks.h"
+#include "mpi/slab.h"
+
+/* ------------------------------------------------------------------ memory */
+
+void sap_force_destroy(sapporo_mpi *h)
+{
+    sapporo_mpi_job *const j = h->job;
+    if (!j) return;
+    sap_slab_destroy(h, j->slab);
+    h->job = NULL;
+    if (h->link.broken) return; /* MPI may still read the i-particles */
+    free(j->target);
+    free(j->rows);
+    free(j);
+}
+
+/* ----------------------------------------------------------------- request */
+
+/* Fails if the request asks for what forces over ranks do not have. */
+static int check_supported(sapporo_mpi *h, const sapporo_request *r)
+{
+    if (r->pairs != SAPPORO_PAIRS_ALL || r->h2.base || r->dtr.base || r->h2_by_mass ||
+        r->want & ~(unsigned)SAPPORO_WANT_NEAREST)
+        return sap_link_fail(
+            &h->link, SAPPORO_ERR_UNSUPPORTED,
+            "sapporo_mpi_force_begin: forces over ranks have neither neighbour lists nor regular forces");
+    return SAPPORO_OK;
+}
+
+/* Fails if the softening of an i-particle is not valid: the rank that gave it names it. */
+static int check_softening(sapporo_mpi *h, const sapporo_request *r)
+{
+    for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
+        const double eps2 = sap_column_double(&r->eps2_i, i);
+        if (!(eps2 >= 0 && isfinite(eps2)))
+            return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "eps2_i of i-particle %d is %g", i, eps2);
+    }
+    return SAPPORO_OK;
+}
+
+/* Copies the request of a caller and checks it as far as one rank can. */
+static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_request *given)
+{
+    memset(r, 0, sizeof *r);
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, sizeof *r) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known) return sap_link_fail(&h->link, known, "sapporo_mpi_force_begin: no request of this version");
+    if (h->job)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: the last job was not freed");
+    if (h->lost)
+        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
+                             "sapporo_mpi_force_begin: there was no memory for particles; "
+                             "sapporo_mpi_clear_particles empties all addresses");
+    if (r->nj < 0 || r->ni < 0)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: nj is %d, ni is %d", r->nj,
+                             r->ni);
+    if (r->ni > 0 && !r->x.base)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: no positions");
+    if (!(r->eps2 >= 0 && isfinite(r->eps2)))
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: eps2 is %g", r->eps2);
+    const int status = check_supported(h, r);
+    return status ? status : check_softening(h, r);
+}
+
+/* Fields of a request that the ranks exchange; those with a name must be the same. */
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, REQUEST_FIELDS };
+static const char *const request_names[REQUEST_FIELDS] = {
+    [NJ] = "nj",         [EPS2] = "eps2",
+    [WANT] = "want",     [TIME] = "the time of sapporo_mpi_set_time",
+    [TIME_SET] = "time", [INDEXED] = "index of the request"};
+
+/* Collective.  Compares the requests of all ranks. */
+static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r)
+{
+    double field[REQUEST_FIELDS] = {[NI] = r->ni,
+                                    [NJ] = r->nj,
+                                    [EPS2] = r->eps2,
+                                    [WANT] = r->want,
+                                    [TIME] = h->time,
+                                    [TIME_SET] = !isnan(h->time),
+                                    [INDEXED] = r->ni > 0 ? (double)(r->index.base != NULL) : (double)NAN,
+                                    [SOFT] = r->ni > 0 && r->eps2_i.base};
+    return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* Copies three numbers; an absent column is zero. */
+static void copy_vector(double *to, const sapporo_column *from, int i)
+{
+    if (from->base)
+        memcpy(to, sap_column_at(from, i, 3 * sizeof *to), 3 * sizeof *to);
+    else
+        memset(to, 0, 3 * sizeof *to);
+}
+
+/* Writes i-particle i as it is sent: x, v, ..., eps2, index. */
+static void write_target(const sapporo_mpi *h, const sapporo_request *r, int i, double *to)
+{
+    const sapporo_column *const vector[] = {&r->x, &r->v, &r->a, &r->jerk};
+    for (int k = 0; k < h->vectors; k++, to += 3) copy_vector(to, vector[k], i);
+    to[0] = sap_column_double(&r->eps2_i, i);
+    to[1] = 0;
+    if (r->index.base) memcpy(to + 1, sap_column_at(&r->index, i, sizeof(int)), sizeof(int));
+}
+
+/* Takes from the requests of all ranks what this rank must know of them. */
+static void learn(sapporo_mpi *h, sapporo_mpi_job *j)
+{
+    int64_t all = 0;
+    for (int r = 0; r < h->link.size; r++) {
+        j->rows[r] = (int)sap_link_field(&h->link, r, NI);
+        j->soft |= sap_link_field(&h->link, r, SOFT) > 0;
+        j->indexed |= sap_link_field(&h->link, r, INDEXED) > 0;
+        all += j->rows[r];
+    }
+    j->slabs = (int)((all + h->rows - 1) / h->rows);
+}
+
+/* Makes the job from this rank's request and what the ranks have exchanged. */
+static int make_job(sapporo_mpi *h, const sapporo_request *r)
+{
+    sapporo_mpi_job *const j = h->job = calloc(1, sizeof *j);
+    const int short_of = SAPPORO_ERR_MEMORY;
+    static const char words[] = "sapporo_mpi_force_begin: out of memory for the i-particles of %d ranks";
+    if (!j) return sap_link_fail(&h->link, short_of, words, h->link.size);
+    j->ni = r->ni;
+    j->nj = sap_block_count(r->nj, h->link.rank, h->link.size);
+    j->nearest = (r->want & SAPPORO_WANT_NEAREST) != 0;
+    j->eps2 = r->eps2;
+    j->version = h->version;
+    j->rows = malloc((size_t)h->link.size * sizeof *j->rows);
+    j->target = malloc(((size_t)r->ni + 1) * (size_t)h->width * sizeof *j->target);
+    if (!j->rows || !j->target) return sap_link_fail(&h->link, short_of, words, h->link.size);
+    learn(h, j);
+    for (int i = 0; i < r->ni; i++) write_target(h, r, i, j->target + (size_t)i * (size_t)h->width);
+    if (j->slabs > 0 && !(j->slab = sap_slab_create(h))) return sap_link_fail(&h->link, short_of, words, h->link.size);
+    return SAPPORO_OK;
+}
+
+/* Collective.  Starts the force on the first slab. */
+static int start(sapporo_mpi *h)
+{
+    if (h->job->slabs == 0) return SAPPORO_OK;
+    int status = sap_slab_gather(h, 0);
+    if (!status) status = sap_slab_compute(h);
+    return status ? status : sap_link_agree(&h->link, h->job->slab->failed);
+}
+
+int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job)
+{
+    sapporo_request r;
+    if (job) *job = NULL;
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
+    int status = check_request(h, &r, request);
+    if (!job) status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: job is NULL");
+    status = compare_requests(h, status, &r);
+    if (status || !job) return status; /* if any rank has an old job, all ranks end here */
+    status = sap_link_agree(&h->link, make_job(h, &r));
+    if (!status) (void)sapporo_set_time(h->context, h->time);
+    if (!status) status = start(h);
+    if (status) {
+        sap_force_destroy(h);
+        return status;
+    }
+    h->job->number = sap_mpi_number();
+    *job = (sapporo_mpi_job *)h->job->number;
+    return SAPPORO_OK;
+}
+
+/* --------------------------------------------------------------------- end */
+
+/* Fails if the order of the handle does not have a result that is wanted. */
+static int check_result(sapporo_mpi *h, const sapporo_result *r)
+{
+    const sapporo_mpi_job *const j = h->job;
+    if ((r->jerk && h->vectors < 2) || (r->snap && h->vectors < 3) || (r->crackle && h->vectors < 4))
+        return sap_link_fail(&h->link, SAPPORO_ERR_UNSUPPORTED,
+                             "sapporo_mpi_force_end: forces of order %d have no such derivative", h->order);
+    if ((r->nearest || r->nearest_r2) && !j->nearest)
+        return sap_link_fail(&h->link, SAPPORO_ERR_GONE,
+                             "sapporo_mpi_force_end: the force was begun without SAPPORO_WANT_NEAREST");
+    return SAPPORO_OK;
+}
+
+static int check_end(sapporo_mpi *h, int ni, int known, const sapporo_result *r)
+{
+    const sapporo_mpi_job *const j = h->job;
+    if (known) return sap_link_fail(&h->link, known, "sapporo_mpi_force_end: no sapporo_result of this version");
+    if (ni < 0 || ni > j->ni)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_end: %d rows of a force on %d", ni,
+                             j->ni);
+    if (j->delivered || j->version != h->version)
+        return sap_link_fail(&h->link, SAPPORO_ERR_GONE, "sapporo_mpi_force_end: %s",
+                             j->delivered ? "the force was delivered before" : "particles were stored meanwhile");
+    return check_result(h, r);
+}
+
+/* Collective.  Computes all slabs and writes the first ni rows. */
+static int deliver(sapporo_mpi *h, int ni, const sapporo_result *r)
+{
+    sapporo_mpi_job *const j = h->job;
+    int status = SAPPORO_OK;
+    j->delivered = 1;
+    for (int s = 0; s < j->slabs && !status; s++) {
+        sap_slab_collect(h);
+        status = sap_slab_exchange(h);
+        if (!status && s + 1 < j->slabs) status = sap_slab_gather(h, s + 1);
+        if (!status && s + 1 < j->slabs) status = sap_slab_compute(h);
+        if (!status) status = sap_slab_finish(h, s, ni, r);
+    }
+    if (status) return status;
+    const int own = !j->slab ? 0 : j->slab->failed ? j->slab->failed : j->slab->partial ? SAPPORO_PARTIAL : 0;
+    return sap_link_agree(&h->link, own);
+}
+
+/* Copies the struct of a caller, of any version; arrays that this library does not know are an error. */
+static int copy_result(sapporo_result *r, const sapporo_result *given)
+{
+    memset(r, 0, sizeof *r);
+    return given ? sap_struct_copy(r, sizeof *r, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
+}
+
+int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *result)
+{
+    sapporo_result r;
+    const int known = copy_result(&r, result);
+    sapporo_mpi *const h = job ? sap_mpi_find_job(job) : NULL;
+    int status = !job ? SAPPORO_ERR_ARGUMENT : !h ? SAPPORO_ERR_CLOSED : h->link.broken;
+    if (!status) status = sap_link_agree(&h->link, check_end(h, ni, known, &r));
+    if (!status) status = deliver(h, ni, &r);
+    if (status < 0) sap_slab_write_failed(0, ni, &r);
+    return status;
+}
+
+void sapporo_mpi_force_free(sapporo_mpi_job *job)
+{
+    sapporo_mpi *const h = job ? sap_mpi_find_job(job) : NULL;
+    if (h) sap_force_destroy(h);
+}

@@ -1,0 +1,316 @@
+/* handle.c - opens and closes handles over a communicator, and answers queries about them. */
+#include "mpi/handle.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/structs.h"
+#include "mpi/force.h"
+
+static const double default_timeout = 3600;
+enum { DEFAULT_ROWS = 16384 };
+
+/* State of the process (base/process.h). */
+static struct sap_lock open_lock; /* guards open_handles */
+static sapporo_mpi *open_handles;
+static atomic_uintptr_t last_number;
+static _Thread_local char open_error[SAP_LINK_TEXT];
+
+/* The link of a rank that has no memory for a handle: it tells the other ranks so. */
+static struct sap_link poor_link;
+static atomic_int poor_link_used;
+
+const char *sapporo_mpi_status_text(int status)
+{
+    switch (status) {
+    case SAPPORO_MPI_ERR_MPI:
+        return "MPI reported an error";
+    case SAPPORO_MPI_ERR_TIMEOUT:
+        return "other ranks did not take part in a collective call in time";
+    case SAPPORO_MPI_ERR_DIFFERENT:
+        return "the ranks gave different options or arguments";
+    default:
+        return sapporo_status_text(status);
+    }
+}
+
+/* ----------------------------------------------------------------- handles */
+
+/* Odd numbers, so that none is the address of an object. */
+uintptr_t sap_mpi_number(void) { return 2 * atomic_fetch_add(&last_number, 1) + 1; }
+
+sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle)
+{
+    sap_lock(&open_lock);
+    sapporo_mpi *h = open_handles;
+    while (h && h->number != (uintptr_t)handle) h = h->next;
+    sap_unlock(&open_lock);
+    return h;
+}
+
+sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job)
+{
+    sap_lock(&open_lock);
+    sapporo_mpi *h = open_handles;
+    while (h && !(h->job && h->job->number == (uintptr_t)job)) h = h->next;
+    sap_unlock(&open_lock);
+    return h;
+}
+
+/* Gives an object its handle. */
+static sapporo_mpi *enlist(sapporo_mpi *h)
+{
+    h->number = sap_mpi_number();
+    sap_lock(&open_lock);
+    h->next = open_handles;
+    open_handles = h;
+    sap_unlock(&open_lock);
+    return (sapporo_mpi *)h->number;
+}
+
+/* Withdraws the handle of an object. */
+static void withdraw(const sapporo_mpi *h)
+{
+    sap_lock(&open_lock);
+    sapporo_mpi **at = &open_handles;
+    while (*at && *at != h) at = &(*at)->next;
+    if (*at) *at = h->next;
+    sap_unlock(&open_lock);
+}
+
+/* ----------------------------------------------------------------- opening */
+
+/* Whether MPI can be called with this communicator. */
+static int check_communicator(MPI_Comm communicator)
+{
+    int begun = 0, ended = 0, inter = 0;
+    const char *why = NULL;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    if (!begun || ended)
+        why = "MPI is not initialised, or has been finalised";
+    else if (communicator == MPI_COMM_NULL)
+        why = "the communicator is MPI_COMM_NULL";
+    else if (MPI_Comm_test_inter(communicator, &inter) != MPI_SUCCESS || inter)
+        why = "the communicator is an intercommunicator";
+    if (!why) return SAPPORO_OK;
+    (void)snprintf(open_error, sizeof open_error, "sapporo_mpi_open: %s", why);
+    sapporo_log(SAPPORO_LOG_ERROR, open_error);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+/* Options of the handle and of its context, copied. */
+struct all_options {
+    sapporo_mpi_options own;
+    sapporo_options context;
+};
+
+/* Copies the options of a caller, and checks those that are not of the context. */
+static int read_options(struct sap_link *link, const sapporo_mpi_options *given, struct all_options *o)
+{
+    static const char older[] = "sapporo_mpi_open: options without a size, or of a newer version of the library";
+    memset(o, 0, sizeof *o);
+    if (given && sap_struct_copy(&o->own, sizeof o->own, given, sizeof given->size))
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
+    const sapporo_options *const c = o->own.context;
+    if (c && sap_struct_copy(&o->context, sizeof o->context, c, sizeof c->size))
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
+    if (!(o->own.timeout >= 0))
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: timeout is %g: it must be >= 0",
+                             o->own.timeout);
+    if (o->own.rows < 0)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: rows is %d: it must be >= 0", o->own.rows);
+    return SAPPORO_OK;
+}
+
+/* What one rank can prepare alone.  h may be NULL. */
+static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_options *given, struct all_options *o)
+{
+    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+        return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED,
+                             "libsapporo_mpi %s needs a libsapporo of its version, not %s", SAPPORO_VERSION,
+                             sapporo_version());
+    const int status = read_options(link, given, o);
+    if (status) return status;
+    link->records = malloc((size_t)link->size * sizeof link->record);
+    if (!h || !link->records)
+        return sap_link_fail(link, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for %d ranks", link->size);
+    h->order = o->context.order ? o->context.order : 4;
+    h->rows = o->own.rows > 0 ? o->own.rows : DEFAULT_ROWS;
+    return SAPPORO_OK;
+}
+
+/* Fails if the ranks have different options. */
+static int compare_options(sapporo_mpi *h, const struct all_options *o)
+{
+    static const char *const name[] = {
+        "order", "precision", "backend", "root", "timeout", "rows", "sapporo_arith_version"};
+    enum { FIELDS = sizeof name / sizeof *name };
+    const double field[FIELDS] = {
+        h->order, o->context.precision,   o->context.backend, o->context.root, h->link.timeout,
+        h->rows,  sapporo_arith_version()};
+    return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
+}
+
+/* Fails if the contexts are not of the same kind. */
+static int compare_kinds(sapporo_mpi *h)
+{
+    int status = SAPPORO_OK;
+    (void)snprintf(h->kind, sizeof h->kind, "%s", sapporo_kind(h->context));
+    const int bad = sap_link_finish(
+        &h->link, MPI_Ibcast(h->kind, (int)sizeof h->kind, MPI_CHAR, 0, h->link.communicator, &h->link.request));
+    if (bad) return bad;
+    if (strcmp(h->kind, sapporo_kind(h->context)) != 0)
+        status = sap_link_fail(&h->link, SAPPORO_MPI_ERR_DIFFERENT,
+                               "the kind of engine is '%s', on rank 0 it is '%s'; cpu_isa, backend or precision of the "
+                               "options can make them the same",
+                               sapporo_kind(h->context), h->kind);
+    return sap_link_agree(&h->link, status);
+}
+
+static int open_context(sapporo_mpi *h, const struct all_options *o)
+{
+    int status = sapporo_open(o->own.context ? &o->context : NULL, &h->context);
+    if (status) status = sap_link_note(&h->link, status, sapporo_last_error(NULL));
+    return sap_link_agree(&h->link, status);
+}
+
+/* Makes the types of the records that ranks exchange. */
+static int make_types(sapporo_mpi *h)
+{
+    enum { PARTICLE_EXTRA = 4, ACCUMULATOR = 6, NEAR = 2 };
+    h->vectors = h->order / 2;
+    h->sums = 1 + 3 * h->vectors;
+    h->terms = h->order == 2 ? 1 : h->order == 4 ? 5 : h->order == 6 ? 6 : 8;
+    h->width = 3 * h->vectors + 2;
+    const struct {
+        MPI_Datatype *type;
+        int doubles;
+    } make[] = {{&h->particle, 3 * h->terms + PARTICLE_EXTRA},
+                {&h->target, h->width},
+                {&h->answer, ACCUMULATOR * h->sums},
+                {&h->answer_near, ACCUMULATOR * h->sums + NEAR}};
+    int status = SAPPORO_OK;
+    for (int k = 0; k < 4 && !status; k++) {
+        status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
+        if (!status) status = sap_link_judge(&h->link, MPI_Type_commit(make[k].type));
+    }
+    return status;
+}
+
+static void free_types(sapporo_mpi *h)
+{
+    MPI_Datatype *const type[] = {&h->particle, &h->target, &h->answer, &h->answer_near};
+    for (int k = 0; k < 4; k++)
+        if (*type[k] != MPI_DATATYPE_NULL) (void)MPI_Type_free(type[k]);
+}
+
+/* Frees an object.  Memory that MPI may still use stays. */
+static void destroy(sapporo_mpi *h)
+{
+    const int broken = h->link.broken;
+    sap_force_destroy(h);
+    sapporo_close(h->context);
+    free_types(h);
+    sap_link_close(&h->link);
+    if (!broken) free(h);
+}
+
+/* Opens everything behind the link, on a rank with or without memory for h. */
+static int open_parts(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_options *options)
+{
+    struct all_options o = {.own = {0}};
+    int status = prepare(link, h, options, &o);
+    status = sap_link_agree(link, status);
+    if (status || !h) return status; /* without h it failed on every rank */
+    status = compare_options(h, &o);
+    if (!status) status = open_context(h, &o);
+    if (!status) status = compare_kinds(h);
+    return status ? status : make_types(h);
+}
+
+/* The timeout of options that may be wrong in other ways. */
+static double timeout_of(const sapporo_mpi_options *given)
+{
+    sapporo_mpi_options o = {0};
+    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return default_timeout;
+    return o.timeout > 0 ? o.timeout : default_timeout;
+}
+
+/* A rank without memory for a handle takes part until all ranks know. */
+static int open_poor(MPI_Comm communicator, const sapporo_mpi_options *options)
+{
+    if (atomic_exchange(&poor_link_used, 1)) return SAPPORO_ERR_MEMORY; /* another thread has no memory either */
+    memset(&poor_link, 0, sizeof poor_link);
+    poor_link.timeout = timeout_of(options);
+    int status = sap_link_open(&poor_link, communicator);
+    if (!status) status = open_parts(&poor_link, NULL, options);
+    (void)snprintf(open_error, sizeof open_error, "%s", poor_link.error);
+    sap_link_close(&poor_link);
+    if (!poor_link.broken) atomic_store(&poor_link_used, 0);
+    return status;
+}
+
+int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, sapporo_mpi **handle)
+{
+    if (!handle) return SAPPORO_ERR_ARGUMENT;
+    *handle = NULL;
+    open_error[0] = '\0';
+    int status = check_communicator(communicator);
+    if (status) return status;
+    sapporo_mpi *const h = calloc(1, sizeof *h);
+    if (!h) return open_poor(communicator, options);
+    h->link.timeout = timeout_of(options);
+    h->particle = h->target = h->answer = h->answer_near = MPI_DATATYPE_NULL;
+    status = sap_link_open(&h->link, communicator);
+    if (!status) status = open_parts(&h->link, h, options);
+    if (!status) {
+        *handle = enlist(h);
+        return status;
+    }
+    (void)snprintf(open_error, sizeof open_error, "%s", h->link.error);
+    destroy(h);
+    return status;
+}
+
+void sapporo_mpi_close(sapporo_mpi *handle)
+{
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return;
+    withdraw(h);
+    (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
+    destroy(h);
+}
+
+/* ----------------------------------------------------------------- queries */
+
+const char *sapporo_mpi_last_error(const sapporo_mpi *handle)
+{
+    if (!handle) return open_error;
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return h ? h->link.error : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+const char *sapporo_mpi_kind(const sapporo_mpi *handle)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return h ? h->kind : "";
+}
+
+sapporo *sapporo_mpi_context(const sapporo_mpi *handle)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return h ? h->context : NULL;
+}
+
+int sapporo_mpi_set_time(sapporo_mpi *handle, double time)
+{
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    h->time = time;
+    return SAPPORO_OK;
+}

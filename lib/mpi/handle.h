@@ -1,0 +1,66 @@
+/* handle.h - the object behind a handle of sapporo_mpi.h, and the object of its force. */
+#ifndef SAP_MPI_HANDLE_H
+#define SAP_MPI_HANDLE_H
+
+#include <stdint.h>
+
+#include "mpi/link.h"
+
+/*
+ * The object of a force.  Handles are numbers that are never given twice, in the form of pointers; objects are found by
+ * a search through all open handles, of which a program has few.
+ */
+struct sapporo_mpi_job {
+    uintptr_t number;
+    int ni;           /* i-particles of this rank */
+    int nj;           /* j-particles of this rank */
+    int nearest;      /* 1: nearest neighbours are wanted */
+    int indexed;      /* 1: pairs of equal index are skipped */
+    int soft;         /* 1: i-particles have individual softening */
+    double eps2;      /* squared softening, common */
+    uint64_t version; /* of the particles */
+    int slabs;        /* number of parts in which the i-particles are computed */
+    int delivered;    /* 1: sapporo_mpi_force_end was called */
+    double *target;   /* [ni][width] the i-particles of this rank */
+    int *rows;        /* [ranks] ni of each rank */
+    struct sap_slab *slab;
+};
+
+/* Particles on their way to the ranks that keep them. */
+struct sap_parcel {
+    int n;               /* particles that this rank sends */
+    int arrived;         /* particles that it receives */
+    int *sent, *sent_at; /* [ranks] number and first one for each rank */
+    int *got, *got_at;   /* [ranks] of those that are received */
+    double *out, *in;    /* records */
+};
+
+struct sapporo_mpi {
+    uintptr_t number;
+    sapporo_mpi *next; /* in the list of all open handles */
+    struct sap_link link;
+    sapporo *context;
+    char kind[96];
+    int order, rows;             /* of the options, with defaults filled in */
+    int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
+    double time;                 /* of sapporo_mpi_set_time */
+    uint64_t version;            /* of the particles: number of calls that changed them */
+    int lost;                    /* 1: particles could not be stored, so forces fail until all addresses are emptied */
+    int width;                   /* doubles per i-particle that is sent */
+    MPI_Datatype particle;       /* a j-particle that is sent */
+    MPI_Datatype target, answer; /* an i-particle that is sent; its sums, without and with its nearest neighbour */
+    MPI_Datatype answer_near;
+    struct sap_parcel parcel;
+    sapporo_mpi_job *job; /* NULL: no force was begun, or it was freed */
+};
+
+/* The object of an open handle; NULL: there is none. */
+sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle);
+
+/* The open handle with this job; NULL: there is none. */
+sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job);
+
+/* A number for a new handle or job. */
+uintptr_t sap_mpi_number(void);
+
+#endif

@@ -1,0 +1,176 @@
+/* link.c - the ranks of a communicator: waits with a timeout, agreement on statuses, comparison of options (link.h). */
+#define _POSIX_C_SOURCE 200809L
+
+#include "mpi/link.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RECORD = 1 + SAP_LINK_FIELDS };
+
+/* ------------------------------------------------------------------ errors */
+
+int sap_link_note(struct sap_link *l, int status, const char *text)
+{
+    (void)snprintf(l->error, sizeof l->error, "rank %d: %s", l->rank, text);
+    return status;
+}
+
+int sap_link_fail(struct sap_link *l, int status, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)sap_link_note(l, status, text);
+    sapporo_log(SAPPORO_LOG_ERROR, l->error);
+    return status;
+}
+
+int sap_link_judge(struct sap_link *l, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (code == MPI_SUCCESS) return SAPPORO_OK;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
+    for (char *c = text; *c; c++)
+        if (*c == '\n') *c = ' ';
+    return l->broken = sap_link_fail(l, SAPPORO_MPI_ERR_MPI, "MPI failed: %.200s", text);
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+/* Lets other processes use the core: ranks may share cores, and long waits need none. */
+static void pause_at(unsigned tries)
+{
+    enum { BUSY = 100, YIELDS = 2000 };
+    const struct timespec nap = {.tv_nsec = 50000};
+    if (tries < BUSY) return;
+    if (tries < YIELDS)
+        (void)sched_yield();
+    else
+        (void)nanosleep(&nap, NULL);
+}
+
+int sap_link_wait(struct sap_link *l, MPI_Request *request)
+{
+    if (l->broken) return l->broken;
+    const double start = MPI_Wtime();
+    for (unsigned tries = 0;; tries++) {
+        int done = 0;
+        const int status = sap_link_judge(l, MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (status || done) return status;
+        if (MPI_Wtime() - start > l->timeout)
+            return l->broken = sap_link_fail(l, SAPPORO_MPI_ERR_TIMEOUT,
+                                             "other ranks did not take part in a collective call for %g s", l->timeout);
+        pause_at(tries);
+    }
+}
+
+int sap_link_finish(struct sap_link *l, int code)
+{
+    const int status = sap_link_judge(l, code);
+    return status ? status : sap_link_wait(l, &l->request);
+}
+
+/* --------------------------------------------------------- opening, closing */
+
+int sap_link_open(struct sap_link *l, MPI_Comm communicator)
+{
+    l->communicator = MPI_COMM_NULL;
+    int status = sap_link_judge(l, MPI_Comm_rank(communicator, &l->rank));
+    if (!status) status = sap_link_judge(l, MPI_Comm_size(communicator, &l->size));
+    if (!status) status = sap_link_finish(l, MPI_Comm_idup(communicator, &l->communicator, &l->request));
+    return status ? status : sap_link_judge(l, MPI_Comm_set_errhandler(l->communicator, MPI_ERRORS_RETURN));
+}
+
+void sap_link_close(struct sap_link *l)
+{
+    if (l->broken) return;
+    free(l->records);
+    l->records = NULL;
+    if (l->communicator != MPI_COMM_NULL) (void)MPI_Comm_free(&l->communicator);
+}
+
+/* --------------------------------------------------------------- agreement */
+
+/* The order of statuses: an error is worse than SAPPORO_PARTIAL, which is worse than success. */
+static int badness(int status) { return status < 0 ? status : status == SAPPORO_PARTIAL ? 0 : 1; }
+
+/* Gives the error text of one rank to all ranks. */
+static int share_error(struct sap_link *l, int rank)
+{
+    return sap_link_finish(l, MPI_Ibcast(l->error, SAP_LINK_TEXT, MPI_CHAR, rank, l->communicator, &l->request));
+}
+
+int sap_link_agree(struct sap_link *l, int status)
+{
+    if (l->broken) return l->broken;
+    l->mine = (struct sap_link_status){badness(status), l->rank};
+    int bad =
+        sap_link_finish(l, MPI_Iallreduce(&l->mine, &l->worst, 1, MPI_2INT, MPI_MINLOC, l->communicator, &l->request));
+    if (bad) return bad;
+    if (l->worst.status >= 0) return l->worst.status ? SAPPORO_OK : SAPPORO_PARTIAL;
+    const int agreed = l->worst.status;
+    bad = share_error(l, l->worst.rank);
+    return bad ? bad : agreed;
+}
+
+/* -------------------------------------------------------------- comparison */
+
+static const double *record_of(const struct sap_link *l, int rank) { return l->records + (size_t)rank * RECORD; }
+
+/* Returns the worst status of all records, after it has shared the error text. */
+static int worst_record(struct sap_link *l)
+{
+    int rank = 0;
+    for (int r = 1; r < l->size; r++)
+        if (record_of(l, r)[0] < record_of(l, rank)[0]) rank = r;
+    const int status = (int)record_of(l, rank)[0];
+    if (status >= 0) return SAPPORO_OK;
+    const int bad = share_error(l, rank);
+    return bad ? bad : status;
+}
+
+/* The first rank with a field that is compared; -1: there is none. */
+static int first_with(const struct sap_link *l, int field)
+{
+    for (int r = 0; r < l->size; r++)
+        if (!isnan(sap_link_field(l, r, field))) return r;
+    return -1;
+}
+
+/* Compares a field over all ranks; all ranks find the same difference and write the same text. */
+static int compare_field(struct sap_link *l, int field, const char *name)
+{
+    const int first = first_with(l, field);
+    for (int r = first + 1; r < l->size && first >= 0; r++) {
+        const double a = sap_link_field(l, first, field), b = sap_link_field(l, r, field);
+        if (isnan(b) || a == b) continue;
+        (void)snprintf(l->error, sizeof l->error, "%s differs: rank %d has %.17g, rank %d has %.17g", name, first, a, r,
+                       b);
+        if (l->rank == 0) sapporo_log(SAPPORO_LOG_ERROR, l->error);
+        return SAPPORO_MPI_ERR_DIFFERENT;
+    }
+    return SAPPORO_OK;
+}
+
+int sap_link_compare(struct sap_link *l, int status, int fields, const double *field, const char *const *name)
+{
+    if (l->broken) return l->broken;
+    memset(l->record, 0, sizeof l->record);
+    l->record[0] = status;
+    memcpy(l->record + 1, field, (size_t)fields * sizeof *field);
+    int bad = sap_link_finish(
+        l, MPI_Iallgather(l->record, RECORD, MPI_DOUBLE, l->records, RECORD, MPI_DOUBLE, l->communicator, &l->request));
+    if (!bad) bad = worst_record(l);
+    for (int k = 0; k < fields && !bad; k++)
+        if (name[k]) bad = compare_field(l, k, name[k]);
+    return bad;
+}

@@ -1,0 +1,71 @@
+/*
+ * link.h - the ranks of a communicator: operations that end at a timeout, and statuses that all ranks share.
+ *
+ * A collective function returns the same status on every rank, unless the link breaks on some ranks: by a timeout or an
+ * error of MPI.  All functions of a broken link fail at once with the status that broke it.  Memory that an operation
+ * of a broken link was given must stay allocated for ever, because MPI may still use it.
+ */
+#ifndef SAP_MPI_LINK_H
+#define SAP_MPI_LINK_H
+
+#include "sapporo_mpi.h"
+
+enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 10 };
+
+/* A status and its rank, in the form of MPI_2INT. */
+struct sap_link_status {
+    int status, rank;
+};
+
+struct sap_link {
+    MPI_Comm communicator; /* a copy of the caller's */
+    int rank, size;
+    double timeout;            /* seconds */
+    int broken;                /* the status that broke the link; 0: it is not broken */
+    char error[SAP_LINK_TEXT]; /* text of the last error */
+    MPI_Request request;       /* of the operation under way that sap_link_finish waits for */
+    struct sap_link_status mine, worst;
+    double record[1 + SAP_LINK_FIELDS]; /* of this rank: its status, then its fields */
+    double *records;                    /* of all ranks: [size][1 + SAP_LINK_FIELDS] */
+};
+
+/* Collective.  Copies a communicator into a link of zeros with a timeout, without memory for records. */
+int sap_link_open(struct sap_link *link, MPI_Comm communicator);
+
+/* Collective.  Frees the communicator, and the records unless the link is broken. */
+void sap_link_close(struct sap_link *link);
+
+/* Sets and prints the error of this rank; returns status.  The next collective function tells the other ranks. */
+int sap_link_fail(struct sap_link *link, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Sets the error of this rank to a text that the library has printed already; returns status. */
+int sap_link_note(struct sap_link *link, int status, const char *text);
+
+/* Waits for a nonblocking operation, or breaks the link. */
+int sap_link_wait(struct sap_link *link, MPI_Request *request);
+
+/* Breaks the link if `code`, which a function of MPI returned, is an error. */
+int sap_link_judge(struct sap_link *link, int code);
+
+/* Waits for link->request, whose operation was started with this code, or breaks the link. */
+int sap_link_finish(struct sap_link *link, int code);
+
+/*
+ * Collective.  Returns the worst of the ranks' statuses: the lowest negative one, else SAPPORO_PARTIAL if any rank has
+ * it.  All ranks then have the error text of the lowest rank with that status.
+ */
+int sap_link_agree(struct sap_link *link, int status);
+
+/*
+ * Collective.  Gathers the fields of all ranks behind their statuses.  Fails if a rank has an error, or if a field with
+ * a name differs between ranks; NULL: the field may differ.  A field that is NaN is not compared.
+ */
+int sap_link_compare(struct sap_link *link, int status, int fields, const double *field, const char *const *name);
+
+/* A field of a rank, after sap_link_compare. */
+static inline double sap_link_field(const struct sap_link *link, int rank, int field)
+{
+    return link->records[(size_t)rank * (1 + SAP_LINK_FIELDS) + 1 + (size_t)field];
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* particles.c - stores j-particles: sends each particle to the rank that keeps its address. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "mpi/blocks.h"
+#include "mpi/handle.h"
+
+/* The end of a record; in front of it are x and its derivatives. */
+struct tail {
+    double mass, time, eps2;
+    int32_t address, index;
+};
+
+/* Frees the memory of a parcel, unless MPI may still use it. */
+static void free_parcel(sapporo_mpi *h)
+{
+    struct sap_parcel *const p = &h->parcel;
+    if (h->link.broken) return;
+    free(p->sent);
+    free(p->out);
+    free(p->in);
+    memset(p, 0, sizeof *p);
+}
+
+static size_t record_doubles(const sapporo_mpi *h)
+{
+    return 3 * (size_t)h->terms + sizeof(struct tail) / sizeof(double);
+}
+
+/* -------------------------------------------------------------------- send */
+
+static int check(sapporo_mpi *h, int n, const int *address, const sapporo_particles *given, sapporo_particles *all)
+{
+    memset(all, 0, sizeof *all);
+    if (n < 0) return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: n is %d", n);
+    if (n == 0) return SAPPORO_OK;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known || !all->derivative[0].base || !address)
+        return sap_link_fail(&h->link, known ? known : SAPPORO_ERR_ARGUMENT,
+                             "sapporo_mpi_set_particles: addresses, columns or positions are missing");
+    for (int k = 0; k < n; k++)
+        if (address[k] < 0)
+            return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: address %d of particle %d",
+                                 address[k], k);
+    return SAPPORO_OK;
+}
+
+/* Writes the record of particle k. */
+static void write_record(const sapporo_mpi *h, const sapporo_particles *from, int k, int address, double *to)
+{
+    struct tail tail = {.mass = sap_column_double(&from->mass, k),
+                        .time = sap_column_double(&from->time, k),
+                        .eps2 = sap_column_double(&from->eps2, k),
+                        .address = address,
+                        .index = address};
+    if (from->index.base) memcpy(&tail.index, sap_column_at(&from->index, k, sizeof(int)), sizeof(int));
+    for (int d = 0; d < h->terms; d++, to += 3) {
+        const sapporo_column *const c = &from->derivative[d];
+        if (c->base)
+            memcpy(to, sap_column_at(c, k, 3 * sizeof *to), 3 * sizeof *to);
+        else
+            memset(to, 0, 3 * sizeof *to);
+    }
+    memcpy(to, &tail, sizeof tail);
+}
+
+/* Turns numbers per rank into first places; returns the sum. */
+static int64_t place(const int *number, int *at, int ranks)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < ranks; r++) {
+        at[r] = (int)sum;
+        sum += number[r];
+    }
+    return sum;
+}
+
+/* Sorts the records of n particles by rank, in the order in which they were given. */
+static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *from)
+{
+    const int ranks = h->link.size;
+    struct sap_parcel *const p = &h->parcel;
+    p->sent = calloc(4 * (size_t)ranks, sizeof *p->sent);
+    p->out = malloc(((size_t)p->n + 1) * record_doubles(h) * sizeof *p->out);
+    if (!p->sent || !p->out)
+        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles",
+                             p->n);
+    p->sent_at = p->sent + ranks, p->got = p->sent_at + ranks, p->got_at = p->got + ranks;
+    for (int k = 0; k < p->n; k++) p->sent[sap_block_rank(address[k], ranks)]++;
+    (void)place(p->sent, p->sent_at, ranks);
+    for (int k = 0; k < p->n; k++) {
+        const int at = p->sent_at[sap_block_rank(address[k], ranks)]++;
+        write_record(h, from, k, address[k], p->out + (size_t)at * record_doubles(h));
+    }
+    (void)place(p->sent, p->sent_at, ranks);
+    return SAPPORO_OK;
+}
+
+/* Collective.  Tells each rank how many particles come, and makes room for them. */
+static int announce(sapporo_mpi *h)
+{
+    struct sap_parcel *const p = &h->parcel;
+    int status = sap_link_finish(
+        &h->link, MPI_Ialltoall(p->sent, 1, MPI_INT, p->got, 1, MPI_INT, h->link.communicator, &h->link.request));
+    if (status) return status;
+    const int64_t sum = place(p->got, p->got_at, h->link.size);
+    p->arrived = (int)sum;
+    if (sum < INT32_MAX) p->in = malloc(((size_t)sum + 1) * record_doubles(h) * sizeof *p->in);
+    if (!p->in)
+        status =
+            sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
+                          "sapporo_mpi_set_particles: out of memory for %lld particles of other ranks", (long long)sum);
+    return sap_link_agree(&h->link, status);
+}
+
+static int send(sapporo_mpi *h)
+{
+    const struct sap_parcel *const p = &h->parcel;
+    return sap_link_finish(&h->link, MPI_Ialltoallv(p->out, p->sent, p->sent_at, h->particle, p->in, p->got, p->got_at,
+                                                    h->particle, h->link.communicator, &h->link.request));
+}
+
+/* ------------------------------------------------------------------- store */
+
+static struct tail tail_of(const sapporo_mpi *h, int k)
+{
+    struct tail tail;
+    memcpy(&tail, h->parcel.in + (size_t)k * record_doubles(h) + 3 * (size_t)h->terms, sizeof tail);
+    return tail;
+}
+
+/* Stores n received particles whose addresses follow each other. */
+static int store_run(sapporo_mpi *h, int from, int n)
+{
+    const ptrdiff_t stride = (ptrdiff_t)(record_doubles(h) * sizeof(double));
+    const double *const record = h->parcel.in + (size_t)from * record_doubles(h);
+    const char *const tail = (const char *)(record + 3 * (ptrdiff_t)h->terms);
+    sapporo_particles c = {.size = sizeof c,
+                           .mass = {tail + offsetof(struct tail, mass), stride},
+                           .time = {tail + offsetof(struct tail, time), stride},
+                           .eps2 = {tail + offsetof(struct tail, eps2), stride},
+                           .index = {tail + offsetof(struct tail, index), stride}};
+    for (int d = 0; d < h->terms; d++) c.derivative[d] = (sapporo_column){record + 3 * (ptrdiff_t)d, stride};
+    const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
+    return sapporo_set_particles(h->context, first, n, &c);
+}
+
+/* Stores all received particles; returns the worst status. */
+static int store_all(sapporo_mpi *h)
+{
+    const struct sap_parcel *const p = &h->parcel;
+    int worst = SAPPORO_OK;
+    for (int from = 0, to; from < p->arrived; from = to) {
+        const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
+        for (to = from + 1; to < p->arrived; to++)
+            if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
+        const int status = store_run(h, from, to - from);
+        /* the memory that ran out is worse than numbers that are not finite, and a failed engine worse than both */
+        if (status == SAPPORO_ERR_NOT_FINITE ? !worst : status < 0)
+            worst = sap_link_note(&h->link, status, sapporo_last_error(h->context));
+    }
+    return worst;
+}
+
+/* Collective.  Sends and stores the particles of all ranks. */
+static int exchange(sapporo_mpi *h, int status, const int *address, const sapporo_particles *from)
+{
+    if (!status) status = pack(h, address, from);
+    status = sap_link_agree(&h->link, status);
+    if (!status) status = announce(h);
+    if (!status) status = send(h);
+    if (status) return status;
+    h->version++;
+    return sap_link_agree(&h->link, store_all(h));
+}
+
+int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, const sapporo_particles *particles)
+{
+    sapporo_particles all;
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
+    int status = check(h, n, address, particles, &all);
+    h->parcel.n = n;
+    status = exchange(h, status, address, &all);
+    h->lost |= status == SAPPORO_ERR_MEMORY;
+    free_parcel(h);
+    return status;
+}
+
+int sapporo_mpi_clear_particles(sapporo_mpi *handle)
+{
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
+    h->version++;
+    int status = sapporo_clear_particles(h->context);
+    if (status) status = sap_link_note(&h->link, status, sapporo_last_error(h->context));
+    status = sap_link_agree(&h->link, status);
+    if (!status) h->lost = 0;
+    return status;
+}

@@ -1,0 +1,367 @@
+/*
+ * forces.c - forces over any number of ranks have the bits of one context with all particles, however the particles are
+ * split over the ranks; and they are those of an independent sum.
+ *
+ * Any number of ranks will do.  Orders and precisions are fewer with more than three ranks, and with
+ * SAPPORO_TEST_CHECKED=1 (sanitizers).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { NJ = 7000, NI = 90 }; /* four blocks of addresses, the last one not full */
+
+/* Which particles a rank gives: a way to split k = 0 .. n-1. */
+enum split { IN_TURN, ALL_ON_FIRST, ALL_ON_LAST, PIECES, SPLITS };
+static const char *const split_names[SPLITS] = {"in turn", "all on the first rank", "all on the last rank",
+                                                "pieces and an empty rank"};
+
+static int is_mine(enum split how, int k, int n)
+{
+    switch (how) {
+    case IN_TURN:
+        return k % ranks == rank;
+    case ALL_ON_FIRST:
+        return rank == 0;
+    case ALL_ON_LAST:
+        return rank == ranks - 1;
+    default:
+        break;
+    }
+    if (ranks == 1) return 1;
+    const int busy = ranks - 1, piece = (n + busy - 1) / busy; /* rank 0 has none */
+    return k / piece + 1 == rank;
+}
+
+/* The particles of this rank, and their numbers. */
+struct mine {
+    int n, *number;
+    struct point *point;
+};
+
+static struct mine pick(const struct point *all, int n, enum split how)
+{
+    struct mine m = {.number = malloc((size_t)n * sizeof *m.number), .point = malloc((size_t)n * sizeof *m.point)};
+    for (int k = 0; k < n; k++) {
+        if (!is_mine(how, k, n)) continue;
+        m.number[m.n] = k;
+        m.point[m.n++] = all[k];
+    }
+    return m;
+}
+
+static void drop(struct mine *m)
+{
+    free(m->number);
+    free(m->point);
+}
+
+static int set_all(sapporo_mpi *h, const struct point *all, int n, enum split how)
+{
+    struct mine m = pick(all, n, how);
+    const sapporo_particles columns = points_columns(m.point);
+    const int status = sapporo_mpi_set_particles(h, m.n, m.number, &columns);
+    drop(&m);
+    return status;
+}
+
+/* A force to compute, on one context and over ranks. */
+struct problem {
+    int order;
+    sapporo_precision precision;
+    int nj, ni, rows, nearest, no_index, soft;
+    double eps2;
+    const struct point *source, *target;
+};
+
+static sapporo_request request_of(const struct problem *p, const struct point *target, int ni)
+{
+    sapporo_request r = points_request(target, ni, p->nj);
+    r.eps2 = p->eps2;
+    r.want = p->nearest ? SAPPORO_WANT_NEAREST : 0;
+    if (p->soft) r.eps2_i = (sapporo_column){&target->eps2, sizeof *target};
+    if (p->no_index) r.index.base = NULL;
+    return r;
+}
+
+/* The forces of one context with all particles. */
+static struct answers solve_alone(const struct problem *p, double time)
+{
+    const sapporo_options options = one_thread(p->order, p->precision);
+    const sapporo_particles columns = points_columns(p->source);
+    const sapporo_request request = request_of(p, p->target, p->ni);
+    struct answers a = answers_new(p->ni);
+    const sapporo_result result = answers_result(&a, p->order, p->nearest);
+    sapporo *c;
+    sapporo_job *job = NULL;
+    int bad = sapporo_open(&options, &c) || sapporo_set_particles(c, 0, p->nj, &columns) || sapporo_set_time(c, time) ||
+              sapporo_force_begin(c, &request, &job) || sapporo_force_end(job, p->ni, &result);
+    report(!bad, "one context: %s", bad ? sapporo_last_error(c) : "computes");
+    sapporo_force_free(job);
+    sapporo_close(c);
+    return a;
+}
+
+/* Computes over ranks the force on i-particles of this rank; returns whether a call failed. */
+static int compute(sapporo_mpi *h, const struct problem *p, const struct mine *m, struct answers *a)
+{
+    const sapporo_request request = request_of(p, m->point, m->n);
+    const sapporo_result result = answers_result(a, p->order, p->nearest);
+    sapporo_mpi_job *job;
+    const int bad = sapporo_mpi_force_begin(h, &request, &job) || sapporo_mpi_force_end(job, m->n, &result);
+    sapporo_mpi_force_free(job);
+    return bad;
+}
+
+/* Computes over ranks, and returns the number of rows of this rank that differ; -1: a call failed. */
+static int differing(sapporo_mpi *h, const struct problem *p, enum split how, const struct answers *alone)
+{
+    struct mine m = pick(p->target, p->ni, how);
+    struct answers a = answers_new(m.n);
+    int wrong = compute(h, p, &m, &a) ? -1 : 0;
+    for (int i = 0; i < m.n && wrong >= 0; i++) wrong += !answers_same(&a, i, alone, m.number[i], p->order, p->nearest);
+    answers_free(&a);
+    drop(&m);
+    return wrong;
+}
+
+/* Opens a handle with the particles of a problem, split in one way. */
+static sapporo_mpi *open_with(const struct problem *p, enum split how, double time)
+{
+    const sapporo_options context = one_thread(p->order, p->precision);
+    const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 60, .rows = p->rows};
+    sapporo_mpi *h;
+    if (sapporo_mpi_open(MPI_COMM_WORLD, &options, &h)) return NULL;
+    if (set_all(h, p->source, p->nj, how) || sapporo_mpi_set_time(h, time)) {
+        sapporo_mpi_close(h);
+        return NULL;
+    }
+    return h;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+/* Same bits for a split of the sources and each split of the targets. */
+static void test_splits(const struct problem *p, enum split sources, double time)
+{
+    static const char *const precision_names[] = {"default", "sp", "ds", "dp"};
+    struct answers alone = solve_alone(p, time);
+    sapporo_mpi *const h = open_with(p, sources, time);
+    report(h != NULL, "open order %d: %s", p->order, h ? "" : sapporo_mpi_last_error(NULL));
+    for (int how = 0; how < SPLITS && h; how++) {
+        const int wrong = differing(h, p, (enum split)how, &alone);
+        report(wrong == 0, "order %d %s, sources %s, targets %s: %d rows differ%s", p->order,
+               precision_names[p->precision], split_names[sources], split_names[how], wrong,
+               wrong < 0 ? sapporo_mpi_last_error(h) : "");
+    }
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+}
+
+/* The independent sum, in long double, of order 4 at time 0 for particles of time 0. */
+static double worst_error(const struct problem *p, const struct answers *a)
+{
+    double worst = 0;
+    for (int i = 0; i < p->ni; i++) {
+        long double acc[3] = {0}, size = 0, error = 0;
+        for (int j = 0; j < p->nj; j++) {
+            long double r2 = p->eps2, r[3];
+            if (p->source[j].index == p->target[i].index) continue;
+            for (int k = 0; k < 3; k++) {
+                r[k] = (long double)p->source[j].derivative[0][k] - p->target[i].derivative[0][k];
+                r2 += r[k] * r[k];
+            }
+            for (int k = 0; k < 3; k++) acc[k] += p->source[j].mass * r[k] / (r2 * sqrtl(r2));
+        }
+        for (int k = 0; k < 3; k++) {
+            size += acc[k] * acc[k];
+            error += (acc[k] - a->acc[i][k]) * (acc[k] - a->acc[i][k]);
+        }
+        if (sqrtl(error / size) > worst) worst = (double)sqrtl(error / size);
+    }
+    return worst;
+}
+
+static void test_against_sum(struct point *source, struct point *target)
+{
+    struct problem p = {
+        .order = 4, .precision = SAPPORO_DP, .nj = NJ, .ni = 20, .source = source, .target = target, .eps2 = 0x1p-12};
+    struct mine m = pick(target, p.ni, ALL_ON_FIRST);
+    struct answers a = answers_new(p.ni);
+    for (int k = 0; k < NJ; k++) source[k].time = 0;
+    sapporo_mpi *const h = open_with(&p, IN_TURN, 0);
+    const int bad = compute(h, &p, &m, &a);
+    /* dp: terms are good to a few 2^-53, and nothing cancels to less than 1e-3 of the largest term in this model */
+    const double error = rank == 0 ? worst_error(&p, &a) : 0;
+    report(!bad && error < 1e-12, "forces are those of an independent sum, to %.1e", error);
+    sapporo_mpi_close(h);
+    answers_free(&a);
+    drop(&m);
+}
+
+/* Block steps: some particles are stored again, at a later time, and the forces are those of a context with them. */
+static void test_updates(struct point *source, const struct point *target)
+{
+    const struct problem p = {.order = 4,
+                              .precision = SAPPORO_DS,
+                              .nj = NJ,
+                              .ni = NI,
+                              .source = source,
+                              .target = target,
+                              .eps2 = 0,
+                              .nearest = 1,
+                              .rows = 7};
+    sapporo_mpi *const h = open_with(&p, PIECES, 0.25);
+    struct point *some = malloc(NJ * sizeof *some);
+    int *address = malloc(NJ * sizeof *address), n = 0;
+    for (int k = 0; k < NJ; k += 13) {
+        source[k].derivative[0][0] += 0.125;
+        source[k].time = 0.125;
+        if (!is_mine(IN_TURN, k, NJ)) continue;
+        some[n] = source[k];
+        address[n++] = k;
+    }
+    const sapporo_particles columns = points_columns(some);
+    const int status = sapporo_mpi_set_particles(h, n, address, &columns);
+    struct answers alone = solve_alone(&p, 0.25);
+    report(status == SAPPORO_OK && differing(h, &p, IN_TURN, &alone) == 0, "some particles stored again");
+    report(sapporo_mpi_clear_particles(h) == SAPPORO_OK && set_all(h, source, NJ, ALL_ON_LAST) == SAPPORO_OK &&
+               differing(h, &p, PIECES, &alone) == 0,
+           "all particles emptied and stored again");
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+    free(some);
+    free(address);
+}
+
+/* Softening of each particle, of sources in one block alone; engines of accelerators do not have it in order 4. */
+static void test_softening(struct point *source, struct point *target)
+{
+    const struct problem p = {.order = 4,
+                              .precision = SAPPORO_DS,
+                              .nj = NJ,
+                              .ni = NI,
+                              .source = source,
+                              .target = target,
+                              .nearest = 1,
+                              .soft = 1};
+    for (int k = 2100; k < 2200; k++) source[k].eps2 = 0.5;
+    target[3].eps2 = 0.25;
+    test_splits(&p, IN_TURN, 0);
+    for (int k = 2100; k < 2200; k++) source[k].eps2 = 0;
+    target[3].eps2 = 0;
+}
+
+/* Fewer particles than ranks, none at all, and no targets. */
+static void test_few(const struct point *source, const struct point *target)
+{
+    for (int n = 0; n < 4; n++) {
+        const struct problem p = {.order = 4,
+                                  .precision = SAPPORO_DS,
+                                  .nj = n,
+                                  .ni = n,
+                                  .source = source,
+                                  .target = target,
+                                  .eps2 = 0x1p-12,
+                                  .nearest = 1};
+        test_splits(&p, ALL_ON_FIRST, 0);
+    }
+}
+
+/* Two particles at the same distance, in blocks of different ranks: the lower address is the nearest. */
+static void test_ties(struct point *source, struct point *target)
+{
+    const struct problem p = {.order = 4,
+                              .precision = SAPPORO_DS,
+                              .nj = NJ,
+                              .ni = 2,
+                              .source = source,
+                              .target = target,
+                              .eps2 = 0x1p-12,
+                              .nearest = 1};
+    for (int k = 0; k < NJ; k++) source[k].time = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        target[0].derivative[0][axis] = 8;
+        source[5000].derivative[0][axis] = 8 + 0x1p-20;
+        source[2900].derivative[0][axis] = 8 - 0x1p-20;
+        source[6500].derivative[0][axis] = 8 + 0x1p-20;
+    }
+    struct answers alone = solve_alone(&p, 0);
+    sapporo_mpi *const h = open_with(&p, IN_TURN, 0);
+    report(alone.nearest[0] == source[2900].index && differing(h, &p, IN_TURN, &alone) == 0,
+           "of neighbours at one distance the lowest address is the nearest");
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+}
+
+/* An i-particle of one rank that is not finite: SAPPORO_PARTIAL everywhere, and only its row is NaN. */
+static void test_not_finite(const struct point *source, const struct point *target)
+{
+    struct point mine[3] = {target[0], target[1], target[2]};
+    const struct problem p = {.order = 4,
+                              .precision = SAPPORO_DS,
+                              .nj = 3000,
+                              .ni = 3,
+                              .source = source,
+                              .target = target,
+                              .eps2 = 0x1p-12,
+                              .nearest = 1};
+    struct answers alone = solve_alone(&p, 0), a = answers_new(3);
+    sapporo_mpi *const h = open_with(&p, IN_TURN, 0);
+    const int bad = rank == ranks - 1;
+    if (bad) mine[1].derivative[0][2] = NAN;
+    const sapporo_request request = request_of(&p, mine, 3);
+    const sapporo_result result = answers_result(&a, 4, 1);
+    sapporo_mpi_job *job;
+    const int begun = sapporo_mpi_force_begin(h, &request, &job), ended = sapporo_mpi_force_end(job, 3, &result);
+    int right = answers_same(&a, 0, &alone, 0, 4, 1) && answers_same(&a, 2, &alone, 2, 4, 1);
+    right &= bad ? isnan(a.acc[1][0]) && isnan(a.pot[1]) && a.nearest[1] == -1 && isnan(a.nearest_r2[1])
+                 : answers_same(&a, 1, &alone, 1, 4, 1);
+    report(begun == SAPPORO_OK && ended == SAPPORO_PARTIAL && right, "an i-particle that is not finite: statuses %d %d",
+           begun, ended);
+    sapporo_mpi_force_free(job);
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+    answers_free(&a);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        int order;
+        sapporo_precision precision;
+    } all[] = {{4, SAPPORO_DS}, {8, SAPPORO_DP}, {2, SAPPORO_SP}, {6, SAPPORO_DS}, {4, SAPPORO_SP},
+               {4, SAPPORO_DP}, {2, SAPPORO_DS}, {2, SAPPORO_DP}, {6, SAPPORO_DP}, {8, SAPPORO_DS}};
+    ranks_begin(&argc, &argv);
+    if (sapporo_device_count(tested_backend()) == 0) {
+        report(1, "there is no such device");
+        return ranks_end();
+    }
+    const int few = getenv("SAPPORO_TEST_CHECKED") || ranks > 3, kinds = few ? 3 : (int)(sizeof all / sizeof *all);
+    struct point *const source = points_new(NJ), *const target = points_new(NI);
+    for (int k = 0; k < kinds; k++) {
+        const struct problem p = {.order = all[k].order,
+                                  .precision = all[k].precision,
+                                  .nj = NJ,
+                                  .ni = NI,
+                                  .source = source,
+                                  .target = target,
+                                  .eps2 = k % 2 ? 0 : 0x1p-12,
+                                  .nearest = k != 4,
+                                  .rows = k % 3 ? 32 : 0,
+                                  .no_index = k == 5};
+        test_splits(&p, (enum split)(k % SPLITS), 0x1p-8);
+    }
+    test_updates(source, target);
+    if (tested_backend() == SAPPORO_BACKEND_CPU) test_softening(source, target);
+    test_few(source, target);
+    test_not_finite(source, target);
+    test_against_sum(source, target);
+    test_ties(source, target);
+    free(source);
+    free(target);
+    return ranks_end();
+}

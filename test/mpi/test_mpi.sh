@@ -1,0 +1,136 @@
+#!/bin/sh
+# libsapporo_mpi under Open MPI and MPICH, with 1 to 7 ranks of one thread each.  Prints TAP.
+#
+# The sources of lib/mpi are compiled with the compiler of each MPI, so the test does not depend on the MPI for which the
+# library in lib/ was built.  With a sanitizer, two ranks run.
+
+[ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
+case ${SANITIZE:-} in *thread*) echo "MPI has threads of its own, which the sanitizer does not know"; exit 77 ;; esac
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+. test/support/tap.sh
+
+# Ranks of Open MPI refuse root, and more ranks than cores, unless they are told; the kernel may refuse that a process
+# reads the memory of another.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1
+export OMP_NUM_THREADS=1 SAPPORO_VERBOSE=0 LD_LIBRARY_PATH="$PWD/lib"
+export OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}"
+export TMPDIR="$work" # sockets of Open MPI have short names
+unset SAPPORO_BACKEND SAPPORO_PRECISION SAPPORO_CPU_ISA SAPPORO_ROOT
+
+# Of MPI itself the address sanitizer would report leaks.
+checked=
+case ${SANITIZE:-} in
+?*)
+    checked="-fsanitize=$SANITIZE -fno-sanitize-recover=all -fno-omit-frame-pointer"
+    export ASAN_OPTIONS=detect_leaks=0 SAPPORO_TEST_CHECKED=1
+    ;;
+esac
+
+# compile SUFFIX PROGRAM ARGUMENT...: with mpicc SUFFIX (.openmpi, .mpich or nothing), into $work/PROGRAM SUFFIX
+compile() {
+    suffix=$1 program=$2
+    shift 2
+    # shellcheck disable=SC2086 # a list of flags
+    "mpicc$suffix" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
+        -o "$work/$program$suffix" "test/mpi/$program.c" "$work/ranks$suffix.o" "$@" -Llib -lsapporo -lm >"$work/log" 2>&1
+}
+
+# compile_all SUFFIX: all programs, with the sources of the library
+compile_all() {
+    # shellcheck disable=SC2086 # a list of flags
+    for source in test/mpi/ranks.c lib/mpi/*.c lib/engine/accum.c; do
+        "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
+            -c -o "$work/$(basename "$source" .c)$1.o" "$source" >"$work/log" 2>&1 || return
+    done
+    parts=
+    for source in lib/mpi/*.c lib/engine/accum.c; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
+    # shellcheck disable=SC2086 # a list of files
+    compile "$1" forces $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
+        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts
+}
+
+# ranks SUFFIX PROGRAM N...: runs a program with each number of ranks; all its lines must be ok, and be there
+ranks() {
+    suffix=$1 program=$2
+    shift 2
+    for n in "$@"; do
+        timeout -k 5 100 "mpirun$suffix" -n "$n" "$work/$program$suffix" >"$work/out" 2>"$work/said" </dev/null
+        status=$?
+        { grep '^not ok' "$work/out"; [ $status -eq 0 ] || { echo "status $status"; tail -n 12 "$work/said"; }; } >"$work/log"
+        grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
+        none "$program over $n ranks of MPI${suffix:-}, $(grep -c '^ok' "$work/out") cases"
+    done
+}
+
+found=
+for suffix in .openmpi .mpich ''; do
+    if ! command -v "mpicc$suffix" >/dev/null 2>&1 || ! command -v "mpirun$suffix" >/dev/null 2>&1; then
+        [ -z "$suffix" ] || skipped "MPI$suffix" "mpicc$suffix or mpirun$suffix is missing"
+        continue
+    fi
+    [ -n "$suffix" ] || [ -z "$found" ] || continue # mpicc is one of those above
+    found=$suffix
+    compile_all "$suffix"
+    compiled=$?
+    verdict $compiled "the library and its tests compile with mpicc$suffix"
+    [ $compiled -eq 0 ] || continue
+    if [ -n "$checked" ]; then
+        for program in forces errors grape; do ranks "$suffix" $program 2; done
+        continue
+    fi
+    ranks "$suffix" forces 1 2 3 4 7
+    ranks "$suffix" errors 1 3
+    ranks "$suffix" memory 2
+    ranks "$suffix" grape 3
+done
+if [ -z "$found" ] && ! command -v mpicc >/dev/null 2>&1; then
+    echo "mpicc and mpirun are missing: openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev"
+    exit 77
+fi
+
+# The library that make built, as a user links it.
+if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev/null 2>&1; then
+    mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/forces" test/mpi/forces.c test/mpi/ranks.c -Llib -lsapporo_mpi \
+        -lsapporo -lm >"$work/log" 2>&1
+    verdict $? "a client links libsapporo_mpi.so"
+    ranks "" forces 2
+    # Accelerators: the host flow of lib/gpu, and where ranks share a device.
+    for engine in opencl cuda; do
+        SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 100 mpirun -n 2 "$work/forces" >"$work/out" 2>"$work/said"
+        { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
+        if grep -q 'no such device' "$work/out"; then
+            skipped "forces over 2 ranks on $engine" "there is no device"
+        else
+            none "forces over 2 ranks on $engine, $(grep -c '^ok' "$work/out") cases"
+        fi
+    done
+    nm -D --defined-only lib/libsapporo_mpi.so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/exported"
+    sed -n 's/^SAPPORO_API [a-z_ ]*[ *]\([a-z0-9_]*\)(.*/\1/p' include/sapporo_mpi.h | sort -u >"$work/declared"
+    diff "$work/declared" "$work/exported" >"$work/log"
+    none "libsapporo_mpi.so exports what sapporo_mpi.h declares"
+    # The program of docs/mpi.md, and what it prints.
+    awk '/^```c$/ { take = 1; next } /^```/ { take = 0 } take' docs/mpi.md >"$work/page.c"
+    awk '/^With `mpirun -n 2` it prints/ { wait = 1 } wait && /^```$/ { exit } take; wait && /^```text/ { take = 1 }' docs/mpi.md \
+        >"$work/page.text"
+    mpicc -std=c11 -Wall -Wextra -Werror -Iinclude -o "$work/page" "$work/page.c" -Llib -lsapporo_mpi -lsapporo >"$work/log" 2>&1 &&
+        timeout -k 5 100 mpirun -n 2 "$work/page" >"$work/out" 2>"$work/log"
+    diff "$work/page.text" "$work/out" >>"$work/log"
+    none "the program of docs/mpi.md prints what the page shows"
+    run="--model plummer -n 2600 -t 1/64 --dt-max 1/128 --interval 1/64 --eta 0.05 -o run"
+    mkdir "$work/alone" "$work/over"
+    top=$PWD
+    # shellcheck disable=SC2086 # a list of words
+    { (cd "$work/alone" && "$top/examples/hermite4" $run) && (cd "$work/over" && timeout -k 5 100 mpirun -n 3 "$top/examples/hermite4_mpi" $run); } \
+        >"$work/said" 2>&1 || cat "$work/said" >"$work/log"
+    [ -f "$work/alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
+    diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
+    none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
+    readelf -dW lib/libsapporo.so | grep -i 'NEEDED.*mpi' >"$work/log"
+    none "libsapporo.so needs no MPI"
+else
+    skipped "libsapporo_mpi.so" "it was not built here"
+fi
+exit $((failures > 0))
