@@ -6,19 +6,13 @@
  * The criterion of acceleration needs the accelerations of the step before: they go into the restart file, so a run
  * that was stopped goes on with the same bits.
  */
+#include "leapfrog.h"
 #include "run.h"
 
 #include <math.h>
 #include <sapporo.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * The step in units of the time to cross the softening length, and of the time in which the largest acceleration
- * changes an orbit by that length.  Measured with all models of --help, 2 to 4,096 stars, equal and Salpeter masses,
- * softening 1/32 to 1/256: the relative energy error of one time unit stays below 1e-3.
- */
-static const double CROSSINGS = 0.25, BENDINGS = 0.2;
 
 /* What the restart file keeps besides the plan and the particles. */
 typedef struct settings {
@@ -198,29 +192,14 @@ static int go_on(leapfrog *l)
     return plant(l, 1) ? RUN_FAILED : RUN_OK; /* the next step may refresh it */
 }
 
-/*
- * Returns the longest step that resolves an encounter at the softening length, with the escape speed from the deepest
- * potential, increased by the attraction of the heaviest particle; and the largest acceleration.
- */
-static double needed_step(const leapfrog *l)
-{
-    const double eps = l->job->plan.eps;
-    double speed2 = 0, acc = 0, mass = 0;
-    for (int k = 0; k < l->body.n; k++) {
-        const double *v = l->body.v[k];
-        speed2 = fmax(speed2, fmax(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], -2 * l->pot[k]));
-        acc = fmax(acc, l->size[k]);
-        mass = fmax(mass, l->body.mass[k]);
-    }
-    const double crossing = eps / sqrt(speed2 + 4 * mass / eps), bending = sqrt(eps / acc);
-    return fmin(CROSSINGS * crossing, BENDINGS * bending); /* infinite without forces and motion */
-}
-
 /* Chooses the step, unless the user did. */
 static int choose_step(leapfrog *l)
 {
     run *job = l->job;
-    const int status = job->dt_given || l->body.n < 2 ? RUN_OK : run_shorten_steps(job, needed_step(l));
+    const int status =
+        job->dt_given || l->body.n < 2
+            ? RUN_OK
+            : run_shorten_steps(job, leapfrog_step(&l->body, (const double(*)[3])l->a, l->pot, job->plan.eps));
     if (!status) run_say(job, "# one step for all particles: %.6g", job->plan.dt_max);
     return status;
 }

@@ -3,7 +3,7 @@
 # that are errors, numbers as people write them.  For the examples; the tool has test_tool.sh.  Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_g5; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct leapfrog_g5; do
     [ -x examples/$program ] || { echo "skipped: examples/$program is not built"; exit 77; }
 done
 for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
@@ -108,7 +108,7 @@ fi
 # ---- advice of a demo can be copied
 
 mkdir "$work/advice"
-for program in hermite4 hermite6 hermite8 leapfrog_tree; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
     gives 0 out 'Try next' "$program" --demo -n 64 -t 1/8
     verdict $? "$program --demo gives advice"
     # Fewer stars than the advice: each of its options is read all the same.
@@ -130,7 +130,7 @@ verdict $? "what a stopped run says can be copied, also where names have blanks"
 
 # ---- restarts of runs that have ended
 
-for program in hermite4 hermite6 hermite8 leapfrog_tree; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
     go "$program" --model plummer -n 64 -t 1/2 -o "$work/r" --overwrite
     error=$(energy_error)
     gives 0 out 'this run has ended at time 0.5' "$program" --restart "$work/r.restart" && [ -n "$error" ] && [ "$(energy_error)" = "$error" ]
@@ -158,7 +158,7 @@ full() {
 }
 if [ -w /dev/full ]; then
     for program in first_force hermite_g6 leapfrog_g5 tree_force; do full $program $program; done
-    for program in hermite4 hermite6 hermite8 leapfrog_tree; do
+    for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
         full "$program" "$program" --demo -n 16 -t 1/8
         full "$program --help" "$program" --help
         full "$program --version" "$program" --version
@@ -184,7 +184,7 @@ for program in hermite4 leapfrog_tree; do # files of 64 KiB are possible, and th
 done
 : >"$work/file"
 mkdir "$work/folder.restart"
-for program in hermite4 hermite6 hermite8 leapfrog_tree; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
     for prefix in "$work/nowhere/x" "$work/file/x" "$work/folder"; do
         gives 1 err 'cannot write' "$program" --model plummer -n 64 -o "$prefix" --overwrite && [ ! -s "$work/out" ]
         verdict $? "$program -o $(basename "$(dirname "$prefix")")/$(basename "$prefix") is refused before the first force"
@@ -215,7 +215,7 @@ verdict $? "counts as people write them"
 gives 0 out 'after one period of 1000 steps' hermite_g6 1e3 && gives 2 err usage hermite_g6 1x && gives 2 err usage tree_force 5kk &&
     gives 0 out '1000 particles' tree_force 1e3
 verdict $? "counts of examples of one page"
-for program in hermite4 hermite6 hermite8 leapfrog_tree hermite4_f90 nbody6_regular_f90; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct hermite4_f90 nbody6_regular_f90; do
     [ -x examples/$program ] || { skipped "$program --version" "not built" && continue; }
     gives 0 out "^$program, libsapporo $version *\$" "$program" --version
     verdict $? "$program --version"

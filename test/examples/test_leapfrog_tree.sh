@@ -11,16 +11,11 @@ export SAPPORO_BACKEND OMP_NUM_THREADS
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_leapfrog_tree.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 . test/support/tap.sh
+. test/support/energy.sh
 shown="out err"
 
 # go ARGUMENT...: a run
 go() { examples/leapfrog_tree "$@" >"$work/out" 2>"$work/err"; }
-
-# energy_below BOUND: what the last run said of its energy
-energy_below() {
-    sed -n 's/^# done: relative energy error \([^,]*\),.*/\1/p' "$work/out" |
-        awk -v bound="$1" '{ e = $1 < 0 ? -$1 : $1 } END { exit !(NR == 1 && e < bound) }'
-}
 
 model="--model hernquist -n 2000 --eps 1/32 --dt-max 1/64 --interval 1/4"
 for mac in 'opening 0.7' 'multipole 0.1' 'acceleration 0.01'; do

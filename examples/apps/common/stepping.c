@@ -1,0 +1,270 @@
+/*
+ * stepping.c - the parts that programs over sapporo_stepper.h share.  At outputs all particles have the same time.
+ *
+ * The restart file names the file of the stepper that belongs to it: these are written by turns, so that a run that is
+ * killed while it writes goes on from the restart file before.
+ */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "stepping.h"
+#include "film.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LEVELS = 24 };
+
+/* Steps between two looks at the clock and at signals. */
+enum { STEPS_A_LOOK = 16 };
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the library ---------------------------------------------------------------------------------------- */
+
+static int failed(stepping *s, const char *what)
+{
+    run_warn(s->job, "%s at time %.10g: %s", what, s->body.time, sapporo_stepper_last_error(s->stepper));
+    return -1;
+}
+
+static int open_stepper(stepping *s, double dt)
+{
+    const sapporo_tree_options tree = {.size = sizeof tree,
+                                       .kind = (sapporo_tree_kind)s->set.kind,
+                                       .mac = (sapporo_tree_mac)s->set.mac,
+                                       .accuracy = s->set.accuracy,
+                                       .order = (int)s->set.order,
+                                       .eps2 = s->job->plan.eps * s->job->plan.eps};
+    const sapporo_stepper_options options = {.size = sizeof options,
+                                             .method = (sapporo_step_method)s->set.method,
+                                             .tree = &tree,
+                                             .scheme = (sapporo_step_scheme)s->set.scheme,
+                                             .criterion = (sapporo_step_criterion)s->set.criterion,
+                                             .dt = dt,
+                                             .eta = s->set.eta,
+                                             .levels = LEVELS,
+                                             .rebuild = (int)s->set.rebuild};
+    sapporo_stepper_destroy(s->stepper);
+    s->stepper = NULL;
+    s->set.dt = dt;
+    return sapporo_stepper_create(&options, (int)s->set.n, &s->stepper) ? failed(s, "no stepper") : 0;
+}
+
+static int put(stepping *s)
+{
+    const bodies *const b = &s->body;
+    const sapporo_stepper_particles p = {
+        .size = sizeof p, .n = b->n, .x = {b->x, 0}, .v = {b->v, 0}, .mass = {b->mass, 0}, .time = b->time};
+    return sapporo_stepper_set(s->stepper, &p) ? failed(s, "particles") : 0;
+}
+
+/* Particles of an output, all of them at the present time. */
+static int get(stepping *s)
+{
+    const sapporo_stepper_output now = {.size = sizeof now,
+                                        .n = (int)s->set.n,
+                                        .when = SAPPORO_STEP_NOW,
+                                        .x = s->body.x,
+                                        .v = s->body.v,
+                                        .pot = s->pot};
+    s->body.time = sapporo_stepper_get_time(s->stepper);
+    return sapporo_stepper_get(s->stepper, &now) ? failed(s, "no output") : 0;
+}
+
+/* Adds to the plan what the stepper did since *before. */
+static int count_steps(stepping *s, sapporo_stepper_statistics *before)
+{
+    sapporo_stepper_statistics now = {.size = sizeof now};
+    if (sapporo_stepper_get_statistics(s->stepper, &now)) return failed(s, "statistics");
+    s->job->plan.blocks += now.steps - before->steps;
+    s->job->plan.steps += now.particle_steps - before->particle_steps;
+    *before = now;
+    return 0;
+}
+
+/* ---- outputs and restart files ---------------------------------------------------------------------------- */
+
+static int path_of_slot(const stepping *s, int slot, char path[RUN_PATH])
+{
+    message why = {""};
+    if (!run_path(s->job, path, slot ? ".steps.1" : ".steps.0", &why)) return 0;
+    run_warn(s->job, "%s", why.text);
+    return -1;
+}
+
+static int save(stepping *s, int always)
+{
+    char path[RUN_PATH];
+    const int slot = 1 - (int)s->set.slot;
+    const size_t n = (size_t)s->set.n;
+    const restart_piece piece[] = {{"stepping", &s->set, sizeof s->set}, {"id", s->body.id, n * sizeof *s->body.id}};
+    if (!s->job->plan.files && !always) return 0;
+    if (path_of_slot(s, slot, path)) return -1;
+    if (sapporo_stepper_save(s->stepper, path)) return failed(s, "no restart file");
+    s->set.slot = slot;
+    return run_save(s->job, piece, (int)(sizeof piece / sizeof *piece), always);
+}
+
+static int output(stepping *s)
+{
+    if (get(s) || run_draw(s->job, &s->body, (int)s->set.pixels, s->set.half) || run_output(s->job, &s->body, s->pot))
+        return -1;
+    return save(s, 0);
+}
+
+static int allocate(stepping *s)
+{
+    s->pot = calloc((size_t)s->set.n, sizeof *s->pot);
+    if (s->pot) return 0;
+    run_warn(s->job, "out of memory for %lld particles", (long long)s->set.n);
+    return -1;
+}
+
+static int read_particles(stepping *s, const restart_file *file)
+{
+    message why = {""};
+    char path[RUN_PATH];
+    int bad = restart_get(file, "stepping", &s->set, sizeof s->set, &why);
+    if (!bad && (s->set.n < 1 || bodies_allocate(&s->body, (int)s->set.n)))
+        bad = complain(&why, "%s: no memory for %lld particles", s->job->restart, (long long)s->set.n);
+    if (!bad) bad = restart_get(file, "id", s->body.id, (size_t)s->set.n * sizeof *s->body.id, &why);
+    if (bad) {
+        run_warn(s->job, "%s", why.text);
+        return -1;
+    }
+    const sapporo_stepper_output fixed = {.size = sizeof fixed, .n = (int)s->set.n, .mass = s->body.mass};
+    if (allocate(s) || open_stepper(s, s->set.dt) || path_of_slot(s, (int)s->set.slot, path)) return -1;
+    if (sapporo_stepper_restore(s->stepper, path)) return failed(s, path);
+    if (sapporo_stepper_get(s->stepper, &fixed)) return failed(s, path);
+    s->body.time = sapporo_stepper_get_time(s->stepper);
+    return 0;
+}
+
+static int go_on(stepping *s)
+{
+    restart_file file;
+    const int status = run_reopen(s->job, &file);
+    if (status) return status;
+    const int bad = read_particles(s, &file);
+    restart_free(&file);
+    return bad ? RUN_USAGE : run_go_on(s->job, s->body.time);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------- */
+
+/* Chooses the one step for all particles, unless the user did; < 0: it failed. */
+static double needed_step(stepping *s)
+{
+    double(*a)[3] = calloc((size_t)s->set.n, sizeof *a), dt = -1;
+    const sapporo_stepper_output now = {.size = sizeof now, .n = (int)s->set.n, .acc = a, .pot = s->pot};
+    const int bad = !a || sapporo_stepper_get(s->stepper, &now);
+    if (!bad) dt = s->needed_step(s, (const double(*)[3])a);
+    free(a);
+    return bad ? failed(s, "no accelerations") : dt;
+}
+
+static int choose_step(stepping *s)
+{
+    run *job = s->job;
+    if (s->set.scheme == SAPPORO_STEPS_BLOCK) return RUN_OK;
+    const double dt = job->dt_given ? s->set.dt : needed_step(s);
+    if (!(dt > 0)) return RUN_FAILED;
+    const int status = run_shorten_steps(job, dt);
+    if (status) return status;
+    if (job->plan.dt_max != s->set.dt && (open_stepper(s, job->plan.dt_max) || put(s))) return RUN_FAILED;
+    run_say(job, "# one step for all particles: %.6g", s->set.dt);
+    return RUN_OK;
+}
+
+static int begin(stepping *s)
+{
+    const int status = run_begin(s->job, &s->body);
+    if (status) return status;
+    const int shared = s->set.scheme == SAPPORO_STEPS_SHARED;
+    if (s->job->plan.eps <= 0 && !(shared && s->job->dt_given)) {
+        run_warn(s->job, "--eps %g: steps are chosen by the softening length, which must be positive; give --eps%s",
+                 s->job->plan.eps, shared ? ", or --dt-max if you know that there are no close encounters" : "");
+        return RUN_USAGE;
+    }
+    s->set.n = s->body.n;
+    return allocate(s) || open_stepper(s, s->job->plan.dt_max) || put(s) ? RUN_FAILED : choose_step(s);
+}
+
+/* Goes on to the next output, or until a signal; < 0: it failed. */
+static int advance(stepping *s)
+{
+    run *const job = s->job;
+    const double next = job->plan.start + (double)job->plan.done * job->plan.interval;
+    sapporo_stepper_statistics before = {.size = sizeof before};
+    if (sapporo_stepper_get_statistics(s->stepper, &before)) return failed(s, "statistics");
+    while (s->body.time < next - s->set.dt / (1 << 24) && !run_must_stop(job)) {
+        const long long left =
+            job->stop_after ? job->stop_after - (job->plan.blocks - job->blocks_before) : STEPS_A_LOOK;
+        const double begun = seconds_now();
+        const int bad = sapporo_stepper_advance(s->stepper, next, left < STEPS_A_LOOK ? left : STEPS_A_LOOK);
+        s->seconds += seconds_now() - begun;
+        s->body.time = sapporo_stepper_get_time(s->stepper);
+        if (bad) return failed(s, "no step");
+        if (count_steps(s, &before)) return -1;
+        progress_show(&job->bar, s->body.time);
+    }
+    return 0;
+}
+
+/* Says how fast direct sums were. */
+static void tell_speed(stepping *s)
+{
+    run *const job = s->job;
+    const double pairs = (double)(job->plan.steps - job->steps_before) * (double)s->set.n;
+    if (s->set.method == SAPPORO_STEP_DIRECT && s->seconds > 0)
+        run_say(job, "# %.4g interactions in %.4g s: %.4g per second, %s", pairs, s->seconds, pairs / s->seconds,
+                sapporo_stepper_kind_text(s->stepper));
+}
+
+static int finish(stepping *s)
+{
+    message why = {""};
+    tell_speed(s);
+    if (s->film && film_make(s->job->prefix, &why)) run_warn(s->job, "%s", why.text);
+    return run_finish(s->job);
+}
+
+static int integrate(stepping *s)
+{
+    run *const job = s->job;
+    for (;;) {
+        const double next = job->plan.start + (double)job->plan.done * job->plan.interval;
+        if (s->body.time >= next - s->set.dt / (1 << 24) && job->plan.done <= job->plan.outputs && output(s))
+            return RUN_FAILED;
+        if (job->plan.done > job->plan.outputs) return finish(s);
+        if (run_must_stop(job)) return save(s, 1) ? RUN_FAILED : run_stopped(job, s->body.time);
+        if (advance(s)) return RUN_FAILED;
+    }
+}
+
+int stepping_run(stepping *s)
+{
+    int status = s->job->restart ? go_on(s) : begin(s);
+    if (!status) status = integrate(s);
+    sapporo_stepper_destroy(s->stepper);
+    free(s->pot);
+    bodies_free(&s->body);
+    return status;
+}
+
+int stepping_wrong_images(const stepping *s)
+{
+    if (!(s->set.half > 0))
+        run_warn(s->job, "--half-width must be positive");
+    else if (s->film && s->set.pixels == 0)
+        run_warn(s->job, "--film needs frames: give --image PIXELS, too");
+    else
+        return 0;
+    return 1;
+}

@@ -1,0 +1,40 @@
+/* stepping.h - the parts that programs over sapporo_stepper.h share: life of the stepper, outputs, restart, the loop.
+ */
+#ifndef COMMON_STEPPING_H
+#define COMMON_STEPPING_H
+
+#include "bodies.h"
+#include "run.h"
+
+#include <sapporo.h>
+#include <stdint.h>
+
+/* What the restart file keeps besides the plan.  It has members of 8 bytes only, because the file has the same bytes.
+ */
+typedef struct stepping_settings {
+    int64_t n, method, kind, mac, order, scheme, criterion, rebuild, pixels; /* numbers of the library's headers */
+    int64_t slot;                                                            /* of the stepper's file: 0 or 1 */
+    double accuracy, eta, half;
+    double dt; /* the shared step, or the longest block step */
+} stepping_settings;
+
+typedef struct stepping {
+    run *job;
+    stepping_settings set;
+    int film; /* 1: a film of the images at the end */
+    /* Returns the shared step that the particles need; body, pot and `a` are those of the start. */
+    double (*needed_step)(const struct stepping *s, const double (*a)[3]);
+    /* of the moment */
+    bodies body;
+    double *pot;
+    sapporo_stepper *stepper;
+    double seconds; /* that steps took in this process */
+} stepping;
+
+/* Begins the run or goes on with it, to its end or until a signal; returns the exit status. */
+int stepping_run(stepping *s);
+
+/* Returns 1, after a message, if the options of images do not fit together. */
+int stepping_wrong_images(const stepping *s);
+
+#endif
