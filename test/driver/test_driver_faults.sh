@@ -2,7 +2,8 @@
 # Calls of a driver that fail, one after the other and in every way, in sessions of all interfaces (test/faults/):
 # OpenCL's driver here.  On a GPU: SAPPORO_TEST_SPARING=0 SAPPORO_BACKEND=cuda make check TESTS=driver_faults.
 #
-#   WAYS   how calls fail, default "memory launch lost error"
+#   WAYS      how calls fail, default "memory launch lost error"
+#   SESSIONS  only these, such as "tree sixth"
 #
 # The clients are linked with the static library, whose drivers faulty_driver.h wraps.  SAPPORO_TEST_SPARING=0 leaves out
 # no call; otherwise some of each session fail, each in two of the four ways: over a stub, test_faults and its like let
@@ -29,6 +30,7 @@ if [ "${SAPPORO_TEST_SPARING:-1}" = 0 ]; then parts=6 workers=$(nproc); else par
 client() {
     every=$1 name=$2 source=$3
     shift 3
+    case " ${SESSIONS:-$name} " in *" $name "*) ;; *) return ;; esac
     # shellcheck disable=SC2086 # lists of words
     if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude -Ilib -Itest/support "test/faults/$source.c" \
         test/faults/client.c test/faults/driver_faults.c "$@" "$build/test/libsupport.a" "$build/lib/libsapporo.a" \
@@ -53,6 +55,7 @@ client() {
 client 17 g6 g6
 client 60 native native
 client 150 tree tree
+client 60 stepper stepper
 client 30 g5 g5
 client 30 nbody6pp nbody6 "$build/lib/libnbody6pp_gpu.a"
 client 40 sixth sixth "$build/lib/libsapporo6th.a"

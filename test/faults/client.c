@@ -259,6 +259,7 @@ static void limit_memory(int resource, size_t bytes)
 
 static void begin_fault(const struct walk *w, long n)
 {
+    memset(&report->allocation, 0, sizeof report->allocation); /* with stay=1, of the fault before */
     if (w->fault == ALLOCATION) plan(n, w->detail, &report->allocation);
     if (w->fault == LIMIT) limit_memory(w->detail, bytes_now(w->detail) + step_of_limit(n));
     if (w->fault == DRIVER) client_driver_plan(n, w->title);

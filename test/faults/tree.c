@@ -94,11 +94,20 @@ static int force_of_all(sapporo_tree *t)
     return client_told("sapporo_tree_force", sapporo_tree_force(t, &r, acc, pot));
 }
 
+/*
+ * Keeps the forces of the present tree.  The criterion of acceleration takes the accelerations of the force before, so
+ * forces repeat to the bit only once these have settled.
+ */
 static void keep_forces(sapporo_tree *t)
 {
-    last = force_of_all(t) >= 0 ? KNOWN : UNKNOWN;
-    memcpy(last_acc, acc, sizeof acc);
-    memcpy(last_pot, pot, sizeof pot);
+    enum { FORCES = 6 };
+    last = UNKNOWN;
+    for (int k = 0; k < FORCES && last != KNOWN; k++) {
+        if (force_of_all(t) < 0) return;
+        if (k > 0 && memcmp(acc, last_acc, sizeof acc) == 0 && memcmp(pot, last_pot, sizeof pot) == 0) last = KNOWN;
+        memcpy(last_acc, acc, sizeof acc);
+        memcpy(last_pot, pot, sizeof pot);
+    }
 }
 
 static void check_old_tree(sapporo_tree *t)

@@ -67,15 +67,21 @@ walk 2 tree once forever address data
 walk 7 stepper once forever
 SAPPORO_METHOD=tree walk 4 g5 once forever address data
 
-# Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.
+# Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.  `once` opens
+# the device in each child.  `forever` stays in one process, which has it open, for a third of the time.
 if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     export SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0
-    walk 40 g6 once forever
-    walk 90 native once forever
-    walk 40 tree once forever
+    walk 40 g6 once
+    walk 20 g6 stay=1 forever
+    walk 90 native once
+    walk 45 native stay=1 forever
+    walk 40 tree once
+    walk 20 tree stay=1 forever
     walk 90 stepper once
-    walk 40 nbody6pp once forever
-    walk 40 sixth once forever
+    walk 40 nbody6pp once
+    walk 20 nbody6pp stay=1 forever
+    walk 40 sixth once
+    walk 20 sixth stay=1 forever
     SAPPORO_METHOD=tree walk 60 g5 once
 else
     echo "ok - host memory of OpenCL # SKIP no OpenCL device"

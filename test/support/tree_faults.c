@@ -56,7 +56,9 @@ static const struct sap_driver **driver(void)
     return tree_fault_place->backend == SAPPORO_BACKEND_CUDA ? &sap_driver_replaced.cuda : &sap_driver_replaced.opencl;
 }
 
-void tree_faults_start(void) { *driver() = faulty_wrap(tree_fault_place->driver); }
+void tree_faults_start(void) { tree_faults_replace(faulty_wrap(tree_fault_place->driver)); }
+
+void tree_faults_replace(const struct sap_driver *by) { *driver() = by; }
 
 int tree_faults_end(void **state)
 {

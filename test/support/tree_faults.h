@@ -35,6 +35,8 @@ sapporo_tree_options tree_fault_options(void);
 
 /* Wraps the engine's driver until the test's end, also if it fails: faulty_plan plans its faults. */
 void tree_faults_start(void);
+/* Takes another driver in place of the engine's, until the test's end. */
+void tree_faults_replace(const struct sap_driver *by);
 int tree_faults_end(void **state); /* a tear-down function; returns 0 */
 
 #endif
