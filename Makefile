@@ -103,7 +103,7 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
-        $(if $(filter examples/apps/%,$1),$(FLAGS_apps))
+        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID)))
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
 LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -142,13 +142,15 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 
 # Interfaces that are libraries of their own, on libsapporo.
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
-LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
+MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
+MPI_APPS       := examples/apps/hermite4_mpi.c
+LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out %_instance.c,$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 # Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both
 # lie in examples/, without the suffix.
 TOOL         := $(sort $(wildcard examples/apps/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/apps/common/*.c))
-APPS         := $(sort $(wildcard examples/apps/*.c))
+APPS         := $(sort $(filter-out $(MPI_APPS),$(wildcard examples/apps/*.c)))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
 ALL_FORTRAN  := $(sort $(wildcard examples/*.f90 examples/apps/*.f90))
 FORTRAN      := $(if $(ALL_FORTRAN),$(if $(call found,$(FC)),$(ALL_FORTRAN)))
@@ -156,11 +158,12 @@ built         = $(patsubst %.c,examples/%,$(patsubst %.f90,examples/%_f90,$(notd
 
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 include cpu_sse/instances.mk
+include lib/mpi/mpi.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu
+DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 $(DOORS)
-PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo)
+PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
 LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
 
@@ -227,7 +230,7 @@ $(B)/lib/lib$1.a: $$(OBJECTS_$1)
 
 $(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/build/sapporo.map
 	$$(call say,LINK,lib/$(call SO_FILE,$1))
-	$$(Q)$$(CC) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(ON_$1) $$(LIBS)
+	$$(Q)$$(or $$(LINKER_$1),$$(CC)) $$(LINK_FLAGS) $$(call SHARED,$1) -o $$@ $$(OBJECTS_$1) $$(ON_$1) $$(LIBS)
 
 $(B)/lib/$(call SO_NAME,$1) $(B)/lib/$(call SO_LINK,$1): $(B)/lib/$(call SO_FILE,$1)
 	$$(Q)ln -sf $(call SO_FILE,$1) $$@
@@ -297,7 +300,9 @@ readme: examples/sapporo lib/$(call SO_NAME,sapporo)
 	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
 
 # For editors, and for clang-tidy in test/lint.sh.
-DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(wildcard test/*.c test/*/*.c test/*/*/*.c)
+NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/%)
+DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(if $(MPI_ID),$(MPI_SOURCES) $(MPI_APPS)) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) \
+                   $(filter-out $(NO_MPI_SOURCES),$(wildcard test/*.c test/*/*.c test/*/*/*.c))
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))
 # Of the kernels one instance of each order on the widest path, and one on each path.
@@ -325,7 +330,7 @@ comma := ,
 
 clean:
 	rm -rf build
-	rm -f lib/*.so lib/*.so.* lib/*.dylib lib/*.a $(PROGRAMS)
+	rm -f lib/*.so lib/*.so.* lib/*.dylib lib/*.a $(PROGRAMS) $(call built,$(MPI_APPS))
 
 help:
 	@echo 'make                     libraries in lib/, programs in examples/'

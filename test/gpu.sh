@@ -25,7 +25,9 @@
 #   SANITIZE_LIMIT  seconds that each of its programs gets, default 120; a program that is cut off is named, and is no
 #                 failure
 #   SANITIZE_JOBS its programs that run at a time, default 4
-#   WAYS          of faults, how calls fail: default "memory launch lost error"; SAPPORO_TEST_SPARING=0: every call
+#   WAYS, SESSIONS  of faults: how calls fail, default "memory launch lost error", and only these sessions, such as
+#                 "tree sixth"; SAPPORO_TEST_SPARING=0: every call
+#   DRIVERS       of faults, default "cuda opencl"
 #   FUZZ_SECONDS  of fuzz, for each of both drivers, default 60; FUZZ_SEED: the first seed, default 1
 #   FILTER        of conformance and opencl: numbers or words, see the suite's README; default: what has landed
 #   ONLY          of bench: cases whose names contain this
@@ -150,7 +152,8 @@ step_build() {
 # On GPUs, and nowhere else: without a device these fail.
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
-    g5_input g5_threads batch outside extremes not_finite sparse neighbour_devices gpu_lists closed outputs lost_stores races"
+    g5_input g5_threads batch outside extremes not_finite sparse neighbour_devices gpu_lists closed outputs lost_stores races
+    stepper stepper_direct stepper_device stepper_faults leapfrog_direct"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -241,14 +244,21 @@ step_fuzz() {
     fuzz "fuzz on OpenCL" "$@" BACKENDS=opencl "$vendors" "$kept"
 }
 
+# faults NAME BACKEND MAKE_ARGUMENT...: vendors and cache of OpenCL count for it alone
+faults() {
+    what=$1
+    backend=$2
+    shift 2
+    run "$what" env LOGS="build/logs-faults-$backend" TIMEOUT="${LIMIT:-1500}" SAPPORO_BACKEND="$backend" \
+        ${vendors:+"$vendors"} ${kept:+"$kept"} make "$@" check-run TESTS=driver_faults
+    keep_logs "faults-$backend"
+}
+
 step_faults() {
-    run "faults" env LOGS=build/logs-faults TIMEOUT="${LIMIT:-1500}" SAPPORO_BACKEND=cuda \
-        make "$@" check-run TESTS=driver_faults
-    keep_logs faults
-    find_opencl "faults on OpenCL" || return
-    run "faults on OpenCL" env LOGS=build/logs-faults-opencl TIMEOUT="${LIMIT:-1500}" SAPPORO_BACKEND=opencl \
-        "$vendors" "$kept" make "$@" check-run TESTS=driver_faults
-    keep_logs faults-opencl
+    for driver in ${DRIVERS:-cuda opencl}; do
+        [ "$driver" != opencl ] || find_opencl "faults on OpenCL" || return
+        faults "faults on $driver" "$driver" "$@"
+    done
 }
 
 step_compare() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, a browser,
+#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, MPI, a browser,
 #                       and Python modules from PyPI, in the virtual environment build/venv
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
@@ -59,6 +59,10 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
     want mandoc "test_install" command -v mandoc
+    want libopenmpi-dev "libsapporo_mpi and test_mpi" command -v mpicc.openmpi
+    want openmpi-bin "test_mpi" command -v mpirun.openmpi
+    want libmpich-dev "test_mpi" command -v mpicc.mpich
+    want mpich "test_mpi" command -v mpirun.mpich
     want python3 "test_ctypes" command -v python3
     want python3-venv "test_python and the site of the pages" python3 -c 'import ensurepip, venv'
     want chromium-headless-shell "the look at the pages" finds_browser

@@ -174,7 +174,8 @@ bare() {
     git bundle create "$root/tmp/libsapporo.bundle" HEAD >/dev/null 2>&1 || exit 1
     cp "$top/test/project/first_hour.sh" "$root/tmp/"
     mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-    trap 'umount "$root/proc"; rm -rf "$work"' EXIT
+    mountpoint -q "$root/sys" || mount --bind /sys "$root/sys" # PoCL reads there which cores there are, or aborts
+    trap 'umount "$root/proc" "$root/sys"; rm -rf "$work"' EXIT
     timed "apt-get install gcc make git ca-certificates" inside sh -c 'apt-get update && apt-get install -y \
         --no-install-recommends gcc libc6-dev make git ca-certificates' || exit 1
     printf '#!/bin/sh\nexec apt-get install -y --no-install-recommends g++ gfortran cmake pkg-config python3\n' >"$root/tmp/compilers"

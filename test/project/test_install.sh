@@ -217,6 +217,7 @@ sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
 # Every example is an ordinary client.
 for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
+    case $example in *_mpi.c) continue ;; esac
     parts=
     case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c)" ;; esac
     title="$example compiles against the installed library"
@@ -224,6 +225,21 @@ for example in examples/*.c examples/apps/*.c; do
     try $cc -std=c11 -O1 -I"$prefix/include" "$example" $parts -L"$prefix/lib" -lsapporo -lm -o "$work/example"
     verdict $? "$title"
 done
+
+title="examples/apps/hermite4_mpi.c compiles against the installed library"
+if [ -f "$prefix/include/sapporo_mpi.h" ]; then
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    try $cc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common -Dmain=hermite4_main \
+        -include examples/apps/hermite4_mpi.h -c examples/apps/hermite4.c -o "$work/main.o" &&
+        try env OMPI_CC="$cc" MPICH_CC="$cc" mpicc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common \
+            examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c -L"$prefix/lib" -lsapporo_mpi -lsapporo \
+            -lm -o "$work/example"
+    verdict $? "$title"
+    [ -f "$prefix/lib/pkgconfig/sapporo_mpi.pc" ] && [ -f "$prefix/lib/libsapporo_mpi.a" ]
+    verdict $? "libsapporo_mpi is installed with its file for pkg-config"
+else
+    skipped "$title" "libsapporo_mpi was not built"
+fi
 
 # ---- uninstall
 

@@ -19,6 +19,7 @@ cpu      base physics engine cpu_sse
 gpu      base physics engine driver device
 context  base physics engine
 api      base context
+mpi      base physics engine context
 engines  engine cpu gpu
 '
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
@@ -114,7 +115,7 @@ none "no circle of includes"
 if printf 'int a;\n' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null; then
     grep '\.h$' "$work/files" | while read -r header; do
         case $header in lib/device/*layout.h) ;; lib/device/* | cpu_sse/*) continue ;; esac
-        ${CC:-cc} -std=gnu11 -x c -fsyntax-only -Iinclude -Ilib -Icpu_sse -DSAP_NPIPES=16384 "$header" 2>&1 |
+        ${CC:-cc} -std=gnu11 -x c -fsyntax-only -Iinclude -Ilib -Icpu_sse -Itest/api/mpi -DSAP_NPIPES=16384 "$header" 2>&1 |
             grep -m 1 -E 'error|fatal'
     done >"$work/log"
     none "each header compiles alone"
