@@ -141,7 +141,7 @@ def line(cells):
 
 
 def milliseconds(seconds):
-    return f"{1e3 * seconds:.0f}"
+    return f"{1e3 * seconds:.0f}" if seconds >= 0.01 else f"{1e3 * seconds:.1f}"
 
 
 def build(row):

@@ -23,7 +23,7 @@ HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 
 # Pages by reader, behind index.md.  A page that is not there is left out; a page that no section names comes last, in a section "More".
 NAVIGATION = [
-    ("Tutorials", ["link.md", "choose-precision.md", "choose-tree.md", "several-gpus.md", "report.md", "python.md"]),
+    ("Tutorials", ["link.md", "choose-precision.md", "choose-tree.md", "several-gpus.md", "mpi.md", "report.md", "python.md"]),
     ("Programs", ["tool.md", "hermite4.md", "hermite68.md", "galaxies.md", "pictures.md"]),
     ("Clients", ["building.md", "api.md", "tree.md", "tree-kinds.md", "stepper.md", "clients.md", "nbody6.md", "versions.md"]),
     ("Results", ["numerics.md", "precision.md", "performance.md", "reliability.md"]),
