@@ -110,7 +110,9 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                        .bad = SAP_BAD_NONE,
                        .words = WORDS({"off", 0}),
                        .values = "a folder that only you can write to, or `off`, or nothing",
-                       .usual = "`sapporo` in `XDG_CACHE_HOME`, or else in `~/.cache`",
+                       .usual =
+                           "`sapporo` in `XDG_CACHE_HOME`, or else in `~/.cache`; for PoCL, which keeps them itself, "
+                           "nowhere",
                        .about = "Where programs are kept that OpenCL drivers compiled; `off` or nothing: nowhere"},
     [SAP_VAR_VERBOSE] = {.name = "SAPPORO_VERBOSE",
                          .type = SAP_TYPE_COUNT,

@@ -262,6 +262,24 @@ static void load(void)
     cl->close(dev);
 }
 
+/* Without SAPPORO_CACHE programs are kept, but for PoCL, which keeps compiled kernels itself. */
+static void kept_by_default(void)
+{
+    struct sap_device_properties p;
+    char usual[300] = "", command[320], folder[300];
+    if (getenv("XDG_CACHE_HOME")) snprintf(usual, sizeof usual, "%s", getenv("XDG_CACHE_HOME"));
+    setenv("XDG_CACHE_HOME", cache, 1);
+    load();
+    assert_int_equal(cl->properties(0, &p), SAP_DRIVER_OK);
+    assert_int_equal(cached(folder, sizeof folder), strcmp(p.uuid, "Portable Computing Language") != 0);
+    if (*folder) {
+        snprintf(command, sizeof command, "rm -r %s", folder);
+        assert_int_equal(system(command), 0);
+    }
+    unsetenv("XDG_CACHE_HOME");
+    if (*usual) setenv("XDG_CACHE_HOME", usual, 1);
+}
+
 static long long size_of(const char *path)
 {
     struct stat about;
@@ -316,6 +334,8 @@ static void cache_works(void **state)
     assert_non_null(mkdtemp(cache));
     setenv("SAPPORO_CACHE", "off", 1);
     load();
+    unsetenv("SAPPORO_CACHE");
+    kept_by_default();
     setenv("SAPPORO_CACHE", cache, 1);
     assert_int_equal(cached(path, sizeof path), 0);
     load();

@@ -7,6 +7,14 @@
 failures=0
 shown=log
 
+# forget_settings: unsets all variables that the library reads, so that a test sees its defaults; SAPPORO_CACHE stays, so
+# that no test writes to the user's folder
+forget_settings() {
+    for tap_name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do
+        [ "$tap_name" = SAPPORO_CACHE ] || unset "$tap_name"
+    done
+}
+
 # verdict STATUS TITLE: one TAP line; if STATUS is not 0, also the beginnings and the ends of the shown files
 verdict() {
     if [ "$1" -eq 0 ]; then

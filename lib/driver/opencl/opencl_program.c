@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -120,14 +121,25 @@ static int place_of(const struct sap_opencl_device *dev, sap_cl_program program,
 }
 
 /*
- * Stores the binary in the cache. Asks for the binary only then: some drivers (PoCL) compile every kernel again for it.
+ * Returns whether the cache is used for programs of this device. PoCL keeps compiled kernels on disk itself, and
+ * compiles all kernels of a program once more, which takes minutes, when it is asked for the binary. So for PoCL the
+ * cache is used only if SAPPORO_CACHE names a folder.
  */
+static int uses_cache(const struct sap_opencl_device *dev)
+{
+    char platform[128];
+    if (!sap_opencl_cache_wanted()) return 0;
+    if (sap_env_is_set(SAP_VAR_CACHE)) return 1;
+    sap_opencl_platform(dev->seen, platform, sizeof platform);
+    return strcmp(platform, "Portable Computing Language") != 0;
+}
+
+/* Stores the binary in the cache. */
 static void keep_binary(const struct sap_opencl_device *dev, const char *key, size_t n, sap_cl_program program)
 {
     size_t size[SAP_CL_DEVICES] = {0};
     unsigned char *binary[SAP_CL_DEVICES] = {NULL}; /* NULL: not requested */
     int devices = 0;
-    if (!sap_opencl_cache_wanted()) return;
     const int at = place_of(dev, program, &devices);
     if (at < 0 || api()->program_info(program, BINARY_SIZES, (size_t)devices * sizeof *size, size, NULL) != 0) return;
     if (size[at] == 0 || !(binary[at] = malloc(size[at]))) return;
@@ -143,12 +155,13 @@ static int find_program(const struct sap_opencl_device *dev, const char *text, s
     int status = SAP_DRIVER_OK;
     *program = NULL;
     if (!key) return SAP_DRIVER_MEMORY;
-    unsigned char *binary = sap_opencl_cache_get(key, n, &size);
+    const int cached = uses_cache(dev);
+    unsigned char *binary = cached ? sap_opencl_cache_get(key, n, &size) : NULL;
     if (binary) *program = build_binary(dev, binary, size);
     free(binary);
     if (!*program) {
         status = build_text(dev, text, bytes, program);
-        if (status == SAP_DRIVER_OK) keep_binary(dev, key, n, *program);
+        if (status == SAP_DRIVER_OK && cached) keep_binary(dev, key, n, *program);
     }
     free(key);
     return status;
