@@ -5,7 +5,8 @@
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$root" || exit 1
 [ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 cc=${CC:-cc}
 fc=${FC:-gfortran}
 work=$(mktemp -d) || exit 2
@@ -17,7 +18,6 @@ LD_LIBRARY_PATH=$root/lib
 SAPPORO_LIBRARY=$root/lib/libsapporo.so
 PYTHONDONTWRITEBYTECODE=1
 export OMP_NUM_THREADS SAPPORO_BACKEND SAPPORO_CACHE LD_LIBRARY_PATH SAPPORO_LIBRARY PYTHONDONTWRITEBYTECODE
-. test/support/tap.sh
 shown="out err"
 sanitizers=
 [ -z "${SANITIZE:-}" ] || sanitizers="-fsanitize=$SANITIZE -fno-sanitize-recover=all"

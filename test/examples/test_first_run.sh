@@ -6,14 +6,14 @@ cd "$(dirname "$0")/../.." || exit 1
 for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct leapfrog_g5; do
     [ -x examples/$program ] || { echo "skipped: examples/$program is not built"; exit 77; }
 done
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 SAPPORO_BACKEND=cpu
 OMP_NUM_THREADS=1 # forces on hundreds of particles
 export SAPPORO_BACKEND OMP_NUM_THREADS
 root=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_first_run.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 shown="out err"
 version=$(sed -n 's/^#define SAPPORO_VERSION "\(.*\)"/\1/p' include/sapporo.h)
 

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . test/support/tap.sh
 . test/support/energy.sh
 [ -x examples/galaxy ] || { echo "skipped: examples/galaxy is not built"; exit 77; }
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+forget_settings
 SAPPORO_BACKEND=cpu
 OMP_NUM_THREADS=1
 export SAPPORO_BACKEND OMP_NUM_THREADS

@@ -10,10 +10,10 @@ if [ ! -x $hermite4 ]; then
     echo "skipped: $hermite4 is not built"
     exit 77
 fi
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_hermite4.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 shown="out err"
 
 # h4 ARGUMENTS...: runs it, output in $work/out, messages in $work/err

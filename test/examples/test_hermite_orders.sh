@@ -6,12 +6,12 @@ cd "$(dirname "$0")/../.." || exit 1
 for order in 4 6 8; do
     [ -x examples/hermite$order ] || { echo "skipped: examples/hermite$order is not built"; exit 77; }
 done
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 SAPPORO_BACKEND=cpu
 export SAPPORO_BACKEND
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_orders.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 shown="out err"
 
 # holds EXPRESSION NAME=VALUE...: arithmetic with real numbers; an empty value never holds

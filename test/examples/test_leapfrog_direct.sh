@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . test/support/energy.sh
 [ -x examples/leapfrog_direct ] || { echo "skipped: examples/leapfrog_direct is not built"; exit 77; }
 engines=${SAPPORO_TEST_ENGINES:-}
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+forget_settings
 SAPPORO_BACKEND=cpu
 OMP_NUM_THREADS=1
 export SAPPORO_BACKEND OMP_NUM_THREADS

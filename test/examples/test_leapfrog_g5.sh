@@ -3,12 +3,12 @@
 
 cd "$(dirname "$0")/../.." || exit 1
 [ -x examples/leapfrog_g5 ] || { echo "skipped: examples/leapfrog_g5 is not built"; exit 77; }
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 OMP_NUM_THREADS=1 # forces on two particles
 export OMP_NUM_THREADS
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 shown="out err"
 
 # error COMMAND...: the largest relative error that a run prints

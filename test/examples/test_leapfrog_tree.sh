@@ -4,13 +4,13 @@
 cd "$(dirname "$0")/../.." || exit 1
 [ -x examples/leapfrog_tree ] || { echo "skipped: examples/leapfrog_tree is not built"; exit 77; }
 engines=${SAPPORO_TEST_ENGINES:-}
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 SAPPORO_BACKEND=cpu
 OMP_NUM_THREADS=1 # forces on hundreds of particles
 export SAPPORO_BACKEND OMP_NUM_THREADS
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_leapfrog_tree.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 . test/support/energy.sh
 shown="out err"
 

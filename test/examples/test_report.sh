@@ -6,11 +6,11 @@
 cd "$(dirname "$0")/../.." || exit 1
 [ -x examples/hermite4 ] || { echo "skipped: examples/hermite4 is not built"; exit 77; }
 command -v python3 >/dev/null 2>&1 || { echo "skipped: python3 is missing"; exit 77; }
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_report.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 shown="out err"
 
 report() { python3 examples/report "$@" >"$work/out" 2>"$work/err"; }

@@ -10,10 +10,10 @@
 # Lines between <!-- planned --> and <!-- end planned --> speak of what is not there yet: names there are free.
 
 cd "$(dirname "$0")/../.." || exit 2
-for name in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\)=.*/\1/p'); do unset "$name"; done
+. test/support/tap.sh
+forget_settings
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_docs.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
 
 pages=
 for page in README.md CHANGELOG.md docs/*.md; do [ ! -f "$page" ] || pages="$pages $page"; done
