@@ -10,8 +10,8 @@ from spack.package import *
 
 
 class Libsapporo(MakefilePackage, CudaPackage):
-    """Gravitational forces for N-body codes, by direct sum and by tree, behind the interfaces of GRAPE-6, GRAPE-5 and
-    NBODY6, on NVIDIA GPUs, OpenCL devices and CPUs."""
+    """Gravitational forces for N-body codes, by direct sum and by tree, behind the interfaces of
+    GRAPE-6, GRAPE-5 and NBODY6, on NVIDIA GPUs, OpenCL devices and CPUs."""
 
     homepage = "https://REPOSITORY/libsapporo"
     git = "https://REPOSITORY/libsapporo.git"
@@ -23,7 +23,7 @@ class Libsapporo(MakefilePackage, CudaPackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")  # of nvcc
     depends_on("gmake@4:", type="build")
-    depends_on("cuda@11:", type="build", when="+cuda")  # programs load the driver's library when they run
+    depends_on("cuda@11:", type="build", when="+cuda")  # the driver is loaded at run time
 
     def settings(self):
         """What make is told; the same for building and installing."""
@@ -31,7 +31,8 @@ class Libsapporo(MakefilePackage, CudaPackage):
         if self.spec.satisfies("+cuda"):
             settings += ["CUDA=1", f"NVCC={self.spec['cuda'].prefix.bin.nvcc}"]
             archs = [arch for arch in self.spec.variants["cuda_arch"].value if arch != "none"]
-            settings += ["CUDA_ARCHS=" + " ".join(f"sm_{arch}" for arch in archs) if archs else "FULL=1"]
+            names = " ".join(f"sm_{arch}" for arch in archs)
+            settings += [f"CUDA_ARCHS={names}" if archs else "FULL=1"]
         else:
             settings += ["CUDA=0"]
         return settings
@@ -47,11 +48,17 @@ class Libsapporo(MakefilePackage, CudaPackage):
     def check(self):
         """Quick tests; `make check` would install packages of the system."""
 
+    def compute(self):
+        """Forces of the CPU engine are right."""
+        tool = Executable(self.prefix.bin.sapporo)
+        tool("check", "--backend", "cpu", "--n", "256", "--precision", "ds")
+
     @run_after("install")
     @on_package_attributes(run_tests=True)
     def check_install(self):
-        Executable(self.prefix.bin.sapporo)("check", "--backend", "cpu", "--n", "256", "--precision", "ds")
+        """The installed tool, where the user asks for tests."""
+        self.compute()
 
     def test_check(self):
         """Forces of the CPU engine are right."""
-        which(self.prefix.bin.sapporo, required=True)("check", "--backend", "cpu", "--n", "256", "--precision", "ds")
+        self.compute()
