@@ -45,6 +45,32 @@ SAPPORO_API const char *sapporo_mpi_status_text(int status);
 
 typedef struct sapporo_mpi sapporo_mpi; /* handle of a distributed set of j-particles, never given twice */
 
+/*
+ * What travels between the ranks in a force.  Results have the same bits by both ways.  SAPPORO_MPI_WAY_TARGETS: the
+ * i-particles of all ranks are gathered on each rank, which computes the force from the j-particles that it keeps; the
+ * sums travel back.  SAPPORO_MPI_WAY_SOURCES: all j-particles are sent to all ranks, part by part, and each rank
+ * computes the force on its own i-particles alone.  Of one rank nothing travels by either way.
+ */
+typedef enum sapporo_mpi_way {
+    SAPPORO_MPI_WAY_AUTO = 0, /* for each force, the way that is faster by sapporo_mpi_costs */
+    SAPPORO_MPI_WAY_TARGETS = 1,
+    SAPPORO_MPI_WAY_SOURCES = 2
+} sapporo_mpi_way;
+
+/*
+ * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/mpi.md has
+ * the equations).  All are finite and >= 0.
+ */
+typedef struct sapporo_mpi_costs {
+    size_t size;    /* sizeof(sapporo_mpi_costs) */
+    double message; /* a collective operation of MPI with a few bytes */
+    double byte;    /* each byte that a rank receives */
+    double force;   /* starting one force of a context */
+    double pair;    /* each pair of an i-particle and a j-particle */
+    double row;     /* each i-particle of a force whose sums are merged with those of other forces */
+    double store;   /* each j-particle that a rank packs, or stores for a force */
+} sapporo_mpi_costs;
+
 /* How to open a handle.  Zero everywhere but in size means the default. */
 typedef struct sapporo_mpi_options {
     size_t size;                    /* sizeof(sapporo_mpi_options) */
@@ -52,6 +78,11 @@ typedef struct sapporo_mpi_options {
                                        NULL: the defaults */
     double timeout; /* seconds that a collective call waits for other ranks; 0: 3600; infinity: no limit */
     int rows;       /* i-particles of all ranks that are computed at a time, > 0; 0: 16384 */
+    const sapporo_mpi_costs *costs; /* copied, the same on all ranks; NULL: measured once, by the first force that needs
+                                       them, in less than a second */
+    sapporo_mpi_way way;            /* the same on all ranks */
+    int sources; /* of SAPPORO_MPI_WAY_SOURCES: j-particles in a part, > 0, rounded up to a multiple of 2048; 0: 32768.
+                    Each rank keeps two parts in memory */
 } sapporo_mpi_options;
 
 /*
@@ -84,6 +115,17 @@ SAPPORO_API const char *sapporo_mpi_kind(const sapporo_mpi *handle);
  * particles lie at addresses of its own; the context must neither be changed nor closed.
  */
 SAPPORO_API sapporo *sapporo_mpi_context(const sapporo_mpi *handle);
+
+/*
+ * Local.  The way of the last force that was begun; SAPPORO_MPI_WAY_AUTO: none was begun, or the handle is not open.
+ */
+SAPPORO_API sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle);
+
+/*
+ * Local.  Writes the costs by which ways are chosen, which are the same on all ranks; costs->size is set by the caller.
+ * SAPPORO_ERR_GONE: they were neither given nor measured yet; all are 0.
+ */
+SAPPORO_API int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs);
 
 /* ---- j-particles ---------------------------------------------------------------- */
 

@@ -41,4 +41,30 @@ SAPPORO_API int sapporo_partial_begin(sapporo *context, const sapporo_request *r
 SAPPORO_API int sapporo_partial_end(sapporo_job *job, int nearest, void *rows, size_t pitch,
                                     struct sap_partial *partial);
 
+/*
+ * Keeps the engine of a context, whatever the tuning file says of small forces, as sapporo_partial_begin does: forces
+ * of sapporo_force_begin then have the bits of that engine.
+ */
+SAPPORO_API int sapporo_partial_keep_engine(sapporo *context);
+
+/*
+ * Particles in the form in which a context stores them, so that copies in other contexts have the same bits.  A row has
+ * three doubles for each derivative of the order (1 in order 2, 5 in order 4, else as many as the order), and a
+ * sap_partial_tail behind them.
+ */
+struct sap_partial_tail {
+    double mass, time, eps2;
+    int32_t index, occupied; /* occupied is 0: the address holds no particle, and all else has no meaning */
+};
+
+/* Writes the rows of n addresses from `first` on. */
+SAPPORO_API int sapporo_partial_read(sapporo *context, int first, int n, double *rows);
+
+/*
+ * Stores rows of sapporo_partial_read at n addresses from `first` on; rows that are not occupied are skipped. Particles
+ * that are not finite are stored without a message, since the context from which they come gave one.  After an error
+ * addresses are lost.
+ */
+SAPPORO_API int sapporo_partial_store(sapporo *context, int first, int n, const double *rows);
+
 #endif

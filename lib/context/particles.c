@@ -55,12 +55,18 @@ static int terms_of(const struct sap_jparticle *p)
     return 1;
 }
 
+/* Records a coordinate that is beyond SAP_FAR. */
+static void note_far(sapporo *c, const struct sap_jparticle *p)
+{
+    for (int k = 0; k < 3 && p->derivative[0]; k++) c->host.far |= fabs(p->derivative[0][k]) >= SAP_FAR;
+}
+
 int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
 {
     if (not_finite(p))
         return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
                         address);
-    for (int k = 0; k < 3 && p->derivative[0]; k++) c->host.far |= fabs(p->derivative[0][k]) >= SAP_FAR;
+    note_far(c, p);
     if (c->settings.precision != SAPPORO_DP)
         sap_warn_once(&c->notes, SAP_WARN_RANGE,
                       "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
@@ -231,7 +237,8 @@ static int reserve(sapporo *c, int address, int in_order, const struct sap_jpart
     return p->eps2 > 0 ? sap_jstore_reserve_eps2(&c->host, address, p->eps2) : 0;
 }
 
-int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
+/* Checks and stores a particle; *strange becomes nonzero if it must be judged. */
+static int place(sapporo *c, int address, const struct sap_jparticle *p, int *strange)
 {
     if ((unsigned)address >= SAP_ADDRESSES)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
@@ -244,8 +251,23 @@ int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
     }
     if (in_order && c->nstaged) store_staged(c, 0);
     c->next_address = address + 1;
-    const int strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
-    return strange ? sap_particle_judge(c, address, p) : SAPPORO_OK;
+    *strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
+    return SAPPORO_OK;
+}
+
+int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    int strange = 0;
+    const int status = place(c, address, p, &strange);
+    return strange ? sap_particle_judge(c, address, p) : status;
+}
+
+int sap_particle_put_known(sapporo *c, int address, const struct sap_jparticle *p)
+{
+    int strange = 0;
+    const int status = place(c, address, p, &strange);
+    if (strange && !not_finite(p)) note_far(c, p);
+    return status;
 }
 
 /* Copies three doubles to to[0], to[stride], to[2 * stride]. */

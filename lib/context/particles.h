@@ -23,6 +23,9 @@ void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *
 /* Checks a particle, then stores or stages it. */
 int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p);
 
+/* Like sap_particle_put for a particle that was judged in another context: not a word if it is not finite. */
+int sap_particle_put_known(sapporo *c, int address, const struct sap_jparticle *p);
+
 /* Reports a particle, already staged or stored, that is not finite or beyond the range of single precision. */
 int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p);
 

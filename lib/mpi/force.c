@@ -1,8 +1,8 @@
 /*
  * force.c - begins and ends forces over all ranks.
  *
- * Each rank computes the force of its j-particles on the i-particles of all ranks, one slab after the other.  The sums
- * of a slab travel while the next slab is computed.
+ * By SAPPORO_MPI_WAY_TARGETS each rank computes the force of its j-particles on the i-particles of all ranks, one slab
+ * after the other (slab.c); by SAPPORO_MPI_WAY_SOURCES the force of all j-particles on its i-particles (share.c).
  */
 #include "mpi/force.h"
 
@@ -11,8 +11,11 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "mpi/answer.h"
 #include "mpi/blocks.h"
+#include "mpi/share.h"
 #include "mpi/slab.h"
+#include "mpi/way.h"
 
 /* ------------------------------------------------------------------ memory */
 
@@ -20,10 +23,9 @@ void sap_force_destroy(sapporo_mpi *h)
 {
     sapporo_mpi_job *const j = h->job;
     if (!j) return;
-    sap_slab_destroy(h, j->slab);
+    sap_slab_drop(h);
+    sap_share_drop(h);
     h->job = NULL;
-    if (h->link.broken) return; /* MPI may still read the i-particles */
-    free(j->target);
     free(j->rows);
     free(j);
 }
@@ -76,7 +78,7 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, REQUEST_FIELDS };
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, UPPER, REQUEST_FIELDS };
 static const char *const request_names[REQUEST_FIELDS] = {
     [NJ] = "nj",         [EPS2] = "eps2",
     [WANT] = "want",     [TIME] = "the time of sapporo_mpi_set_time",
@@ -92,7 +94,8 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [TIME] = h->time,
                                     [TIME_SET] = !isnan(h->time),
                                     [INDEXED] = r->ni > 0 ? (double)(r->index.base != NULL) : (double)NAN,
-                                    [SOFT] = r->ni > 0 && r->eps2_i.base};
+                                    [SOFT] = r->ni > 0 && r->eps2_i.base,
+                                    [UPPER] = h->upper};
     return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
 }
 
@@ -118,16 +121,17 @@ static void write_target(const sapporo_mpi *h, const sapporo_request *r, int i, 
 }
 
 /* Takes from the requests of all ranks what this rank must know of them. */
-static void learn(sapporo_mpi *h, sapporo_mpi_job *j)
+static void learn(sapporo_mpi *h, sapporo_mpi_job *j, int nj)
 {
-    int64_t all = 0;
+    int upper = 0;
     for (int r = 0; r < h->link.size; r++) {
         j->rows[r] = (int)sap_link_field(&h->link, r, NI);
         j->soft |= sap_link_field(&h->link, r, SOFT) > 0;
         j->indexed |= sap_link_field(&h->link, r, INDEXED) > 0;
-        all += j->rows[r];
+        if (sap_link_field(&h->link, r, UPPER) > upper) upper = (int)sap_link_field(&h->link, r, UPPER);
     }
-    j->slabs = (int)((all + h->rows - 1) / h->rows);
+    j->nj_all = nj < upper ? nj : upper;
+    j->nj = sap_block_count(j->nj_all, h->link.rank, h->link.size);
 }
 
 /* Makes the job from this rank's request and what the ranks have exchanged. */
@@ -138,26 +142,68 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     static const char words[] = "sapporo_mpi_force_begin: out of memory for the i-particles of %d ranks";
     if (!j) return sap_link_fail(&h->link, short_of, words, h->link.size);
     j->ni = r->ni;
-    j->nj = sap_block_count(r->nj, h->link.rank, h->link.size);
     j->nearest = (r->want & SAPPORO_WANT_NEAREST) != 0;
     j->eps2 = r->eps2;
     j->version = h->version;
     j->rows = malloc((size_t)h->link.size * sizeof *j->rows);
-    j->target = malloc(((size_t)r->ni + 1) * (size_t)h->width * sizeof *j->target);
+    j->target = sap_room_reserve(&h->targets, (size_t)r->ni * (size_t)h->width * sizeof *j->target);
     if (!j->rows || !j->target) return sap_link_fail(&h->link, short_of, words, h->link.size);
-    learn(h, j);
+    learn(h, j, r->nj);
     for (int i = 0; i < r->ni; i++) write_target(h, r, i, j->target + (size_t)i * (size_t)h->width);
-    if (j->slabs > 0 && !(j->slab = sap_slab_create(h))) return sap_link_fail(&h->link, short_of, words, h->link.size);
     return SAPPORO_OK;
+}
+
+/* Collective.  Decides what travels, by numbers that are the same on all ranks. */
+static int choose_way(sapporo_mpi *h)
+{
+    sapporo_mpi_job *const j = h->job;
+    int status = SAPPORO_OK;
+    j->way = h->way;
+    if (h->link.size == 1 && !j->way) j->way = SAPPORO_MPI_WAY_SOURCES; /* nothing is sent, and nothing is merged */
+    if (!j->way) {
+        status = sap_way_measure(h);
+        if (status) return status;
+        j->way = sap_way_seconds(h, SAPPORO_MPI_WAY_SOURCES) < sap_way_seconds(h, SAPPORO_MPI_WAY_TARGETS)
+                     ? SAPPORO_MPI_WAY_SOURCES
+                     : SAPPORO_MPI_WAY_TARGETS;
+    }
+    if (j->way == SAPPORO_MPI_WAY_SOURCES && h->link.size > 1) status = sap_share_open(h);
+    h->last_way = j->way;
+    return status;
+}
+
+/* Makes room for the way of the job. */
+static int prepare_way(sapporo_mpi *h)
+{
+    h->job->slabs = sap_way_slabs(h, h->job->way);
+    const int targets = h->job->way == SAPPORO_MPI_WAY_TARGETS;
+    if (!targets && h->job->slabs == 0) h->job->slabs = 1; /* each rank takes part in the exchange of j-particles */
+    if ((targets ? h->job->slabs && sap_slab_prepare(h) : sap_share_prepare(h)) == 0) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
+                         "sapporo_mpi_force_begin: out of memory for the exchange between %d ranks", h->link.size);
 }
 
 /* Collective.  Starts the force on the first slab. */
 static int start(sapporo_mpi *h)
 {
+    if (h->job->way == SAPPORO_MPI_WAY_SOURCES) {
+        const int status = sap_share_begin(h);
+        return status ? status : sap_link_agree(&h->link, sap_share_status(h));
+    }
     if (h->job->slabs == 0) return SAPPORO_OK;
     int status = sap_slab_gather(h, 0);
-    if (!status) status = sap_slab_compute(h);
-    return status ? status : sap_link_agree(&h->link, h->job->slab->failed);
+    if (!status) status = sap_slab_compute(h, 0);
+    return status ? status : sap_link_agree(&h->link, h->slab->failed);
+}
+
+/* Collective.  Makes the job and starts it. */
+static int begin(sapporo_mpi *h, const sapporo_request *r)
+{
+    int status = sap_link_agree(&h->link, make_job(h, r));
+    if (!status) status = choose_way(h);
+    if (!status) status = sap_link_agree(&h->link, prepare_way(h));
+    if (!status) (void)sapporo_set_time(h->context, h->time);
+    return status ? status : start(h);
 }
 
 int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job)
@@ -171,10 +217,9 @@ int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request,
     if (!job) status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: job is NULL");
     status = compare_requests(h, status, &r);
     if (status || !job) return status; /* if any rank has an old job, all ranks end here */
-    status = sap_link_agree(&h->link, make_job(h, &r));
-    if (!status) (void)sapporo_set_time(h->context, h->time);
-    if (!status) status = start(h);
+    status = begin(h, &r);
     if (status) {
+        sap_share_forget(h);
         sap_force_destroy(h);
         return status;
     }
@@ -211,22 +256,33 @@ static int check_end(sapporo_mpi *h, int ni, int known, const sapporo_result *r)
     return check_result(h, r);
 }
 
-/* Collective.  Computes all slabs and writes the first ni rows. */
+/* Collective.  Computes all slabs of gathered i-particles. */
+static int deliver_slabs(sapporo_mpi *h, int ni, const sapporo_result *r)
+{
+    const int slabs = h->job->slabs;
+    int status = slabs > 1 ? sap_slab_gather(h, 1) : SAPPORO_OK;
+    for (int s = 0; s < slabs && !status; s++) {
+        if (s + 2 < slabs) status = sap_slab_gather(h, s + 2);
+        if (!status && s + 1 < slabs) status = sap_slab_compute(h, s + 1);
+        if (!status && s > 0) status = sap_slab_finish(h, s - 1, ni, r);
+        if (!status) sap_slab_collect(h, s);
+        if (!status) status = sap_slab_exchange(h, s);
+    }
+    return status || slabs == 0 ? status : sap_slab_finish(h, slabs - 1, ni, r);
+}
+
+/* Collective.  Computes the force and writes the first ni rows. */
 static int deliver(sapporo_mpi *h, int ni, const sapporo_result *r)
 {
-    sapporo_mpi_job *const j = h->job;
-    int status = SAPPORO_OK;
-    j->delivered = 1;
-    for (int s = 0; s < j->slabs && !status; s++) {
-        sap_slab_collect(h);
-        status = sap_slab_exchange(h);
-        if (!status && s + 1 < j->slabs) status = sap_slab_gather(h, s + 1);
-        if (!status && s + 1 < j->slabs) status = sap_slab_compute(h);
-        if (!status) status = sap_slab_finish(h, s, ni, r);
-    }
+    const int sources = h->job->way == SAPPORO_MPI_WAY_SOURCES;
+    h->job->delivered = 1;
+    int status = sources ? sap_share_end(h, ni, r) : deliver_slabs(h, ni, r);
     if (status) return status;
-    const int own = !j->slab ? 0 : j->slab->failed ? j->slab->failed : j->slab->partial ? SAPPORO_PARTIAL : 0;
-    return sap_link_agree(&h->link, own);
+    int own = sources ? sap_share_status(h) : SAPPORO_OK;
+    if (!sources && h->job->slabs > 0) own = h->slab->failed ? h->slab->failed : h->slab->partial;
+    status = sap_link_agree(&h->link, own);
+    if (status < 0) sap_share_forget(h);
+    return status;
 }
 
 /* Copies the struct of a caller, of any version; arrays that this library does not know are an error. */
@@ -244,7 +300,7 @@ int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *re
     int status = !job ? SAPPORO_ERR_ARGUMENT : !h ? SAPPORO_ERR_CLOSED : h->link.broken;
     if (!status) status = sap_link_agree(&h->link, check_end(h, ni, known, &r));
     if (!status) status = deliver(h, ni, &r);
-    if (status < 0) sap_slab_write_failed(0, ni, &r);
+    if (status < 0) sap_answer_write_failed(0, ni, &r);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* handle.c - opens and closes handles over a communicator, and answers queries about them. */
 #include "mpi/handle.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,10 +10,14 @@
 
 #include "base/lock.h"
 #include "base/structs.h"
+#include "context/partial.h"
+#include "mpi/blocks.h"
 #include "mpi/force.h"
+#include "mpi/share.h"
+#include "mpi/slab.h"
 
 static const double default_timeout = 3600;
-enum { DEFAULT_ROWS = 16384 };
+enum { DEFAULT_ROWS = 16384, DEFAULT_SOURCES = 32768 };
 
 /* State of the process (base/process.h). */
 static struct sap_lock open_lock; /* guards open_handles */
@@ -103,11 +108,22 @@ static int check_communicator(MPI_Comm communicator)
     return SAPPORO_ERR_ARGUMENT;
 }
 
-/* Options of the handle and of its context, copied. */
+/* Options of the handle, of its context and costs, copied. */
 struct all_options {
     sapporo_mpi_options own;
     sapporo_options context;
+    sapporo_mpi_costs costs;
 };
+
+static int check_costs(struct sap_link *link, const sapporo_mpi_costs *c)
+{
+    const double cost[] = {c->message, c->byte, c->force, c->pair, c->row, c->store};
+    for (size_t k = 0; k < sizeof cost / sizeof *cost; k++)
+        if (!(cost[k] >= 0 && isfinite(cost[k])))
+            return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: a cost is %g: it must be >= 0",
+                                 cost[k]);
+    return SAPPORO_OK;
+}
 
 /* Copies the options of a caller, and checks those that are not of the context. */
 static int read_options(struct sap_link *link, const sapporo_mpi_options *given, struct all_options *o)
@@ -119,12 +135,40 @@ static int read_options(struct sap_link *link, const sapporo_mpi_options *given,
     const sapporo_options *const c = o->own.context;
     if (c && sap_struct_copy(&o->context, sizeof o->context, c, sizeof c->size))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
+    const sapporo_mpi_costs *const m = o->own.costs;
+    if (m && sap_struct_copy(&o->costs, sizeof o->costs, m, sizeof *m))
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
+    if (m) o->costs.size = sizeof o->costs;
+    const int status = check_costs(link, &o->costs);
+    if (status) return status;
     if (!(o->own.timeout >= 0))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: timeout is %g: it must be >= 0",
                              o->own.timeout);
     if (o->own.rows < 0)
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: rows is %d: it must be >= 0", o->own.rows);
+    if (o->own.sources < 0)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: sources is %d: it must be >= 0",
+                             o->own.sources);
+    if ((int)o->own.way < SAPPORO_MPI_WAY_AUTO || (int)o->own.way > SAPPORO_MPI_WAY_SOURCES)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: way is %d: it must be 0 to %d",
+                             (int)o->own.way, SAPPORO_MPI_WAY_SOURCES);
     return SAPPORO_OK;
+}
+
+/* Keeps the options of contexts that are opened later, with copies of what they point to; -1: out of memory. */
+static int keep_context_options(sapporo_mpi *h, const sapporo_options *o)
+{
+    sapporo_options *const kept = &h->context_options;
+    const size_t devices = o->devices && o->ndevices > 0 ? (size_t)o->ndevices * sizeof *o->devices : 0;
+    const size_t isa = o->cpu_isa ? strlen(o->cpu_isa) + 1 : 0;
+    char *const text = h->kept_text = malloc(isa + 1);
+    int *const numbers = h->kept_devices = malloc(devices + 1);
+    *kept = *o;
+    kept->size = sizeof *kept;
+    if (!text || !numbers) return -1;
+    if (isa) kept->cpu_isa = memcpy(text, o->cpu_isa, isa);
+    if (devices) kept->devices = memcpy(numbers, o->devices, devices);
+    return 0;
 }
 
 /* What one rank can prepare alone.  h may be NULL. */
@@ -137,10 +181,14 @@ static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_opti
     const int status = read_options(link, given, o);
     if (status) return status;
     link->records = malloc((size_t)link->size * sizeof link->record);
-    if (!h || !link->records)
+    if (!h || !link->records || keep_context_options(h, &o->context))
         return sap_link_fail(link, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for %d ranks", link->size);
     h->order = o->context.order ? o->context.order : 4;
     h->rows = o->own.rows > 0 ? o->own.rows : DEFAULT_ROWS;
+    const int sources = o->own.sources > 0 ? o->own.sources : DEFAULT_SOURCES;
+    h->part = ((sources - 1) / SAP_BLOCK + (sources < INT_MAX - SAP_BLOCK)) * SAP_BLOCK;
+    h->way = o->own.way;
+    h->costs = o->costs;
     return SAPPORO_OK;
 }
 
@@ -148,11 +196,26 @@ static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_opti
 static int compare_options(sapporo_mpi *h, const struct all_options *o)
 {
     static const char *const name[] = {
-        "order", "precision", "backend", "root", "timeout", "rows", "sapporo_arith_version"};
+        "order",     "precision",  "backend", "root",          "timeout",    "rows",        "sapporo_arith_version",
+        "way",       "sources",    "costs",   "costs.message", "costs.byte", "costs.force", "costs.pair",
+        "costs.row", "costs.store"};
     enum { FIELDS = sizeof name / sizeof *name };
-    const double field[FIELDS] = {
-        h->order, o->context.precision,   o->context.backend, o->context.root, h->link.timeout,
-        h->rows,  sapporo_arith_version()};
+    const double field[FIELDS] = {h->order,
+                                  o->context.precision,
+                                  o->context.backend,
+                                  o->context.root,
+                                  h->link.timeout,
+                                  h->rows,
+                                  sapporo_arith_version(),
+                                  h->way,
+                                  h->part,
+                                  h->costs.size > 0,
+                                  h->costs.message,
+                                  h->costs.byte,
+                                  h->costs.force,
+                                  h->costs.pair,
+                                  h->costs.row,
+                                  h->costs.store};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
 }
 
@@ -176,6 +239,7 @@ static int open_context(sapporo_mpi *h, const struct all_options *o)
 {
     int status = sapporo_open(o->own.context ? &o->context : NULL, &h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(NULL));
+    if (!status) (void)sapporo_partial_keep_engine(h->context);
     return sap_link_agree(&h->link, status);
 }
 
@@ -217,7 +281,13 @@ static void destroy(sapporo_mpi *h)
     sapporo_close(h->context);
     free_types(h);
     sap_link_close(&h->link);
-    if (!broken) free(h);
+    if (broken) return;
+    sap_slab_free(h);
+    sap_share_free(h);
+    sap_room_free(&h->targets);
+    free(h->kept_text);
+    free(h->kept_devices);
+    free(h);
 }
 
 /* Opens everything behind the link, on a rank with or without memory for h. */
@@ -305,6 +375,22 @@ sapporo *sapporo_mpi_context(const sapporo_mpi *handle)
 {
     const sapporo_mpi *const h = sap_mpi_find(handle);
     return h ? h->context : NULL;
+}
+
+sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return h ? h->last_way : SAPPORO_MPI_WAY_AUTO;
+}
+
+int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    sapporo_mpi_costs known = {0};
+    if (!costs) return SAPPORO_ERR_ARGUMENT;
+    if (h) known = h->costs;
+    sap_struct_return(costs, &known, sizeof known);
+    return !h ? SAPPORO_ERR_CLOSED : h->costs.size ? SAPPORO_OK : SAPPORO_ERR_GONE;
 }
 
 int sapporo_mpi_set_time(sapporo_mpi *handle, double time)

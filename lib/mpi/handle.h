@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "mpi/link.h"
+#include "mpi/room.h"
 
 /*
  * The object of a force.  Handles are numbers that are never given twice, in the form of pointers; objects are found by
@@ -12,18 +13,20 @@
  */
 struct sapporo_mpi_job {
     uintptr_t number;
-    int ni;           /* i-particles of this rank */
-    int nj;           /* j-particles of this rank */
-    int nearest;      /* 1: nearest neighbours are wanted */
-    int indexed;      /* 1: pairs of equal index are skipped */
-    int soft;         /* 1: i-particles have individual softening */
-    double eps2;      /* squared softening, common */
-    uint64_t version; /* of the particles */
-    int slabs;        /* number of parts in which the i-particles are computed */
-    int delivered;    /* 1: sapporo_mpi_force_end was called */
-    double *target;   /* [ni][width] the i-particles of this rank */
-    int *rows;        /* [ranks] ni of each rank */
-    struct sap_slab *slab;
+    int ni;              /* i-particles of this rank */
+    int nj;              /* addresses of j-particles of this rank */
+    int nj_all;          /* of all ranks: nj of the request, or one above the highest address that was set */
+    int nearest;         /* 1: nearest neighbours are wanted */
+    int indexed;         /* 1: pairs of equal index are skipped */
+    int soft;            /* 1: i-particles have individual softening */
+    double eps2;         /* squared softening, common */
+    uint64_t version;    /* of the particles */
+    sapporo_mpi_way way; /* not SAPPORO_MPI_WAY_AUTO */
+    int slabs;      /* number of parts in which the i-particles are computed; of SAPPORO_MPI_WAY_TARGETS the same on
+                       all ranks */
+    int delivered;  /* 1: sapporo_mpi_force_end was called */
+    double *target; /* [ni][width] the i-particles of this rank */
+    int *rows;      /* [ranks] ni of each rank */
 };
 
 /* Particles on their way to the ranks that keep them. */
@@ -41,7 +44,15 @@ struct sapporo_mpi {
     struct sap_link link;
     sapporo *context;
     char kind[96];
-    int order, rows;             /* of the options, with defaults filled in */
+    sapporo_options context_options; /* with copies of what its pointers point to */
+    char *kept_text;                 /* these copies */
+    int *kept_devices;
+    int order, rows, part;            /* of the options, with defaults filled in; part: j-particles in a part */
+    sapporo_mpi_way way;              /* of the options */
+    sapporo_mpi_way last_way;         /* of the last force */
+    sapporo_mpi_costs costs;          /* given or measured; size 0: neither */
+    double cost_mine[6], cost_all[6]; /* of this rank and of all ranks, while they are measured */
+    int upper;                   /* one above the highest address at which this rank keeps a particle, over all ranks */
     int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
     double time;                 /* of sapporo_mpi_set_time */
     uint64_t version;            /* of the particles: number of calls that changed them */
@@ -51,7 +62,10 @@ struct sapporo_mpi {
     MPI_Datatype target, answer; /* an i-particle that is sent; its sums, without and with its nearest neighbour */
     MPI_Datatype answer_near;
     struct sap_parcel parcel;
-    sapporo_mpi_job *job; /* NULL: no force was begun, or it was freed */
+    sapporo_mpi_job *job;    /* NULL: no force was begun, or it was freed */
+    struct sap_room targets; /* memory of the job's i-particles */
+    struct sap_slab *slab;   /* memory of slab.c; NULL: none yet */
+    struct sap_share *share; /* memory and contexts of share.c; NULL: none yet */
 };
 
 /* The object of an open handle; NULL: there is none. */

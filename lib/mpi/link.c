@@ -73,6 +73,12 @@ int sap_link_wait(struct sap_link *l, MPI_Request *request)
     }
 }
 
+int sap_link_poke(struct sap_link *l, MPI_Request *request)
+{
+    int done;
+    return l->broken ? l->broken : sap_link_judge(l, MPI_Test(request, &done, MPI_STATUS_IGNORE));
+}
+
 int sap_link_finish(struct sap_link *l, int code)
 {
     const int status = sap_link_judge(l, code);

@@ -10,7 +10,7 @@
 
 #include "sapporo_mpi.h"
 
-enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 10 };
+enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 20 };
 
 /* A status and its rank, in the form of MPI_2INT. */
 struct sap_link_status {
@@ -43,6 +43,9 @@ int sap_link_note(struct sap_link *link, int status, const char *text);
 
 /* Waits for a nonblocking operation, or breaks the link. */
 int sap_link_wait(struct sap_link *link, MPI_Request *request);
+
+/* Lets MPI go on with a nonblocking operation, without waiting for it. */
+int sap_link_poke(struct sap_link *link, MPI_Request *request);
 
 /* Breaks the link if `code`, which a function of MPI returned, is an error. */
 int sap_link_judge(struct sap_link *link, int code);

@@ -144,6 +144,8 @@ static int store_run(sapporo_mpi *h, int from, int n)
                            .index = {tail + offsetof(struct tail, index), stride}};
     for (int d = 0; d < h->terms; d++) c.derivative[d] = (sapporo_column){record + 3 * (ptrdiff_t)d, stride};
     const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
+    const int above = tail_of(h, from + n - 1).address + 1;
+    if (above > h->upper) h->upper = above;
     return sapporo_set_particles(h->context, first, n, &c);
 }
 
@@ -196,6 +198,7 @@ int sapporo_mpi_clear_particles(sapporo_mpi *handle)
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     h->version++;
+    h->upper = 0;
     int status = sapporo_clear_particles(h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(h->context));
     status = sap_link_agree(&h->link, status);

@@ -7,64 +7,81 @@
 
 #include "base/fpenv.h"
 #include "context/partial.h"
-#include "engine/accum.h"
+#include "mpi/answer.h"
 #include "mpi/blocks.h"
-
-/* First row of slab `number` among the ni rows of a rank. */
-static int first_row(const sapporo_mpi_job *j, int ni, int number) { return (int)((int64_t)ni * number / j->slabs); }
 
 static int rows_of(const sapporo_mpi_job *j, int ni, int number)
 {
-    return first_row(j, ni, number + 1) - first_row(j, ni, number);
-}
-
-/* Bytes of the sums of one i-particle, with its nearest neighbour if it is wanted. */
-static size_t answer_bytes(const sapporo_mpi *h)
-{
-    return (size_t)h->sums * sizeof(struct sap_accum) + (h->job->nearest ? sizeof(struct sap_partial_near) : 0);
+    return sap_slab_first(j, ni, number + 1) - sap_slab_first(j, ni, number);
 }
 
 static MPI_Datatype answer_type(const sapporo_mpi *h) { return h->job->nearest ? h->answer_near : h->answer; }
 
-/* ------------------------------------------------------------------ memory */
-
-static void free_memory(struct sap_slab *s)
+static struct sap_gathered *gathered(const sapporo_mpi *h, int number)
 {
-    free(s->count);
-    free(s->target);
-    free(s->out);
-    free(s->in);
-    free(s);
+    return &h->slab->gathered[number % SAP_SLABS];
 }
 
-struct sap_slab *sap_slab_create(const sapporo_mpi *h)
+/* ------------------------------------------------------------------ memory */
+
+/* Makes what does not depend on the number of i-particles; NULL: out of memory. */
+static struct sap_slab *create(int ranks)
+{
+    const size_t n = (size_t)ranks;
+    struct sap_slab *const s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    if (!(s->numbers = calloc((2 * SAP_SLABS + 3) * n, sizeof *s->numbers))) {
+        free(s);
+        return NULL;
+    }
+    for (int k = 0; k < SAP_SLABS; k++) {
+        s->gathered[k].count = s->numbers + (size_t)(2 * k) * n;
+        s->gathered[k].first = s->gathered[k].count + n;
+        s->gathered[k].request = MPI_REQUEST_NULL;
+    }
+    s->out_count = s->numbers + 2 * SAP_SLABS * n, s->own_count = s->out_count + n, s->own_first = s->own_count + n;
+    s->exchange = MPI_REQUEST_NULL;
+    return s;
+}
+
+int sap_slab_prepare(sapporo_mpi *h)
 {
     const sapporo_mpi_job *const j = h->job;
-    const size_t ranks = (size_t)h->link.size;
     size_t rows = 1, own = 1; /* of the largest slab: a rank has at most one row more than in the others */
     for (int r = 0; r < h->link.size; r++) rows += (size_t)(j->rows[r] / j->slabs + 1);
     own += (size_t)(j->ni / j->slabs);
-    struct sap_slab *const s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->count = calloc(6 * ranks, sizeof *s->count);
-    s->target = malloc(rows * (size_t)h->width * sizeof *s->target);
-    s->out = malloc(rows * answer_bytes(h));
-    s->in = malloc(ranks * own * answer_bytes(h));
-    if (s->count && s->target && s->out && s->in) {
-        s->first = s->count + ranks, s->out_count = s->first + ranks, s->out_first = s->out_count + ranks;
-        s->own_count = s->out_first + ranks, s->own_first = s->own_count + ranks;
-        return s;
-    }
-    free_memory(s);
-    return NULL;
+    struct sap_slab *const s = h->slab ? h->slab : create(h->link.size);
+    if (!s) return -1;
+    h->slab = s;
+    const size_t width = (size_t)h->width * sizeof(double);
+    double *const target = sap_room_reserve(&s->targets, SAP_SLABS * rows * width);
+    s->out = sap_room_reserve(&s->outs, rows * sap_answer_bytes(h));
+    s->in = sap_room_reserve(&s->ins, (size_t)h->link.size * own * sap_answer_bytes(h));
+    if (!target || !s->out || !s->in) return -1;
+    for (size_t k = 0; k < SAP_SLABS; k++) s->gathered[k].target = target + k * rows * (size_t)h->width;
+    s->failed = s->partial = 0;
+    return 0;
 }
 
-void sap_slab_destroy(const sapporo_mpi *h, struct sap_slab *s)
+void sap_slab_drop(sapporo_mpi *h)
 {
+    if (!h->slab) return;
+    for (int k = 0; k < 2; k++) {
+        sapporo_force_free(h->slab->job[k]);
+        h->slab->job[k] = NULL;
+    }
+}
+
+void sap_slab_free(sapporo_mpi *h)
+{
+    struct sap_slab *const s = h->slab;
     if (!s) return;
-    sapporo_force_free(s->job);
-    s->job = NULL;
-    if (!h->link.broken) free_memory(s);
+    sap_room_free(&s->targets);
+    sap_room_free(&s->outs);
+    sap_room_free(&s->ins);
+    free(s->numbers);
+    free(s);
+    h->slab = NULL;
 }
 
 /* ------------------------------------------------------------------ gather */
@@ -72,17 +89,16 @@ void sap_slab_destroy(const sapporo_mpi *h, struct sap_slab *s)
 int sap_slab_gather(sapporo_mpi *h, int number)
 {
     const sapporo_mpi_job *const j = h->job;
-    struct sap_slab *const s = j->slab;
-    s->number = number;
-    s->rows = 0;
+    struct sap_gathered *const g = gathered(h, number);
+    g->rows = 0;
     for (int r = 0; r < h->link.size; r++) {
-        s->count[r] = rows_of(j, j->rows[r], number);
-        s->first[r] = s->rows;
-        s->rows += s->count[r];
+        g->count[r] = rows_of(j, j->rows[r], number);
+        g->first[r] = g->rows;
+        g->rows += g->count[r];
     }
-    const double *const own = j->target + (size_t)first_row(j, j->ni, number) * (size_t)h->width;
-    return sap_link_judge(&h->link, MPI_Iallgatherv(own, s->count[h->link.rank], h->target, s->target, s->count,
-                                                    s->first, h->target, h->link.communicator, &s->gather));
+    const double *const own = j->target + (size_t)sap_slab_first(j, j->ni, number) * (size_t)h->width;
+    return sap_link_judge(&h->link, MPI_Iallgatherv(own, g->count[h->link.rank], h->target, g->target, g->count,
+                                                    g->first, h->target, h->link.communicator, &g->request));
 }
 
 /* ----------------------------------------------------------------- compute */
@@ -90,158 +106,111 @@ int sap_slab_gather(sapporo_mpi *h, int number)
 /* Records the first error of this rank. */
 static void fail_slab(sapporo_mpi *h, int status)
 {
-    if (h->job->slab->failed || status >= 0) return;
-    h->job->slab->failed = sap_link_note(&h->link, status, sapporo_last_error(h->context));
+    if (h->slab->failed || status >= 0) return;
+    h->slab->failed = sap_link_note(&h->link, status, sapporo_last_error(h->context));
 }
 
-/* The request for the gathered i-particles: x, v, ..., eps2, index. */
-static sapporo_request request_of(const sapporo_mpi *h)
+sapporo_request sap_slab_request(const sapporo_mpi *h, const double *target, int ni, int nj)
 {
     const sapporo_mpi_job *const j = h->job;
-    const double *const t = j->slab->target;
-    const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof *t;
+    const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof *target;
     const ptrdiff_t tail = 3 * (ptrdiff_t)h->vectors;
-    sapporo_request r = {.size = sizeof r, .nj = j->nj, .ni = j->slab->rows, .eps2 = j->eps2, .x = {t, stride}};
-    if (h->vectors > 1) r.v = (sapporo_column){t + 3, stride};
-    if (h->vectors > 2) r.a = (sapporo_column){t + 6, stride};
-    if (h->vectors > 3) r.jerk = (sapporo_column){t + 9, stride};
-    if (j->soft) r.eps2_i = (sapporo_column){t + tail, stride};
-    if (j->indexed) r.index = (sapporo_column){t + tail + 1, stride};
+    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .eps2 = j->eps2, .x = {target, stride}};
+    if (h->vectors > 1) r.v = (sapporo_column){target + 3, stride};
+    if (h->vectors > 2) r.a = (sapporo_column){target + 6, stride};
+    if (h->vectors > 3) r.jerk = (sapporo_column){target + 9, stride};
+    if (j->soft) r.eps2_i = (sapporo_column){target + tail, stride};
+    if (j->indexed) r.index = (sapporo_column){target + tail + 1, stride};
     r.want = j->nearest ? SAPPORO_WANT_NEAREST : 0;
     return r;
 }
 
-int sap_slab_compute(sapporo_mpi *h)
+int sap_slab_compute(sapporo_mpi *h, int number)
 {
-    struct sap_slab *const s = h->job->slab;
-    const int status = sap_link_wait(&h->link, &s->gather);
+    struct sap_gathered *const g = gathered(h, number);
+    const int status = sap_link_wait(&h->link, &g->request);
     if (status) return status;
-    const sapporo_request request = request_of(h);
-    fail_slab(h, sapporo_partial_begin(h->context, &request, &s->job));
+    const sapporo_request request = sap_slab_request(h, g->target, g->rows, h->job->nj);
+    fail_slab(h, sapporo_partial_begin(h->context, &request, &h->slab->job[number % 2]));
     return SAPPORO_OK;
 }
 
 /* Fills the sums of all rows with NaN, so that no rank takes them for results. */
-static void spoil(const sapporo_mpi *h)
+static void spoil(const sapporo_mpi *h, int number)
 {
-    const struct sap_slab *const s = h->job->slab;
-    const size_t doubles = answer_bytes(h) / sizeof *s->out * (size_t)s->rows;
-    for (size_t k = 0; k < doubles; k++) s->out[k] = NAN;
+    const size_t doubles = sap_answer_bytes(h) / sizeof(double) * (size_t)gathered(h, number)->rows;
+    for (size_t k = 0; k < doubles; k++) h->slab->out[k] = NAN;
 }
 
-void sap_slab_collect(sapporo_mpi *h)
+void sap_slab_collect(sapporo_mpi *h, int number)
 {
-    struct sap_slab *const s = h->job->slab;
+    struct sap_slab *const s = h->slab;
+    sapporo_job **const job = &s->job[number % 2];
     struct sap_partial partial;
     const int status =
-        s->failed ? s->failed : sapporo_partial_end(s->job, h->job->nearest, s->out, answer_bytes(h), &partial);
+        s->failed ? s->failed : sapporo_partial_end(*job, h->job->nearest, s->out, sap_answer_bytes(h), &partial);
     if (status < 0) {
         fail_slab(h, status);
-        spoil(h);
+        spoil(h, number);
     } else {
         memcpy(s->scale, partial.scale, sizeof s->scale);
         s->partial |= status == SAPPORO_PARTIAL;
     }
-    sapporo_force_free(s->job);
-    s->job = NULL;
+    sapporo_force_free(*job);
+    *job = NULL;
 }
 
 /* ---------------------------------------------------------------- exchange */
 
-int sap_slab_exchange(sapporo_mpi *h)
+/* Rank r among the ranks other than this one, in whose order sums arrive. */
+static int other(const sapporo_mpi *h, int r) { return r < h->link.rank ? r : r - 1; }
+
+int sap_slab_exchange(sapporo_mpi *h, int number)
 {
-    struct sap_slab *const s = h->job->slab;
-    s->own = s->count[h->link.rank];
+    struct sap_slab *const s = h->slab;
+    const struct sap_gathered *const g = gathered(h, number);
     for (int r = 0; r < h->link.size; r++) {
-        s->out_count[r] = s->count[r];
-        s->out_first[r] = s->first[r];
-        s->own_count[r] = s->own;
-        s->own_first[r] = r * s->own;
+        const int away = r != h->link.rank; /* this rank's own sums stay where they are */
+        s->out_count[r] = away ? g->count[r] : 0;
+        s->own_count[r] = away ? g->count[h->link.rank] : 0;
+        s->own_first[r] = away ? other(h, r) * g->count[h->link.rank] : 0;
     }
-    return sap_link_judge(&h->link,
-                          MPI_Ialltoallv(s->out, s->out_count, s->out_first, answer_type(h), s->in, s->own_count,
-                                         s->own_first, answer_type(h), h->link.communicator, &s->exchange));
+    return sap_link_judge(&h->link, MPI_Ialltoallv(s->out, s->out_count, g->first, answer_type(h), s->in, s->own_count,
+                                                   s->own_first, answer_type(h), h->link.communicator, &s->exchange));
 }
 
 /* ------------------------------------------------------------------ result */
 
-/* The sums that rank r has for row i of this rank. */
-static const char *answer_of(const sapporo_mpi *h, int r, int i)
+/* The sums that rank r has for row i of this rank in a slab; an address of a neighbour then counts over all ranks. */
+static double *answer_of(const sapporo_mpi *h, const struct sap_gathered *g, int r, int i)
 {
-    const struct sap_slab *const s = h->job->slab;
-    return (const char *)s->in + ((size_t)r * (size_t)s->own + (size_t)i) * answer_bytes(h);
-}
-
-static double add_sums(const sapporo_mpi *h, int i, int q)
-{
-    struct sap_accum sum, more;
-    memcpy(&sum, answer_of(h, 0, i) + (size_t)q * sizeof sum, sizeof sum);
-    for (int r = 1; r < h->link.size; r++) {
-        memcpy(&more, answer_of(h, r, i) + (size_t)q * sizeof more, sizeof more);
-        sap_accum_merge(&sum, &more);
+    const size_t doubles = sap_answer_bytes(h) / sizeof(double);
+    const int rank = h->link.rank;
+    double *const a = r == rank ? h->slab->out + (size_t)(g->first[rank] + i) * doubles
+                                : h->slab->in + ((size_t)other(h, r) * (size_t)g->count[rank] + (size_t)i) * doubles;
+    if (h->job->nearest) {
+        struct sap_partial_near *const near = sap_answer_near(h, a);
+        if (near->address >= 0) near->address = sap_block_outer(near->address, r, h->link.size);
     }
-    return sap_accum_round(&sum) * h->job->slab->scale[q];
+    return a;
 }
 
-/* The nearest of the neighbours that the ranks found; ties go to the lower address. */
-static struct sap_partial_near find_nearest(const sapporo_mpi *h, int i)
+/* Adds the sums of row i of a slab and writes them to a row of the result. */
+static void write_row(const sapporo_mpi *h, const struct sap_gathered *g, int i, int row, const sapporo_result *result)
 {
-    struct sap_partial_near best = {.r2 = INFINITY, .address = -1, .index = -1}, other;
-    for (int r = 0; r < h->link.size; r++) {
-        memcpy(&other, answer_of(h, r, i) + (size_t)h->sums * sizeof(struct sap_accum), sizeof other);
-        if (other.address < 0) {
-            if (isnan(other.r2)) return other; /* the i-particle is not finite */
-            continue;
-        }
-        other.address = sap_block_outer(other.address, r, h->link.size);
-        if (best.address < 0 || other.r2 < best.r2 || (other.r2 == best.r2 && other.address < best.address))
-            best = other;
-    }
-    return best;
-}
-
-/* Writes the vector of three sums from sum q on, if it is wanted. */
-static void write_vector(const sapporo_mpi *h, int i, int q, double (*to)[3], int row)
-{
-    for (int k = 0; k < 3 && to; k++) to[row][k] = add_sums(h, i, q + k);
-}
-
-/* Adds the sums of row i of the slab and writes them to a row of the result. */
-static void write_row(const sapporo_mpi *h, int i, int row, const sapporo_result *result)
-{
-    if (result->pot) result->pot[row] = add_sums(h, i, 0);
-    write_vector(h, i, 1, result->acc, row);
-    if (h->vectors > 1) write_vector(h, i, 4, result->jerk, row);
-    if (h->vectors > 2) write_vector(h, i, 7, result->snap, row);
-    if (h->vectors > 3) write_vector(h, i, 10, result->crackle, row);
-    if (!h->job->nearest || (!result->nearest && !result->nearest_r2)) return;
-    const struct sap_partial_near near = find_nearest(h, i);
-    if (result->nearest) result->nearest[row] = near.index;
-    if (result->nearest_r2) result->nearest_r2[row] = near.r2;
+    double *const sum = answer_of(h, g, 0, i);
+    for (int r = 1; r < h->link.size; r++) sap_answer_merge(h, sum, answer_of(h, g, r, i));
+    sap_answer_write(h, sum, h->slab->scale, row, result);
 }
 
 int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *result)
 {
-    struct sap_slab *const s = h->job->slab;
-    const int status = sap_link_wait(&h->link, &s->exchange), first = first_row(h->job, h->job->ni, number);
+    const struct sap_gathered *const g = gathered(h, number);
+    const int first = sap_slab_first(h->job, h->job->ni, number), own = g->count[h->link.rank];
+    const int status = sap_link_wait(&h->link, &h->slab->exchange);
     if (status) return status;
     const sap_fpenv caller = sap_fp_enter();
-    for (int i = 0; i < s->own && first + i < ni; i++) write_row(h, i, first + i, result);
+    for (int i = 0; i < own && first + i < ni; i++) write_row(h, g, i, first + i, result);
     sap_fp_leave(caller);
     return SAPPORO_OK;
-}
-
-void sap_slab_write_failed(int first, int n, const sapporo_result *result)
-{
-    for (int i = first; i < first + n; i++) {
-        for (int k = 0; k < 3; k++) {
-            if (result->acc) result->acc[i][k] = NAN;
-            if (result->jerk) result->jerk[i][k] = NAN;
-            if (result->snap) result->snap[i][k] = NAN;
-            if (result->crackle) result->crackle[i][k] = NAN;
-        }
-        if (result->pot) result->pot[i] = NAN;
-        if (result->nearest) result->nearest[i] = -1;
-        if (result->nearest_r2) result->nearest_r2[i] = NAN;
-    }
 }

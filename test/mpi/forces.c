@@ -2,162 +2,58 @@
  * forces.c - forces over any number of ranks have the bits of one context with all particles, however the particles are
  * split over the ranks; and they are those of an independent sum.
  *
- * Any number of ranks will do.  Orders and precisions are fewer with more than three ranks, and with
- * SAPPORO_TEST_CHECKED=1 (sanitizers).
+ * Any number of ranks will do.  Cases are fewer with more than three ranks, and with SAPPORO_TEST_CHECKED=1
+ * (sanitizers).
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "problem.h"
 
 enum { NJ = 7000, NI = 90 }; /* four blocks of addresses, the last one not full */
 
-/* Which particles a rank gives: a way to split k = 0 .. n-1. */
-enum split { IN_TURN, ALL_ON_FIRST, ALL_ON_LAST, PIECES, SPLITS };
-static const char *const split_names[SPLITS] = {"in turn", "all on the first rank", "all on the last rank",
-                                                "pieces and an empty rank"};
-
-static int is_mine(enum split how, int k, int n)
-{
-    switch (how) {
-    case IN_TURN:
-        return k % ranks == rank;
-    case ALL_ON_FIRST:
-        return rank == 0;
-    case ALL_ON_LAST:
-        return rank == ranks - 1;
-    default:
-        break;
-    }
-    if (ranks == 1) return 1;
-    const int busy = ranks - 1, piece = (n + busy - 1) / busy; /* rank 0 has none */
-    return k / piece + 1 == rank;
-}
-
-/* The particles of this rank, and their numbers. */
-struct mine {
-    int n, *number;
-    struct point *point;
-};
-
-static struct mine pick(const struct point *all, int n, enum split how)
-{
-    struct mine m = {.number = malloc((size_t)n * sizeof *m.number), .point = malloc((size_t)n * sizeof *m.point)};
-    for (int k = 0; k < n; k++) {
-        if (!is_mine(how, k, n)) continue;
-        m.number[m.n] = k;
-        m.point[m.n++] = all[k];
-    }
-    return m;
-}
-
-static void drop(struct mine *m)
-{
-    free(m->number);
-    free(m->point);
-}
-
-static int set_all(sapporo_mpi *h, const struct point *all, int n, enum split how)
-{
-    struct mine m = pick(all, n, how);
-    const sapporo_particles columns = points_columns(m.point);
-    const int status = sapporo_mpi_set_particles(h, m.n, m.number, &columns);
-    drop(&m);
-    return status;
-}
-
-/* A force to compute, on one context and over ranks. */
-struct problem {
-    int order;
-    sapporo_precision precision;
-    int nj, ni, rows, nearest, no_index, soft;
-    double eps2;
-    const struct point *source, *target;
-};
-
-static sapporo_request request_of(const struct problem *p, const struct point *target, int ni)
-{
-    sapporo_request r = points_request(target, ni, p->nj);
-    r.eps2 = p->eps2;
-    r.want = p->nearest ? SAPPORO_WANT_NEAREST : 0;
-    if (p->soft) r.eps2_i = (sapporo_column){&target->eps2, sizeof *target};
-    if (p->no_index) r.index.base = NULL;
-    return r;
-}
-
-/* The forces of one context with all particles. */
-static struct answers solve_alone(const struct problem *p, double time)
-{
-    const sapporo_options options = one_thread(p->order, p->precision);
-    const sapporo_particles columns = points_columns(p->source);
-    const sapporo_request request = request_of(p, p->target, p->ni);
-    struct answers a = answers_new(p->ni);
-    const sapporo_result result = answers_result(&a, p->order, p->nearest);
-    sapporo *c;
-    sapporo_job *job = NULL;
-    int bad = sapporo_open(&options, &c) || sapporo_set_particles(c, 0, p->nj, &columns) || sapporo_set_time(c, time) ||
-              sapporo_force_begin(c, &request, &job) || sapporo_force_end(job, p->ni, &result);
-    report(!bad, "one context: %s", bad ? sapporo_last_error(c) : "computes");
-    sapporo_force_free(job);
-    sapporo_close(c);
-    return a;
-}
-
-/* Computes over ranks the force on i-particles of this rank; returns whether a call failed. */
-static int compute(sapporo_mpi *h, const struct problem *p, const struct mine *m, struct answers *a)
-{
-    const sapporo_request request = request_of(p, m->point, m->n);
-    const sapporo_result result = answers_result(a, p->order, p->nearest);
-    sapporo_mpi_job *job;
-    const int bad = sapporo_mpi_force_begin(h, &request, &job) || sapporo_mpi_force_end(job, m->n, &result);
-    sapporo_mpi_force_free(job);
-    return bad;
-}
-
-/* Computes over ranks, and returns the number of rows of this rank that differ; -1: a call failed. */
-static int differing(sapporo_mpi *h, const struct problem *p, enum split how, const struct answers *alone)
-{
-    struct mine m = pick(p->target, p->ni, how);
-    struct answers a = answers_new(m.n);
-    int wrong = compute(h, p, &m, &a) ? -1 : 0;
-    for (int i = 0; i < m.n && wrong >= 0; i++) wrong += !answers_same(&a, i, alone, m.number[i], p->order, p->nearest);
-    answers_free(&a);
-    drop(&m);
-    return wrong;
-}
-
-/* Opens a handle with the particles of a problem, split in one way. */
-static sapporo_mpi *open_with(const struct problem *p, enum split how, double time)
-{
-    const sapporo_options context = one_thread(p->order, p->precision);
-    const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 60, .rows = p->rows};
-    sapporo_mpi *h;
-    if (sapporo_mpi_open(MPI_COMM_WORLD, &options, &h)) return NULL;
-    if (set_all(h, p->source, p->nj, how) || sapporo_mpi_set_time(h, time)) {
-        sapporo_mpi_close(h);
-        return NULL;
-    }
-    return h;
-}
-
 /* ------------------------------------------------------------------- tests */
 
-/* Same bits for a split of the sources and each split of the targets. */
-static void test_splits(const struct problem *p, enum split sources, double time)
+/* What may travel: by the library's choice, each of both ways, and j-particles in parts of one and of two blocks. */
+static const struct {
+    const char *name;
+    sapporo_mpi_way way;
+    int sources;
+} ways[] = {{"chosen way", SAPPORO_MPI_WAY_AUTO, 0},
+            {"targets travel", SAPPORO_MPI_WAY_TARGETS, 0},
+            {"sources travel", SAPPORO_MPI_WAY_SOURCES, 0},
+            {"sources travel in parts", SAPPORO_MPI_WAY_SOURCES, 2 * 2048},
+            {"sources travel in short parts", SAPPORO_MPI_WAY_SOURCES, 1}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* Same bits by one way, for a split of the sources and each split of the targets. */
+static void test_way(const struct problem *p, int way, enum split sources, double time, const struct answers *alone)
 {
     static const char *const precision_names[] = {"default", "sp", "ds", "dp"};
-    struct answers alone = solve_alone(p, time);
-    sapporo_mpi *const h = open_with(p, sources, time);
+    struct problem by = *p;
+    by.way = ways[way].way, by.sources = ways[way].sources;
+    sapporo_mpi *const h = open_with(&by, sources, time);
     report(h != NULL, "open order %d: %s", p->order, h ? "" : sapporo_mpi_last_error(NULL));
     for (int how = 0; how < SPLITS && h; how++) {
-        const int wrong = differing(h, p, (enum split)how, &alone);
-        report(wrong == 0, "order %d %s, sources %s, targets %s: %d rows differ%s", p->order,
-               precision_names[p->precision], split_names[sources], split_names[how], wrong,
+        if (ranks > 3 && how != PIECES && !(p->order == 4 && p->precision == SAPPORO_DS)) continue;
+        const int wrong = differing(h, &by, (enum split)how, alone), took = (int)sapporo_mpi_get_way(h);
+        report(wrong == 0 && took && (!by.way || took == (int)by.way),
+               "order %d %s, sources %s, targets %s, %s: %d rows differ%s", p->order, precision_names[p->precision],
+               split_names[sources], split_names[how], ways[way].name, wrong,
                wrong < 0 ? sapporo_mpi_last_error(h) : "");
     }
     sapporo_mpi_close(h);
+}
+
+/* Same bits by all ways; of most kinds by few ways. */
+static void test_splits(const struct problem *p, enum split sources, double time)
+{
+    const int all = p->order == 4 && p->precision == SAPPORO_DS && p->nj == NJ;
+    struct answers alone = solve_alone(p, time);
+    for (int way = 0; way < WAYS; way++)
+        if (all || way == 1 || way == WAYS - 1 || (way == 2 && ranks <= 3)) test_way(p, way, sources, time, &alone);
     answers_free(&alone);
 }
 
@@ -340,7 +236,7 @@ int main(int argc, char **argv)
         report(1, "there is no such device");
         return ranks_end();
     }
-    const int few = getenv("SAPPORO_TEST_CHECKED") || ranks > 3, kinds = few ? 3 : (int)(sizeof all / sizeof *all);
+    const int kinds = getenv("SAPPORO_TEST_CHECKED") ? 3 : (int)(sizeof all / sizeof *all);
     struct point *const source = points_new(NJ), *const target = points_new(NI);
     for (int k = 0; k < kinds; k++) {
         const struct problem p = {.order = all[k].order,

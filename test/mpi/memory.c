@@ -10,7 +10,7 @@
 
 #include "ranks.h"
 
-enum { NJ = 2500, NI = 10, CALLS = 7, MOST = 60 };
+enum { NJ = 2500, NI = 10, CALLS = 7, MOST = 60, WAYS = 3 };
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -31,10 +31,15 @@ struct session {
     struct answers answers;
 };
 
-static void run(struct session *s, const struct point *source, const int *address, int fault)
+static void run(struct session *s, const struct point *source, const int *address, int way, int fault)
 {
     const sapporo_options context = one_thread(4, SAPPORO_DS);
-    const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 20, .rows = 5};
+    const sapporo_mpi_options options = {.size = sizeof options,
+                                         .context = &context,
+                                         .timeout = 20,
+                                         .rows = 5,
+                                         .sources = 1,
+                                         .way = (sapporo_mpi_way)way};
     const sapporo_particles columns = points_columns(source);
     const sapporo_request request = points_request(source, NI, NJ);
     const sapporo_result result = answers_result(&s->answers, 4, 0);
@@ -73,18 +78,16 @@ static int is_honest(const struct session *s, const struct answers *right)
     return same;
 }
 
-int main(int argc, char **argv)
+/* Lets each allocation fail on each rank, by one way of a force. */
+static void test_way(int way, const struct point *source, const int *address)
 {
-    ranks_begin(&argc, &argv);
     struct session s = {.answers = answers_new(NI)}, good = {.answers = answers_new(NI)};
-    struct point *const source = points_new(NJ);
-    int *const address = malloc(NJ * sizeof *address), n = 0, ended = 0, failing = 0;
-    for (int k = 0; k < NJ; k++) address[k] = k;
-    run(&good, source, address, 0);
+    int n = 0, ended = 0, failing = 0;
+    run(&good, source, address, way, 0);
     int bad = good.status[0] || good.status[3];
     for (int guilty = 0; guilty < ranks; guilty++, ended = 0) {
         for (n = 1; n < MOST && !ended; n++) {
-            run(&s, source, address, rank == guilty ? n : 0);
+            run(&s, source, address, way, rank == guilty ? n : 0);
             bad |= !same_everywhere(s.status) || !is_honest(&s, &good.answers);
             for (int k = 0; k < CALLS; k++) failing += s.status[k] == SAPPORO_ERR_MEMORY;
             const int enough = rank == guilty && counted < n; /* the guilty rank had fewer allocations */
@@ -92,11 +95,20 @@ int main(int argc, char **argv)
         }
         bad |= !ended || n < 10;
     }
-    run(&s, source, address, 0);
+    run(&s, source, address, way, 0);
     report(!bad && failing >= 8 * ranks && same_everywhere(s.status) && is_honest(&s, &good.answers),
-           "memory runs out at each of %d allocations: %d calls failed", n - 2, failing);
+           "way %d, memory runs out at each of %d allocations: %d calls failed", way, n - 2, failing);
     answers_free(&s.answers);
     answers_free(&good.answers);
+}
+
+int main(int argc, char **argv)
+{
+    ranks_begin(&argc, &argv);
+    struct point *const source = points_new(NJ);
+    int *const address = malloc(NJ * sizeof *address);
+    for (int k = 0; k < NJ; k++) address[k] = k;
+    for (int way = 0; way < WAYS; way++) test_way(way, source, address);
     free(source);
     free(address);
     return ranks_end();

@@ -41,14 +41,14 @@ compile() {
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
     # shellcheck disable=SC2086 # a list of flags
-    for source in test/mpi/ranks.c lib/mpi/*.c lib/engine/accum.c; do
+    for source in test/mpi/ranks.c test/mpi/problem.c lib/mpi/*.c lib/engine/accum.c; do
         "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
             -c -o "$work/$(basename "$source" .c)$1.o" "$source" >"$work/log" 2>&1 || return
     done
     parts=
     for source in lib/mpi/*.c lib/engine/accum.c; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
     # shellcheck disable=SC2086 # a list of files
-    compile "$1" forces $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
+    compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
@@ -78,10 +78,11 @@ for suffix in .openmpi .mpich ''; do
     verdict $compiled "the library and its tests compile with mpicc$suffix"
     [ $compiled -eq 0 ] || continue
     if [ -n "$checked" ]; then
-        for program in forces errors grape; do ranks "$suffix" $program 2; done
+        for program in forces ways errors grape; do ranks "$suffix" $program 2; done
         continue
     fi
     ranks "$suffix" forces 1 2 3 4 7
+    ranks "$suffix" ways 1 2 3
     ranks "$suffix" errors 1 3
     ranks "$suffix" memory 2
     ranks "$suffix" grape 3
@@ -93,7 +94,7 @@ fi
 
 # The library that make built, as a user links it.
 if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev/null 2>&1; then
-    mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/forces" test/mpi/forces.c test/mpi/ranks.c -Llib -lsapporo_mpi \
+    mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/forces" test/mpi/forces.c test/mpi/problem.c test/mpi/ranks.c -Llib -lsapporo_mpi \
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2

@@ -1,0 +1,75 @@
+/* partial_particles.c - copies j-particles between contexts in the form in which they are stored (partial.h). */
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "context/partial.h"
+#include "context/particles.h"
+
+/* Number of derivatives in a row. */
+static int row_terms(const sapporo *c) { return c->settings.order == 2 ? 1 : sap_particle_derivatives(c); }
+
+static size_t row_doubles(const sapporo *c)
+{
+    return 3 * (size_t)row_terms(c) + sizeof(struct sap_partial_tail) / sizeof(double);
+}
+
+int sapporo_partial_keep_engine(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    c->chosen = 1;
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}
+
+static void read_row(const sapporo *c, int address, double *row)
+{
+    double derivative[SAP_DERIVATIVES_MOST][3];
+    struct sap_partial_tail tail = {.occupied = sap_jstore_has(&c->host, address)};
+    const size_t bytes = 3 * (size_t)row_terms(c) * sizeof *row;
+    if (tail.occupied) {
+        sap_jstore_get(&c->host, address, derivative, &tail.mass, &tail.time, &tail.index);
+        tail.eps2 = sap_jstore_eps2(&c->host, address);
+        memcpy(row, derivative, bytes);
+    } else {
+        memset(row, 0, bytes);
+    }
+    memcpy((char *)row + bytes, &tail, sizeof tail);
+}
+
+int sapporo_partial_read(sapporo *context, int first, int n, double *rows)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    if (c->nstaged) sap_context_settle(c);
+    sap_jstore_finish(&c->host);
+    for (int k = 0; k < n; k++) read_row(c, first + k, rows + (size_t)k * row_doubles(c));
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}
+
+static int store_row(sapporo *c, int address, const double *row)
+{
+    struct sap_partial_tail tail;
+    const int terms = row_terms(c);
+    memcpy(&tail, row + 3 * (ptrdiff_t)terms, sizeof tail);
+    if (!tail.occupied) return SAPPORO_OK;
+    struct sap_jparticle p = {.mass = tail.mass, .time = tail.time, .eps2 = tail.eps2, .index = tail.index};
+    for (int k = 0; k < terms; k++) p.derivative[k] = row + 3 * (ptrdiff_t)k;
+    return sap_particle_put_known(c, address, &p);
+}
+
+int sapporo_partial_store(sapporo *context, int first, int n, const double *rows)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv caller = sap_fp_enter();
+    int status = SAPPORO_OK;
+    for (int k = 0; k < n && !status; k++) {
+        status = store_row(c, first + k, rows + (size_t)k * row_doubles(c));
+        if (status) sap_context_lose(c, first + k, n - k);
+    }
+    sap_fp_leave(caller);
+    sap_unlock(&c->busy);
+    return status;
+}

@@ -1,0 +1,244 @@
+/* way.c - chooses what travels in a force, and measures what that choice needs (way.h). */
+#include "mpi/way.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/partial.h"
+#include "mpi/answer.h"
+#include "mpi/blocks.h"
+#include "mpi/share.h"
+
+/* ------------------------------------------------------------------- model */
+
+/* Numbers of i-particles: of all ranks, the largest and the smallest of a rank. */
+struct loads {
+    double all, most, least;
+};
+
+static struct loads loads_of(const sapporo_mpi *h)
+{
+    struct loads l = {.least = INFINITY};
+    for (int r = 0; r < h->link.size; r++) {
+        const double n = h->job->rows[r];
+        l.all += n;
+        l.most = fmax(l.most, n);
+        l.least = fmin(l.least, n);
+    }
+    return l;
+}
+
+int sap_way_slabs(const sapporo_mpi *h, sapporo_mpi_way way)
+{
+    /* A CPU computes while it begins a force, so MPI goes on with transfers between slabs alone. */
+    enum { CPU_ROWS = 4096 };
+    const int is_cpu = sapporo_get_backend(h->context) == SAPPORO_BACKEND_CPU;
+    const int64_t most = is_cpu && h->rows > CPU_ROWS ? CPU_ROWS : h->rows;
+    const int64_t all = way == SAPPORO_MPI_WAY_TARGETS ? (int64_t)loads_of(h).all : h->job->ni;
+    return (int)((all + most - 1) / most);
+}
+
+/* i-particles of all ranks are gathered, and their sums are sent back. */
+static double seconds_of_targets(const sapporo_mpi *h)
+{
+    const sapporo_mpi_costs *const c = &h->costs;
+    const struct loads l = loads_of(h);
+    const double slabs = sap_way_slabs(h, SAPPORO_MPI_WAY_TARGETS), ranks = h->link.size;
+    const double nj = sap_block_count(h->job->nj_all, 0, h->link.size); /* rank 0 has most */
+    const double target = (double)h->width * sizeof(double), answer = (double)sap_answer_bytes(h);
+    return slabs * (2 * c->message + c->force) + c->pair * l.all * nj + c->row * l.all +
+           c->byte * ((l.all - l.least) * target + (ranks - 1) * l.most * answer);
+}
+
+/* j-particles are sent to all ranks. */
+static double seconds_of_sources(const sapporo_mpi *h)
+{
+    const sapporo_mpi_costs *const c = &h->costs;
+    const double nj = h->job->nj_all, most = loads_of(h).most, parts = sap_share_parts(h, h->job->nj_all);
+    const double slabs = ceil(most / h->rows),
+                 record = 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
+    const double away = nj - sap_block_count(h->job->nj_all, h->link.size - 1, h->link.size);
+    const double sent =
+        sap_share_is_here(h, h->job->nj_all) ? 0 : parts * c->message + c->byte * away * record + c->store * nj;
+    return sent + parts * slabs * c->force + c->pair * most * nj + (parts > 1 ? c->row * most * parts : 0);
+}
+
+double sap_way_seconds(const sapporo_mpi *h, sapporo_mpi_way way)
+{
+    return way == SAPPORO_MPI_WAY_TARGETS ? seconds_of_targets(h) : seconds_of_sources(h);
+}
+
+/* ------------------------------------------------------------- measurement */
+
+enum {
+    TRIES = 3,          /* of each time the shortest counts */
+    MESSAGES = 8,       /* small messages in a try */
+    BYTES = 1 << 19,    /* of all ranks, for the time per byte */
+    NJ = 4 * SAP_BLOCK, /* j-particles of the longest force */
+    NI_MOST = 16384
+};
+static const double long_enough = 2e-3; /* seconds of a force that can be timed well */
+
+/* The model that is computed for its time, and where its results go. */
+struct sample {
+    sapporo *context;
+    double *rows;   /* of NJ j-particles */
+    double *target; /* of NI_MOST i-particles */
+    double *sums;   /* of NI_MOST i-particles */
+    struct sapporo_mpi_job job;
+};
+
+/* Time of a small collective operation. */
+static int measure_message(sapporo_mpi *h, double *best)
+{
+    int status = SAPPORO_OK;
+    for (int k = 0; k < TRIES && !status; k++) {
+        const double start = MPI_Wtime();
+        for (int m = 0; m < MESSAGES && !status; m++)
+            status = sap_link_finish(&h->link, MPI_Iallreduce(h->cost_mine, h->cost_all, 1, MPI_DOUBLE, MPI_MAX,
+                                                              h->link.communicator, &h->link.request));
+        *best = fmin(*best, (MPI_Wtime() - start) / MESSAGES);
+    }
+    return status;
+}
+
+/* Time per byte that a rank receives of all others. */
+static int measure_byte(sapporo_mpi *h, char *memory, double message, double *best)
+{
+    const int share = BYTES / h->link.size + 1;
+    int status = SAPPORO_OK;
+    for (int k = 0; k < TRIES && !status; k++) {
+        const double start = MPI_Wtime();
+        status = sap_link_finish(&h->link, MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, memory, share, MPI_BYTE,
+                                                          h->link.communicator, &h->link.request));
+        *best = fmin(*best, fmax(MPI_Wtime() - start - message, 0) / ((double)share * (h->link.size - 1)));
+    }
+    return status;
+}
+
+/* A number in [0, 1) for the positions of the sample. */
+static double spread(int k) { return fmod(k * 0.6180339887498949, 1); }
+
+static void fill_sample(const sapporo_mpi *h, struct sample *s)
+{
+    const size_t row = 3 * (size_t)h->terms + sizeof(struct sap_partial_tail) / sizeof(double);
+    const struct sap_partial_tail tail = {.mass = 1, .occupied = 1};
+    for (int k = 0; k < NJ; k++)
+        for (int axis = 0; axis < 3; axis++) s->rows[(size_t)k * row + (size_t)axis] = spread(7 * k + axis);
+    for (int k = 0; k < NJ; k++)
+        memcpy(s->rows + (size_t)(k + 1) * row - sizeof tail / sizeof(double), &tail, sizeof tail);
+    for (int k = 0; k < NI_MOST; k++)
+        for (int axis = 0; axis < 3; axis++) s->target[k * h->width + axis] = 2 + spread(5 * k + axis);
+}
+
+/* Shortest time of a force on ni of the sample's targets; with `sums`, its sums are merged as those of a part. */
+static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums, double *best)
+{
+    const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof(double);
+    const sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .eps2 = 1, .x = {s->target, stride}};
+    const size_t doubles = sap_answer_bytes(h) / sizeof(double);
+    const sapporo_result none = {.size = sizeof none};
+    struct sap_partial partial;
+    sapporo_job *job;
+    int status = SAPPORO_OK;
+    *best = INFINITY;
+    for (int k = 0; k < TRIES && !status; k++) {
+        const double start = MPI_Wtime();
+        status = sums ? sapporo_partial_begin(s->context, &r, &job) : sapporo_force_begin(s->context, &r, &job);
+        if (!status && !sums) status = sapporo_force_end(job, ni, &none);
+        if (!status && sums) status = sapporo_partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
+        for (int i = 1; i < ni && sums && !status; i++) sap_answer_merge(h, s->sums, s->sums + (size_t)i * doubles);
+        sapporo_force_free(job);
+        *best = fmin(*best, MPI_Wtime() - start);
+    }
+    return status;
+}
+
+/* Times forces of the sample and splits their times into parts: force + ni (row + nj pair). */
+static int time_forces(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
+{
+    enum { FEW = 16 };
+    double few, part = 0, whole = 0, sums;
+    int n = 64, status = time_force(h, s, FEW, NJ, 0, &few);
+    for (; !status && n <= NI_MOST; n *= 2) {
+        status = time_force(h, s, n, NJ, 0, &whole);
+        if (whole > long_enough || n == NI_MOST) break;
+    }
+    if (!status) status = time_force(h, s, n, SAP_BLOCK, 0, &part);
+    if (!status) status = time_force(h, s, n, NJ, 1, &sums);
+    if (status) return status;
+    c->pair = fmax(whole - part, 0) / ((double)n * (NJ - SAP_BLOCK));
+    c->force = fmax(few - FEW * c->pair * NJ, 0);
+    c->row = fmax(sums - whole, 0) / n;
+    return SAPPORO_OK;
+}
+
+/* Times what this rank does alone. */
+static int measure_context(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
+{
+    fill_sample(h, s);
+    s->context = sap_share_scratch(h);
+    int status = sapporo_partial_store(s->context, 0, NJ, s->rows); /* touches the memory */
+    const double start = MPI_Wtime();
+    if (!status) status = sapporo_partial_store(s->context, 0, NJ, s->rows);
+    if (!status) status = sapporo_partial_read(s->context, 0, NJ, s->rows);
+    c->store = (MPI_Wtime() - start) / NJ;
+    if (!status) status = sapporo_set_time(s->context, 0);
+    if (!status) status = time_forces(h, s, c);
+    return status ? sap_link_note(&h->link, status, sapporo_last_error(s->context)) : SAPPORO_OK;
+}
+
+/* Makes the sample, on a job without neighbours. */
+static int make_sample(sapporo_mpi *h, struct sample *s)
+{
+    const size_t row = 3 * (size_t)h->terms + sizeof(struct sap_partial_tail) / sizeof(double);
+    memset(s, 0, sizeof *s);
+    s->rows = calloc(NJ * row > BYTES ? NJ * row : BYTES, sizeof *s->rows);
+    s->target = calloc((size_t)NI_MOST * (size_t)h->width, sizeof *s->target);
+    s->sums = malloc((size_t)NI_MOST * sap_answer_bytes(h));
+    if (s->rows && s->target && s->sums) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_force_begin: out of memory for measuring costs");
+}
+
+static int measure_all(sapporo_mpi *h, struct sample *s, double *cost)
+{
+    sapporo_mpi_costs c = {.message = INFINITY, .byte = INFINITY};
+    int status = sap_link_agree(&h->link, make_sample(h, s));
+    if (!status) status = measure_message(h, &c.message);
+    if (!status) status = measure_byte(h, (char *)s->rows, c.message, &c.byte);
+    if (!status) status = sap_link_agree(&h->link, measure_context(h, s, &c));
+    const double mine[] = {c.message, c.byte, c.force, c.pair, c.row, c.store};
+    memcpy(cost, mine, sizeof mine);
+    return status;
+}
+
+int sap_way_measure(sapporo_mpi *h)
+{
+    enum { COSTS = 6 };
+    struct sample s;
+    if (h->costs.size) return SAPPORO_OK;
+    int status = sap_share_open(h);
+    if (status) return status;
+    struct sapporo_mpi_job *const job = h->job;
+    h->job = &s.job;
+    status = measure_all(h, &s, h->cost_mine);
+    h->job = job;
+    if (!status)
+        status = sap_link_finish(&h->link, MPI_Iallreduce(h->cost_mine, h->cost_all, COSTS, MPI_DOUBLE, MPI_MAX,
+                                                          h->link.communicator, &h->link.request));
+    if (h->link.broken) return status; /* MPI may still use the sample */
+    free(s.rows);
+    free(s.target);
+    free(s.sums);
+    if (status) return status;
+    const double *const c = h->cost_all;
+    h->costs = (sapporo_mpi_costs){.size = sizeof h->costs,
+                                   .message = c[0],
+                                   .byte = c[1],
+                                   .force = c[2],
+                                   .pair = c[3],
+                                   .row = c[4],
+                                   .store = c[5]};
+    return SAPPORO_OK;
+}

@@ -1,0 +1,167 @@
+/*
+ * speed.c - forces on all particles over the ranks of MPI: seconds of a force, and processor time of each rank.
+ *
+ *   mpicc -O2 -Iinclude test/mpi/speed.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,$PWD/lib -o mpi_speed
+ *   OMP_NUM_THREADS=1 mpirun -n 2 --bind-to core ./mpi_speed [N [WAY [REPEATS [NI]]]]
+ *
+ * N (default 16384) particles of equal mass in a cube, order 4, each rank has a part of them.  WAY: 0 the library's
+ * choice (default), 1 targets travel, 2 sources travel.  In each of REPEATS (default 8) steps each rank stores its
+ * particles, and they ask for the force on the first NI (default N) of all, which they share equally.  Printed are the
+ * shortest and the median seconds of a force, of storing, and of the processor time of a force; of all ranks the
+ * largest counts.  Then follow the costs by which ways are chosen.  Processor time counts what a rank does; what it
+ * waits for a busy machine is in the seconds alone.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <sapporo_mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST = 1000 };
+
+static int rank, ranks;
+static sapporo_mpi *all;
+
+/* Particles of this rank, and the forces on them. */
+static struct {
+    int n, first, ni;
+    double (*x)[3], (*acc)[3], (*jerk)[3], *mass, *pot;
+    int *address;
+} own;
+
+/* Times of all steps. */
+static struct {
+    double force[MOST], store[MOST], work[MOST];
+} times;
+
+static void check(int failed, const char *why)
+{
+    if (!failed) return;
+    fprintf(stderr, "rank %d: %s\n", rank, why);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void *memory(size_t n, size_t bytes)
+{
+    void *const at = calloc(n + 1, bytes);
+    check(!at, "out of memory");
+    return at;
+}
+
+static double processor_time(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The share of a rank in n things. */
+static int share(long n, int of) { return (int)(n * of / ranks); }
+
+static void make_particles(long n, long active)
+{
+    own.first = share(n, rank);
+    own.n = share(n, rank + 1) - own.first;
+    own.ni = share(active, rank + 1) - share(active, rank);
+    const size_t room = (size_t)own.n;
+    own.x = memory(room, sizeof *own.x);
+    own.acc = memory(room, sizeof *own.acc);
+    own.jerk = memory(room, sizeof *own.jerk);
+    own.mass = memory(room, sizeof *own.mass);
+    own.pot = memory(room, sizeof *own.pot);
+    own.address = memory(room, sizeof *own.address);
+    unsigned long state = (unsigned long)rank + 1;
+    for (int k = 0; k < own.n; k++) {
+        for (int axis = 0; axis < 3; axis++) {
+            state = state * 6364136223846793005UL + 1442695040888963407UL; /* Knuth's generator */
+            own.x[k][axis] = (double)(state >> 11) * 0x1p-52 - 1;
+        }
+        own.mass[k] = 1.0 / (double)n;
+        own.address[k] = own.first + k;
+    }
+}
+
+static void store(void)
+{
+    const sapporo_column x = {own.x, 0};
+    const sapporo_particles sources = {
+        .size = sizeof sources, .derivative = {x, x, x, x, x}, .mass = {own.mass, 0}}; /* what they are costs nothing */
+    check(sapporo_mpi_set_particles(all, own.n, own.address, &sources), sapporo_mpi_last_error(all));
+}
+
+static void force(int n)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = n,
+                                     .ni = own.ni,
+                                     .x = {own.x, 0},
+                                     .v = {own.x, 0},
+                                     .index = {own.address, 0},
+                                     .eps2 = 1e-4};
+    const sapporo_result result = {.size = sizeof result, .acc = own.acc, .jerk = own.jerk, .pot = own.pot};
+    sapporo_mpi_job *job;
+    check(sapporo_mpi_force_begin(all, &request, &job), sapporo_mpi_last_error(all));
+    check(sapporo_mpi_force_end(job, own.ni, &result), sapporo_mpi_last_error(all));
+    sapporo_mpi_force_free(job);
+}
+
+/* Step k; step -1 touches memory and measures costs. */
+static void step(int k, int n)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    store();
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double stored = MPI_Wtime(), before = processor_time();
+    force(n);
+    if (k < 0) return;
+    times.work[k] = processor_time() - before;
+    times.force[k] = MPI_Wtime() - stored;
+    times.store[k] = stored - start;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Prints the shortest and the median of n times, of each the largest of all ranks. */
+static void print(const char *name, double *t, int n)
+{
+    MPI_Allreduce(MPI_IN_PLACE, t, n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    qsort(t, (size_t)n, sizeof *t, ascending);
+    if (rank == 0) printf(" %s %.6f %.6f", name, t[0], t[n / 2]);
+}
+
+static void print_costs(void)
+{
+    sapporo_mpi_costs c = {.size = sizeof c};
+    if (sapporo_mpi_get_costs(all, &c) || rank != 0) return;
+    printf("costs message %.3e byte %.3e force %.3e pair %.3e row %.3e store %.3e\n", c.message, c.byte, c.force,
+           c.pair, c.row, c.store);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const long n = argc > 1 ? strtol(argv[1], NULL, 10) : 16384, way = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    const long repeats = argc > 3 ? strtol(argv[3], NULL, 10) : 8, active = argc > 4 ? strtol(argv[4], NULL, 10) : n;
+    check(n < 1 || active < 1 || active > n || repeats < 1 || repeats > MOST,
+          "usage: mpi_speed [N [WAY [REPEATS [NI]]]]");
+    make_particles(n, active);
+    const sapporo_mpi_options options = {.size = sizeof options, .way = (sapporo_mpi_way)way};
+    check(sapporo_mpi_open(MPI_COMM_WORLD, &options, &all), sapporo_mpi_last_error(NULL));
+    for (int k = -1; k < repeats; k++) step(k, (int)n);
+    if (rank == 0) printf("ranks %d n %ld ni %ld way %d", ranks, n, active, (int)sapporo_mpi_get_way(all));
+    print("force", times.force, (int)repeats);
+    print("store", times.store, (int)repeats);
+    print("work", times.work, (int)repeats);
+    if (rank == 0) printf("\n");
+    print_costs();
+    sapporo_mpi_close(all);
+    MPI_Finalize();
+    return 0;
+}
