@@ -181,8 +181,9 @@ static int check(sapporo *c, const struct sap_batch *m)
 static int run(sapporo *c, const struct sap_batch *m)
 {
     if (c->engine->batch) {
+        sap_context_use_store(c, 0);
         const int status = c->engine->batch(c->devices, c->store, &c->host, m);
-        return status < 0 ? sap_engine_failed(c, status, "%d lists", m->nlists) : status;
+        return status < 0 ? sap_engine_failed(c, c->store, status, "%d lists", m->nlists) : status;
     }
     if (c->settings.backend_given)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch is not in this version of the %s engine",
@@ -205,7 +206,10 @@ int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force 
     judge_kept(c);
     if (c->kept_below > 0) m.kept = c->kept;
     int status = check(c, &m);
-    if (!status && nlists > 0) status = run(c, &m);
+    if (!status && nlists > 0) {
+        sap_context_warn_wide(c);
+        status = run(c, &m);
+    }
     if (status < 0) write_failed(&m);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

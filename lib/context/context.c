@@ -105,6 +105,7 @@ static void note_engine(sapporo *c)
     char *const text = c->kinds[c->kinds[0][0] != '\0'];
     c->engine->kind(c->devices, text, sizeof c->kinds[0]);
     atomic_store(&c->kind, text);
+    c->mixed = c->engine->mixed && c->engine->mixed(c->devices);
     sap_log(SAPPORO_LOG_INFO, "open: %s, %d threads", text, c->engine->threads(c->devices));
 }
 
@@ -116,16 +117,54 @@ static int open_parts(sapporo *c, const sapporo_options *options)
     c->host.full = c->settings.order == 6 ? 6 : c->settings.order == 8 ? SAP_DERIVATIVES_MOST : 0;
     c->staged_bytes = sap_staged_bytes(c->host.full);
     status = c->engine->store->create(c->devices, &c->host, &c->store);
-    if (status) return sap_engine_failed(c, status, "cannot make room for particles");
+    if (status) return sap_engine_failed(c, c->store, status, "cannot make room for particles");
     note_engine(c);
     return SAPPORO_OK;
 }
 
-void sap_context_use_store(sapporo *c)
+void sap_context_use_store(sapporo *c, int few)
 {
-    if (c->store_used || c->engine == sap_fallback_engine()) return;
+    if (c->engine == sap_fallback_engine()) return; /* it computes from `host` and takes no changes for a store */
+    if (!c->store_used) {
+        if (c->rows_used) sap_jstore_change_all(&c->host);
+    } else if (few != c->few_active) {
+        sap_jstore_change_below(&c->host, SAP_FEW_J); /* the other addresses belong to one store alone */
+    }
     c->store_used = 1;
-    if (c->rows_used) sap_jstore_change_all(&c->host);
+    c->few_active = few;
+}
+
+/* The settings with which devices for few particles are opened. */
+static struct sap_settings few_settings(const sapporo *c)
+{
+    struct sap_settings s = c->settings;
+    s.precision = SAPPORO_DP;
+    s.mixed = 0;
+    s.few = 1;
+    return s;
+}
+
+int sap_context_open_few(sapporo *c)
+{
+    char why[200] = "";
+    struct sap_few *const f = &c->few;
+    const struct sap_settings settings = few_settings(c);
+    if (f->store) return SAPPORO_OK;
+    int status = f->devices ? SAPPORO_OK : c->engine->open(&settings, &f->devices, why, sizeof why);
+    if (!status) status = c->engine->store->create(f->devices, &c->host, &f->store);
+    if (!status) return SAPPORO_OK;
+    return sap_fail(c, status, "forces of fewer than %d particles, which are dp unless a precision is named: %s",
+                    (int)SAP_FEW_J, why[0] ? why : sapporo_status_text(status));
+}
+
+static void close_few(sapporo *c)
+{
+    if (c->few.store) c->engine->store->destroy(c->few.store);
+    if (c->few.devices) c->engine->close(c->few.devices);
+    if (c->few_fallback.devices) c->few_fallback.engine->close(c->few_fallback.devices);
+    c->few = (struct sap_few){NULL, NULL};
+    c->few_fallback = (struct sap_fallback){NULL, NULL};
+    c->few_active = 0;
 }
 
 /* Replaces the context's engine and keeps the particles.  On failure it changes nothing. */
@@ -142,6 +181,7 @@ static int replace_engine(sapporo *c, const struct sap_engine *engine, char *why
         return status;
     }
     sap_jobs_free_all(c); /* only spare jobs are left; they hold memory of the old engine */
+    close_few(c);
     c->engine->store->destroy(c->store);
     c->engine->close(c->devices);
     c->engine = engine;
@@ -165,6 +205,23 @@ void sap_context_choose(sapporo *c, int nj)
                 atomic_load(&c->kind), nj, below);
 }
 
+void sap_context_warn_wide(sapporo *c)
+{
+    if (c->wide)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+}
+
+int sap_context_is_mixed(sapporo *handle)
+{
+    sapporo *const c = sap_context_hold(handle);
+    if (!c) return 0;
+    const int mixed = c->mixed;
+    sap_unlock(&c->busy);
+    return mixed;
+}
+
 const struct sap_engine *sap_context_engine(sapporo *handle, int nj, struct sap_device_set **devices)
 {
     sapporo *const c = sap_context_hold(handle);
@@ -175,21 +232,33 @@ const struct sap_engine *sap_context_engine(sapporo *handle, int nj, struct sap_
     return engine;
 }
 
-const struct sap_fallback *sap_context_fallback(sapporo *c, const char *caller)
+static const struct sap_fallback *open_fallback(sapporo *c, struct sap_fallback *f, const struct sap_settings *settings,
+                                                const char *caller)
 {
     char why[200] = "";
-    struct sap_fallback *const f = &c->fallback;
     if (f->devices) return f;
     f->engine = sap_fallback_engine();
-    const int status = f->engine->open(&c->settings, &f->devices, why, sizeof why);
+    const int status = f->engine->open(settings, &f->devices, why, sizeof why);
     if (!status) return f;
     sap_fail(c, status, "%s on the %s: %s", caller, f->engine->name, why);
     return NULL;
 }
 
+const struct sap_fallback *sap_context_fallback(sapporo *c, const char *caller)
+{
+    return open_fallback(c, &c->fallback, &c->settings, caller);
+}
+
+const struct sap_fallback *sap_context_few_fallback(sapporo *c, const char *caller)
+{
+    const struct sap_settings settings = few_settings(c);
+    return open_fallback(c, &c->few_fallback, &settings, caller);
+}
+
 static void free_parts(sapporo *c)
 {
     sap_jobs_free_all(c);
+    close_few(c);
     if (c->store) c->engine->store->destroy(c->store);
     if (c->devices) c->engine->close(c->devices);
     if (c->fallback.devices) c->fallback.engine->close(c->fallback.devices);
@@ -264,11 +333,11 @@ void sapporo_clear_error(sapporo *context)
     sap_unlock(&c->busy);
 }
 
-int sap_engine_failed(sapporo *c, int status, const char *format, ...)
+int sap_engine_failed(sapporo *c, const struct sap_store *store, int status, const char *format, ...)
 {
     char what[128];
     va_list args;
-    const char *const words = c->engine->store->words && c->store ? c->engine->store->words(c->store) : "";
+    const char *const words = c->engine->store->words && store ? c->engine->store->words(store) : "";
     va_start(args, format);
     (void)vsnprintf(what, sizeof what, format, args);
     va_end(args);
@@ -363,6 +432,11 @@ size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_byte
     const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
     size_t bytes = segments * sap_jstore_segment_bytes((c->host.full ? c->host.full : SAP_DERIVATIVES) - 1);
     bytes += c->engine->store->memory(c->devices, nj, device_bytes);
+    if (c->mixed) { /* particles in double take at most twice the memory */
+        size_t few = 0;
+        bytes += 2 * c->engine->store->memory(c->devices, nj < SAP_FEW_J ? nj : (int)SAP_FEW_J, &few);
+        if (device_bytes) *device_bytes += 2 * few;
+    }
     sap_unlock(&c->busy);
     return bytes;
 }

@@ -13,6 +13,15 @@
 #include "engine/options.h"
 
 /*
+ * Devices and store of a mixed context for forces of fewer than SAP_FEW_J addresses.  The store holds the particles of
+ * `host` below that address alone.  Only one of both stores takes the changes of `host` at a time.
+ */
+struct sap_few {
+    struct sap_device_set *devices; /* NULL: not opened yet */
+    struct sap_store *store;
+};
+
+/*
  * The object behind the handle of a context.  Handles have the same type.  Functions that are declared here take the
  * object; functions of context.h and of sapporo.h take the handle.
  */
@@ -36,14 +45,20 @@ struct sapporo {
     struct sap_staged *staged; /* in order of arrival */
     size_t staged_bytes;       /* from one of them to the next */
     int nstaged, staged_room;
-    int sends;          /* 1: the engine takes staged particles (store->put) */
-    int next_address;   /* one above the last address set: the next one of a client that sets in order */
-    sapporo_job *jobs;  /* list of all live jobs, the newest first */
-    sapporo_job *spare; /* list of freed jobs whose memory new jobs reuse */
-    int spares;
+    int sends;             /* 1: the engine takes staged particles (store->put) */
+    int next_address;      /* one above the last address set: the next one of a client that sets in order */
+    sapporo_job *jobs;     /* list of all live jobs, the newest first */
+    sapporo_job *spare[2]; /* lists of freed jobs whose memory new jobs reuse: [1] of jobs on the store of `few` */
+    int spares[2];
     int open_needs;               /* live jobs that may still need the store as it is */
     int nearest_left, lists_left; /* number of next forces that compute neighbours without being asked */
     char kinds[2][96];            /* texts of sapporo_kind: of the first engine, and of the engine that replaced it */
+    int mixed;                    /* 1: forces of fewer than SAP_FEW_J addresses are dp, all others ds */
+    int wide;                     /* 1: a mixed context holds coordinates that are too large for single precision */
+    struct sap_few few;           /* for forces of few particles in dp, opened when they are first needed */
+    struct sap_fallback few_fallback; /* the CPU fallback for neighbour forces of few particles in dp */
+    int few_active; /* 1: the last force ran on the store of `few`, which has taken changes below SAP_FEW_J */
+    int rows_few;   /* 1: the last neighbour force took the changes of `host` for the rows of few_fallback */
 };
 
 /* The object behind the handle of a force. */
@@ -52,6 +67,7 @@ struct sapporo_job {
     _Atomic(sapporo *) context;   /* the object whose lock guards all members that follow */
     sapporo_job *previous, *next; /* free_job clears these members and all that follow */
     int ni, room;
+    int few; /* 1: the force runs on the store of `few` */
     struct sap_force *force;
     double (*x)[3], (*v)[3];    /* [room], like all arrays below */
     double (*a)[3], (*jerk)[3]; /* NULL: the order does not use them */
@@ -116,16 +132,36 @@ void sap_context_lose(sapporo *context, int first, int n);
 int sap_context_check_lost(sapporo *context, int nj);
 
 /*
- * Prepares the first use of the store.  It marks particles as changed again if neighbour forces have taken changes of
- * the host's copy; from then on neighbour forces take no more changes.  Context locked.
+ * Prepares the use of a store: that of `few`, or the other one.  It marks particles as changed again if neighbour
+ * forces or the other store have taken changes of the host's copy; from the first use on, neighbour forces take no more
+ * changes.  Context locked.
  */
-void sap_context_use_store(sapporo *context);
+void sap_context_use_store(sapporo *context, int few);
+
+/* Opens devices and store of `few`, unless they are open.  Context locked. */
+int sap_context_open_few(sapporo *context);
+
+/* 1: the context with this handle computes forces of few particles in dp, because no precision was named. */
+int sap_context_is_mixed(sapporo *context);
+
+/* 1: forces of nj addresses are computed in dp, by `few`.  Context locked. */
+static inline int sap_context_is_few(const sapporo *c, int nj) { return c->mixed && nj > 0 && nj < SAP_FEW_J; }
+
+/* The store of a job of a locked context. */
+static inline struct sap_store *sap_job_store(const sapporo *c, const sapporo_job *j)
+{
+    return j->few ? c->few.store : c->store;
+}
+
+/* Warns once of coordinates that are too large for single precision, if a mixed context holds some.  Context locked. */
+void sap_context_warn_wide(sapporo *context);
 
 /*
- * Begins a force like sapporo_force_begin.  `needed` are sap_extra that it surely computes; if there are any, the
- * context keeps its engine, as if a force had begun before.
+ * Begins a force like sapporo_force_begin.  all: number of j-particles of all parts, if it is part of a force of
+ * several processes, else -1; it decides the precision of a mixed context.  `needed` are sap_extra that it surely
+ * computes; if there are any, the context keeps its engine, as if a force had begun before.
  */
-int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned needed, sapporo_job **job);
+int sap_job_begin(sapporo *context, const sapporo_request *request, int all, unsigned needed, sapporo_job **job);
 
 /* Warns about a pair at zero distance and names both particles; searches the j-particle that coincides with i. */
 void sap_job_report_coincident(sapporo *context, const sapporo_job *job, int i);
@@ -136,15 +172,18 @@ int sap_job_extra(sapporo *context, sapporo_job *job, unsigned extra);
 /* Computes those outputs in `extra` that the job lacks; fails if the store has changed since.  Context locked. */
 int sap_job_supply(sapporo *context, sapporo_job *job, unsigned extra);
 
-/* Sets and prints the error of a failed engine call, with the engine's own text; returns status.  Context locked. */
-int sap_engine_failed(sapporo *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Sets and prints the error of a failed engine call on a store, with the engine's own text; returns status.  Context
+ * locked. */
+int sap_engine_failed(sapporo *context, const struct sap_store *store, int status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /*
  * Does the work of sap_context_settle for a force that begins now.  If the engine takes staged particles, it gives them
  * to the engine and returns 1: the caller must then call sap_context_store_sent after the force was begun, or failed to
- * begin.  The particles are then stored on the host while the device computes.  Else it stores them and returns 0.
+ * begin.  The particles are then stored on the host while the device computes.  Else it stores them and returns 0.  The
+ * force runs on the store of `few`, or on the other one, whose use it prepares.
  */
-int sap_context_send(sapporo *context);
+int sap_context_send(sapporo *context, int few);
 void sap_context_store_sent(sapporo *context);
 
 /*
@@ -164,6 +203,9 @@ void sap_jobs_free_all(sapporo *context);
 
 /* The opened CPU fallback of a context on another engine; NULL after an error that names `caller`.  Context locked. */
 const struct sap_fallback *sap_context_fallback(sapporo *context, const char *caller);
+
+/* The opened CPU fallback for neighbour forces of few particles, in dp; NULL after an error.  Context locked. */
+const struct sap_fallback *sap_context_few_fallback(sapporo *context, const char *caller);
 
 /* Sets and prints the error of a locked context. */
 #define sap_fail(context, ...) sap_error(&(context)->notes, __VA_ARGS__)

@@ -28,7 +28,7 @@ static int copy_list(sapporo *c, sapporo_job *j, int i, int room, int *n, int *l
     if (there < 0) return there;
     if (there) {
         const int status = c->engine->force->list(j->force, i, &entries, &length);
-        if (status) return sap_engine_failed(c, status, "list of i-particle %d", i);
+        if (status) return sap_engine_failed(c, sap_job_store(c, j), status, "list of i-particle %d", i);
     }
     if (total) *total = length;
     if (room < 0) room = 0;
@@ -124,7 +124,7 @@ static int copy_all(sapporo *c, sapporo_job *j, int ni, int room, ptrdiff_t pitc
     const int32_t *entries;
     int length;
     const int status = c->engine->force->list(j->force, 0, &entries, &length);
-    if (status) return sap_engine_failed(c, status, "lists of %d i-particles", ni);
+    if (status) return sap_engine_failed(c, sap_job_store(c, j), status, "lists of %d i-particles", ni);
     sap_team_for(sap_threads_few(ni / PER_THREAD), ni, AT_ONCE, copy_range, &all);
     return atomic_load(&all.left_out) > 0 ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }

@@ -43,12 +43,15 @@ void sap_jobs_free_all(sapporo *c)
         next = j->next;
         free_job(c, j);
     }
-    for (sapporo_job *j = c->spare, *next; j; j = next) {
-        next = j->next;
-        free_job(c, j);
+    for (int few = 0; few < 2; few++) {
+        for (sapporo_job *j = c->spare[few], *next; j; j = next) {
+            next = j->next;
+            free_job(c, j);
+        }
+        c->spare[few] = NULL;
+        c->spares[few] = 0;
     }
-    c->jobs = c->spare = NULL;
-    c->spares = 0;
+    c->jobs = NULL;
 }
 
 /* Makes room for ni i-particles, at least one, so that no array in use is NULL.  Returns -1 if memory is short. */
@@ -78,13 +81,13 @@ static int reserve(sapporo_job *j, int ni)
     return j->room ? 0 : -1;
 }
 
-/* A job for ni i-particles, linked to the context; NULL: out of memory. */
-static sapporo_job *new_job(sapporo *c, int ni)
+/* A job for ni i-particles, linked to the context; few: on the store of few particles; NULL: out of memory. */
+static sapporo_job *new_job(sapporo *c, int ni, int few)
 {
-    sapporo_job *j = c->spare;
+    sapporo_job *j = c->spare[few];
     if (j) {
-        c->spare = j->next;
-        c->spares--;
+        c->spare[few] = j->next;
+        c->spares[few]--;
     } else if (!(j = sap_handle_object(SAP_HANDLE_JOB, sizeof *j, NULL))) {
         return NULL;
     }
@@ -94,6 +97,7 @@ static sapporo_job *new_job(sapporo *c, int ni)
     if (c->jobs) c->jobs->previous = j;
     c->jobs = j;
     j->ni = ni;
+    j->few = few;
     j->vectors = c->settings.order / 2;
     j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
     return j;
@@ -107,7 +111,8 @@ static void release_store(sapporo *c, sapporo_job *j)
     c->open_needs--;
 }
 
-/* Ends a job: withdraws its handle and unlinks it.  Up to four jobs are kept with their memory for new forces. */
+/* Ends a job: withdraws its handle and unlinks it.  Up to four jobs per store are kept with their memory for new
+ * forces. */
 static void retire(sapporo *c, sapporo_job *j)
 {
     sap_handle_withdraw(&j->self);
@@ -117,10 +122,10 @@ static void retire(sapporo *c, sapporo_job *j)
     else
         c->jobs = j->next;
     if (j->next) j->next->previous = j->previous;
-    if (c->spares < 4 && !sap_handle_is_worn(&j->self)) {
-        j->next = c->spare;
-        c->spare = j;
-        c->spares++;
+    if (c->spares[j->few] < 4 && !sap_handle_is_worn(&j->self)) {
+        j->next = c->spare[j->few];
+        c->spare[j->few] = j;
+        c->spares[j->few]++;
     } else {
         free_job(c, j);
     }
@@ -249,7 +254,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
     if (status) return status;
     const struct sap_rows_found found = sap_rows_copy(j, r);
     j->nbad = found.bad;
-    if (found.wide && c->settings.precision != SAPPORO_DP)
+    if (!j->few) sap_context_warn_wide(c);
+    if (found.wide && !j->few && c->settings.precision != SAPPORO_DP)
         sap_warn_once(&c->notes, SAP_WARN_RANGE,
                       "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
                       SAP_WIDE);
@@ -289,8 +295,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
     if (!(c->notes.warned >> SAP_WARN_EMPTY_SLOT & 1) && holes_below(c, r->nj))
         sap_warn_once(&c->notes, SAP_WARN_EMPTY_SLOT,
                       "nj is %d, but some addresses below hold no particle: they contribute nothing", r->nj);
-    status = c->engine->force->begin(c->store, &request, &j->force);
-    if (status) return sap_engine_failed(c, status, "force of %d on %d particles", r->nj, r->ni);
+    status = c->engine->force->begin(sap_job_store(c, j), &request, &j->force);
+    if (status) return sap_engine_failed(c, sap_job_store(c, j), status, "force of %d on %d particles", r->nj, r->ni);
     if (j->useful & ~c->engine->force->have(j->force)) {
         j->needs_store = 1;
         c->open_needs++;
@@ -298,7 +304,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
     return SAPPORO_OK;
 }
 
-int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned needed, sapporo_job **job)
+int sap_job_begin(sapporo *context, const sapporo_request *request, int all, unsigned needed, sapporo_job **job)
 {
     sapporo_request copy = {0}, *const r = &copy;
     if (!job) return SAPPORO_ERR_ARGUMENT;
@@ -308,11 +314,15 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned nee
     const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request);
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
-    if (!status) sap_context_use_store(c);
-    if (!status && c->nstaged) sent = sap_context_send(c);
+    const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
+    if (few) status = sap_context_open_few(c);
+    if (!status && c->nstaged)
+        sent = sap_context_send(c, few);
+    else if (!status)
+        sap_context_use_store(c, few);
     sap_jstore_finish(&c->host);
     if (!status) {
-        sapporo_job *j = new_job(c, r->ni);
+        sapporo_job *j = new_job(c, r->ni, few);
         if (!j || reserve(j, r->ni))
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
         else
@@ -331,7 +341,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, unsigned nee
 
 int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
 {
-    return sap_job_begin(context, request, 0, job);
+    return sap_job_begin(context, request, -1, 0, job);
 }
 
 /* --------------------------------------------------------------------- end */
@@ -353,8 +363,11 @@ void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
 
 int sap_job_extra(sapporo *c, sapporo_job *j, unsigned extra)
 {
-    j->failed = c->engine->force->extra(c->store, j->force, extra);
-    if (j->failed) return sap_engine_failed(c, j->failed, "neighbours of a force of %d on %d particles", j->nj, j->ni);
+    sap_context_use_store(c, j->few);
+    j->failed = c->engine->force->extra(sap_job_store(c, j), j->force, extra);
+    if (j->failed)
+        return sap_engine_failed(c, sap_job_store(c, j), j->failed, "neighbours of a force of %d on %d particles",
+                                 j->nj, j->ni);
     return SAPPORO_OK;
 }
 
@@ -381,7 +394,8 @@ static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_re
     int strange = -1;
     for (int from = 0; from < j->ni || from == 0; from = out->rows) {
         const int status = c->engine->force->end(j->force, from, out);
-        if (status) return sap_engine_failed(c, status, "force of %d on %d particles", j->nj, j->ni);
+        if (status)
+            return sap_engine_failed(c, sap_job_store(c, j), status, "force of %d on %d particles", j->nj, j->ni);
         const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
         if (strange < 0) strange = at;
         if (out->rows >= j->ni) break;

@@ -33,6 +33,44 @@ static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_r
     return SAPPORO_OK;
 }
 
+/* Notes which rows take the changes of `host` now, those of few_fallback or the others; rows of other devices miss
+ * them. */
+static void take_rows(sapporo *c, int few)
+{
+    if (!c->store_used && c->rows_used && few != c->rows_few) sap_jstore_change_all(&c->host);
+    c->rows_used = 1;
+    c->rows_few = few;
+}
+
+/*
+ * Computes neighbour forces of a mixed context whose addresses are all below SAP_FEW_J, in dp.  The CPU fallback does
+ * it on every engine: so few particles are no work for a device.
+ */
+static int run_few(sapporo *c, const struct sap_neighbour_request *request)
+{
+    const struct sap_fallback *const f = sap_context_few_fallback(c, "sapporo_neighbour_force");
+    if (!f) return SAPPORO_ERR_DEVICE;
+    const struct sap_neighbour_context where = {
+        .devices = f->devices, .host = &c->host, .takes_changes = !c->store_used, .notes = &c->notes};
+    take_rows(c, 1);
+    return f->engine->neighbour(NULL, &where, request);
+}
+
+static int run_many(sapporo *c, const struct sap_neighbour_request *request)
+{
+    const int other = c->engine != sap_fallback_engine();
+    if (other && !sap_context_fallback(c, "sapporo_neighbour_force")) return SAPPORO_ERR_DEVICE;
+    const struct sap_neighbour_context where = {.devices = c->devices,
+                                                .host = &c->host,
+                                                .takes_changes = !c->store_used,
+                                                .fallback = other ? &c->fallback : NULL,
+                                                .notes = &c->notes};
+    take_rows(c, 0);
+    sap_context_warn_wide(c);
+    const int status = c->engine->neighbour ? c->engine->neighbour(c->store, &where, request) : (int)SAP_LEFT;
+    return status == SAP_LEFT ? sap_neighbour_by_fallback(&where, request) : status;
+}
+
 static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r)
 {
     const struct sap_neighbour_request request = {.ni = l->ni,
@@ -46,16 +84,7 @@ static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_res
                                                   .pot = r->pot,
                                                   .nearest = r->nearest,
                                                   .nearest_r2 = r->nearest_r2};
-    const int other = c->engine != sap_fallback_engine();
-    if (other && !sap_context_fallback(c, "sapporo_neighbour_force")) return SAPPORO_ERR_DEVICE;
-    const struct sap_neighbour_context where = {.devices = c->devices,
-                                                .host = &c->host,
-                                                .takes_changes = !c->store_used,
-                                                .fallback = other ? &c->fallback : NULL,
-                                                .notes = &c->notes};
-    if (other) c->rows_used = 1;
-    int status = c->engine->neighbour ? c->engine->neighbour(c->store, &where, &request) : (int)SAP_LEFT;
-    if (status == SAP_LEFT) status = sap_neighbour_by_fallback(&where, &request);
+    const int status = sap_context_is_few(c, c->host.upper) ? run_few(c, &request) : run_many(c, &request);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a neighbour force names addresses that hold no particle, or target particles that are not "

@@ -7,9 +7,14 @@
 #include "base/fpenv.h"
 #include "context/context_private.h"
 
-int sapporo_partial_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
+int sapporo_partial_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
 {
-    return sap_job_begin(context, request, SAP_EXTRA_ACCUM, job);
+    return sap_job_begin(context, request, all, SAP_EXTRA_ACCUM, job);
+}
+
+int sapporo_whole_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
+{
+    return sap_job_begin(context, request, all, 0, job);
 }
 
 /* Writes a row of an i-particle that is not finite: accumulators whose total is NaN. */
@@ -38,7 +43,8 @@ static int wait_all(sapporo *c, const sapporo_job *j, struct sap_force_output *o
 {
     for (int from = 0; from < j->ni || from == 0; from = out->rows) {
         const int status = c->engine->force->end(j->force, from, out);
-        if (status) return sap_engine_failed(c, status, "force of %d on %d particles", j->nj, j->ni);
+        if (status)
+            return sap_engine_failed(c, sap_job_store(c, j), status, "force of %d on %d particles", j->nj, j->ni);
         if (out->rows >= j->ni) break;
     }
     return SAPPORO_OK;

@@ -29,9 +29,14 @@ struct sap_partial {
 
 /*
  * Like sapporo_force_begin, for a force whose accumulators can be asked for.  The context keeps its engine, whatever
- * the tuning file says of small forces: all parts must be computed by the same kind of engine.
+ * the tuning file says of small forces: all parts must be computed by the same kind of engine.  all: number of
+ * j-particles of all parts, which decides the precision where none was named.
  */
-SAPPORO_API int sapporo_partial_begin(sapporo *context, const sapporo_request *request, sapporo_job **job);
+SAPPORO_API int sapporo_partial_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job);
+
+/* Like sapporo_force_begin, for a force of `all` j-particles whose request leaves out addresses above the highest one.
+ */
+SAPPORO_API int sapporo_whole_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job);
 
 /*
  * Waits for all rows of a force of sapporo_partial_begin and writes one row per i-particle from `rows` on, `pitch`

@@ -67,10 +67,8 @@ int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
         return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
                         address);
     note_far(c, p);
-    if (c->settings.precision != SAPPORO_DP)
-        sap_warn_once(&c->notes, SAP_WARN_RANGE,
-                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
-                      SAP_WIDE);
+    if (c->settings.precision != SAPPORO_DP) c->wide = 1;
+    if (!c->mixed) sap_context_warn_wide(c); /* else forces that are not dp warn */
     return SAPPORO_OK;
 }
 
@@ -149,12 +147,17 @@ void sap_context_settle(sapporo *c)
     store_staged(c, 0);
 }
 
-int sap_context_send(sapporo *c)
+int sap_context_send(sapporo *c, int few)
 {
     int all_known = c->sends;
-    supply_jobs(c);
-    for (int k = 0; k < c->nstaged && all_known; k++) all_known = sap_jstore_has(&c->host, staged_at(c, k)->address);
-    if (all_known && c->engine->store->put(c->store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
+    supply_jobs(c); /* on the stores that these jobs use */
+    sap_context_use_store(c, few);
+    for (int k = 0; k < c->nstaged && all_known; k++) {
+        const int address = staged_at(c, k)->address;
+        all_known = sap_jstore_has(&c->host, address) && !(few && address >= SAP_FEW_J);
+    }
+    struct sap_store *const store = few ? c->few.store : c->store;
+    if (all_known && c->engine->store->put(store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
     store_staged(c, 0);
     return 0;
 }
@@ -439,6 +442,7 @@ int sapporo_clear_particles(sapporo *context)
     sap_jstore_free(&c->host);
     c->host.version = version + 1; /* keeps increasing, so versions that engines remember never match new tiles */
     c->host.cleared = c->host.version;
+    c->wide = 0;
     sap_unlock(&c->busy);
     return SAPPORO_OK;
 }

@@ -153,20 +153,30 @@ static int open_source(sapporo_stepper *s, int n)
     return SAPPORO_OK;
 }
 
+/* Opens a context for direct sums.  If it would mix precisions, the number of particles of the stepper chooses one. */
+static int open_sums(sapporo **context, sapporo_options *options, int n)
+{
+    const int status = sapporo_open(options, context);
+    if (status || !sap_context_is_mixed(*context)) return status;
+    sapporo_close(*context);
+    options->precision = n < SAP_FEW_J ? SAPPORO_DP : SAPPORO_DS;
+    return sapporo_open(options, context);
+}
+
 static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
     struct sap_device_set *devices;
-    const sapporo_options options = {.size = sizeof options,
-                                     .order = 2,
-                                     .precision = o->precision,
-                                     .backend = o->backend,
-                                     .devices = o->devices,
-                                     .ndevices = o->ndevices,
-                                     .preferred_device = o->preferred_device,
-                                     .cpu_isa = o->cpu_isa,
-                                     .threads = o->threads};
-    const int status = sapporo_open(&options, &d->context);
+    sapporo_options options = {.size = sizeof options,
+                               .order = 2,
+                               .precision = o->precision,
+                               .backend = o->backend,
+                               .devices = o->devices,
+                               .ndevices = o->ndevices,
+                               .preferred_device = o->preferred_device,
+                               .cpu_isa = o->cpu_isa,
+                               .threads = o->threads};
+    const int status = open_sums(&d->context, &options, n);
     if (status) return fail(s, status, "%s", sapporo_last_error(NULL));
     const struct sap_engine *const engine = sap_context_engine(d->context, n, &devices);
     s->signature.precision = (int)sapporo_get_precision(d->context);

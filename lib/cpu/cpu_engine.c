@@ -67,6 +67,7 @@ static int engine_open(const struct sap_settings *settings, struct sap_device_se
     if (!d) return SAPPORO_ERR_MEMORY;
     d->isa = (enum sap_isa)isa;
     d->precision = (int)settings->precision;
+    d->mixed = settings->mixed;
     d->fast = settings->order == 2 && settings->precision == SAPPORO_SP && settings->root == SAPPORO_ROOT_FAST;
     d->kernel = sap_isa_kernel(d->isa, settings->order, d->precision, d->fast);
     take_bias_out(d);
@@ -94,8 +95,14 @@ static void kind(const struct sap_device_set *opaque_set, char *text, size_t roo
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const char *vendor = "any";
     if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
-    (void)snprintf(text, room, "cpu %s %s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
-                   devices->fast ? " fast" : "", vendor);
+    (void)snprintf(text, room, "cpu %s %s%s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
+                   devices->mixed ? SAP_MIXED_WORD : "", devices->fast ? " fast" : "", vendor);
+}
+
+static int mixed(const struct sap_device_set *opaque_set)
+{
+    const struct sap_cpu_set *const devices = (const void *)opaque_set;
+    return devices->mixed;
 }
 
 static int threads(const struct sap_device_set *opaque_set)
@@ -270,6 +277,7 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .open = engine_open,
                                           .close = engine_close,
                                           .kind = kind,
+                                          .mixed = mixed,
                                           .threads = threads,
                                           .store = &store_ops,
                                           .force = &force_ops,

@@ -18,7 +18,8 @@ struct sap_cpu_set {
     struct sap_kernel unbiased;
     enum sap_isa isa;
     int precision;
-    int fast; /* reciprocal square roots are fast */
+    int fast;  /* reciprocal square roots are fast */
+    int mixed; /* forces of few particles are computed by other devices, in dp */
     int threads;
     /* [workers] memory of each thread for batches of small forces; NULL: not used yet */
     struct sap_batch_worker **worker;

@@ -160,6 +160,9 @@ struct sap_engine {
     void (*close)(struct sap_device_set *devices);
     /* Writes a text that names everything on which the bits of results depend. */
     void (*kind)(const struct sap_device_set *devices, char *text, size_t room);
+    /* 1: forces of few particles are dp (settings.mixed); the same settings then open devices for them.  0: no
+     * precision is mixed in, because it was named, or because a device has no double precision. */
+    int (*mixed)(const struct sap_device_set *devices);
     int (*threads)(const struct sap_device_set *devices);
     /* Number of j-particles below which the CPU engine is faster, from the tuning file; NULL: never. */
     int (*cpu_below)(const struct sap_device_set *devices);

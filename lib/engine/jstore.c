@@ -423,16 +423,17 @@ static int take_words(struct sap_segment *s, int first, int last, unsigned skip,
     return n;
 }
 
-int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room)
+int sap_jstore_take_changes_below(struct sap_jstore *store, int below, uint64_t seen, int from, int32_t *address,
+                                  int room)
 {
     int n = 0;
     if (from < 0) from = 0;
-    for (int a = from; a < store->upper && n < room; a = (a / TILE + 1) * TILE) {
+    for (int a = from; a < store->upper && a < below && n < room; a = (a / TILE + 1) * TILE) {
         struct sap_segment *s = store->segment[a / SAP_SEGMENT];
-        const int in = a % SAP_SEGMENT, tile = in / TILE;
+        const int in = a % SAP_SEGMENT, tile = in / TILE, left = (below - (a - in) + LANES - 1) / LANES;
+        const int end = (tile + 1) * (TILE / LANES);
         if (!s || s->version[tile] <= seen) continue;
-        n +=
-            take_words(s, in / LANES, (tile + 1) * (TILE / LANES), (unsigned)in % LANES, a - in, address + n, room - n);
+        n += take_words(s, in / LANES, end < left ? end : left, (unsigned)in % LANES, a - in, address + n, room - n);
     }
     return n;
 }
@@ -448,6 +449,15 @@ int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, in
     if (all != 0xFFFF) return 0;
     memset(changed, 0, (size_t)(n / LANES) * sizeof *changed);
     return 1;
+}
+
+void sap_jstore_change_below(struct sap_jstore *store, int below)
+{
+    struct sap_segment *const s = store->segments > 0 ? store->segment[0] : NULL;
+    store->version++;
+    if (!s || s->version[0] == 0) return;
+    memcpy(s->changed, s->occupied, (size_t)(below / LANES) * sizeof *s->changed);
+    s->version[0] = store->version;
 }
 
 void sap_jstore_change_all(struct sap_jstore *store)

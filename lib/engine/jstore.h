@@ -233,12 +233,19 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
 }
 
 /*
- * Takes up to `room` changed addresses >= `from` in ascending order and clears their changed bits.  Engines with a copy
- * of the particles use it to update their copy.  Returns the number taken; if it is below `room`, no change is left.
- * Tiles whose version is <= `seen` are skipped, so the caller may raise `seen` to the store's version only when no
- * change is left.
+ * Takes up to `room` changed addresses from `from` to below - 1 in ascending order and clears their changed bits;
+ * `below` is a multiple of 16, or at least `upper`.  Engines with a copy of the particles use it to update their copy.
+ * Returns the number taken; if it is below `room`, no change is left. Tiles whose version is <= `seen` are skipped, so
+ * the caller may raise `seen` to the store's version only when no change is left.
  */
-int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room);
+int sap_jstore_take_changes_below(struct sap_jstore *store, int below, uint64_t seen, int from, int32_t *address,
+                                  int room);
+
+/* Like sap_jstore_take_changes_below for all addresses. */
+static inline int sap_jstore_take_changes(struct sap_jstore *store, uint64_t seen, int from, int32_t *address, int room)
+{
+    return sap_jstore_take_changes_below(store, store->upper, seen, from, address, room);
+}
 
 /*
  * Like sap_jstore_take_changes for n addresses from `first` on in one tile; both numbers are multiples of 64.  If all n
@@ -248,6 +255,9 @@ int sap_jstore_take_whole(struct sap_jstore *store, uint64_t seen, int first, in
 
 /* Marks every particle as changed, for an engine whose copy is lost or that has none yet. */
 void sap_jstore_change_all(struct sap_jstore *store);
+
+/* Marks every particle of the first `below` addresses as changed; `below` is a multiple of 16 within the first tile. */
+void sap_jstore_change_below(struct sap_jstore *store, int below);
 
 /* The mass of an address that holds a particle. */
 static inline double sap_jstore_mass(const struct sap_jstore *store, int address)

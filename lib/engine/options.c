@@ -163,6 +163,7 @@ static int read_precision(struct sap_settings *out, const sapporo_options *optio
         out->precision = (sapporo_precision)word->value;
     else
         out->precision = out->order > 4 ? SAPPORO_DP : SAPPORO_DS;
+    out->mixed = word == NULL && out->precision == SAPPORO_DS;
     return status;
 }
 

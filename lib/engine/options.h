@@ -19,6 +19,9 @@ enum { SAP_PATH_MAX = 1024 };
 /* The names "sp", "ds", "dp", indexed by sapporo_precision. */
 extern const char *const sap_precision_names[];
 
+/* Follows the name of the precision in the kind of devices whose forces of few particles are dp (settings.mixed). */
+#define SAP_MIXED_WORD "+dp"
+
 struct sap_settings {
     int order;                   /* 2, 4, 6 or 8; 4 if not given */
     sapporo_precision precision; /* never DEFAULT: sp, ds or dp */
@@ -41,6 +44,9 @@ struct sap_settings {
 
     char tune[SAP_PATH_MAX]; /* path of the tuning file; "": none */
     int tune_given;          /* 1: the user named the tuning file: warn if it does not exist */
+
+    int mixed; /* 1: no precision was named, so forces of fewer than SAP_FEW_J addresses are dp */
+    int few;   /* 1: devices for these forces alone: they hold no address from SAP_FEW_J on */
 };
 
 /*

@@ -100,6 +100,7 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
                                   .threads = o.threads};
     status = sap_settings_read(settings, &base, notes);
     if (settings->precision != SAPPORO_DP) settings->precision = SAPPORO_SP;
+    settings->mixed = 0;
     tree->precision = settings->precision;
     return status;
 }

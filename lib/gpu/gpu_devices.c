@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/ranges.h"
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/options.h"
@@ -174,6 +175,8 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
         sap_gpu_close(set);
         return sap_gpu_status(status);
     }
+    set->mixed = s->mixed && set->has_fp64;
+    set->below = SAP_ADDRESSES;
     sap_gpu_tune(set, s);
     *out = set;
     return SAPPORO_OK;

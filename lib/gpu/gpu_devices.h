@@ -38,6 +38,8 @@ struct sap_gpu_set {
     int precision, n;
     int order, sums; /* sums: per i-particle */
     int columns;     /* of the j-store */
+    int mixed;       /* forces of few particles are computed by another set, in dp */
+    int below;       /* addresses from here on are not held: SAP_FEW_J in that other set */
     int has_fp64; /* all devices: kernels compute in doubles, and write the sums of a single superpacket themselves */
     struct sap_gpu_tuning tuning;
     int units;      /* units of an i-particle in an upload; sap_gpu_units */

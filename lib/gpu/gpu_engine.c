@@ -24,6 +24,7 @@
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "gpu/stepper/gpu_stepper.h"
+#include "physics/arithmetic.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
 #define GUARDED(type, call)                                                                                            \
@@ -58,6 +59,7 @@ static int open_set(int (*open)(const struct sap_settings *settings, struct sap_
     const sap_fpguard caller = sap_fp_guard();
     const int status = open(settings, &opened, why, room);
     sap_fp_release(caller);
+    if (opened && settings->few) opened->below = SAP_FEW_J; /* the self-test needed more */
     *set = (void *)opened;
     return status;
 }
@@ -66,8 +68,14 @@ static void kind(const struct sap_device_set *opaque_set, char *text, size_t roo
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
     const struct sap_device_properties *p = &set->device[0].properties;
-    (void)snprintf(text, room, "%s %s %s%s", set->driver->name, p->architecture, sap_precision_names[set->precision],
-                   p->has_fp64 ? "" : " twofloat");
+    (void)snprintf(text, room, "%s %s %s%s%s", set->driver->name, p->architecture, sap_precision_names[set->precision],
+                   set->mixed ? SAP_MIXED_WORD : "", p->has_fp64 ? "" : " twofloat");
+}
+
+static int mixed(const struct sap_device_set *opaque_set)
+{
+    const struct sap_gpu_set *const set = (const void *)opaque_set;
+    return set->mixed;
 }
 
 static void close_set(struct sap_device_set *opaque_set)
@@ -248,6 +256,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .open = cuda_open,
                                            .close = close_set,
                                            .kind = kind,
+                                           .mixed = mixed,
                                            .threads = threads,
                                            .cpu_below = cpu_below,
                                            .store = &store_ops,
@@ -324,6 +333,7 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .open = opencl_open,
                                              .close = close_set,
                                              .kind = kind,
+                                             .mixed = mixed,
                                              .threads = threads,
                                              .cpu_below = cpu_below,
                                              .store = &store_ops,

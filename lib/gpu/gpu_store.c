@@ -105,11 +105,12 @@ static int make_slots(struct sap_gpu_store *store)
 {
     enum { IN_TILE = SAP_CPU_SUPERPACKET / SUPER };
     const struct sap_jstore *host = store->host;
+    const int upper = host->upper < store->set->below ? host->upper : store->set->below;
     for (int k = 0; k < host->segments; k++)
         for (int t = 0; t < SAP_SEGMENT_TILES && host->segment[k]; t++)
             for (int s = 0; s < IN_TILE && host->segment[k]->version[t] > store->seen; s++) {
                 const int superpacket = (k * SAP_SEGMENT_TILES + t) * IN_TILE + s;
-                if (superpacket < (host->upper + SUPER - 1) / SUPER) TRY(make_slot(store, superpacket));
+                if (superpacket < (upper + SUPER - 1) / SUPER) TRY(make_slot(store, superpacket));
             }
     return SAP_DRIVER_OK;
 }
@@ -347,7 +348,7 @@ static int stage_changes(struct sap_gpu_store *store)
         TRY(sap_gpu_load(store, &store->share[k]));
     }
     for (int from = 0; n == TAKE; from = address[n - 1] + 1) {
-        n = sap_jstore_take_changes(store->host, store->seen, from, address, TAKE);
+        n = sap_jstore_take_changes_below(store->host, store->set->below, store->seen, from, address, TAKE);
         for (int k = 0; k < n; k++) TRY(stage_one(store, address[k]));
         if (n == 0) break;
     }

@@ -142,6 +142,7 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     static const char words[] = "sapporo_mpi_force_begin: out of memory for the i-particles of %d ranks";
     if (!j) return sap_link_fail(&h->link, short_of, words, h->link.size);
     j->ni = r->ni;
+    j->asked = r->nj;
     j->nearest = (r->want & SAPPORO_WANT_NEAREST) != 0;
     j->eps2 = r->eps2;
     j->version = h->version;

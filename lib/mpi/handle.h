@@ -16,6 +16,7 @@ struct sapporo_mpi_job {
     int ni;              /* i-particles of this rank */
     int nj;              /* addresses of j-particles of this rank */
     int nj_all;          /* of all ranks: nj of the request, or one above the highest address that was set */
+    int asked;           /* nj of the request, which chooses the precision where none was named */
     int nearest;         /* 1: nearest neighbours are wanted */
     int indexed;         /* 1: pairs of equal index are skipped */
     int soft;            /* 1: i-particles have individual softening */

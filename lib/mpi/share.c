@@ -231,7 +231,8 @@ static void start_step(sapporo_mpi *h, int step)
     const sapporo_request r = sap_slab_request(h, target, slab_rows(h, slab), part_length(h, part));
     if (h->share->failed) return;
     sapporo_job **const job = &h->share->job[step % 2];
-    fail(h, h->share->parts > 1 ? sapporo_partial_begin(c, &r, job) : sapporo_force_begin(c, &r, job), c);
+    const int asked = h->job->asked, one = h->share->parts == 1;
+    fail(h, one ? sapporo_whole_begin(c, &r, asked, job) : sapporo_partial_begin(c, &r, asked, job), c);
 }
 
 /* The rows of a result from row `first` on. */

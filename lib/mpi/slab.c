@@ -131,7 +131,7 @@ int sap_slab_compute(sapporo_mpi *h, int number)
     const int status = sap_link_wait(&h->link, &g->request);
     if (status) return status;
     const sapporo_request request = sap_slab_request(h, g->target, g->rows, h->job->nj);
-    fail_slab(h, sapporo_partial_begin(h->context, &request, &h->slab->job[number % 2]));
+    fail_slab(h, sapporo_partial_begin(h->context, &request, h->job->asked, &h->slab->job[number % 2]));
     return SAPPORO_OK;
 }
 

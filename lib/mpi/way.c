@@ -9,6 +9,7 @@
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/share.h"
+#include "physics/arithmetic.h"
 
 /* ------------------------------------------------------------------- model */
 
@@ -145,7 +146,9 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
     *best = INFINITY;
     for (int k = 0; k < TRIES && !status; k++) {
         const double start = MPI_Wtime();
-        status = sums ? sapporo_partial_begin(s->context, &r, &job) : sapporo_force_begin(s->context, &r, &job);
+        /* in the precision of large forces */
+        status = sums ? sapporo_partial_begin(s->context, &r, SAP_FEW_J, &job)
+                      : sapporo_whole_begin(s->context, &r, SAP_FEW_J, &job);
         if (!status && !sums) status = sapporo_force_end(job, ni, &none);
         if (!status && sums) status = sapporo_partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
         for (int i = 1; i < ni && sums && !status; i++) sap_answer_merge(h, s->sums, s->sums + (size_t)i * doubles);

@@ -167,6 +167,17 @@ static void test_few(const struct point *source, const struct point *target)
     }
 }
 
+/* Without a named precision the particles of all ranks decide it, also where those of some ranks are few or none. */
+static void test_default_precision(const struct point *source, const struct point *target)
+{
+    static const int sizes[] = {900, 1023, 1024, 3000};
+    for (int k = 0; k < 4; k++) {
+        const struct problem p = {
+            .order = 4, .nj = sizes[k], .ni = 30, .source = source, .target = target, .eps2 = 0x1p-12, .nearest = 1};
+        test_splits(&p, IN_TURN, 0);
+    }
+}
+
 /* Two particles at the same distance, in blocks of different ranks: the lower address is the nearest. */
 static void test_ties(struct point *source, struct point *target)
 {
@@ -254,6 +265,7 @@ int main(int argc, char **argv)
     test_updates(source, target);
     if (tested_backend() == SAPPORO_BACKEND_CPU) test_softening(source, target);
     test_few(source, target);
+    test_default_precision(source, target);
     test_not_finite(source, target);
     test_against_sum(source, target);
     test_ties(source, target);
