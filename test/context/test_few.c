@@ -114,7 +114,7 @@ static void overlap(const struct trio *t, struct problem *p, int first, int seco
 {
     static const struct ask late = {ALL, 0, 0}, none = {0, 0, 0};
     double acc[NI][3], r2[NI];
-    int near[NI];
+    int near[NI] = {0};
     sapporo_job *one, *two;
     p->nj = first;
     sapporo_request r = problem_request(p, 0, NI);
