@@ -94,6 +94,11 @@ typedef struct sapporo_mpi_options {
  */
 SAPPORO_API int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, sapporo_mpi **handle);
 
+/* The same for Fortran, whose communicators are integers (MPI_Comm_f2c); module sapporo_mpi calls it sapporo_mpi_open.
+ */
+SAPPORO_API int sapporo_mpi_open_fortran(MPI_Fint communicator, const sapporo_mpi_options *options,
+                                         sapporo_mpi **handle);
+
 /*
  * Collective.  Closes the handle and its jobs.  It does not wait for other ranks if an earlier call ended with
  * SAPPORO_MPI_ERR_TIMEOUT or SAPPORO_MPI_ERR_MPI; then memory that MPI may still use is not freed.  NULL is allowed.

@@ -6,6 +6,8 @@
 #
 #   build         the library, its tools and tests, for the GPUs that are here
 #   check         tests: first those that run on GPUs, on them alone, then all but lint
+#   mpi           forces over the ranks of MPI, if mpicc is there: test/mpi, then on GPUs, one per rank and shared, and
+#                 their speed
 #   conformance   the conformance suite, if there is one in shared/ or ../shared/
 #   opencl        the same tests and the suite over NVIDIA's OpenCL, which no other platform stands beside
 #   fuzz          the fuzzer of test/fuzz over CUDA, then over NVIDIA's OpenCL
@@ -39,7 +41,7 @@
 cd "$(dirname "$0")/.." || exit 2
 top=$PWD
 PATH=$PATH${CUDA_HOME:+:$CUDA_HOME/bin}:/usr/local/cuda/bin
-steps=${*:-build check conformance opencl fuzz faults sanitize bench compare bare}
+steps=${*:-build check mpi conformance opencl fuzz faults sanitize bench compare bare}
 out=${OUT:-$top/build/gpu-report}
 mkdir -p "$out" build || exit 2
 report=$out/report.txt
@@ -55,7 +57,7 @@ give_up() {
 
 for step in $steps; do
     case $step in
-    build | check | conformance | opencl | fuzz | faults | sanitize | bench | compare | bare) ;;
+    build | check | mpi | conformance | opencl | fuzz | faults | sanitize | bench | compare | bare) ;;
     *) give_up "unknown step '$step'" ;;
     esac
 done
@@ -181,6 +183,48 @@ step_check() {
     fi
     run "check" env LOGS=build/logs-all make "$@" check-run TESTS="${TESTS:-}" EXCEPT=lint
     keep_logs all
+}
+
+# Each rank takes the device of its number on the machine, so with more ranks than devices some share one.
+step_mpi() {
+    if ! command -v mpicc >/dev/null 2>&1 || ! command -v mpirun >/dev/null 2>&1; then
+        skip "mpi" "mpicc or mpirun is missing"
+        return
+    fi
+    if [ ! -f lib/libsapporo_mpi.so ]; then
+        note FAIL "mpi" 0 "lib/libsapporo_mpi.so is missing, though mpicc is there"
+        return
+    fi
+    run "mpi" env LOGS=build/logs-mpi make "$@" check-run TESTS=mpi
+    keep_logs mpi
+    mkdir -p build/gpu-mpi
+    for program in forces ways speed; do
+        parts="test/mpi/problem.c test/mpi/ranks.c"
+        [ $program != speed ] || parts=
+        # shellcheck disable=SC2086 # a list of files
+        run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
+            -o build/gpu-mpi/$program test/mpi/$program.c $parts -Llib -lsapporo_mpi -lsapporo -lm || return
+    done
+    (mpi_runs)
+}
+
+# In a process of its own, whose variables these are: Open MPI wants to be told that root may run it, and that ranks may
+# be more than cores.
+mpi_runs() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none SAPPORO_BACKEND=cuda SAPPORO_TEST_ENGINES=cuda
+    export LD_LIBRARY_PATH="$top/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    for ranks in $(printf '%s\n' 1 2 "$gpus" $((2 * gpus + 1)) | sort -nu); do
+        for program in forces ways; do
+            run "mpi $program, $ranks ranks on $gpus GPUs" mpirun -n "$ranks" build/gpu-mpi/$program
+        done
+    done
+    for ranks in $(seq "$gpus"); do
+        for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024"; do
+            # shellcheck disable=SC2086 # a list of words
+            run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
+        done
+    done
 }
 
 # conformance NAME BACKEND NAME=VALUE...

@@ -347,6 +347,14 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     return status;
 }
 
+int sapporo_mpi_open_fortran(MPI_Fint communicator, const sapporo_mpi_options *options, sapporo_mpi **handle)
+{
+    int begun = 0, ended = 0;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    return sapporo_mpi_open(begun && !ended ? MPI_Comm_f2c(communicator) : MPI_COMM_NULL, options, handle);
+}
+
 void sapporo_mpi_close(sapporo_mpi *handle)
 {
     sapporo_mpi *const h = sap_mpi_find(handle);

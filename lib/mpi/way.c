@@ -34,9 +34,11 @@ int sap_way_slabs(const sapporo_mpi *h, sapporo_mpi_way way)
 {
     /* A CPU computes while it begins a force, so MPI goes on with transfers between slabs alone. */
     enum { CPU_ROWS = 4096 };
+    const int targets = way == SAPPORO_MPI_WAY_TARGETS;
     const int is_cpu = sapporo_get_backend(h->context) == SAPPORO_BACKEND_CPU;
-    const int64_t most = is_cpu && h->rows > CPU_ROWS ? CPU_ROWS : h->rows;
-    const int64_t all = way == SAPPORO_MPI_WAY_TARGETS ? (int64_t)loads_of(h).all : h->job->ni;
+    const int travels = h->link.size > 1 && (targets || sap_share_parts(h, h->job->nj_all) > 1);
+    const int64_t most = travels && is_cpu && h->rows > CPU_ROWS ? CPU_ROWS : h->rows;
+    const int64_t all = targets ? (int64_t)loads_of(h).all : h->job->ni;
     return (int)((all + most - 1) / most);
 }
 

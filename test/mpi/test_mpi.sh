@@ -65,6 +65,27 @@ ranks() {
     done
 }
 
+# fortran SUFFIX: the module and its client, with the sources of the library; sizes of types are those of C
+fortran() {
+    if ! command -v "mpifort$1" >/dev/null 2>&1; then
+        skipped "module sapporo_mpi with MPI$1" "mpifort$1 is missing"
+        return
+    fi
+    mkdir -p "$work/modules$1"
+    # shellcheck disable=SC2086 # a list of files
+    "mpifort$1" -std=f2018 -Wall -Wextra -Wno-compare-reals -J "$work/modules$1" include/sapporo.f90 include/sapporo_mpi.f90 \
+        test/mpi/client.f90 $parts -Llib -lsapporo -lm -o "$work/client$1" >"$work/log" 2>&1
+    verdict $? "module sapporo_mpi and its client compile with mpifort$1"
+    [ -x "$work/client$1" ] || return
+    ranks "$1" client 1 3
+    grep '^sizes' "$work/out" >"$work/log"
+    printf '#include "sapporo_mpi.h"\n#include <stdio.h>\nint main(void) { printf("sizes %%zu %%zu\\n", %s); return 0; }\n' \
+        'sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs)' >"$work/sizes.c"
+    "mpicc$1" -Iinclude "$work/sizes.c" -o "$work/sizes" && "$work/sizes" >>"$work/log"
+    [ "$(sort -u "$work/log" | wc -l)" -eq 1 ] && [ "$(wc -l <"$work/log")" -eq 2 ]
+    verdict $? "types of module sapporo_mpi are as long as those of sapporo_mpi.h"
+}
+
 found=
 for suffix in .openmpi .mpich ''; do
     if ! command -v "mpicc$suffix" >/dev/null 2>&1 || ! command -v "mpirun$suffix" >/dev/null 2>&1; then
@@ -86,6 +107,7 @@ for suffix in .openmpi .mpich ''; do
     ranks "$suffix" errors 1 3
     ranks "$suffix" memory 2
     ranks "$suffix" grape 3
+    fortran "$suffix"
 done
 if [ -z "$found" ] && ! command -v mpicc >/dev/null 2>&1; then
     echo "mpicc and mpirun are missing: openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev"
@@ -129,6 +151,10 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     [ -f "$work/alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
     diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
     none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
+    sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo_mpi.h | grep -v '_fortran$' | sort >"$work/header"
+    sed -n 's/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' include/sapporo_mpi.f90 | sort >"$work/module"
+    diff "$work/header" "$work/module" >"$work/log"
+    none "module sapporo_mpi has the functions of sapporo_mpi.h"
     readelf -dW lib/libsapporo.so | grep -i 'NEEDED.*mpi' >"$work/log"
     none "libsapporo.so needs no MPI"
 else

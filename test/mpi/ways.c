@@ -253,6 +253,10 @@ int main(int argc, char **argv)
 {
     static const int parts[] = {0, BLOCK, 3 * BLOCK};
     ranks_begin(&argc, &argv);
+    if (sapporo_device_count(tested_backend()) == 0) {
+        report(1, "there is no such device");
+        return ranks_end();
+    }
     source = points_new(NJ), target = points_new(NJ);
     test_choices();
     test_measured();

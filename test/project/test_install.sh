@@ -235,7 +235,7 @@ if [ -f "$prefix/include/sapporo_mpi.h" ]; then
             examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c -L"$prefix/lib" -lsapporo_mpi -lsapporo \
             -lm -o "$work/example"
     verdict $? "$title"
-    [ -f "$prefix/lib/pkgconfig/sapporo_mpi.pc" ] && [ -f "$prefix/lib/libsapporo_mpi.a" ]
+    [ -f "$prefix/lib/pkgconfig/sapporo_mpi.pc" ] && [ -f "$prefix/lib/libsapporo_mpi.a" ] && [ -f "$prefix/include/sapporo_mpi.f90" ]
     verdict $? "libsapporo_mpi is installed with its file for pkg-config"
 else
     skipped "$title" "libsapporo_mpi was not built"

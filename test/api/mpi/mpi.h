@@ -2,6 +2,6 @@
 #ifndef TEST_MPI_H
 #define TEST_MPI_H
 
-typedef int MPI_Comm, MPI_Request, MPI_Datatype;
+typedef int MPI_Comm, MPI_Request, MPI_Datatype, MPI_Fint;
 
 #endif

@@ -1,0 +1,127 @@
+! sapporo_mpi.f90 - module sapporo_mpi: forces over the ranks of MPI for Fortran 2008, on module sapporo.
+!
+!   mpifort sapporo.f90 sapporo_mpi.f90 yours.f90 -lsapporo_mpi -lsapporo
+!
+! What each function does is written in sapporo_mpi.h; names, order and meaning of arguments are the same here.  This
+! module has everything of module sapporo too, whose rules hold.  A communicator is an integer: of module mpi the
+! communicator itself, of module mpi_f08 its component, as in MPI_COMM_WORLD%MPI_VAL.  Addresses count from 0.
+module sapporo_mpi
+    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_ptr, c_size_t, c_null_ptr
+    use sapporo
+    implicit none
+    private :: c_double, c_int, c_ptr, c_size_t, c_null_ptr
+
+    ! ---- statuses
+
+    integer(c_int), parameter :: SAPPORO_MPI_ERR_MPI = -101, SAPPORO_MPI_ERR_TIMEOUT = -102, &
+        SAPPORO_MPI_ERR_DIFFERENT = -103
+
+    ! ---- choices
+
+    integer(c_int), parameter :: SAPPORO_MPI_WAY_AUTO = 0, SAPPORO_MPI_WAY_TARGETS = 1, SAPPORO_MPI_WAY_SOURCES = 2
+
+    ! ---- types
+
+    type, bind(c) :: sapporo_mpi_costs
+        integer(c_size_t) :: size = 0
+        real(c_double) :: message = 0, byte = 0, force = 0, pair = 0, row = 0, store = 0
+    end type sapporo_mpi_costs
+
+    type, bind(c) :: sapporo_mpi_options
+        integer(c_size_t) :: size = 0
+        type(c_ptr) :: context = c_null_ptr                 ! c_loc of a sapporo_options
+        real(c_double) :: timeout = 0
+        integer(c_int) :: rows = 0
+        type(c_ptr) :: costs = c_null_ptr                   ! c_loc of a sapporo_mpi_costs
+        integer(c_int) :: way = SAPPORO_MPI_WAY_AUTO, sources = 0
+    end type sapporo_mpi_options
+
+    ! ---- functions
+
+    interface
+        function sapporo_mpi_status_text(status) bind(c) result(text)
+            import :: c_int, c_ptr
+            integer(c_int), value :: status
+            type(c_ptr) :: text
+        end function sapporo_mpi_status_text
+
+        integer(c_int) function sapporo_mpi_open(communicator, options, handle) bind(c, name='sapporo_mpi_open_fortran')
+            import :: c_int, c_ptr, sapporo_mpi_options
+            integer(c_int), value :: communicator
+            type(sapporo_mpi_options), intent(in), optional :: options
+            type(c_ptr), intent(out) :: handle
+        end function sapporo_mpi_open
+
+        subroutine sapporo_mpi_close(handle) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: handle
+        end subroutine sapporo_mpi_close
+
+        function sapporo_mpi_last_error(handle) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: handle
+            type(c_ptr) :: text
+        end function sapporo_mpi_last_error
+
+        function sapporo_mpi_kind(handle) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: handle
+            type(c_ptr) :: text
+        end function sapporo_mpi_kind
+
+        function sapporo_mpi_context(handle) bind(c) result(context)
+            import :: c_ptr
+            type(c_ptr), value :: handle
+            type(c_ptr) :: context
+        end function sapporo_mpi_context
+
+        integer(c_int) function sapporo_mpi_get_way(handle) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: handle
+        end function sapporo_mpi_get_way
+
+        integer(c_int) function sapporo_mpi_get_costs(handle, costs) bind(c)
+            import :: c_int, c_ptr, sapporo_mpi_costs
+            type(c_ptr), value :: handle
+            type(sapporo_mpi_costs), intent(inout) :: costs
+        end function sapporo_mpi_get_costs
+
+        integer(c_int) function sapporo_mpi_set_particles(handle, n, address, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_particles
+            type(c_ptr), value :: handle
+            integer(c_int), value :: n
+            integer(c_int), intent(in) :: address(*)
+            type(sapporo_particles), intent(in) :: particles
+        end function sapporo_mpi_set_particles
+
+        integer(c_int) function sapporo_mpi_clear_particles(handle) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: handle
+        end function sapporo_mpi_clear_particles
+
+        integer(c_int) function sapporo_mpi_set_time(handle, time) bind(c)
+            import :: c_double, c_int, c_ptr
+            type(c_ptr), value :: handle
+            real(c_double), value :: time
+        end function sapporo_mpi_set_time
+
+        integer(c_int) function sapporo_mpi_force_begin(handle, request, job) bind(c)
+            import :: c_int, c_ptr, sapporo_request
+            type(c_ptr), value :: handle
+            type(sapporo_request), intent(in) :: request
+            type(c_ptr), intent(out) :: job
+        end function sapporo_mpi_force_begin
+
+        integer(c_int) function sapporo_mpi_force_end(job, ni, results) bind(c)
+            import :: c_int, c_ptr, sapporo_result
+            type(c_ptr), value :: job
+            integer(c_int), value :: ni
+            type(sapporo_result), intent(in) :: results
+        end function sapporo_mpi_force_end
+
+        subroutine sapporo_mpi_force_free(job) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: job
+        end subroutine sapporo_mpi_force_free
+    end interface
+end module sapporo_mpi

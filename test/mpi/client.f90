@@ -1,0 +1,144 @@
+! client.f90 - module sapporo_mpi over the ranks of MPI: every function is called; forces are those of a sum in quadruple
+! precision, by both ways.  Sizes of types are printed, which test_mpi.sh compares with those of C.
+program client
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: real128
+    use mpi
+    use sapporo_mpi
+    implicit none
+    integer, parameter :: n = 5000
+    real(c_double), parameter :: eps2 = 1d-4
+    type(sapporo_options), target :: context_options
+    type(sapporo_mpi_options) :: options
+    type(sapporo_mpi_costs), target :: costs
+    real(c_double), target :: x(3, n), v(3, n), m(n)
+    real(c_double), allocatable, target :: own_x(:, :), own_v(:, :), own_m(:), acc(:, :), jerk(:, :), pot(:)
+    integer(c_int), allocatable, target :: address(:)
+    type(c_ptr) :: handle
+    character(:), allocatable :: text
+    integer(c_int) :: status
+    integer :: rank, ranks, ierr, own, k, way, failures
+
+    call MPI_Init(ierr)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+    failures = 0
+    if (rank == 0) print '(a,2(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs)
+    call make_model
+    context_options%size = c_sizeof(context_options)
+    context_options%precision = SAPPORO_DP
+    costs%size = c_sizeof(costs)
+    options%size = c_sizeof(options)
+    options%context = c_loc(context_options)
+    options%timeout = 60
+
+    options%way = 9
+    status = sapporo_mpi_open(MPI_COMM_WORLD, options, handle)
+    text = sapporo_text(sapporo_mpi_last_error(c_null_ptr))
+    call report(status == SAPPORO_ERR_ARGUMENT .and. index(text, 'way') > 0, 'a way that does not exist')
+    do way = SAPPORO_MPI_WAY_AUTO, SAPPORO_MPI_WAY_SOURCES
+        options%way = int(way, c_int)
+        call test_forces
+    end do
+    text = sapporo_text(sapporo_mpi_status_text(SAPPORO_MPI_ERR_TIMEOUT))
+    call report(index(text, 'in time') > 0, 'texts of statuses')
+    call MPI_Finalize(ierr)
+    if (failures > 0) error stop 1
+
+contains
+
+    ! One line of TAP by rank 0: it passes if it is true on all ranks.
+    subroutine report(passed, what)
+        logical, intent(in) :: passed
+        character(*), intent(in) :: what
+        logical :: all_passed
+        call MPI_Allreduce(passed, all_passed, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD, ierr)
+        if (.not. all_passed) failures = failures + 1
+        if (rank == 0) print '(2a)', trim(merge('ok    ', 'not ok', all_passed)), ' - Fortran: ' // what
+    end subroutine report
+
+    ! A model that is the same on all ranks; each rank has every particle whose number is its own modulo the ranks.
+    subroutine make_model
+        integer :: axis, j
+        do j = 1, n
+            do axis = 1, 3
+                x(axis, j) = sin(7d0 * j * axis + axis)
+                v(axis, j) = cos(5d0 * j + 3 * axis)
+            end do
+            m(j) = 1d0 / n
+        end do
+        own = (n - 1 - rank) / ranks + 1
+        allocate (own_x(3, own), own_v(3, own), own_m(own), acc(3, own), jerk(3, own), pot(own), address(own))
+        do k = 1, own
+            address(k) = int(rank + (k - 1) * ranks, c_int)
+            own_x(:, k) = x(:, address(k) + 1)
+            own_v(:, k) = v(:, address(k) + 1)
+            own_m(k) = m(address(k) + 1)
+        end do
+    end subroutine make_model
+
+    subroutine test_forces
+        type(sapporo_particles) :: particles
+        type(sapporo_request) :: request
+        type(sapporo_result) :: results
+        type(c_ptr) :: job, context
+        integer(c_int) :: begun, ended, took
+        real(real128) :: error
+        status = sapporo_mpi_open(MPI_COMM_WORLD, options, handle)
+        context = sapporo_mpi_context(handle)
+        text = sapporo_text(sapporo_mpi_kind(handle))
+        call report(status == SAPPORO_OK .and. c_associated(context) .and. text /= '', 'open')
+        particles%size = c_sizeof(particles)
+        particles%derivative(1) = sapporo_column(c_loc(own_x), 0)
+        particles%derivative(2) = sapporo_column(c_loc(own_v), 0)
+        particles%mass = sapporo_column(c_loc(own_m), 0)
+        begun = sapporo_mpi_set_particles(handle, int(own, c_int), address, particles)
+        status = sapporo_mpi_clear_particles(handle)
+        ended = sapporo_mpi_set_particles(handle, int(own, c_int), address, particles)
+        took = sapporo_mpi_set_time(handle, 0d0)
+        call report(all([begun, status, ended, took] == SAPPORO_OK), 'particles and time')
+        request%size = c_sizeof(request)
+        request%nj = n
+        request%ni = int(own, c_int)
+        request%x = sapporo_column(c_loc(own_x), 0)
+        request%v = sapporo_column(c_loc(own_v), 0)
+        request%index = sapporo_column(c_loc(address), 0)
+        request%eps2 = eps2
+        results%size = c_sizeof(results)
+        results%acc = c_loc(acc)
+        results%jerk = c_loc(jerk)
+        results%pot = c_loc(pot)
+        begun = sapporo_mpi_force_begin(handle, request, job)
+        ended = sapporo_mpi_force_end(job, int(own, c_int), results)
+        call sapporo_mpi_force_free(job)
+        took = sapporo_mpi_get_way(handle)
+        error = worst_error()
+        call report(begun == SAPPORO_OK .and. ended == SAPPORO_OK .and. error < 1e-12_real128 .and. &
+            (way == SAPPORO_MPI_WAY_AUTO .or. took == way), 'forces of a sum in quadruple precision')
+        status = sapporo_mpi_get_costs(handle, costs)
+        call report(status == merge(SAPPORO_OK, SAPPORO_ERR_GONE, way == SAPPORO_MPI_WAY_AUTO .and. ranks > 1) .and. &
+            costs%pair >= 0, 'costs')
+        call sapporo_mpi_close(handle)
+        status = sapporo_mpi_set_time(handle, 0d0)
+        call report(status == SAPPORO_ERR_CLOSED, 'a closed handle')
+    end subroutine test_forces
+
+    ! The largest relative error of accelerations and potentials of some i-particles.
+    function worst_error() result(worst)
+        real(real128) :: worst, a(3), r(3), r2, p
+        integer :: i, j
+        worst = 0
+        do i = 1, own, max(1, own / 8)
+            a = 0
+            p = 0
+            do j = 1, n
+                if (j == address(i) + 1) cycle
+                r = real(x(:, j), real128) - own_x(:, i)
+                r2 = sum(r**2) + real(eps2, real128)
+                a = a + m(j) * r / (r2 * sqrt(r2))
+                p = p - m(j) / sqrt(r2)
+            end do
+            worst = max(worst, norm2(a - acc(:, i)) / norm2(a), abs(p - pot(i)) / abs(p))
+        end do
+    end function worst_error
+end program client
