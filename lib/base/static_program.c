@@ -1,7 +1,9 @@
-/* static_program.c - whether the program was linked without shared libraries. */
+/* static_program.c - how the library was linked; see static_program.h. */
 #define _GNU_SOURCE
 
 #include "base/static_program.h"
+
+#include <dlfcn.h>
 
 #if defined(__linux__)
 #include <link.h>
@@ -26,3 +28,10 @@ int sap_program_is_static(void)
 #else
 int sap_program_is_static(void) { return 0; }
 #endif
+
+const char *sap_library_file(void)
+{
+    Dl_info here;
+    static const char anywhere;
+    return !sap_program_is_static() && dladdr(&anywhere, &here) && here.dli_fname ? here.dli_fname : "";
+}

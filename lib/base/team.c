@@ -203,10 +203,8 @@ static void *live(void *number)
 static void stay_in_memory(void)
 {
 #if defined(RTLD_NODELETE)
-    Dl_info here;
-    static const char anywhere;
-    if (!sap_program_is_static() && dladdr(&anywhere, &here) && here.dli_fname)
-        (void)dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    const char *const here = sap_library_file();
+    if (here[0]) (void)dlopen(here, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 #endif
 }
 

@@ -65,11 +65,33 @@ way_up       = $(subst $(space),/,$(patsubst %,..,$(subst /, ,$(patsubst $(PREFI
 from_cmake   = $(patsubst $(PREFIX)/%,$${CMAKE_CURRENT_LIST_DIR}/$(way_up)/%,$1)
 CMAKE_FROM   = $(if $(filter $(PREFIX)/%,$(CMAKE_DIR)),$(from_cmake),$1)
 
+# A program that is linked by pkg-config carries the way to a LIBDIR that loaders do not search by themselves.
+SEARCHED    = /lib /lib64 /usr/lib /usr/lib64 /usr/lib/% /usr/local/lib /usr/local/lib64 /usr/local/lib/%
+RUN_PATH    = $(if $(RPATH),$(if $(filter $(SEARCHED),$(LIBDIR)),, -Wl,-rpath,$${libdir}))
+
+# Other packages, such as AMUSE's g6lib and Phantom-GRAPE, install files under these names.  A file that is not ours is
+# kept beside ours, and comes back when ours goes.  Ours name a variable of the library, or the library.
+SHARED_NAMES := lib/libsapporo.so lib/libsapporo.a lib/libg6.so lib/libg6.a lib/libpg5.so lib/libpg5.a lib/pkgconfig/g6lib.pc \
+    lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo_light.pc
+AT_STAKE     = $(SHARED_NAMES:lib/%='$(DESTDIR)$(LIBDIR)/%')
+KEPT         = before-libsapporo
+keep_others  = for f in $(AT_STAKE); do \
+    if [ -e "$$f" ] && ! grep -qE 'SAPPORO_PRECISION|libsapporo' "$$f"; then \
+        cp -pL "$$f" "$$f.$(KEPT)" && rm -f "$$f" || exit; \
+        printf '  KEPT %s\n' "$$f.$(KEPT), the file of another package: make uninstall brings it back"; \
+    fi; done
+bring_back   = for f in $(AT_STAKE); do \
+    if [ -e "$$f.$(KEPT)" ]; then \
+        mv "$$f.$(KEPT)" "$$f" || exit; \
+        printf '  BACK %s\n' "$$f, the file of another package"; \
+    fi; done
+
 substitute = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@PREFIX@|$(PREFIX)|g' \
     -e 's|@LIBDIR@|$(call under_prefix,$(LIBDIR))|g' -e 's|@INCLUDEDIR@|$(call under_prefix,$(INCLUDEDIR))|g' \
     -e 's|@COMPATDIR@|$(call under_prefix,$(COMPAT_DIR))|g' \
     -e 's|@CMAKE_LIBDIR@|$(call CMAKE_FROM,$(LIBDIR))|g' -e 's|@CMAKE_INCLUDEDIR@|$(call CMAKE_FROM,$(INCLUDEDIR))|g' \
     -e 's|@CMAKE_COMPATDIR@|$(call CMAKE_FROM,$(COMPAT_DIR))|g' \
+    -e 's|@RUN_PATH@|$(RUN_PATH)|g' \
     -e 's|@SO_FILE@|$(call SO_FILE,$${_sapporo_name})|g' -e 's|@SO_NAME@|$(call SO_NAME,$${_sapporo_name})|g' \
     -e 's|@LIBS@|$(LIBS)|g' \
     -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(LIBS)))|g'
@@ -81,6 +103,7 @@ ldconfig = @[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null 
 install: all $(TOOL_BUILT) $(MANUALS:%=$(B)/package/sapporo.%)
 	@mkdir -p $(foreach d,$(LIBDIR) $(PC_DIR) $(CMAKE_DIR) $(INCLUDEDIR) $(if $(COMPAT),$(COMPAT_DIR)) $(BINDIR) \
 	    $(MANUALS:%=$(MANDIR)/man%) $(DOC_DIRS:%=$(DOCDIR)/%),'$(DESTDIR)$d')
+	@$(keep_others)
 	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(if $(COMPAT),$(INSTALL) -m 644 $(COMPAT:%=include/compat/%) '$(DESTDIR)$(COMPAT_DIR)',:)
 	$(Q)$(INSTALL) -m 644 $(LIBRARIES:%=lib/lib%.a) '$(DESTDIR)$(LIBDIR)'
@@ -103,7 +126,9 @@ install: all $(TOOL_BUILT) $(MANUALS:%=$(B)/package/sapporo.%)
 
 # Folders go only if they are ours by name.
 uninstall:
+	@$(keep_others)
 	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%') $(DOCUMENTS:%='$(DESTDIR)$(DOCDIR)/%')
 	@for d in '$(COMPAT_DIR)' '$(INCLUDEDIR)/sapporo' '$(CMAKE_DIR)' $(DOC_DIRS:%='$(DOCDIR)/%') '$(DOCDIR)'; do \
 	    [ ! -d '$(DESTDIR)'"$$d" ] || rmdir '$(DESTDIR)'"$$d" || :; done
+	@$(bring_back)
 	$(ldconfig)

@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "base/log.h"
+#include "base/static_program.h"
 #include "base/structs.h"
 #include "context/context_private.h"
 #include "context/object.h"
@@ -112,6 +113,8 @@ static void note_engine(sapporo *c)
 static int open_parts(sapporo *c, const sapporo_options *options)
 {
     int status = sap_settings_read(&c->settings, options, &c->notes);
+    const char *const file = sap_library_file();
+    sap_log(SAPPORO_LOG_INFO, "libsapporo %s, from %s", SAPPORO_VERSION, file[0] ? file : "the program");
     if (!status) status = choose_engine(c);
     if (status) return status;
     c->host.full = c->settings.order == 6 ? 6 : c->settings.order == 8 ? SAP_DERIVATIVES_MOST : 0;

@@ -147,9 +147,17 @@ pc_client() {
     client "$title" $flags
 }
 
+# started TITLE ARGUMENT...: the program of the client above starts without LD_LIBRARY_PATH
+started() {
+    [ -x "$work/client" ] && try env -u LD_LIBRARY_PATH timeout 20 "$work/client"
+    verdict $? "$1"
+}
+
 pc_client "client by pkg-config sapporo" --cflags --libs sapporo
+! command -v pkg-config >/dev/null 2>&1 || started "it starts without LD_LIBRARY_PATH"
 pc_client "client by pkg-config sapporo_light" --cflags --libs sapporo_light
 pc_client "client by pkg-config g6lib" --cflags --libs g6lib
+! command -v pkg-config >/dev/null 2>&1 || started "a client of g6lib starts without LD_LIBRARY_PATH"
 pc_client "client by pkg-config pg5" --cflags --libs pg5
 pc_client "client by pkg-config sapporo6th" --cflags --libs sapporo6th
 if command -v pkg-config >/dev/null 2>&1; then
@@ -249,6 +257,29 @@ left "$prefix" | grep -vx ./lib/other >"$work/log"
 [ ! -s "$work/log" ] && [ -f "$prefix/lib/other" ] && [ ! -d "$prefix/include/sapporo" ] && [ ! -d "$prefix/lib/cmake/sapporo" ] &&
     [ ! -d "$prefix/share/doc/sapporo" ]
 verdict $? "uninstall leaves nothing of ours and all of the others'"
+
+# ---- files of other packages under the same names
+
+# foreign: the other package's libg6.so and g6lib.pc, as AMUSE installs them
+foreign() {
+    rm -f "$prefix/lib/libg6.so"
+    echo "another library" >"$prefix/lib/libg6.so"
+    echo "Name: another" >"$prefix/lib/pkgconfig/g6lib.pc"
+}
+whole() { grep -qx "another library" "$prefix/lib/libg6.so" && grep -qx "Name: another" "$prefix/lib/pkgconfig/g6lib.pc"; }
+
+mkdir -p "$prefix/lib/pkgconfig"
+foreign
+build install PREFIX="$prefix" && grep -q "KEPT .*libg6.so.before-libsapporo" "$work/log" &&
+    [ "$(readlink "$prefix/lib/libg6.so")" = "libg6.so.$version" ] && grep -q libsapporo "$prefix/lib/pkgconfig/g6lib.pc" &&
+    build install PREFIX="$prefix" && build uninstall PREFIX="$prefix" && grep -q "BACK .*libg6.so" "$work/log" && whole
+verdict $? "installed after another package: its files come back"
+rm -rf "$prefix"
+mkdir -p "$prefix"
+build install PREFIX="$prefix" && foreign && build uninstall PREFIX="$prefix" && whole &&
+    [ "$(left "$prefix" | tr '\n' ' ')" = "./lib/libg6.so ./lib/pkgconfig/g6lib.pc " ]
+verdict $? "installed before another package: its files stay"
+rm -rf "$prefix"
 
 # ---- names of folders
 
