@@ -164,8 +164,13 @@ header() {
 
 for h in include/*.h include/compat/*.h; do
     [ -f "$h" ] || continue
-    header "$h" c99 "$cc" c
-    header "$h" c11 "$cc" c
+    case $h in
+    */sapporohostclass.h) ;; # a class
+    *)
+        header "$h" c99 "$cc" c
+        header "$h" c11 "$cc" c
+        ;;
+    esac
     if [ -n "$cxx" ]; then header "$h" c++17 "$cxx" cc; else echo "ok - $h compiles as c++17 # SKIP no C++ compiler"; fi
 done
 
