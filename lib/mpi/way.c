@@ -75,7 +75,7 @@ double sap_way_seconds(const sapporo_mpi *h, sapporo_mpi_way way)
 /* ------------------------------------------------------------- measurement */
 
 enum {
-    TRIES = 3,          /* of each time the shortest counts */
+    TRIES = 5,          /* of each time the shortest counts */
     MESSAGES = 8,       /* small messages in a try */
     BYTES = 1 << 19,    /* of all ranks, for the time per byte */
     NJ = 4 * SAP_BLOCK, /* j-particles of the longest force */
@@ -179,16 +179,26 @@ static int time_forces(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
     return SAPPORO_OK;
 }
 
+/* Shortest time per particle of storing the sample and reading it. */
+static int time_store(struct sample *s, double *best)
+{
+    int status = sapporo_partial_store(s->context, 0, NJ, s->rows); /* touches the memory */
+    *best = INFINITY;
+    for (int k = 0; k < TRIES && !status; k++) {
+        const double start = MPI_Wtime();
+        status = sapporo_partial_store(s->context, 0, NJ, s->rows);
+        if (!status) status = sapporo_partial_read(s->context, 0, NJ, s->rows);
+        *best = fmin(*best, (MPI_Wtime() - start) / NJ);
+    }
+    return status;
+}
+
 /* Times what this rank does alone. */
 static int measure_context(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
 {
     fill_sample(h, s);
     s->context = sap_share_scratch(h);
-    int status = sapporo_partial_store(s->context, 0, NJ, s->rows); /* touches the memory */
-    const double start = MPI_Wtime();
-    if (!status) status = sapporo_partial_store(s->context, 0, NJ, s->rows);
-    if (!status) status = sapporo_partial_read(s->context, 0, NJ, s->rows);
-    c->store = (MPI_Wtime() - start) / NJ;
+    int status = time_store(s, &c->store);
     if (!status) status = sapporo_set_time(s->context, 0);
     if (!status) status = time_forces(h, s, c);
     return status ? sap_link_note(&h->link, status, sapporo_last_error(s->context)) : SAPPORO_OK;

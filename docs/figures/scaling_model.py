@@ -1,0 +1,171 @@
+"""What forces over MPI ranks cost: the model of docs/scaling.md.
+
+    python3 docs/figures/scaling_model.py              checks the model against docs/figures/scaling_measured.txt
+    python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md
+
+Lines of the measured file are those of test/mpi/speed.c; a line `# link NAME` says between what ranks they were taken.
+"""
+
+import math
+import pathlib
+import re
+import sys
+
+BLOCK, RECORD, TARGET, ANSWER = 2048, 152, 64, 336  # bytes of order 4: j-particle, i-particle, its accumulators
+PART = 32768  # j-particles in a part
+
+# Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine.
+# H200 and its host: docs/performance.md, "One NVIDIA H200": 24 us and 74 us for one i-particle on 131,072 and 1,048,576,
+# 0.516, 6.97 and 104 ms for all pairs of 16,384, 65,536 and 262,144, 50 ns per stored particle; row: one CPU core.
+# Message and byte are assumptions: one InfiniBand port of 400 Gbit/s per GPU that gives half of that from host memory.
+H200 = {"message": 5e-6, "byte": 1 / 25e9, "force": 17e-6, "own": 8e-9, "pair": 1.5e-12}
+H200.update(row=1.5e-7, store=5e-8)
+# The same if j-particles went from device memory to device memory and were stored by the device.
+DEVICE = dict(H200, byte=1 / 45e9, store=2e-10, row=1e-8)
+
+
+def most_addresses(n, ranks):
+    """j-particles of the rank that has most."""
+    blocks = n // BLOCK
+    return (blocks // ranks) * BLOCK + (BLOCK if blocks % ranks else n % BLOCK)
+
+
+def processor(c, way, n, ni, ranks):
+    """Seconds of work of a rank without what it waits for."""
+    own = math.ceil(ni / ranks)
+    if ranks == 1:
+        return c["force"] + ni * (c.get("own", 0) + n * c["pair"])
+    if way == 1:
+        return c["force"] + ni * (c["row"] + c.get("own", 0) + most_addresses(n, ranks) * c["pair"])
+    parts = math.ceil(n / PART)
+    merged = own * c["row"] if parts > 1 else 0
+    return n * c["store"] + parts * (c["force"] + merged) + own * (c.get("own", 0) + n * c["pair"])
+
+
+def travel(c, way, n, ni, ranks):
+    """Seconds of what travels, one after the other."""
+    away = (ranks - 1) / ranks
+    if ranks == 1:
+        return 0
+    if way == 1:
+        return 2 * c["message"] + c["byte"] * away * ni * (TARGET + ANSWER)
+    return math.ceil(n / PART) * c["message"] + c["byte"] * away * n * RECORD
+
+
+def seconds(c, way, n, ni, ranks):
+    """Seconds of a force on CPUs: they compute, or exchange."""
+    return processor(c, way, n, ni, ranks) + travel(c, way, n, ni, ranks)
+
+
+def seconds_of_gpus(c, n, ni, ranks):
+    """The quicker way with GPUs: what travels, and what the host does, goes on while the GPU computes."""
+    if ranks == 1:
+        return processor(c, 2, n, ni, 1)
+    own, parts, steps = math.ceil(ni / ranks), math.ceil(n / PART), math.log2(ranks)
+    length = n / parts
+    host = length * c["store"] + (own * c["row"] if parts > 1 else 0)
+    link = steps * c["message"] + c["byte"] * length * RECORD * (ranks - 1) / ranks
+    gpu = c["force"] + own * (c["own"] + length * c["pair"])
+    sources = link + host + gpu + (parts - 1) * max(host, link, gpu)
+    slabs = math.ceil(ni / 16384)
+    rows = ni / slabs
+    host = rows * c["row"]
+    link = 2 * steps * c["message"] + c["byte"] * rows * (TARGET + ANSWER) * (ranks - 1) / ranks
+    gpu = c["force"] + rows * (c["own"] + most_addresses(n, ranks) * c["pair"])
+    targets = link + host + gpu + (slabs - 1) * max(host, link, gpu)
+    return min(sources, targets)
+
+
+def read(path):
+    """Yields (link, measurement, costs) of each run; costs are those that were measured last on the link."""
+    link, costs, run = "", {}, None
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        word = line.split()
+        if line.startswith("# link"):
+            link, costs = line[7:].strip(), {}
+        elif line.startswith("costs"):
+            costs[run["ranks"]] = {k: float(v) for k, v in zip(word[1::2], word[2::2])}
+        elif line.startswith("ranks"):
+            head = {k: int(v) for k, v in re.findall(r"(ranks|n|ni|way) (\d+)", line)}
+            times = re.findall(r"(force|work) ([0-9.]+) ([0-9.]+)", line)
+            run = {**head, **{k: float(least) for k, least, _ in times}}
+            yield link, run, costs
+
+
+def check(path):
+    """Prints measured times beside those of the model."""
+    print("| between | ranks | N | Ni | travel | measured | model | error |\n" + "| --- " * 8 + "|")
+    single, worst = {}, {"work": 0.0, "seconds": 0.0}
+    for link, run, costs in read(path):
+        busy = link.startswith("loopback")
+        what = run["work" if busy else "force"]
+        if run["ranks"] == 1:
+            single[(run["n"], run["ni"])] = what / (run["n"] * run["ni"])  # seconds per pair of one rank
+            continue
+        if run["ranks"] not in costs:
+            continue
+        c = dict(costs[run["ranks"]])
+        c["pair"] = single.get((run["n"], run["n"]), c["pair"])
+        model = (processor if busy else seconds)(c, run["way"], run["n"], run["ni"], run["ranks"])
+        error = model / what - 1
+        kind = "work" if busy else "seconds"
+        worst[kind] = max(worst[kind], abs(error))
+        way = "sources" if run["way"] == 2 else "targets"
+        print(
+            f"| {link}{', processor time' if busy else ''} | {run['ranks']} | {run['n']:,} | {run['ni']:,} | {way} "
+            f"| {1e3 * what:.1f} ms | {1e3 * model:.1f} ms | {100 * error:+.0f} % |"
+        )
+    print(f"\nlargest error: processor time {100 * worst['work']:.0f} %, seconds {100 * worst['seconds']:.0f} %")
+
+
+def efficiency(c, n, ni, ranks):
+    """Speed over that of one GPU, per GPU."""
+    return processor(c, 2, n, ni, 1) / (ranks * seconds_of_gpus(c, n, ni, ranks))
+
+
+def last_paying(c, size):
+    """The most GPUs, a power of two up to 65,536, at half of the ideal speed; size(ranks) is N."""
+    best = 1
+    for k in range(1, 17):
+        if efficiency(c, size(2**k), size(2**k), 2**k) >= 0.5:
+            best = 2**k
+    return best
+
+
+def weak_efficiency(c, per, ranks):
+    """Pairs per second and GPU, over those of one GPU alone with its own particles."""
+    alone = per * per / processor(c, 2, per, per, 1)
+    n = per * ranks
+    return n * n / ranks / seconds_of_gpus(c, n, n, ranks) / alone
+
+
+def project():
+    """Prints the tables of projections."""
+    for title, c in (("from host memory, as today", H200), ("from device memory, not written", DEVICE)):
+        print(f"\n**{title}**\n\n| N | 4 | 16 | 256 | 4,096 GPUs | half of the ideal speed up to |")
+        print("| --- " * 6 + "|")
+        for k in (16, 18, 20, 22, 24):
+            row = [f"{100 * efficiency(c, 2**k, 2**k, r):.0f} %" for r in (4, 16, 256, 4096)]
+            print(f"| strong, {2**k:,} | {' | '.join(row)} | {last_paying(c, lambda _, k=k: 2**k):,} GPUs |")
+        for per in (25000, 2**18, 2**20):
+            row = [f"{100 * weak_efficiency(c, per, r):.0f} %" for r in (4, 16, 256, 4096)]
+            print(f"| weak, {per:,} per GPU | {' | '.join(row)} | |")
+        row = [f"{efficiency(c, 2**20, 1024, r) * r:.1f}" for r in (4, 16, 256, 4096)]
+        print(f"| block step, 1,024 of 1,048,576: times one GPU | {' | '.join(row)} | |")
+
+
+def fit():
+    """Prints what the model of one H200 says of measured forces."""
+    print("| Ni | Nj | measured | model | error |\n| --- | --- | --- | --- | --- |")
+    all_pairs = ((4096, 4096, 88), (16384, 16384, 516), (65536, 65536, 6970), (262144, 262144, 104e3))
+    for ni, nj, us in (*all_pairs, (1024, 131072, 257), (256, 131072, 88)):
+        model = 1e6 * processor(H200, 2, nj, ni, 1)
+        print(f"| {ni:,} | {nj:,} | {us:,.0f} us | {model:,.0f} us | {100 * (model / us - 1):+.0f} % |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["project"]:
+        fit()
+        project()
+    else:
+        check(pathlib.Path(__file__).with_name("scaling_measured.txt"))
