@@ -147,7 +147,8 @@ module sapporo
         type(c_ptr) :: devices = c_null_ptr                 ! as in sapporo_options
         integer(c_int) :: ndevices = 0, preferred_device = 0
         type(c_ptr) :: cpu_isa = c_null_ptr
-        integer(c_int) :: threads = 0, experiments = 0
+        integer(c_int) :: threads = 0, experiments = 0, unused = 0
+        real(c_double) :: group_extent = 0
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles
@@ -170,7 +171,7 @@ module sapporo
         integer(c_long_long) :: rows = 0, particle_particle = 0, particle_cell = 0
         real(c_double) :: seconds(SAPPORO_PHASES) = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
-        real(c_double) :: first_interactions = 0
+        real(c_double) :: first_interactions = 0, group_extent = 0
     end type sapporo_tree_statistics
 
     type, bind(c) :: sapporo_field
@@ -216,7 +217,8 @@ module sapporo
         real(c_double) :: interactions = 0
         integer(c_int) :: level(SAPPORO_STEP_LEVELS_MOST) = 0, unused = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
-        real(c_double) :: seconds(SAPPORO_STEP_PHASES) = 0
+        real(c_double) :: seconds(SAPPORO_STEP_PHASES) = 0, group_extent = 0
+        integer(c_int) :: group_searches = 0, rebuild_steps = 0
     end type sapporo_stepper_statistics
 
     ! ---- functions

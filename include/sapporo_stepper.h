@@ -89,8 +89,9 @@ typedef struct sapporo_stepper_options {
     int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
     int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need so many more
                     interactions than those after the last build that a build pays (docs/stepper.md, Trees);
-                    SAPPORO_REBUILD_TIMED: the same by the clock (Miki & Umemura 2017, section 2.6), so a run that is
-                    repeated differs within the accuracy of the tree */
+                    SAPPORO_REBUILD_TIMED: the same by the clock (Miki & Umemura 2017, section 2.6), and, unless
+                    group_extent of the tree is given, that limit by the clock, too (section 2.4).  A run that is
+                    repeated then differs within the accuracy of the tree, unless SAPPORO_TUNE is frozen */
     int nfields; /* 0 to SAPPORO_FIELDS_MOST */
     const sapporo_field *fields; /* [nfields]; copied */
 } sapporo_stepper_options;
@@ -217,6 +218,9 @@ typedef struct sapporo_stepper_statistics {
     int unused;
     size_t host_bytes, device_bytes;     /* of particles and tree */
     double seconds[SAPPORO_STEP_PHASES]; /* of the last step; an accelerator may still correct particles afterwards */
+    double group_extent;                 /* the limit of the extent of groups of the tree; 0: none */
+    int group_searches;                  /* of SAPPORO_REBUILD_TIMED: searches for that limit which have ended */
+    int rebuild_steps;                   /* steps between the last two builds of the tree; 0: there have not been two */
 } sapporo_stepper_statistics;
 
 /* Fills *statistics up to its size; after an error, numbers are 0. */

@@ -69,6 +69,9 @@ typedef struct sapporo_tree_options {
     const char *cpu_isa;
     int threads;
     unsigned experiments; /* 0; other values are in sapporo_experiments.h */
+    unsigned unused;      /* 0 */
+    double group_extent;  /* groups whose box has a longer diagonal at the build are halved, down to 8 particles; 0
+                             (of steppers see there) or INFINITY: no limit */
 } sapporo_tree_options;
 
 /* Makes room for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
@@ -195,6 +198,7 @@ typedef struct sapporo_tree_statistics {
     size_t host_bytes, device_bytes;
     double first_interactions; /* per row, of the first force on at least half of the particles after the last build; 0:
                                   there was none */
+    double group_extent;       /* the limit of the present groups; 0: none */
 } sapporo_tree_statistics;
 
 /* Fills *statistics up to its size; after an error, and of a tree that was destroyed, numbers are 0 and seconds NaN. */

@@ -104,8 +104,8 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                       .words = WORDS({"off", 0}, {"frozen", 1}),
                       .values = "a file, `off` or `frozen`",
                       .usual = "`sapporo/tune` in `XDG_CONFIG_HOME`, or else in `~/.config`, if it is there",
-                      .about = "Tuning file. `off`: none is read; `frozen`: the default one, and `sapporo tune` "
-                               "writes none"},
+                      .about = "Tuning file. `off`: none is read; `frozen`: the default one, `sapporo tune` "
+                               "writes none, and steppers decide nothing by the clock"},
     [SAP_VAR_CACHE] = {.name = "SAPPORO_CACHE",
                        .type = SAP_TYPE_PATH,
                        .bad = SAP_BAD_NONE,

@@ -297,6 +297,9 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     to->interactions = s->tree ? s->trees->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
     memcpy(to->seconds, s->seconds, sizeof to->seconds);
+    to->group_extent = s->tunes_groups ? s->groups.extent : s->signature.group_extent;
+    to->group_searches = s->groups.searches;
+    to->rebuild_steps = s->interval;
 }
 
 int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics)

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "context/stepper_private.h"
 
-enum { VERSION = 1, ORDER = 0x01020304 };
+enum { VERSION = 2, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
 static const uint64_t CHECK_START = UINT64_C(0xcbf29ce484222325), CHECK_PRIME = UINT64_C(0x100000001b3);
 
@@ -207,11 +207,11 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     if (!levels_are_valid(s, at[SAP_STEP_LEVEL], n))
         return fail(s, SAPPORO_ERR_ARGUMENT, "levels of the file are wrong");
     s->n = 0;
+    sap_stepper_forget_times(s);
     const int status = take_columns(s, n, at);
     if (status) return sap_stepper_failed(s, status, "restoring particles");
     s->n = n;
     s->clock = head->clock;
-    s->times = (struct sap_rebuild){.n = 0};
     memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
     sap_stepper_count_levels(s, at[SAP_STEP_LEVEL]);
     return SAPPORO_OK;

@@ -111,6 +111,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .eta = s->settings.rule.eta,
                                                   .eps2 = t->eps2,
                                                   .accuracy = tree ? t->accuracy : 0,
+                                                  .group_extent = tree ? t->group_extent : 0,
                                                   .fields = s->settings.fields};
     s->settings.by_acceleration = tree && t->mac == SAPPORO_MAC_ACCELERATION;
     s->settings.keeps_built = tree && o->rebuild != 1;
@@ -211,6 +212,17 @@ static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given
     return status ? fail(s, status, "size of sapporo_stepper_options is not set") : SAPPORO_OK;
 }
 
+/* Decides what is measured; extent: of groups, as the options say. */
+static void take_tuning(sapporo_stepper *s, const sapporo_stepper_options *o, double extent, int is_frozen)
+{
+    const int wants = o->method != SAPPORO_STEP_DIRECT && o->rebuild == SAPPORO_REBUILD_TIMED;
+    s->is_timed = wants && !is_frozen;
+    s->tunes_groups = s->is_timed && !(extent > 0);
+    if (s->tunes_groups) s->tree_settings.splits = 1;
+    if (wants && is_frozen)
+        sap_log(SAPPORO_LOG_INFO, "stepper: tuning is frozen, so counts of interactions decide when trees are built");
+}
+
 int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, int n)
 {
     sapporo_stepper_options o = {.nfields = 0};
@@ -225,6 +237,7 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (status) return status;
     sign(s, &o);
     if (o.tree) (void)sap_struct_copy(&tree, sizeof tree, o.tree, sizeof o.tree->size);
+    take_tuning(s, &o, tree.group_extent, settings.tune_frozen);
     status = o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n) : open_tree(s, &settings, n);
     if (status) return status;
     s->label = malloc((size_t)n * sizeof *s->label);

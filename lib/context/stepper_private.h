@@ -2,6 +2,7 @@
 #ifndef SAP_STEPPER_PRIVATE_H
 #define SAP_STEPPER_PRIVATE_H
 
+#include "context/group_tuner.h"
 #include "context/object.h"
 #include "context/rebuild.h"
 #include "context/tree_engine.h"
@@ -27,7 +28,7 @@ struct sap_stepper_clock {
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
     int leaf_size, group_size, precision, unused;
-    double dt, eta, eps2, accuracy;
+    double dt, eta, eps2, accuracy, group_extent;
     struct sap_field_list fields;
 };
 
@@ -60,7 +61,11 @@ struct sapporo_stepper {
     struct sap_stepper_clock clock;
     int level[SAP_STEP_LEVELS];          /* particles per level */
     double seconds[SAPPORO_STEP_PHASES]; /* of the last step */
-    struct sap_rebuild times;            /* with SAPPORO_REBUILD_TIMED */
+    int is_timed;                        /* SAPPORO_REBUILD_TIMED, and tuning is not frozen */
+    int tunes_groups;                    /* is_timed, and the extent of groups is not given */
+    struct sap_rebuild times;            /* if is_timed */
+    struct sap_group_tuner groups;       /* if tunes_groups */
+    int interval;                        /* steps between the last two builds; 0: there was one or none */
     char kind[96];
 };
 
@@ -88,6 +93,9 @@ int sap_stepper_start(sapporo_stepper *s);
 
 /* Builds the tree of the engine's present particles, and keeps their positions. */
 int sap_stepper_build(sapporo_stepper *s);
+
+/* Begins to measure: the next builds come as if no time had been measured. */
+void sap_stepper_forget_times(sapporo_stepper *s);
 
 /* Counts the particles per level. */
 void sap_stepper_count_levels(sapporo_stepper *s, const int *level);

@@ -65,13 +65,48 @@ static int times_ask(const sapporo_stepper *s)
     return 1;
 }
 
-/* Whether the next step builds the tree. Until a build has been timed, counts decide. */
+void sap_stepper_forget_times(sapporo_stepper *s)
+{
+    s->times = (struct sap_rebuild){.n = 0};
+    s->interval = 0;
+    if (!s->tunes_groups) return;
+    sap_group_tuner_start(&s->groups, 1);
+    sap_group_tuner_note(&s->groups, 1, 0, 0); /* the build that follows */
+    s->trees->limit(s->tree, s->groups.extent);
+}
+
+static void tell_groups(const struct sap_group_tuner *g)
+{
+    if (g->found > 0)
+        sap_log(SAPPORO_LOG_INFO, "stepper: groups of at most %.3g; forces take %.3f of the time, after %d trials",
+                g->found, g->share, g->trials);
+    else
+        sap_log(SAPPORO_LOG_INFO, "stepper: groups without a limit; with one, forces take %.3f of the time", g->share);
+}
+
+/* Before a build: if the present limit of groups has been measured, gives the tree the next one. */
+static int limit_groups(sapporo_stepper *s, double *since)
+{
+    double median = 0, largest = 0;
+    int status = SAPPORO_OK;
+    if (!sap_group_tuner_is_ready(&s->groups)) return SAPPORO_OK;
+    if (sap_group_tuner_needs_extents(&s->groups)) status = s->trees->extents(s->tree, &median, &largest);
+    if (status) return failed_tree(s, status, "extents of groups");
+    if (sap_group_tuner_next(&s->groups, median, largest)) tell_groups(&s->groups);
+    s->trees->limit(s->tree, s->groups.extent);
+    *since = sap_clock_seconds(); /* it is no part of the build */
+    return SAPPORO_OK;
+}
+
+/* Whether the next step builds the tree: also if groups get another limit. Until a build has been timed, counts decide.
+ */
 static int must_build(const sapporo_stepper *s)
 {
     const int every = s->signature.rebuild;
     if (!s->tree || s->trees->count(s->tree, 1) != s->n) return 1;
     if (every > 0) return s->clock.since + 1 >= every;
-    if (every == SAPPORO_REBUILD_TIMED && s->times.build > 0) return times_ask(s);
+    if (sap_group_tuner_is_ready(&s->groups)) return 1;
+    if (s->is_timed && s->times.build > 0) return times_ask(s);
     const double spare = REBUILD_SHARE * s->clock.fresh[0] * s->n;
     return s->clock.last > REBUILD_FACTOR * s->clock.first || s->clock.excess > spare;
 }
@@ -128,6 +163,16 @@ static int finish_step(sapporo_stepper *s, const struct sap_step *step, int acti
     return SAPPORO_OK;
 }
 
+/* Notes the times of a complete step. */
+static void note_times(sapporo_stepper *s, const struct sap_step *step, int built)
+{
+    if (built) s->interval = s->clock.since + 1;
+    if (!s->is_timed) return;
+    sap_rebuild_note(&s->times, built, s->seconds[SAPPORO_STEP_PHASE_TREE], s->seconds[SAPPORO_STEP_PHASE_FORCE],
+                     step->coarsest);
+    sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], step->tick % SAP_STEP_TICKS);
+}
+
 /* The next step: its end and its active particles. */
 static struct sap_step next_step(const sapporo_stepper *s, int *active)
 {
@@ -158,14 +203,13 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, int active)
     if (status) return sap_stepper_failed(s, status, "predicting particles");
     if (bad >= 0) return not_finite(s, "predicted position", bad);
     end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
-    status = build ? sap_stepper_build(s) : refresh(s);
+    if (build) status = limit_groups(s, &since);
+    if (!status) status = build ? sap_stepper_build(s) : refresh(s);
     end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
     if (!status) status = finish_step(s, step, active, &told);
     if (status) return status;
     note_tree(s, &clock, build, step->coarsest, active);
-    if (s->signature.rebuild == SAPPORO_REBUILD_TIMED)
-        sap_rebuild_note(&s->times, build, s->seconds[SAPPORO_STEP_PHASE_TREE], s->seconds[SAPPORO_STEP_PHASE_FORCE],
-                         step->coarsest);
+    note_times(s, step, build);
     take_levels(s, step->coarsest, &told);
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
@@ -180,11 +224,11 @@ int sap_stepper_start(sapporo_stepper *s)
 {
     const struct sap_step step = {.dt = s->signature.dt, .start = 1};
     struct sap_step_told told;
+    sap_stepper_forget_times(s);
     int status = sap_stepper_build(s);
     if (!status) status = finish_step(s, &step, s->n, &told);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n};
-    s->times = (struct sap_rebuild){.n = 0};
     note_tree(s, &s->clock, 1, 0, s->n);
     take_levels(s, 0, &told);
     return SAPPORO_OK;

@@ -7,7 +7,7 @@
  * positions are breaks.  If a group begins at a break, the next one begins at the last break that is at most `most`
  * particles further on: each break has a link to another.  Each round marks the breaks to which links lead from marked
  * breaks, and doubles the length of all links.  The first break is marked at the start, so k rounds mark the begins of
- * the first 2^k groups.
+ * the first 2^k groups.  tree_flagged (tree_moments.h) writes them.
  */
 #include "dialect.h"
 
@@ -66,16 +66,4 @@ kd_group_begins(const GLOBAL int *at, const GLOBAL int *count, const GLOBAL int 
                 const int count_at)
 {
     for (int k = (int)global_id(); k < count[count_at]; k += (int)global_size()) flag[at[k]] = mark[k];
-}
-
-/* Writes the groups, from the flags of their begins and the number of begins before each position. */
-KERNEL(SAP_KD_TILE)
-kd_groups(const GLOBAL int *flag, const GLOBAL int *before, GLOBAL int *group_first, GLOBAL int *group_of, const int n)
-{
-    const int i = (int)global_id();
-    if (i >= n) return;
-    const int group = before[i] + flag[i] - 1;
-    group_of[i] = group;
-    if (flag[i]) group_first[group] = i;
-    if (i == n - 1) group_first[group + 1] = n;
 }

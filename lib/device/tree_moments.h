@@ -289,6 +289,63 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
            dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }
 
+/* Returns the squared diagonal of the box of sorted particles first ... end - 1, in every thread alike. */
+SAP_INLINE D diagonal2_of(LOCAL D *room, const GLOBAL wide *given, const GLOBAL int *address, int first, int end)
+{
+    D low[3], high[3], at[3], mass;
+    load_particle(given, address[first], low, &mass);
+    for (int c = 0; c < 3; c++) high[c] = low[c];
+    for (int k = first + (int)local_id(); k < end; k += 32) {
+        load_particle(given, address[k], at, &mass);
+        for (int c = 0; c < 3; c++) {
+            low[c] = d_min(low[c], at[c]);
+            high[c] = d_max(high[c], at[c]);
+        }
+    }
+    join_values(room, low, 3, 1);
+    join_values(room, high, 3, 2);
+    return sap_box_diagonal2(low, high);
+}
+
+/*
+ * Halves groups whose extent exceeds a limit (tree_parts.h): sets flag[k] to 1 where a part begins.  Group g has the
+ * sorted particles from group_first[g] on or, if size > 0, those from g * size on; it ends where the next one begins.
+ */
+KERNEL(32)
+tree_divide(const GLOBAL wide *given, const GLOBAL int *address, const GLOBAL int *group_first, GLOBAL int *flag,
+            const D limit, const int size, const int groups, const int n)
+{
+    SHARED D room[32 * JOINED];
+    const int g = (int)group_id(0), is_last = g + 1 == groups;
+    const D limit2 = d_mul(limit, limit);
+    struct sap_parts part;
+    sap_parts_start(&part, size > 0 ? g * size : group_first[g],
+                    is_last    ? n
+                    : size > 0 ? (g + 1) * size
+                               : group_first[g + 1]);
+    while (sap_parts_left(&part)) {
+        if (sap_parts_halves(&part) && dm_any(d_gt(diagonal2_of(room, given, address, part.at, part.end), limit2))) {
+            sap_parts_halve(&part);
+            continue;
+        }
+        if (local_id() == 0) flag[part.at] = 1;
+        sap_parts_next(&part);
+    }
+}
+
+/* Writes groups from the flags of their begins and the number of begins before each sorted particle. */
+KERNEL(TREE_THREADS)
+tree_flagged(const GLOBAL int *flag, const GLOBAL int *before, GLOBAL int *group_first, GLOBAL int *group_of,
+             const int n)
+{
+    const int i = (int)global_id();
+    if (i >= n) return;
+    const int group = before[i] + flag[i] - 1;
+    group_of[i] = group;
+    if (flag[i]) group_first[group] = i;
+    if (i == n - 1) group_first[group + 1] = n;
+}
+
 /*
  * Computes the bounds of groups.  group_first[g]: the first sorted target particle of group g; ball[5 g ...]: centre,
  * radius and nearest; heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by address.

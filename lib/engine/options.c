@@ -249,8 +249,8 @@ static void default_tune(char *path, size_t room)
 }
 
 /*
- * Reads the path of the tuning file.  For the library `frozen` means the default path; only `sapporo tune` treats it
- * differently, and writes no file.  With raised privileges the library reads no tuning file.
+ * Reads the path of the tuning file.  `frozen` means the default path, and that nothing is measured: `sapporo tune`
+ * writes no file, and steppers decide without a clock.  With raised privileges the library reads no tuning file.
  */
 static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
@@ -258,6 +258,7 @@ static int read_tune(struct sap_settings *out, const sapporo_options *options, s
     const size_t n = sap_env_text(SAP_VAR_TUNE, &text);
     const struct sap_word *const word = sap_parse_word(sap_variables[SAP_VAR_TUNE].words, text, n);
     (void)options;
+    out->tune_frozen = word != NULL && word->value == 1;
     if (sap_env_raised() || (word != NULL && word->value == 0)) return SAPPORO_OK;
     if (n == 0 || path == NULL || word != NULL) {
         default_tune(out->tune, sizeof out->tune);

@@ -44,6 +44,7 @@ struct sap_settings {
 
     char tune[SAP_PATH_MAX]; /* path of the tuning file; "": none */
     int tune_given;          /* 1: the user named the tuning file: warn if it does not exist */
+    int tune_frozen;         /* 1: nothing is measured anew, so runs of steppers repeat to the bit */
 
     int mixed; /* 1: no precision was named, so forces of fewer than SAP_FEW_J addresses are dp */
     int few;   /* 1: devices for these forces alone: they hold no address from SAP_FEW_J on */

@@ -18,6 +18,8 @@ struct sap_tree_settings {
     int order;
     double eps2;
     int leaf_size, group_size;
+    int splits;          /* groups may get a limit of their extent */
+    double group_extent; /* that limit, for the next build (physics/tree_parts.h); 0: none.  It may be 0 of all trees */
     sapporo_precision precision; /* SP or DP */
     sapporo_tree_ball ball;
     sapporo_tree_walk walk;
@@ -58,6 +60,10 @@ struct sap_tree_ops {
     /* Number of particles of the tree, or sap_tree_none.  cells 1: a tree whose moments are missing until the next
      * refresh counts as a tree. */
     int (*count)(const struct sap_tree *tree, int cells);
+    /* Sets group_extent for the next build, of a tree whose settings have `splits`. */
+    void (*limit)(struct sap_tree *tree, double group_extent);
+    /* Twice the radii of the balls around groups: the median, and the largest; both 0 without a tree. */
+    int (*extents)(struct sap_tree *tree, double *median, double *largest);
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
     /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */
     void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);

@@ -5,6 +5,7 @@
 
 #include "base/structs.h"
 #include "engine/tree_limits.h"
+#include "physics/tree_parts.h"
 
 const char *sap_tree_kind_word(sapporo_tree_kind kind) { return kind == SAPPORO_TREE_KDTREE ? "kdtree" : "octree"; }
 
@@ -17,7 +18,8 @@ int sap_tree_group_most(const struct sap_tree_settings *tree)
 size_t sap_tree_groups_most(const struct sap_tree_settings *tree, int n)
 {
     const size_t each = tree->kind == SAPPORO_TREE_KDTREE ? 2 : 1;
-    return each * ((size_t)n / (size_t)tree->group_size) + 2;
+    const size_t halves = tree->splits ? (size_t)n / SAP_GROUP_LEAST : 0;
+    return each * ((size_t)n / (size_t)tree->group_size) + halves + 2;
 }
 
 static double default_accuracy(sapporo_tree_mac mac)
@@ -58,6 +60,9 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
             return bad(notes, field[k].name, field[k].value, 0, field[k].high);
     if (!(o->accuracy >= 0 && o->accuracy <= 1e30))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "accuracy of a tree is %g; it is a number > 0", o->accuracy);
+    if (!(o->group_extent >= 0))
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "group_extent of a tree is %g; it is a length > 0, or 0",
+                         o->group_extent);
     if (!(o->eps2 >= 0 && o->eps2 <= SAP_TREE_LIMIT * SAP_TREE_LIMIT))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "eps2 of a tree is %g; it may be 0 to 1e200", o->eps2);
     return SAPPORO_OK;
@@ -72,6 +77,8 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);
     t->group_size = o->group_size ? o->group_size : GROUP;
+    t->splits = o->group_extent > 0 && isfinite(o->group_extent);
+    t->group_extent = t->splits ? o->group_extent : 0;
     t->ball = (o->experiments & 15) ? (sapporo_tree_ball)(o->experiments & 15) : SAPPORO_BALL_SMALLER;
     t->walk = (o->experiments >> 4 & 15) == SAPPORO_WALK_STACKLESS ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;
     t->curve = o->experiments >> 8 == SAPPORO_CURVE_MORTON ? SAPPORO_CURVE_MORTON : SAPPORO_CURVE_HILBERT;

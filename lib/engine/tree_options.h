@@ -12,7 +12,7 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
 /* Returns the largest number of particles of a group: groups of kd-trees are whole nodes of up to 1.5 group_size. */
 int sap_tree_group_most(const struct sap_tree_settings *tree);
 
-/* Returns a number that the groups of n particles never exceed. */
+/* Returns a number that the groups of n particles never exceed, halved or not. */
 size_t sap_tree_groups_most(const struct sap_tree_settings *tree, int n);
 
 /* Returns the word for a kind in the text of sapporo_tree_kind_text. */

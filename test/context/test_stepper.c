@@ -284,12 +284,13 @@ static sapporo_stepper_options blocks_at(const struct place *p, const sapporo_tr
 static void division_at(const struct place *p)
 {
     static struct state a, b;
-    const sapporo_tree_options tree = tree_at(p, 0.02);
+    sapporo_tree_options tree = tree_at(p, 0.02);
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/sapporo-step-%ld", (long)getpid());
     for (int rebuild = 0; rebuild < 4; rebuild += rebuild ? 2 : 1) {
         const int only = p->method == SAPPORO_STEP_DIRECT ? 1 : p->kind == SAPPORO_TREE_KDTREE ? 3 : rebuild;
         if (rebuild != only) continue;
+        tree.group_extent = rebuild % 3 == 0 ? 0.5 : 0;
         const sapporo_stepper_options o = blocks_at(p, &tree, rebuild);
         sapporo_stepper *whole = cluster(&o), *part = cluster(&o);
         advance(whole, INFINITY, LONG);
@@ -337,6 +338,7 @@ static void timed_at(const struct place *p)
     advance(fresh, INFINITY, LONG);
     const sapporo_stepper_statistics f = figures(timed);
     assert_true(f.builds >= 1 && f.builds + f.refreshes == LONG + 1);
+    assert_true(f.rebuild_steps >= 0 && f.rebuild_steps < LONG && (f.rebuild_steps > 0) == (f.builds > 1));
     assert_true(fabs(energy(timed) - before) < 1e-3 * fabs(before) + 2 * fabs(energy(fresh) - before));
     sapporo_stepper_destroy(timed);
     sapporo_stepper_destroy(fresh);
@@ -346,6 +348,70 @@ static void timed(void **state)
 {
     (void)state;
     everywhere(timed_at, 0);
+}
+
+/* By the clock each stepper finds an extent of groups, or that none helps; a number for it is kept. */
+static void tuned_at(const struct place *p)
+{
+    enum { MOST = 400 };
+    sapporo_tree_options tree = tree_at(p, 0.02);
+    if (p->method == SAPPORO_STEP_DIRECT) return;
+    sapporo_stepper_options o = options_at(p, &tree, 1.0 / 256);
+    o.rebuild = SAPPORO_REBUILD_TIMED;
+    sapporo_stepper *s = cluster(&o);
+    const double before = energy(s);
+    sapporo_stepper_statistics f = figures(s);
+    int had_limit = 0;
+    assert_true(f.group_extent == 0 && f.group_searches == 0);
+    for (int step = 0; step < MOST && f.group_searches == 0; step++) {
+        advance(s, INFINITY, 1);
+        f = figures(s);
+        had_limit |= f.group_extent > 0;
+    }
+    print_message("%s: %lld steps, %lld builds, groups of at most %g\n", p->name, f.steps, f.builds, f.group_extent);
+    assert_true(f.group_searches == 1 && had_limit);
+    assert_true(fabs(energy(s) - before) < 1e-3 * fabs(before));
+    sapporo_stepper_destroy(s);
+    tree.group_extent = 0.25;
+    s = cluster(&o);
+    advance(s, INFINITY, 20);
+    f = figures(s);
+    assert_true(f.group_extent == 0.25 && f.group_searches == 0);
+    sapporo_stepper_destroy(s);
+}
+
+static void tuned(void **state)
+{
+    (void)state;
+    everywhere(tuned_at, 0);
+}
+
+/* With SAPPORO_TUNE=frozen no clock decides: the run has the bits of one whose builds follow counts. */
+static void frozen_at(const struct place *p)
+{
+    static struct state a, b;
+    const sapporo_tree_options tree = tree_at(p, 0.02);
+    if (p->method == SAPPORO_STEP_DIRECT) return;
+    sapporo_stepper_options o = blocks_at(p, &tree, SAPPORO_REBUILD_TIMED);
+    assert_int_equal(setenv("SAPPORO_TUNE", "frozen", 1), 0);
+    sapporo_stepper *frozen = cluster(&o);
+    assert_int_equal(unsetenv("SAPPORO_TUNE"), 0);
+    o.rebuild = 0;
+    sapporo_stepper *counted = cluster(&o);
+    advance(frozen, INFINITY, LONG);
+    advance(counted, INFINITY, LONG);
+    assert_true(figures(frozen).builds == figures(counted).builds && figures(frozen).group_searches == 0);
+    get(frozen, SAPPORO_STEP_OWN, &a);
+    get(counted, SAPPORO_STEP_OWN, &b);
+    assert_memory_equal(&a, &b, sizeof a);
+    sapporo_stepper_destroy(frozen);
+    sapporo_stepper_destroy(counted);
+}
+
+static void frozen(void **state)
+{
+    (void)state;
+    everywhere(frozen_at, 1);
 }
 
 /* ---- orbits ------------------------------------------------------------------------------------------- */
@@ -861,6 +927,6 @@ int main(void)
         cmocka_unit_test(conserved),   cmocka_unit_test(hernquist),    cmocka_unit_test(beside),
         cmocka_unit_test(stale),       cmocka_unit_test(fields),       cmocka_unit_test(bad_options),
         cmocka_unit_test(bad_calls),   cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files),
-        cmocka_unit_test(timed)};
+        cmocka_unit_test(timed),       cmocka_unit_test(tuned),        cmocka_unit_test(frozen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bodies.h"
+#include "context/tree.h"
 #include "cpu/tree/cpu_tree.h"
 #include "sapporo.h"
 #include "tree_cases.h"
@@ -41,7 +42,7 @@ static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf
     t.group = zeroed(room, sizeof *t.group);
     t.group_of = zeroed((size_t)b->n + 1, sizeof *t.group_of);
     for (size_t g = 0; g < room; g++) t.group[g].first = MARK;
-    sap_tree_cut_groups(&t);
+    sap_tree_cut_groups(&t, 1);
     return t;
 }
 
@@ -140,7 +141,117 @@ static void runs(void **state)
     }
 }
 
+/* ---- limits of the extent -------------------------------------------------------------------- */
+
+/* The diagonal of the box of sorted particles first ... first + n - 1. */
+static double diagonal(const bodies *b, const struct sap_tree_structure *s, int first, int n)
+{
+    double low[3], high[3], r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        low[c] = INFINITY;
+        high[c] = -INFINITY;
+        for (int k = first; k < first + n; k++) {
+            low[c] = fmin(low[c], b->x[s->address[k]][c]);
+            high[c] = fmax(high[c], b->x[s->address[k]][c]);
+        }
+        r2 += (high[c] - low[c]) * (high[c] - low[c]);
+    }
+    return sqrt(r2);
+}
+
+static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
+{
+    struct sap_tree_structure s = {.nodes = 0};
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    const size_t nodes = (size_t)s.nodes + 1;
+    s.first = zeroed(nodes, sizeof *s.first);
+    s.count = zeroed(nodes, sizeof *s.count);
+    s.child = zeroed(nodes, sizeof *s.child);
+    s.children = zeroed(nodes, sizeof *s.children);
+    s.level = zeroed(nodes, sizeof *s.level);
+    s.mass = zeroed(nodes, sizeof *s.mass);
+    s.centre = zeroed(nodes, sizeof *s.centre);
+    s.low = zeroed(nodes, sizeof *s.low);
+    s.high = zeroed(nodes, sizeof *s.high);
+    s.q = zeroed(nodes, sizeof *s.q);
+    s.address = zeroed((size_t)n + 1, sizeof *s.address);
+    s.group = zeroed((size_t)n + 1, sizeof *s.group);
+    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    return s;
+}
+
+static void drop_groups(struct sap_tree_structure *s)
+{
+    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,   s->mass,
+                         s->centre, s->low,   s->high,  s->q,        s->address, s->group};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+/* Checks parts against the groups without a limit; returns the number of parts. */
+static int check_parts(const bodies *b, const struct sap_tree_structure *whole, const struct sap_tree_structure *s,
+                       double limit)
+{
+    int parts = 0;
+    for (int first = 0, n; first < b->n; first += n, parts++) {
+        for (n = 1; first + n < b->n && s->group[first + n] == s->group[first];) n++;
+        assert_int_equal(s->group[first], parts);
+        assert_int_equal(whole->group[first], whole->group[first + n - 1]);
+        const int is_whole = (first == 0 || whole->group[first - 1] != whole->group[first]) &&
+                             (first + n == b->n || whole->group[first + n] != whole->group[first]);
+        assert_true(n < 16 || diagonal(b, s, first, n) <= limit);
+        if (!is_whole) assert_true(n >= 8);
+    }
+    return parts;
+}
+
+/* Groups longer than the limit are halved until they are shorter or have fewer than 16 particles. */
+static void extents(void **state)
+{
+    static const double limits[] = {1e-3, 0.05, 0.2, 1, 100, INFINITY};
+    (void)state;
+    bodies b = tree_model(CLUSTER_PLUMMER, 3000);
+    sapporo_tree_options o = {.size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
+    sapporo_tree *const whole = tree_of(&b, &o);
+    struct sap_tree_structure s = groups_of(whole, b.n);
+    int fewer = b.n + 1;
+    for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
+        o.group_extent = limits[l];
+        o.threads = 1 + (int)l % 2;
+        sapporo_tree *const t = tree_of(&b, &o);
+        sapporo_tree_statistics f = {.size = sizeof f};
+        struct sap_tree_structure r = groups_of(t, b.n);
+        const int parts = check_parts(&b, &s, &r, limits[l]);
+        assert_int_equal(sapporo_tree_get_statistics(t, &f), SAPPORO_OK);
+        assert_int_equal(f.groups, parts);
+        assert_true(f.group_extent == (isfinite(limits[l]) ? limits[l] : 0));
+        assert_true(parts <= fewer);
+        if (limits[l] >= 100) assert_int_equal(parts, s.group[b.n - 1] + 1);
+        fewer = parts;
+        drop_groups(&r);
+        sapporo_tree_destroy(t);
+    }
+    assert_true(fewer > 3000 / 96 && fewer < 3000 / 16);
+    drop_groups(&s);
+    sapporo_tree_destroy(whole);
+    bodies_free(&b);
+}
+
+static void bad_extents(void **state)
+{
+    static const double bad[] = {-1, -1e-300, (double)NAN, -INFINITY};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const sapporo_tree_options o = {.size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .group_extent = bad[k]};
+        sapporo_tree *t = NULL;
+        assert_int_equal(sapporo_tree_create(&o, 10, &t), SAPPORO_ERR_ARGUMENT);
+        assert_non_null(strstr(sapporo_tree_last_error(NULL), "group_extent"));
+        assert_null(t);
+    }
+}
+
 /* ---- what it saves ------------------------------------------------------------------- */
+
+static double group_extent; /* of the next tree; 0: none */
 
 /* Returns the error that 99 % of the particles stay below; *count: interactions per particle. */
 static double error_of(const bodies *b, const struct tree_rows *exact, int stride, sapporo_tree_kind kind,
@@ -151,6 +262,7 @@ static double error_of(const bodies *b, const struct tree_rows *exact, int strid
                                     .mac = SAPPORO_MAC_ACCELERATION,
                                     .accuracy = accuracy,
                                     .order = 1,
+                                    .group_extent = group_extent,
                                     .backend = SAPPORO_BACKEND_CPU};
     sapporo_tree_statistics s = {.size = sizeof s};
     sapporo_tree *const t = tree_of(b, &o);
@@ -184,9 +296,34 @@ static void interactions(void **state)
     bodies_free(&b);
 }
 
+/* Smaller groups need fewer interactions for each of their particles, and forces stay as accurate. */
+static void extents_save(void **state)
+{
+    enum { N = 8192, STRIDE = 16 };
+    (void)state;
+    bodies b = tree_model(CLUSTER_HERNQUIST, N);
+    struct tree_rows exact = tree_exact(&b, 0, STRIDE);
+    const double accuracy = 0.01;
+    double before = INFINITY;
+    for (int l = 0; l < 3; l++) {
+        double count;
+        group_extent = l == 0 ? 0 : l == 1 ? 1 : 1e-3;
+        const double error = error_of(&b, &exact, STRIDE, tree_kind, accuracy, &count);
+        print_message("# groups of at most %g: %.2e, %.0f interactions\n", group_extent, error, count);
+        assert_true(count < before);
+        assert_true(error < accuracy);
+        before = count;
+    }
+    group_extent = 0;
+    tree_rows_free(&exact);
+    bodies_free(&b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes), cmocka_unit_test(difficult), cmocka_unit_test(one_leaf),
-                                       cmocka_unit_test(runs), cmocka_unit_test(interactions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes),        cmocka_unit_test(difficult),
+                                       cmocka_unit_test(one_leaf),     cmocka_unit_test(runs),
+                                       cmocka_unit_test(interactions), TREE_TEST(extents),
+                                       TREE_TEST(extents_save),        cmocka_unit_test(bad_extents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,27 @@ static void groups(void **state)
     }
 }
 
+/* Groups with a limit of their extent have the same parts on every engine. */
+static void extents_of_groups(void **state)
+{
+    static const int sizes[][2] = {{16, 64}, {8, 256}, {1024, 96}};
+    static const double limit[] = {1e-300, 0.1, 0.4, INFINITY};
+    (void)state;
+    need_device();
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (size_t l = 0; l < sizeof limit / sizeof *limit; l++) {
+            const sapporo_tree_options options = {
+                .leaf_size = sizes[k][0], .group_size = sizes[k][1], .group_extent = limit[l]};
+            structure_of(TREE_CLUSTER, 3000, options);
+            structure_of(TREE_CUBE, l == 1 ? 17 : 1500, options);
+        }
+    structure_of(TREE_CUBE, 0, (sapporo_tree_options){.group_extent = 0.1});
+    struct tree_particles p = tree_particles_make(TREE_CUBE, 1000);
+    for (int i = 0; i < p.n; i++) memset(p.x[i], 0, sizeof p.x[i]);
+    structure_with(&p, (sapporo_tree_options){.group_extent = 1e-300});
+    tree_particles_free(&p);
+}
+
 /* Numbers of particles around those where a node becomes large, and large leaves. */
 static void sizes_of_nodes(void **state)
 {
@@ -365,6 +386,9 @@ static void forces(void **state)
                0.02);
     /* balls that hold a crowd: walkers alone */
     force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .group_extent = 0.1}, 0.02);
+    force_case(TREE_CLUSTER, 3000,
+               (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION, .group_extent = 1e-9}, 0.02);
     force_case(TREE_FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .experiments = RITTER}, 0.02);
     force_case(TREE_PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
     force_case(TREE_CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP},
@@ -390,6 +414,7 @@ static void interactions(void **state)
 {
     static const sapporo_tree_options options[] = {{.eps2 = 1e-4},
                                                    {.eps2 = 1e-4, .order = 1, .accuracy = 0.5},
+                                                   {.eps2 = 1e-4, .group_extent = 0.15},
                                                    {.eps2 = 1e-4, .order = 1, .mac = SAPPORO_MAC_ACCELERATION}};
     (void)state;
     need_device();
@@ -697,6 +722,10 @@ int main(int argc, char **argv)
         {"builds again, cuda", builds_again, kdtree_on_cuda, usual_kind, NULL},
         {"groups, opencl", groups, kdtree_on_opencl, usual_kind, NULL},
         {"groups, cuda", groups, kdtree_on_cuda, usual_kind, NULL},
+        {"extents of groups, opencl", extents_of_groups, on_opencl, NULL, NULL},
+        {"extents of groups, cuda", extents_of_groups, on_cuda, NULL, NULL},
+        {"extents of groups of kd-trees, opencl", extents_of_groups, kdtree_on_opencl, usual_kind, NULL},
+        {"extents of groups of kd-trees, cuda", extents_of_groups, kdtree_on_cuda, usual_kind, NULL},
         {"interactions, opencl", interactions, on_opencl, NULL, NULL},
         {"interactions, cuda", interactions, on_cuda, NULL, NULL},
         {"interactions of kd-trees, opencl", interactions, kdtree_on_opencl, usual_kind, NULL},

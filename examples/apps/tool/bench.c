@@ -272,6 +272,8 @@ static int read_request(request *asked, int argc, char **argv)
         {"--refresh", OPTION_ON, &asked->tree.refresh, NULL, 0, "of --api tree: the tree is refreshed, not built anew"},
         {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree: most particles of a leaf"},
         {"--group", OPTION_COUNTS, &asked->tree.group, "LIST", 0, "of --api tree: particles of a group"},
+        {"--group-extent", OPTION_REAL, &asked->tree.extent, "L", 0,
+         "of --api tree, stepper: groups of a longer diagonal are halved; 0: none is (default)"},
         {"--ball", OPTION_COUNTS, &asked->tree.ball, "LIST", 0, "of --api tree: sapporo_tree_ball"},
         {"--walk", OPTION_COUNTS, &asked->tree.walk, "LIST", 0, "of --api tree: sapporo_tree_walk"},
         {"--curve", OPTION_COUNTS, &asked->tree.curve, "LIST", 0, "of --api tree: sapporo_tree_curve"},
@@ -283,6 +285,9 @@ static int read_request(request *asked, int argc, char **argv)
         {"--count", OPTION_COUNT, &asked->steps.count, "K", 1, "of --api stepper: steps that are timed (default 64)"},
         {"--rebuild", OPTION_COUNT, &asked->steps.rebuild, "K", 0,
          "of --api stepper: a new tree every K steps; 0: when it pays (default)"},
+        {"--timed", OPTION_ON, &asked->steps.timed, NULL, 0,
+         "of --api stepper: builds, and --group-extent 0, by the clock"},
+        {"--each", OPTION_ON, &asked->steps.each, NULL, 0, "of --api stepper --json: an object for each step, too"},
         {.name = NULL}};
     return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
                          "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"

@@ -29,6 +29,7 @@ typedef struct steps_result {
     double energy_error;               /* relative, from the first to the last timed step */
     double time;                       /* by which the model has moved */
     long long builds, refreshes;
+    double group_extent; /* the limit of the last tree; 0: none */
     size_t host_bytes, device_bytes;
 } steps_result;
 
@@ -69,7 +70,7 @@ static int open_stepper(session *on)
                                        .dt = c->dt,
                                        .eta = asked->eta,
                                        .levels = SAPPORO_STEP_LEVELS_MOST,
-                                       .rebuild = asked->rebuild};
+                                       .rebuild = asked->timed ? (int)SAPPORO_REBUILD_TIMED : asked->rebuild};
     if (sapporo_stepper_create(&o, c->set->n, &on->stepper)) return give_up(on, sapporo_last_error(NULL));
     snprintf(on->result->engine, sizeof on->result->engine, "%s", sapporo_stepper_kind_text(on->stepper));
     return 0;
@@ -92,6 +93,27 @@ static double energy_now(session *on)
         return NAN;
     }
     return now.kinetic + now.potential;
+}
+
+/* Prints step k, which took so long; built: it built the tree. */
+static void json_step(const session *on, int k, double seconds, const sapporo_stepper_statistics *s, int built)
+{
+    static const char *const phases[SAPPORO_STEP_PHASES] = {"predict", "tree", "force", "correct"};
+    json_begin(NULL, '{');
+    json_text("case", "step");
+    json_text("model", on->what->model);
+    json_integer("n", s->n);
+    json_text("steps", on->what->steps);
+    json_text("mac", bench_mac_name(on->what->mac));
+    json_real("accuracy", on->what->accuracy);
+    json_integer("step", k);
+    json_integer("active", s->active);
+    json_real("seconds", seconds);
+    json_integer("built", built);
+    json_real("interactions", s->interactions * s->active);
+    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++) json_real(phases[phase], s->seconds[phase]);
+    json_real("group_extent", s->group_extent);
+    json_end('}');
 }
 
 /* Adds the parts of the last step; *builds: builds before it. */
@@ -117,6 +139,7 @@ static int time_steps(session *on, double *sample, sapporo_stepper_statistics *b
         sample[k] = now() - begun;
         on->result->mean += sample[k] / on->asked->count;
         if (sapporo_stepper_get_statistics(on->stepper, after)) return failed(on);
+        if (on->asked->each && on->asked->tree->json) json_step(on, k, sample[k], after, after->builds > builds);
         add_phases(on->result, after, &builds);
     }
     on->result->time = sapporo_stepper_get_time(on->stepper) - start;
@@ -136,6 +159,7 @@ static void summarise(steps_result *r, double *sample, int n, const sapporo_step
     r->active = (double)(after->particle_steps - before->particle_steps) / n;
     r->interactions = after->interactions;
     r->builds = after->builds - before->builds;
+    r->group_extent = after->group_extent;
     r->refreshes = after->refreshes - before->refreshes;
     for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++) r->phase[phase] /= n;
     r->build = mean_of(r->build, r->builds);
@@ -192,6 +216,7 @@ static void print_numbers(const steps_result *r)
     json_real("interactions", r->interactions);
     json_integer("builds", r->builds);
     json_integer("refreshes", r->refreshes);
+    json_real("group_extent", r->group_extent);
     json_real("predict", r->phase[SAPPORO_STEP_PHASE_PREDICT]);
     json_real("build", r->build);
     json_real("refresh", r->refresh);
@@ -217,7 +242,7 @@ static void json_case(const steps_request *asked, const steps_case *c, const ste
     json_real("eps", asked->tree->eps);
     json_real("dt", c->dt);
     json_real("eta", asked->eta);
-    json_integer("rebuild", asked->rebuild);
+    json_integer("rebuild", asked->timed ? (int)SAPPORO_REBUILD_TIMED : asked->rebuild);
     json_integer("threads", asked->tree->what.threads);
     json_text("engine", r->engine);
     if (r->failure[0] != '\0')

@@ -10,6 +10,8 @@ typedef struct steps_request {
     word_list steps, method;  /* "shared", "block"; "tree", "direct" */
     double dt, eta;           /* dt: the shared step, or the longest block step; 0: 1/16 of the model's time */
     int count, rebuild;       /* steps that are timed; steps from one build to the next, 0: automatic */
+    int timed;                /* builds, and the extent of groups, by the clock, whatever `rebuild` says */
+    int each;                 /* in JSON an object for each step, before that of the case */
 } steps_request;
 
 /* Measures all cases; returns how many have no result. */

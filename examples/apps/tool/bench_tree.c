@@ -192,6 +192,7 @@ void bench_tree_options(const tree_request *asked, sapporo_tree_options *options
                                       .eps2 = asked->eps * asked->eps,
                                       .leaf_size = asked->leaf.value[0],
                                       .group_size = asked->group.value[0],
+                                      .group_extent = asked->extent,
                                       .precision = s->precision,
                                       .backend = s->backend,
                                       .devices = s->ndevices > 0 ? s->device : NULL,
@@ -272,6 +273,7 @@ static void print_numbers(const tree_result *r)
     json_real("particle_particle", (double)r->tree.particle_particle / r->rows);
     json_real("particle_cell", (double)r->tree.particle_cell / r->rows);
     json_integer("cells", r->tree.cells);
+    json_integer("groups", r->tree.groups);
     json_integer("depth", r->tree.depth);
     json_integer("bytes", (long long)r->tree.host_bytes + (long long)r->tree.device_bytes);
 }
@@ -288,6 +290,7 @@ static void json_case(const tree_request *asked, const tree_case *c, const tree_
     json_integer("multipoles", c->multipoles);
     json_integer("leaf", c->leaf);
     json_integer("group", c->group);
+    json_real("group_extent", asked->extent);
     json_integer("ball", c->ball);
     json_integer("walk_kind", c->walk);
     json_integer("curve", c->curve);

@@ -15,6 +15,7 @@ typedef struct tree_request {
     word_list model, kind, mac;
     real_list accuracy; /* 0: the criterion's default */
     double eps;         /* softening length */
+    double extent;      /* limit of the extent of groups; 0: none */
     int once;           /* 1: one timed call, whatever `repeat` says */
     int refresh;        /* 1: the tree is refreshed instead of built */
     int repeat, json;

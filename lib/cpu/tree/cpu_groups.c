@@ -49,10 +49,58 @@ static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_g
     return groups;
 }
 
-void sap_tree_cut_groups(struct sap_cpu_tree *t)
+/* Returns whether the box of sorted particles has a longer diagonal than the limit; they are not gathered yet. */
+static int is_long(const struct sap_cpu_tree *t, int first, int end)
+{
+    const double limit = t->settings.group_extent;
+    double low[3], high[3];
+    memcpy(low, t->given_x[t->order.address[first]], sizeof low);
+    memcpy(high, low, sizeof high);
+    for (int k = first + 1; k < end; k++)
+        for (int c = 0; c < 3; c++) {
+            const double at = t->given_x[t->order.address[k]][c];
+            low[c] = fmin(low[c], at);
+            high[c] = fmax(high[c], at);
+        }
+    return sap_box_diagonal2(low, high) > limit * limit;
+}
+
+/* Sets group_of to 1 where a part of some groups begins, else to 0. */
+static void mark_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct sap_cpu_tree *const t = argument;
+    for (ptrdiff_t g = from; g < to; g++) {
+        struct sap_parts part;
+        sap_parts_start(&part, t->group[g].first, t->group[g].first + t->group[g].count);
+        memset(t->group_of + part.at, 0, (size_t)t->group[g].count * sizeof *t->group_of);
+        while (sap_parts_left(&part)) {
+            if (sap_parts_halves(&part) && is_long(t, part.at, part.end)) {
+                sap_parts_halve(&part);
+                continue;
+            }
+            t->group_of[part.at] = 1;
+            sap_parts_next(&part);
+        }
+    }
+}
+
+/* Divides groups whose extent exceeds the limit; returns the number of groups. */
+static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
+{
+    int parts = 0;
+    sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), mark_parts, t);
+    for (int k = 0; k < t->n; k++) {
+        if (t->group_of[k]) t->group[parts++] = (struct sap_tree_group){.first = k};
+        t->group[parts - 1].count++;
+    }
+    return parts;
+}
+
+void sap_tree_cut_groups(struct sap_cpu_tree *t, int threads)
 {
     const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    const int groups = kd ? cut_nodes(&t->kd, most, t->group) : sap_tree_cut_runs(0, t->n, most, t->group);
+    int groups = kd ? cut_nodes(&t->kd, most, t->group) : sap_tree_cut_runs(0, t->n, most, t->group);
+    if (t->settings.group_extent > 0) groups = divide_groups(t, groups, threads);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
     t->self = (struct sap_tree_walkers){

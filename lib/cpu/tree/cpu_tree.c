@@ -280,7 +280,8 @@ static int make_kdtree(struct sap_cpu_tree *t, const struct sap_tree_box *box, d
 }
 
 /* Gives the tree the nodes of a build. */
-static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_nodes *made)
+static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_nodes *made,
+                       int threads)
 {
     t->n = t->given;
     t->cube = *cube;
@@ -293,7 +294,7 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
     memcpy(t->level_first, made->level_first, sizeof t->level_first);
     for (int k = 0; k < t->n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
         t->order.address[k] = t->kd.point[k].address;
-    sap_tree_cut_groups(t);
+    sap_tree_cut_groups(t, threads);
 }
 
 /* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
@@ -327,9 +328,10 @@ static int build(struct sap_tree *opaque_tree)
     t->sorted_seconds = 0;
     status = make_nodes(t, &box, &cube, mass_unit, &made, threads);
     if (status) return status;
-    take_nodes(t, &cube, &made);
+    take_nodes(t, &cube, &made, threads);
     const double sorted = looked + t->sorted_seconds;
     t->done = (sapporo_tree_statistics){
+        .group_extent = t->settings.group_extent,
         .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
     finish(t, &box, mass_unit, threads);
     return SAPPORO_OK;
@@ -379,6 +381,25 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return SAPPORO_OK;
 }
 
+static void limit(struct sap_tree *opaque_tree, double group_extent)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    t->settings.group_extent = group_extent;
+}
+
+static int extents(struct sap_tree *opaque_tree, double *median, double *largest)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    const int groups = t->built ? t->self.groups : 0;
+    double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
+    t->words[0] = '\0';
+    if (!extent) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for extents of groups");
+    for (int g = 0; g < groups; g++) extent[g] = 2 * t->group[g].radius;
+    sap_tree_extents(extent, groups, median, largest);
+    free(extent);
+    return SAPPORO_OK;
+}
+
 static double interactions(const struct sap_tree *opaque_tree)
 {
     const struct sap_cpu_tree *const t = (const void *)opaque_tree;
@@ -424,6 +445,8 @@ const struct sap_tree_ops sap_tree_cpu = {
     .build = build,
     .refresh = refresh,
     .count = count,
+    .limit = limit,
+    .extents = extents,
     .force = sap_tree_force_cpu,
     .search = search,
     .statistics = statistics,

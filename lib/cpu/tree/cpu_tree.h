@@ -118,9 +118,10 @@ void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
 /*
  * Divides the tree's sorted particles into groups of at most group_size (cpu_groups.c): runs of that length, or, of a
- * kd-tree, whole nodes of the tree that was built last.  A refresh keeps the groups.
+ * kd-tree, whole nodes of the tree that was built last.  With a limit of their extent, groups that are longer are
+ * halved (physics/tree_parts.h).  A refresh keeps the groups.
  */
-void sap_tree_cut_groups(struct sap_cpu_tree *tree);
+void sap_tree_cut_groups(struct sap_cpu_tree *tree, int threads);
 
 /* Divides n sorted positions, from index `first` on, into runs of `most`; returns the number of groups. */
 int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group);

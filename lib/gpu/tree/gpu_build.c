@@ -78,7 +78,7 @@ struct draft {
     int levels, level_first[SAP_TREE_LEVELS + 1];
     double low[3], high[3]; /* box of all particles */
     int at;                 /* index of the sorted arrays in key and value of the tree's walkers */
-    int groups;
+    struct sap_gpu_cut cut;
 };
 
 /*
@@ -192,6 +192,37 @@ static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walk
     return sap_tree_for_each(t, t->f->runs, w->n, THREADS, a, COUNT(a));
 }
 
+/* Halves groups whose extent exceeds the limit (physics/tree_parts.h); waits for their number. */
+static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
+{
+    const int size = cut->first ? 0 : t->settings.group_size;
+    const struct sap_argument a[] = {SAP_ARRAY(t->particle),
+                                     SAP_ARRAY(*cut->order),
+                                     SAP_ARRAY(cut->first ? *cut->first : *cut->flag),
+                                     SAP_ARRAY(*cut->flag),
+                                     VALUE(t->settings.group_extent),
+                                     VALUE(size),
+                                     VALUE(cut->groups),
+                                     VALUE(cut->n)};
+    size_t at;
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(cut->n)));
+    TRY(sap_tree_launch(t, t->f->divide, cut->groups, 32, a, COUNT(a)));
+    TRY(sap_primitives_scan(&t->f->primitives, t->stream, cut->flag->mem, cut->before->mem, cut->n, t->scratch.mem,
+                            &at));
+    TRY(tell(t, &told(t)->groups, &t->scratch, at, sizeof(int)));
+    TRY(t->driver->stream_finish(t->stream));
+    cut->groups = told(t)->groups;
+    return SAP_DRIVER_OK;
+}
+
+/* Writes the groups of a cut to the tree's arrays. */
+static int write_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_cut *cut)
+{
+    const struct sap_argument a[] = {SAP_ARRAY(*cut->flag), SAP_ARRAY(*cut->before), SAP_ARRAY(t->own.group_first),
+                                     SAP_ARRAY(t->own.group_of), VALUE(cut->n)};
+    return sap_tree_for_each(t, t->f->flagged, cut->n, THREADS, a, COUNT(a));
+}
+
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                          int n)
 {
@@ -239,7 +270,7 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
 /* Reserves memory for the tree, whose nodes have been counted. */
 static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
-    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = (size_t)d->groups;
+    const size_t n = (size_t)d->t.n, nodes = (size_t)d->t.nodes, groups = (size_t)d->cut.groups;
     const struct need all[] = {{&t->place, n * sizeof(int)},
                                {&t->own.sorted, n * 4 * sizeof(double)},
                                {&t->own.group_of, n * sizeof(int)},
@@ -363,9 +394,10 @@ static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
     TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
     TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, &t->own.value[d->at]));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    TRY(sap_gpu_kd_count(t, d->level_first, &d->groups));
+    int groups;
+    TRY(sap_gpu_kd_count(t, d->level_first, &groups));
     count_levels(d, SAP_TREE_LEVELS);
-    return SAP_DRIVER_OK;
+    return sap_gpu_kd_cut(t, &t->own.value[d->at], groups, &d->cut);
 }
 
 /* Computes keys, order and numbers of nodes and of groups of an octree. */
@@ -373,8 +405,13 @@ static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    d->groups = runs_of(t, d->t.n);
-    return count_nodes(t, d);
+    d->cut = (struct sap_gpu_cut){.order = &t->own.value[d->at], .n = d->t.n, .groups = runs_of(t, d->t.n)};
+    TRY(count_nodes(t, d));
+    if (!(t->settings.group_extent > 0)) return SAP_DRIVER_OK;
+    /* the other half of the arrays that were sorted is free */
+    d->cut.flag = &t->own.key[!d->at];
+    d->cut.before = &t->own.value[!d->at];
+    return t->driver->fill(t->stream, d->cut.flag->mem, 0, 0, (size_t)d->t.n * sizeof(int));
 }
 
 /* Computes order and number of nodes. It does not change the present tree. */
@@ -387,6 +424,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
     TRY(look_at_bounds(t, members));
     TRY(make_cube(t, d, members));
     TRY(t->kd ? make_kdtree(t, d) : make_octree(t, d));
+    if (t->settings.group_extent > 0) TRY(divide_groups(t, &d->cut));
     return reserve_tree(t, d);
 }
 
@@ -401,13 +439,13 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
     memcpy(t->level_first, d->level_first, sizeof t->level_first);
     if (t->n == 0) return;
     exchange(&t->first, &t->new_first);
-    take_order(&t->own, t->n, d->groups, d->at);
+    take_order(&t->own, t->n, d->cut.groups, d->at);
 }
 
-static int write_tree(struct sap_gpu_host_tree *t, int at)
+static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
-    TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, at));
-    TRY(t->kd ? sap_gpu_kd_groups(t) : cut_runs(t, &t->own));
+    TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, d->at));
+    TRY(d->cut.flag ? write_groups(t, &d->cut) : cut_runs(t, &t->own));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));
@@ -422,8 +460,9 @@ static int build(struct sap_gpu_host_tree *t)
     d.t.nodes = 0;
     if (d.t.n > 0) TRY(prepare(t, &d));
     take_draft(t, &d);
-    if (t->n > 0) TRY(write_tree(t, d.at));
+    if (t->n > 0) TRY(write_tree(t, &d));
     t->built = t->linked = 1;
+    t->done.group_extent = t->settings.group_extent;
     return SAP_DRIVER_OK;
 }
 

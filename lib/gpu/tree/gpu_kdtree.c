@@ -35,7 +35,7 @@ struct kd_kernels {
     struct sap_module *module;
     struct sap_function *start, *boxes, *join, *planes, *sort_keys, *sort_places, *sort_move, *sides, *children, *move,
         *small_nodes, *levels, *level_firsts, *link, *count_children, *breaks, *group_links, *group_marks,
-        *group_begins, *groups;
+        *group_begins;
 };
 
 static void drop(const struct sap_driver *driver, void *kept)
@@ -68,8 +68,7 @@ static int get_functions(const struct sap_driver *driver, struct kd_kernels *f)
                   {"kd_breaks", &f->breaks},
                   {"kd_group_links", &f->group_links},
                   {"kd_group_marks", &f->group_marks},
-                  {"kd_group_begins", &f->group_begins},
-                  {"kd_groups", &f->groups}};
+                  {"kd_group_begins", &f->group_begins}};
     for (int k = 0; k < COUNT(wanted); k++) TRY(driver->function(f->module, wanted[k].name, wanted[k].function));
     return SAP_DRIVER_OK;
 }
@@ -359,7 +358,7 @@ static int mark_begins(const struct sap_gpu_host_tree *t, const struct group_mem
     return for_each_break(t, f->group_begins, begins, COUNT(begins));
 }
 
-/* Finds where groups begin, and copies their number to told->kd_groups; the caller waits. */
+/* Finds where groups begin, and copies their number to told->groups; the caller waits. */
 static int find_groups(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
@@ -375,16 +374,20 @@ static int find_groups(struct sap_gpu_host_tree *t)
     TRY(sap_primitives_compact(p, t->stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n, t->scratch.mem, &at));
     TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
     TRY(sap_primitives_scan(p, t->stream, m.flag->mem, m.before->mem, n, t->scratch.mem, &at));
-    return t->driver->copy_out(t->stream, &((struct sap_gpu_tree_told *)t->told.host)->kd_groups, t->scratch.mem, at,
+    return t->driver->copy_out(t->stream, &((struct sap_gpu_tree_told *)t->told.host)->groups, t->scratch.mem, at,
                                sizeof(int));
 }
 
-int sap_gpu_kd_groups(struct sap_gpu_host_tree *t)
+int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int groups, struct sap_gpu_cut *cut)
 {
     const struct group_memory m = group_memory_of(t->kd);
-    const struct sap_argument a[] = {SAP_ARRAY(*m.flag), SAP_ARRAY(*m.before), SAP_ARRAY(t->own.group_first),
-                                     SAP_ARRAY(t->own.group_of), VALUE(t->n)};
-    return sap_tree_for_each(t, t->kd->f->groups, t->n, TILE, a, COUNT(a));
+    const int n = t->kd->b.n, is_limited = t->settings.group_extent > 0;
+    size_t at;
+    *cut = (struct sap_gpu_cut){
+        .order = order, .flag = m.flag, .before = m.before, .first = m.link[0], .n = n, .groups = groups};
+    return is_limited ? sap_primitives_compact(&t->f->primitives, t->stream, m.flag->mem, NULL, m.before->mem,
+                                               m.link[0]->mem, n, t->scratch.mem, &at)
+                      : (int)SAP_DRIVER_OK;
 }
 
 /* ---- small nodes, cells -------------------------------------------------------------------------- */
@@ -441,7 +444,7 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
     TRY(t->driver->copy_out(t->stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(find_groups(t));
     TRY(t->driver->stream_finish(t->stream));
-    *groups = told->kd_groups;
+    *groups = told->groups;
     memcpy(level_first, told->kd_first, sizeof told->kd_first);
     return SAP_DRIVER_OK;
 }

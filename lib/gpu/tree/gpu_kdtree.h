@@ -30,7 +30,11 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
 /* Writes the cells to the tree's arrays. */
 int sap_gpu_kd_link(struct sap_gpu_host_tree *t);
 
-/* Writes the groups to the tree's arrays. */
-int sap_gpu_kd_groups(struct sap_gpu_host_tree *t);
+/*
+ * Tells where groups begin after sap_gpu_kd_count, so many groups; order: addresses of the sorted particles.  With a
+ * limit of their extent, cut->first has their first particles.
+ */
+int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int groups,
+                   struct sap_gpu_cut *cut);
 
 #endif

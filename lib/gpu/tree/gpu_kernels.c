@@ -55,6 +55,8 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {0, "tree_words", &f->words},
                   {0, "tree_runs", &f->runs},
                   {0, "tree_groups", &f->groups},
+                  {0, "tree_divide", &f->divide},
+                  {0, "tree_flagged", &f->flagged},
                   {0, "tree_row_keys", &f->row_keys},
                   {0, "tree_row_order", &f->row_order},
                   {0, "tree_row_slots", &f->row_slots},

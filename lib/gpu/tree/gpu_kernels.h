@@ -16,7 +16,7 @@ struct sap_gpu_tree_kernels {
     struct sap_primitives primitives;
     struct sap_function *look, *take, *look_active;                                                 /* tree_given.h */
     struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
-    struct sap_function *leaves, *cells, *words, *runs, *groups;                                    /* tree_moments.h */
+    struct sap_function *leaves, *cells, *words, *runs, *groups, *divide, *flagged;                 /* tree_moments.h */
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
     struct sap_function *next, *search;                                                             /* tree_search.h */
     struct sap_function *alone, *walk_sp[2], *walk_dp; /* tree_stackless.h, tree_walk.h: runs, whole nodes */

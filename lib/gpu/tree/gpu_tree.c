@@ -291,6 +291,43 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     return result;
 }
 
+static void limit(struct sap_tree *opaque_tree, double group_extent)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    t->settings.group_extent = group_extent;
+}
+
+/* Copies the balls of groups, and finds the median and the largest extent; a driver status. */
+static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *largest)
+{
+    const int groups = t->own.groups;
+    void *ball = NULL;
+    const int status = copy_of(t, &t->own.ball, groups, SAP_GROUP_WORDS * sizeof(double), &ball);
+    double *const extent = ball;
+    for (int g = 0; g < groups && !status; g++) extent[g] = 2 * extent[(size_t)g * SAP_GROUP_WORDS + 3];
+    if (!status) sap_tree_extents(extent, groups, median, largest);
+    free(ball);
+    return status;
+}
+
+static int extents(struct sap_tree *opaque_tree, double *median, double *largest)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    int status = SAP_DRIVER_OK;
+    t->words[0] = '\0';
+    *median = *largest = 0;
+    if (!t->built || t->n == 0) return SAPPORO_OK;
+    const sap_fpguard caller = sap_fp_guard();
+    status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = look_at_groups(t, median, largest);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
 static double interactions(const struct sap_tree *opaque_tree)
 {
     const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
@@ -417,6 +454,8 @@ const struct sap_tree_ops sap_tree_gpu = {
     .build = build,
     .refresh = refresh,
     .count = count,
+    .limit = limit,
+    .extents = extents,
     .force = force,
     .erase = erase,
     .search = search,

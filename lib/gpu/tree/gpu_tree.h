@@ -37,8 +37,17 @@ struct sap_gpu_tree_told {
     int level_first[SAP_LINK_LEVELS + 1]; /* the last entry: number of nodes */
     int kd_first[SAP_KD_LEVELS + 1];      /* the same of a kd-tree */
     int kd_counter[SAP_KD_COUNTERS];
-    int kd_groups;
+    int groups;         /* of a kd-tree, or of groups that were halved */
     unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
+};
+
+/* Where the groups of a build begin. */
+struct sap_gpu_cut {
+    const struct sap_gpu_buffer *order; /* addresses of the sorted particles */
+    /* [n]: 1 where a group begins, else 0; number of begins before each sorted particle; NULL: runs of group_size */
+    const struct sap_gpu_buffer *flag, *before;
+    const struct sap_gpu_buffer *first; /* [groups]: before groups are halved; NULL: runs of group_size */
+    int n, groups;
 };
 
 struct sap_gpu_host_tree {

@@ -86,7 +86,12 @@ class StepSeconds(NamedTuple):
 
 @dataclass(frozen=True)
 class StepperStatistics:
-    """What a stepper is and did since its particles were set.  level: particles per level."""
+    """What a stepper is and did since its particles were set.
+
+    level: particles per level
+    group_extent: the limit of the extent of groups of the tree; 0: none; group_searches: searches for it that ended
+    rebuild_steps: steps between the last two builds of the tree
+    """
 
     n: int
     active: int
@@ -98,6 +103,9 @@ class StepperStatistics:
     level: tuple[int, ...]
     memory: Memory
     seconds: StepSeconds
+    group_extent: float
+    group_searches: int
+    rebuild_steps: int
 
 
 def _fields(given: Sequence[Field]) -> Any:
@@ -121,8 +129,8 @@ class Stepper(Handle):
     rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured times
         say so
     fields: sequence of Field
-    eps2, kind, mac, accuracy, order, leaf_size, group_size, precision, backend, devices, preferred_device, cpu_isa,
-        threads: as of Tree
+    eps2, kind, mac, accuracy, order, leaf_size, group_size, group_extent, precision, backend, devices,
+        preferred_device, cpu_isa, threads: as of Tree; with rebuild -1 a group_extent of 0 is measured, too
 
     The order of calls is set, then any number of advance, get, energy, save.  Raises as Context does.
     """
@@ -146,6 +154,7 @@ class Stepper(Handle):
         order: int = 2,
         leaf_size: int = 0,
         group_size: int = 0,
+        group_extent: float = 0.0,
         precision: str | None = None,
         backend: str | None = None,
         devices: Sequence[int] | str | None = None,
@@ -164,6 +173,7 @@ class Stepper(Handle):
             eps2=eps2,
             leaf_size=leaf_size,
             group_size=group_size,
+            group_extent=group_extent,
             device={
                 "precision": precision,
                 "backend": backend,
@@ -292,6 +302,7 @@ class Stepper(Handle):
         s = new("sapporo_stepper_statistics")
         self._check(lib.sapporo_stepper_get_statistics(self._handle, s))
         names = ("n", "active", "steps", "particle_steps", "builds", "refreshes", "interactions")
+        names += ("group_extent", "group_searches", "rebuild_steps")
         return StepperStatistics(
             **{name: getattr(s, name) for name in names},
             level=tuple(s.level),

@@ -53,6 +53,7 @@ class TreeStatistics:
     wide_groups: groups that take double precision whatever was asked for
     rows, particle_particle, particle_cell: rows and interactions of the last force
     first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none yet
+    group_extent: the limit of the present groups; 0: none
     """
 
     n: int
@@ -69,6 +70,7 @@ class TreeStatistics:
     host_bytes: int
     device_bytes: int
     first_interactions: float
+    group_extent: float
 
 
 class Tree(Handle):
@@ -83,6 +85,7 @@ class Tree(Handle):
     order: of multipoles: 1 (masses) or 2 (default; second moments, too)
     eps2: squared softening length
     leaf_size, group_size: most particles of a leaf, of a group; 0: the default
+    group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit
     precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
     backend, devices, preferred_device, cpu_isa, threads: as of Context
 
@@ -101,6 +104,7 @@ class Tree(Handle):
         eps2: float = 0.0,
         leaf_size: int = 0,
         group_size: int = 0,
+        group_extent: float = 0.0,
         precision: str | None = None,
         backend: str | None = None,
         devices: Sequence[int] | str | None = None,
@@ -119,6 +123,7 @@ class Tree(Handle):
             eps2=eps2,
             leaf_size=leaf_size,
             group_size=group_size,
+            group_extent=group_extent,
             device={
                 "precision": precision,
                 "backend": backend,
