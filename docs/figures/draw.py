@@ -8,6 +8,7 @@ import sys
 from matplotlib.ticker import NullLocator
 
 import data
+import gothic
 import kinds
 import style
 import tree
@@ -220,6 +221,7 @@ FIGURES = {
     "tree_peers": (draw_tree_peers, ["tree-cost-h200.csv", "peers-tree.csv"]),
     "trees": (tree.draw, []),
     "kinds": (kinds.draw, []),
+    "gothic": (gothic.draw, []),
 }
 
 

@@ -19,8 +19,8 @@ SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 
 #include "device/tree_layout.h"
 #include "physics/tree_accept.h"
-#include "physics/tree_parts.h"
 #include "physics/tree_pair.h"
+#include "physics/tree_parts.h"
 #include "physics/tree_words.h"
 
 /* Loads particle k from an array of four doubles per particle. */

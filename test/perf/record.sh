@@ -11,6 +11,7 @@
 #   scaling   threads; on a machine with several GPUs 1, 2, 4, ... of them: scaling-NAME.jsonl
 #   trees     tree errors and costs: docs/figures/tree.jsonl, tree_h200.jsonl
 #   kinds     octrees beside kd-trees: docs/figures/tree_kinds_*.jsonl
+#   gothic    the figures of Miki & Umemura 2017: docs/figures/tree_gothic_*.jsonl
 #
 # NAME is "cpu", or "h200" and the like after the GPU.  errors and energy are accuracies, which do not depend on what
 # else the machine does; the others are times: record them on a machine that is otherwise idle.  `make figures` draws.
@@ -165,11 +166,23 @@ record_kinds() {
         mv "$work/kinds" "docs/figures/tree_kinds_tables_$(named cuda).jsonl"
 }
 
+record_gothic() {
+    for backend in $backends; do
+        for what in ${GOTHIC:-fig3 fig4 fig6 fig7 fig8 fig9}; do
+            head_of "$work/gothic" "$backend" "figures of Miki & Umemura 2017: $what" \
+                "${N:+N=$N }${STEPS:+STEPS=$STEPS }BACKEND=$backend docs/figures/gothic.sh rows $what"
+            file=docs/figures/tree_gothic_$what.jsonl
+            [ "$backend" = cpu ] || file=docs/figures/tree_gothic_${what}_$(named "$backend").jsonl
+            BACKEND=$backend docs/figures/gothic.sh rows "$what" >>"$work/gothic" && mv "$work/gothic" "$file" || return
+        done
+    done
+}
+
 failed=
-[ $# -gt 0 ] || set -- errors energy rates steps scaling trees kinds
+[ $# -gt 0 ] || set -- errors energy rates steps scaling trees kinds gothic
 for what in "$@"; do
     case $what in
-    errors | energy | rates | steps | scaling | trees | kinds) ;;
+    errors | energy | rates | steps | scaling | trees | kinds | gothic) ;;
     *) echo "record.sh: there is nothing named $what" >&2; exit 2 ;;
     esac
     echo "record.sh: $what"
