@@ -1,5 +1,6 @@
 /*
- * sapporo_mpi.h - forces by direct sums over the ranks of an MPI communicator: libsapporo_mpi, on libsapporo.
+ * sapporo_mpi.h - forces by direct sums and by trees over the ranks of an MPI communicator: libsapporo_mpi, on
+ * libsapporo.
  *
  *   mpicc yours.c -lsapporo_mpi -lsapporo
  *
@@ -181,6 +182,94 @@ SAPPORO_API int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sappor
  * sapporo_mpi_force_begin.  NULL and freed jobs are allowed.
  */
 SAPPORO_API void sapporo_mpi_force_free(sapporo_mpi_job *job);
+
+/* ---- trees ------------------------------------------------------------------------- */
+
+/*
+ * Forces of sapporo_tree.h over ranks: each rank gives particles and gets the forces on them from the particles of all
+ * ranks.  A build sends the particles to the ranks that walk them: runs along the Peano-Hilbert curve, one per rank, of
+ * about equal numbers of interactions in the last force.  Each rank builds a tree of its run.  A force sends to each
+ * rank the cells and particles of the other trees that the acceptance criterion leaves there, and walks through the own
+ * tree in the meantime.  Cells are accepted by the criterion of the options, with the cube and the tolerance of all
+ * particles, so errors are those of one tree; the bits depend on the number of ranks and on which rank gives which
+ * particle.  The same run has the same bits.  With one rank they are those of sapporo_tree_force.
+ *
+ * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_tree_last_error.
+ */
+typedef struct sapporo_mpi_tree sapporo_mpi_tree; /* handle of a tree over ranks, never given twice */
+
+/* Options of a tree over ranks.  Zero everywhere but in size means the default. */
+typedef struct sapporo_mpi_tree_options {
+    size_t size;                      /* sizeof(sapporo_mpi_tree_options) */
+    const sapporo_tree_options *tree; /* of the tree of each rank: the same on all ranks, but for devices and threads;
+                                         experiments is 0; NULL: the defaults */
+    double timeout;                   /* as in sapporo_mpi_options */
+} sapporo_mpi_tree_options;
+
+/*
+ * Collective.  Creates a tree without particles over a communicator, which is copied.  `options` may be NULL.  They are
+ * compared, and so are the kinds of engine, as by sapporo_mpi_open.  On failure *tree is NULL, and
+ * sapporo_mpi_tree_last_error(NULL) says why.
+ */
+SAPPORO_API int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_options *options,
+                                        sapporo_mpi_tree **tree);
+
+/* Collective.  Destroys the tree, as sapporo_mpi_close closes a handle.  NULL and destroyed trees are allowed. */
+SAPPORO_API void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree);
+
+/* Local.  The last error of a tree, or of creating one (NULL), with the rank at which it happened; "": none. */
+SAPPORO_API const char *sapporo_mpi_tree_last_error(const sapporo_mpi_tree *tree);
+
+/* Local.  sapporo_tree_kind_text of the trees of all ranks; "" if there is no such tree. */
+SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree);
+
+/*
+ * Collective.  Takes the particles of all ranks, by copy, and builds the trees.  A rank may give none.  Positions and
+ * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
+ * that of the last force, if this rank gives as many particles as then.  Particle i of this rank is row i of forces.
+ * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
+ * particles are beyond the range of double.  After an error there is no tree until a build succeeds.
+ */
+SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
+
+/*
+ * Collective.  Accelerations and potentials of this rank's particles from the particles of all ranks, in host memory,
+ * in the order of the last build; NULL: not wanted.  After an error all rows of all ranks are NaN, as many as
+ * the last sapporo_mpi_tree_build was given; a NULL or destroyed tree has no rows to write.
+ */
+SAPPORO_API int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot);
+
+/* Phases of sapporo_mpi_tree_statistics. */
+enum sapporo_mpi_tree_phase {
+    SAPPORO_MPI_PHASE_EXCHANGE = 0, /* of a build: the division among the ranks, and sending particles */
+    SAPPORO_MPI_PHASE_BUILD = 1,    /* the tree of this rank */
+    SAPPORO_MPI_PHASE_SELECT = 2,   /* of a force: what other ranks need is selected, and announced */
+    SAPPORO_MPI_PHASE_WALK = 3,     /* through the own tree */
+    SAPPORO_MPI_PHASE_WAIT = 4,     /* for the cells and particles of other ranks */
+    SAPPORO_MPI_PHASE_IMPORTED = 5, /* the walk through those */
+    SAPPORO_MPI_PHASES = 6
+};
+
+/* What this rank has, and what its part of the last force took. */
+typedef struct sapporo_mpi_tree_statistics {
+    size_t size;     /* sizeof(sapporo_mpi_tree_statistics), set by the caller */
+    int given;       /* particles that this rank gave */
+    int n;           /* particles that it walks: at most three times the mean of all ranks, and one; more only if
+                        several particles have one key, since these stay together */
+    int cells;       /* of its tree; 0 if there is one rank */
+    int regions;     /* boxes that tell other ranks where its particles are, at most 64 */
+    long long total; /* particles of all ranks */
+    int sent_cells, sent_particles;             /* to all other ranks, in the last walk */
+    int got_cells, got_particles;               /* from them */
+    long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
+    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: 3,640 bytes per rank, 152 per
+                          cell sent and 312 per cell received, 32 per particle sent or received; arrays that grow take
+                          up to half as much again */
+    double seconds[SAPPORO_MPI_PHASES]; /* of the last build and the last force */
+} sapporo_mpi_tree_statistics;
+
+/* Local.  Fills *statistics up to its size; numbers are 0 where there is no tree. */
+SAPPORO_API int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_statistics *statistics);
 
 #ifdef __cplusplus
 }

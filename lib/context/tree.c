@@ -9,23 +9,9 @@
 
 #include "base/structs.h"
 #include "context/context.h"
-#include "context/object.h"
-#include "context/tree_engine.h"
+#include "context/tree_private.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
-
-/* The object behind the handle of a tree.  Handles have the same type. */
-struct sapporo_tree {
-    struct sap_object object;
-    const struct sap_tree_ops *ops;
-    struct sap_tree_engine on;
-    struct sap_tree_settings settings;
-    struct sap_tree *tree;
-    int room, given; /* largest number of particles; number of particles last set */
-    double first,
-        last; /* interactions per row of the first force after the last build, and of the last force; 0: none */
-    char kind[96];
-};
 
 #define fail(tree, ...) sap_error(&(tree)->object.notes, __VA_ARGS__)
 
@@ -34,8 +20,7 @@ struct sapporo_tree {
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-/* The object of a handle, locked; NULL: no live tree has this handle. */
-static sapporo_tree *hold(const sapporo_tree *handle) { return sap_object_hold(SAP_HANDLE_TREE, handle); }
+static sapporo_tree *hold(const sapporo_tree *handle) { return sap_tree_hold(handle); }
 
 static int leave(sapporo_tree *t, sap_fpenv callers, int status)
 {
@@ -124,8 +109,7 @@ size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, si
 /* Number of particles of the tree; < 0 if there is no tree. */
 static int particles_of(const sapporo_tree *t) { return t->ops->count(t->tree, 0); }
 
-/* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
-static int failed(sapporo_tree *t, int status, const char *what, const char *stays)
+int sap_tree_failed(sapporo_tree *t, int status, const char *what, const char *stays)
 {
     const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
                       *const colon = words[0] ? ": " : "";
@@ -202,7 +186,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     if (!status) {
         status = t->ops->set(t->tree, &p);
         if (status)
-            (void)failed(t, status, "particles", "");
+            (void)sap_tree_failed(t, status, "particles", "");
         else
             t->given = p.n;
     }
@@ -214,7 +198,10 @@ static int build(sapporo_tree *t)
 {
     const int before = particles_of(t), status = t->ops->build(t->tree), lost = particles_of(t) < 0;
     if (status)
-        (void)failed(t, status, "building a tree", before < 0 ? "" : lost ? ", and the last tree is lost" : KEPT);
+        (void)sap_tree_failed(t, status, "building a tree",
+                              before < 0 ? ""
+                              : lost     ? ", and the last tree is lost"
+                                         : KEPT);
     else
         t->first = t->last = 0;
     return status;
@@ -241,7 +228,8 @@ static int refresh(sapporo_tree *t)
         status = t->ops->refresh(t->tree);
         const int lost = particles_of(t) < 0;
         if (status)
-            (void)failed(t, status, "refreshing the tree", lost ? ", and forces need a refresh or a build" : KEPT);
+            (void)sap_tree_failed(t, status, "refreshing the tree",
+                                  lost ? ", and forces need a refresh or a build" : KEPT);
     }
     return status;
 }
@@ -329,7 +317,7 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
     if (!status && r.ni > 0 && (acc || pot)) {
         status = t->ops->force(t->tree, &r, acc, pot);
         if (status < 0)
-            (void)failed(t, status, "force of the tree", "");
+            (void)sap_tree_failed(t, status, "force of the tree", "");
         else
             note_interactions(t, &r);
     }
@@ -373,7 +361,7 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
         status = t->ops->search(t->tree, ni, x, h, first, room, list);
-        if (status < 0) (void)failed(t, status, "neighbours", "");
+        if (status < 0) (void)sap_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
     return leave(t, callers, status);
@@ -405,7 +393,7 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     whole.first_interactions = t->first;
     if (status) {
         whole = none;
-        (void)failed(t, status, "statistics of the tree", "");
+        (void)sap_tree_failed(t, status, "statistics of the tree", "");
     }
     give_statistics(statistics, &whole);
     return leave(t, callers, status);

@@ -174,7 +174,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 const int here = me < m->who->cells, k = here ? m->next[me] : 0;
                 const struct sap_tree_link link = o->node[k];
                 const int acts = here && accepted(o->word, o->turn, k, &b), leaf = link.children == 0;
-                const int as_cell = acts && !(leaf && link.count <= t->order), opens = here && !acts && !leaf;
+                const int as_cell = acts_as_cell(&link, here, acts, t->order), opens = here && !acts && !leaf;
                 const int near = here && leaf && !as_cell ? link.count : 0;
                 const struct lanes_marks marks =
                     items_look(m->scan, threads, as_cell, opens, here && leaf && inside(o->word, k, &b), near, &near_at,
@@ -225,6 +225,9 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             few_join(&i, (LOCAL D *)m->words, threads, width);
             if (!apart && me < many && !deliver_row(i.sum, t, (size_t)o->row[q.begin + first + me], o->acc, o->pot))
                 m->who->bad = 1;
+            if (!apart && me < many && w->work > 0)
+                o->left[(size_t)w->work + (size_t)o->row[q.begin + first + me]] =
+                    all_nears - (w->own ? 1 : 0) + all_cells;
             if (!apart && me == 0) tell(o->left, many, all_nears - (w->own ? 1 : 0), all_cells);
             if (apart)
                 together = 1;

@@ -44,9 +44,11 @@ struct sap_gpu_tree {
     SAP_GPU_REAL middle[3], unit; /* coordinates in units of kernels: (x - middle) unit */
     SAP_GPU_REAL mass_unit, true_mass;
     SAP_GPU_REAL eps2, accuracy;
+    SAP_GPU_REAL pull; /* of a part of a larger whole: the unit of MULTIPOLE's tolerance; 0: the tree is a whole */
     int n, nodes, leaf_size, group_size;
     int mac, order, ball, morton;
-    int tiles, flat; /* flat: is_point of the units (engine/cube.h) */
+    int tiles,
+        flat; /* flat: all pair terms need double: is_point of the units (engine/cube.h), or the whole reaches far */
 };
 
 /*
@@ -79,6 +81,7 @@ struct sap_gpu_walk {
     int every;      /* in double: all walk, not only those that need double */
     int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */
     int left_room;
+    int work; /* > 0: the interactions of row k are written to word work + k of what the force leaves */
 };
 
 #endif

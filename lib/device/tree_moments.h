@@ -130,14 +130,16 @@ tree_cells(const GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell
 
 /* ---- what the walk needs ---- */
 
+/* top: the root of the tree whose groups walk, which gives the unit of turns. */
 KERNEL(TREE_THREADS)
-tree_words(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, GLOBAL float *turn, GLOBAL wide *source,
-           GLOBAL float4 *moments, const struct sap_gpu_tree t)
+tree_words(const GLOBAL struct sap_cell *cell, const GLOBAL struct sap_cell *top, GLOBAL float4 *word,
+           GLOBAL float *turn, GLOBAL wide *source, GLOBAL float4 *moments, const int nodes,
+           const struct sap_gpu_tree t)
 {
     const int k = (int)global_id();
-    if (k >= t.nodes) return;
-    const struct sap_cell root = cell[0], c = cell[k];
-    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, &root);
+    if (k >= nodes) return;
+    const struct sap_cell root = top[0], c = cell[k];
+    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull, &root);
     const struct sap_reach reach = sap_accept_reach(&c, &how);
     const D to = d_mul(d_set1(SAP_THREE), d_mul(t.mass_unit, d_mul(t.unit, t.unit)));
     D x[3];

@@ -157,6 +157,16 @@ SAP_INLINE int accepted(const GLOBAL float4 *word, const GLOBAL float *turn, int
                : 0;
 }
 
+/*
+ * Returns 1 if a node is listed as a cell.  Accepted leaves with few particles are listed by particle, which costs
+ * less; leaves without particles stand for cells that all target particles accept (engine/tree_part.h).
+ */
+SAP_INLINE int acts_as_cell(const struct sap_tree_link *link, int here, int acts, int order)
+{
+    const int leaf = link->children == 0;
+    return (acts && !(leaf && link->count <= order)) || (here && leaf && link->count == 0);
+}
+
 /* Returns 1 if a cell's centre is within a ball. */
 SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_ball *b)
 {

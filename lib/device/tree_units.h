@@ -39,7 +39,7 @@ SAP_INLINE D in_units(const D *place, const struct sap_gpu_tree *t, D *x)
 /* Returns the word of strictness of target particles with accelerations of at least a. */
 SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu_tree *t, D a)
 {
-    const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, root);
+    const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, t->pull, root);
     const D s = sap_accept_strictness(d_mul(t->accuracy, a));
     return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how))), d_set1(SAP_TREE_NEVER)));
 }

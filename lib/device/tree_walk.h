@@ -320,7 +320,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
                     const struct sap_tree_link link = o->node[k];
                     const int acts = here && accepted(o->word, o->turn, k, &b), leaf = link.children == 0;
-                    const int as_cell = acts && !(leaf && link.count <= t->order), opens = here && !acts && !leaf;
+                    const int as_cell = acts_as_cell(&link, here, acts, t->order), opens = here && !acts && !leaf;
                     const struct lanes_marks marks =
                         lanes_mark(m->scan, as_cell, opens, here && leaf && inside(o->word, k, &b));
                     spare -= marks.third;
@@ -368,6 +368,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             group_barrier();
             if (!apart && !deliver(most, &i, t, o->row + m->place->first, m->place->rows, o->acc, o->pot))
                 m->next_ones[0] = 0; /* not all are finite */
+            for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
+                o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
             group_barrier();
             if (me == 0) {
                 if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);

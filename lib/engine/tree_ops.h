@@ -9,6 +9,9 @@
 
 struct sap_device_set; /* engine.h */
 struct sap_tree;
+struct sap_tree_whole; /* tree_part.h */
+struct sap_tree_halo;
+struct sap_tree_pass;
 
 /* The settings of a tree.  No member is 0 for a default: sap_tree_options_read fills all of them. */
 struct sap_tree_settings {
@@ -28,11 +31,13 @@ struct sap_tree_settings {
 
 /* The nodes of a tree (physics/tree_cell.h) in host memory; arrays of the caller with room for `nodes`. */
 struct sap_tree_structure {
-    int nodes, n;
+    int nodes, n, groups;
     int *first, *count, *child, *children, *level;     /* [nodes] */
     double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
     double (*q)[6];                                    /* [nodes] */
+    double *weight;                                    /* [nodes]; NULL: not wanted */
     int *address, *group;                              /* [n] of the sorted particles */
+    double (*ball)[4];                                 /* [groups] centre and radius; NULL: not wanted */
 };
 
 /* Why a tree has no particles. */
@@ -71,8 +76,14 @@ struct sap_tree_ops {
                   int *list);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
     double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
-    /* Fills the structure; if its arrays are NULL, only the numbers nodes and n. */
+    /* Fills the structure; if its arrays are NULL, only the numbers nodes, n and groups. */
     int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
+    /* Says that the trees of later builds are parts of a whole (tree_part.h); NULL: that they are wholes. */
+    void (*join)(struct sap_tree *tree, const struct sap_tree_whole *whole);
+    /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
+    int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
+    /* Computes forces on all particles of the tree, by address; work: the interactions of each, NULL: not wanted. */
+    int (*walk)(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work);
     void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
                  size_t room);
     const char *(*words)(const struct sap_tree *tree); /* text why the last call failed; "": only the status is known */

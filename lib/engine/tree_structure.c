@@ -8,6 +8,7 @@
 void sap_tree_tell_cell(const struct sap_cell *cell, int k, struct sap_tree_structure *s)
 {
     s->mass[k] = cell->mass;
+    if (s->weight) s->weight[k] = cell->weight;
     memcpy(s->centre[k], cell->centre, sizeof s->centre[k]);
     memcpy(s->low[k], cell->low, sizeof s->low[k]);
     memcpy(s->high[k], cell->high, sizeof s->high[k]);

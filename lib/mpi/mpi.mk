@@ -40,8 +40,8 @@ $(call objects,$(MPI_SOURCES) $(MPI_APPS)): $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(mpicc) $(call flags,$<) -MMD -MP -c -o $@ $<
 
-# Accumulators are compiled into both libraries: libsapporo does not export them.
-OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c)
+# Parts of libsapporo that it does not export are compiled into both libraries.
+OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c lib/engine/cube.c lib/base/clock.c)
 LINKER_sapporo_mpi   = $(mpicc)
 
 # hermite4 with another name for its main function, and the calls of GRAPE-6 over MPI.

@@ -127,14 +127,16 @@ SAP_INLINE D sap_typical_pull(const struct sap_cell *root)
     return massive && dm_any(d_gt(s2, none)) ? d_div(root->weight, s2) : d_set1(SAP_ONE);
 }
 
-SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, const struct sap_cell *root)
+/* pull: the unit of MULTIPOLE's tolerance if the tree is a part of a larger whole; 0: that of the root. */
+SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, D pull, const struct sap_cell *root)
 {
+    const int is_part = dm_any(d_gt(pull, d_set1(SAP_ZERO)));
     struct sap_criterion how;
     how.mac = mac;
     how.order = order;
     how.value = d_set1(SAP_ZERO);
     if (mac == SAP_MAC_OPENING) how.value = d_div(d_set1(SAP_ONE), accuracy);
-    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, sap_typical_pull(root));
+    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, is_part ? pull : sap_typical_pull(root));
     return how;
 }
 

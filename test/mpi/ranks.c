@@ -20,13 +20,20 @@ void ranks_begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 }
 
-void ranks_combine(const int *mine, int *all, int n, MPI_Op operation)
+static void combine(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op operation)
 {
     MPI_Request request;
     int done = 0;
-    MPI_Iallreduce(mine, all, n, MPI_INT, operation, MPI_COMM_WORLD, &request);
+    MPI_Iallreduce(mine, all, n, type, operation, MPI_COMM_WORLD, &request);
     for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
         (void)sched_yield();
+}
+
+void ranks_combine(const int *mine, int *all, int n, MPI_Op operation) { combine(mine, all, n, MPI_INT, operation); }
+
+void ranks_combine_doubles(const double *mine, double *all, int n, MPI_Op operation)
+{
+    combine(mine, all, n, MPI_DOUBLE, operation);
 }
 
 void report(int ok, const char *format, ...)

@@ -15,6 +15,7 @@ extern int rank, ranks;
  * itself does not always do where there are more ranks than cores.
  */
 void ranks_combine(const int *mine, int *all, int n, MPI_Op operation);
+void ranks_combine_doubles(const double *mine, double *all, int n, MPI_Op operation);
 
 /* Prints one line of TAP from rank 0: it passes if `ok` is not 0 on any rank. */
 void report(int ok, const char *format, ...) __attribute__((format(printf, 2, 3)));

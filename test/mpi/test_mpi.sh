@@ -38,18 +38,22 @@ compile() {
         -o "$work/$program$suffix" "test/mpi/$program.c" "$work/ranks$suffix.o" "$@" -Llib -lsapporo -lm >"$work/log" 2>&1
 }
 
+# Parts of libsapporo that libsapporo_mpi has, too.
+shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c'
+
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
     # shellcheck disable=SC2086 # a list of flags
-    for source in test/mpi/ranks.c test/mpi/problem.c lib/mpi/*.c lib/engine/accum.c; do
+    for source in test/mpi/ranks.c test/mpi/problem.c lib/mpi/*.c $shared; do
         "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
             -c -o "$work/$(basename "$source" .c)$1.o" "$source" >"$work/log" 2>&1 || return
     done
     parts=
-    for source in lib/mpi/*.c lib/engine/accum.c; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
+    for source in lib/mpi/*.c $shared; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
     # shellcheck disable=SC2086 # a list of files
     compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
-        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts
+        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees $parts && compile "$1" tree_errors $parts &&
+        compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
 # ranks SUFFIX PROGRAM N...: runs a program with each number of ranks; all its lines must be ok, and be there
@@ -99,7 +103,7 @@ for suffix in .openmpi .mpich ''; do
     verdict $compiled "the library and its tests compile with mpicc$suffix"
     [ $compiled -eq 0 ] || continue
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape; do ranks "$suffix" $program 2; done
+        for program in forces ways errors grape trees tree_errors; do ranks "$suffix" $program 2; done
         continue
     fi
     ranks "$suffix" forces 1 2 3 4 7
@@ -108,6 +112,9 @@ for suffix in .openmpi .mpich ''; do
     ranks "$suffix" memory 2
     ranks "$suffix" grape 3
     fortran "$suffix"
+    ranks "$suffix" trees 1 2 3 4 7
+    ranks "$suffix" tree_errors 1 3
+    ranks "$suffix" tree_memory 2
 done
 if [ -z "$found" ] && ! command -v mpicc >/dev/null 2>&1; then
     echo "mpicc and mpirun are missing: openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev"
@@ -120,15 +127,20 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2
+    mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/trees" test/mpi/trees.c test/mpi/ranks.c -Llib -lsapporo_mpi -lsapporo -lm \
+        >"$work/log" 2>&1
+    verdict $? "a client of trees links libsapporo_mpi.so"
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.
     for engine in opencl cuda; do
-        SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 100 mpirun -n 2 "$work/forces" >"$work/out" 2>"$work/said"
-        { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
-        if grep -q 'no such device' "$work/out"; then
-            skipped "forces over 2 ranks on $engine" "there is no device"
-        else
-            none "forces over 2 ranks on $engine, $(grep -c '^ok' "$work/out") cases"
-        fi
+        for program in forces trees; do
+            SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 300 mpirun -n 2 "$work/$program" >"$work/out" 2>"$work/said"
+            { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
+            if grep -q 'no such device' "$work/out"; then
+                skipped "$program over 2 ranks on $engine" "there is no device"
+            else
+                none "$program over 2 ranks on $engine, $(grep -c '^ok' "$work/out") cases"
+            fi
+        done
     done
     nm -D --defined-only lib/libsapporo_mpi.so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/exported"
     sed -n 's/^SAPPORO_API [a-z_ ]*[ *]\([a-z0-9_]*\)(.*/\1/p' include/sapporo_mpi.h | sort -u >"$work/declared"

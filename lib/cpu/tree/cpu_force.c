@@ -38,9 +38,7 @@ static void free_pass(struct force_data *p)
     free(p->places.bad);
     free(p->places.group);
     sap_tree_free_order(&p->places.order);
-    free(p->slots.row);
-    free(p->slots.walker);
-    free(p->slots.first);
+    sap_tree_free_slots(&p->slots);
     free(p->acc);
     free(p->a);
 }
@@ -74,6 +72,13 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
     return SAPPORO_OK;
 }
 
+void sap_tree_free_slots(struct sap_tree_slots *s)
+{
+    free(s->row);
+    free(s->walker);
+    free(s->first);
+}
+
 static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
 {
     s->n = n;
@@ -83,8 +88,7 @@ static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
     return s->row && s->walker && s->first ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-/* Makes all walkers targets, in their order; row_of: the row of each. */
-static int all_slots(const struct sap_tree_walkers *w, const int *row_of, struct sap_tree_slots *s)
+int sap_tree_all_slots(const struct sap_tree_walkers *w, const int *row_of, struct sap_tree_slots *s)
 {
     if (reserve_slots(s, w->n, w->groups)) return SAPPORO_ERR_MEMORY;
     for (int k = 0; k < w->n; k++) {
@@ -130,16 +134,14 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     for (int i = 0; i < t->n; i++) unknown += !(t->a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
     double(*acc)[3] = malloc((size_t)t->n * sizeof *acc);
-    status = all_slots(&t->self, t->order.address, &slots);
+    status = sap_tree_all_slots(&t->self, t->order.address, &slots);
     if (!acc) status = SAPPORO_ERR_MEMORY;
     struct sap_tree_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
     if (!status) status = walk(t, &run, threads);
     for (int i = 0; i < t->n && !status; i++)
         if (!(t->a[i] >= 0)) t->a[i] = size_of(acc[i]);
     free(acc);
-    free(slots.row);
-    free(slots.walker);
-    free(slots.first);
+    sap_tree_free_slots(&slots);
     return status;
 }
 
@@ -180,7 +182,7 @@ static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request
     if (!request->x.base) return active_slots(t, request->active, request->ni, &p->slots);
     run->walkers = &p->places.walkers;
     const int status = take_places(t, request, &p->places, threads);
-    return status ? status : all_slots(&p->places.walkers, p->places.order.address, &p->slots);
+    return status ? status : sap_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
 static void erase_bad(const struct places *p, int n, double (*acc)[3], double *pot)

@@ -100,9 +100,10 @@ static void pad_words(struct sap_cpu_tree *t)
 /* Returns whether some particle is beyond the range of float, in units. */
 static int reaches_far(const struct sap_cpu_tree *t)
 {
+    const double *const low = t->is_part ? t->whole.low : t->cell[0].low;
+    const double *const high = t->is_part ? t->whole.high : t->cell[0].high;
     double size = 0;
-    for (int c = 0; c < 3; c++)
-        size = fmax(size, fmax(t->middle[c] - t->cell[0].low[c], t->cell[0].high[c] - t->middle[c]));
+    for (int c = 0; c < 3; c++) size = fmax(size, fmax(t->middle[c] - low[c], high[c] - t->middle[c]));
     return size * t->unit > SAP_TREE_NEAR || t->is_point;
 }
 
@@ -120,15 +121,20 @@ static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-void sap_tree_moments(struct sap_cpu_tree *t, int threads)
+void sap_tree_make_words(struct sap_cpu_tree *t, const struct sap_cell *root, int threads)
 {
-    make_cells(t, threads);
-    const struct sap_criterion how =
-        sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, &t->cell[0]);
-    t->turn_unit = sap_turn_unit(&t->cell[0], &how);
-    t->far = reaches_far(t);
+    const struct sap_criterion how = sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy,
+                                                      t->is_part ? t->whole.pull : 0, root);
+    t->turn_unit = sap_turn_unit(root, &how);
     struct walk_words w = {t, &how};
     sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
     pad_words(t);
+}
+
+void sap_tree_moments(struct sap_cpu_tree *t, int threads)
+{
+    make_cells(t, threads);
+    t->far = reaches_far(t);
+    sap_tree_make_words(t, &t->cell[0], threads);
     sap_tree_groups(t, (const double(*)[4])t->x, t->self.groups, t->group, threads);
 }

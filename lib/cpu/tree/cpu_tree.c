@@ -73,11 +73,11 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->word);
     free(t->group);
     free(t->group_of);
+    sap_tree_free_halo(t);
     free(t);
 }
 
-/* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept. */
-static int reserve_cells(struct sap_cpu_tree *t, int nodes)
+int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
 {
     const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
     if (nodes <= t->cell_room) return SAPPORO_OK;
@@ -118,7 +118,8 @@ static int reserve_particles(struct sap_cpu_tree *t)
         !t->spare_node)
         return SAPPORO_ERR_MEMORY;
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->kd, t->room)) return SAPPORO_ERR_MEMORY;
-    return sap_tree_new_order(t->room, &t->order) || reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    return sap_tree_new_order(t->room, &t->order) || sap_tree_reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY
+                                                                                             : SAPPORO_OK;
 }
 
 static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -205,10 +206,12 @@ static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
     sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
 }
 
-/* Sets the units of walks for the cube and the box of the given particles. */
+/* Sets the units of walks for the cube and the box of the given particles, or of the whole. */
 static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
 {
-    const struct sap_tree_units units = sap_tree_units_of(&t->cube, box->low, box->high, t->settings.eps2);
+    const double *const low = t->is_part ? t->whole.low : box->low, *const high =
+                                                                        t->is_part ? t->whole.high : box->high;
+    const struct sap_tree_units units = sap_tree_units_of(&t->cube, low, high, t->settings.eps2);
     memcpy(t->middle, units.middle, sizeof t->middle);
     t->unit = units.unit;
     t->eps2 = units.eps2;
@@ -239,7 +242,7 @@ static int look_at_given(struct sap_cpu_tree *t, struct sap_tree_box *box, doubl
 {
     double sum = 0;
     for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
-    *mass_unit = sap_tree_mass_unit(sum);
+    *mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
     *box = sap_tree_box_of((const double(*)[3])t->given_x, t->given, threads);
     if (sap_tree_in_range(box->low, box->high, sum)) return SAPPORO_OK;
     return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
@@ -306,7 +309,7 @@ static int make_nodes(struct sap_cpu_tree *t, const struct sap_tree_box *box, co
     int status = kd ? make_kdtree(t, box, mass_unit, made, threads) : make_octree(t, cube, made, threads);
     t->spare_node = made->node;
     t->spare_room = made->room;
-    if (!status) status = reserve_cells(t, made->room);
+    if (!status) status = sap_tree_reserve_cells(t, made->room);
     if (status && !kd) restore_order(t);
     return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
 }
@@ -323,7 +326,8 @@ static int build(struct sap_tree *opaque_tree)
     t->words[0] = '\0';
     int status = look_at_given(t, &box, &mass_unit, threads);
     if (status) return status;
-    const struct sap_cube cube = sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
+    const struct sap_cube cube =
+        t->is_part ? t->whole.cube : sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
     const double looked = sap_clock_seconds() - start;
     t->sorted_seconds = 0;
     status = make_nodes(t, &box, &cube, mass_unit, &made, threads);
@@ -422,10 +426,15 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     s->nodes = t->built ? t->nodes : 0;
     s->n = t->built ? t->n : 0;
+    s->groups = t->built ? t->self.groups : 0;
     if (!s->first) return SAPPORO_OK;
     for (int k = 0; k < s->nodes; k++) copy_node(t, k, s);
     for (int k = 0; k < s->n; k++) s->address[k] = t->order.address[k];
     for (int k = 0; k < s->n; k++) s->group[k] = t->group_of[k];
+    for (int g = 0; g < s->groups && s->ball; g++) {
+        memcpy(s->ball[g], t->group[g].centre, sizeof t->group[g].centre);
+        s->ball[g][3] = t->group[g].radius;
+    }
     return SAPPORO_OK;
 }
 
@@ -452,6 +461,9 @@ const struct sap_tree_ops sap_tree_cpu = {
     .statistics = statistics,
     .interactions = interactions,
     .structure = structure,
+    .join = sap_tree_join_cpu,
+    .import = sap_tree_import_cpu,
+    .walk = sap_tree_walk_cpu,
     .kind = kind,
     .words = words,
 };

@@ -15,6 +15,7 @@
 #include "engine/kdtree.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_nodes.h"
+#include "engine/tree_part.h"
 #include "physics/scalars.h"
 #include "tree_kernels.h"
 
@@ -80,6 +81,10 @@ struct sap_cpu_tree {
     int *group_of; /* number of the group, by sorted particle */
     struct sap_tree_walkers self;
 
+    int is_part; /* the next tree is a part of `whole` */
+    struct sap_tree_whole whole;
+    struct sap_cpu_tree *halo; /* of a part: nodes, cells, words and particles of other parts, in its units */
+
     double sample[3][SAP_CUBE_SAMPLE]; /* of a build */
     double sorted_seconds;             /* of a build */
     sapporo_tree_statistics done;
@@ -116,6 +121,19 @@ int sap_tree_link(struct sap_tree_draft *draft, int threads);
 /* Computes moments and boxes, the data of nodes for the walk, and the balls of groups (cpu_moments.c). */
 void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
+/* Computes the data of nodes for the walk, from their cells; root: of the tree whose groups walk (cpu_moments.c). */
+void sap_tree_make_words(struct sap_cpu_tree *tree, const struct sap_cell *root, int threads);
+
+/* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept (cpu_tree.c). */
+int sap_tree_reserve_cells(struct sap_cpu_tree *tree, int nodes);
+
+/* Implement `join`, `import` and `walk` of the table (cpu_part.c). */
+void sap_tree_join_cpu(struct sap_tree *tree, const struct sap_tree_whole *whole);
+int sap_tree_import_cpu(struct sap_tree *tree, const struct sap_tree_halo *halo);
+int sap_tree_walk_cpu(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+                      int *work);
+void sap_tree_free_halo(struct sap_cpu_tree *tree);
+
 /*
  * Divides the tree's sorted particles into groups of at most group_size (cpu_groups.c): runs of that length, or, of a
  * kd-tree, whole nodes of the tree that was built last.  With a limit of their extent, groups that are longer are
@@ -136,6 +154,10 @@ struct sap_tree_slots {
     int *row, *walker, *first;
 };
 
+/* Makes all walkers targets, in their order; row_of: the row of each (cpu_force.c). */
+int sap_tree_all_slots(const struct sap_tree_walkers *walkers, const int *row_of, struct sap_tree_slots *slots);
+void sap_tree_free_slots(struct sap_tree_slots *slots);
+
 /* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 struct sap_tree_run {
     const struct sap_tree_walkers *walkers;
@@ -143,6 +165,7 @@ struct sap_tree_run {
     const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: another criterion */
     const int *a_of; /* index into `a` of each walker; NULL: the walker's own index */
     double (*acc)[3], *pot;
+    int *work;                /* interactions by row; NULL: not wanted */
     long long particle, cell; /* numbers of interactions */
 };
 int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);

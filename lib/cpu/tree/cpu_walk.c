@@ -113,7 +113,7 @@ static int room_to_open(struct walk_memory *w, int n)
 /* Returns whether to sum particles instead of a cell: two particles cost less than the second moments of one cell. */
 static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node)
 {
-    return node->children == 0 && node->count <= t->settings.order;
+    return node->children == 0 && node->count > 0 && node->count <= t->settings.order;
 }
 
 /* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
@@ -130,7 +130,8 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
     for (int k = 0; k < opened && ok; k++) {
         const struct sap_tree_node *const node = &t->node[w->opened[k]];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
-                            : add_leaf(w, node, own);
+             : node->count  ? add_leaf(w, node, own)
+                            : add_cell(w, w->opened[k]); /* of a halo: all target particles accept it */
     }
     return ok;
 }
@@ -301,8 +302,10 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     int ok = make_list(t, w, &ball, own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
         ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
+    const int nears = ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0;
+    for (int at = slot[0]; at < slot[1] && run->work; at++) run->work[run->slots->row[at]] = nears + w->ncells;
     *cell += (long long)rows * w->ncells;
-    *particle += (long long)rows * (ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0);
+    *particle += (long long)rows * nears;
     return ok;
 }
 

@@ -9,6 +9,7 @@
 #include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
+#include "physics/scalars.h"
 
 enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };
 
@@ -96,7 +97,7 @@ static int take_bounds(struct sap_gpu_host_tree *t, double *low, double *high, d
             high[k] = fmax(high[k], told(t)->bounds[3 + k][p]);
         }
     }
-    *mass_unit = sap_tree_mass_unit(sum);
+    *mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
     t->out_of_range = !sap_tree_in_range(low, high, sum);
     return t->out_of_range ? (int)SAP_DRIVER_ERROR : (int)SAP_DRIVER_OK;
 }
@@ -107,14 +108,27 @@ static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
     t->true_mass = 1 / mass_unit;
 }
 
-static void set_units(struct sap_gpu_tree *t, const struct sap_cube *cube, const double *low, const double *high,
-                      double eps2)
+/* Whether some particle of a whole is beyond the range of float, in units. */
+static int reaches_far(const struct sap_tree_whole *whole, const struct sap_tree_units *units)
 {
-    const struct sap_tree_units units = sap_tree_units_of(cube, low, high, eps2);
+    double size = 0;
+    for (int k = 0; k < 3; k++)
+        size = fmax(size, fmax(units->middle[k] - whole->low[k], whole->high[k] - units->middle[k]));
+    return size * units->unit > SAP_TREE_NEAR;
+}
+
+/* Sets the units for the cube and the box of the given particles, or of the whole. */
+static void set_units(const struct sap_gpu_host_tree *h, struct sap_gpu_tree *t, const struct sap_cube *cube,
+                      const double *low, const double *high)
+{
+    const struct sap_tree_whole *const whole = h->is_part ? &h->whole : NULL;
+    const struct sap_tree_units units =
+        sap_tree_units_of(cube, whole ? whole->low : low, whole ? whole->high : high, h->settings.eps2);
     for (int k = 0; k < 3; k++) t->middle[k] = units.middle[k];
     t->unit = units.unit;
     t->eps2 = units.eps2;
-    t->flat = units.is_point;
+    t->flat = units.is_point || (whole && reaches_far(whole, &units));
+    t->pull = whole ? whole->pull : 0;
 }
 
 static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
@@ -123,10 +137,10 @@ static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
     TRY(take_bounds(t, d->low, d->high, &mass_unit));
     for (int k = 0; k < 3; k++)
         memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
-    d->cube = sap_tree_cube(d->low, d->high, sample, members);
+    d->cube = t->is_part ? t->whole.cube : sap_tree_cube(d->low, d->high, sample, members);
     d->t.cells = d->cube.cells;
     for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
-    set_units(&d->t, &d->cube, d->low, d->high, t->settings.eps2);
+    set_units(t, &d->t, &d->cube, d->low, d->high);
     set_mass_unit(&d->t, mass_unit);
     return SAP_DRIVER_OK;
 }
@@ -336,6 +350,14 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
 }
 
+int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of)
+{
+    const struct sap_argument a[] = {
+        SAP_ARRAY(of->cell),   SAP_ARRAY(t->cell),     SAP_ARRAY(of->word), SAP_ARRAY(of->turn),
+        SAP_ARRAY(of->source), SAP_ARRAY(of->moments), VALUE(of->nodes),    VALUE(t->t)};
+    return sap_tree_for_each(t, t->f->words, of->nodes, THREADS, a, COUNT(a));
+}
+
 /* linked: the children have been counted. */
 static int make_moments(struct sap_gpu_host_tree *t, int linked)
 {
@@ -346,15 +368,19 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                           SAP_ARRAY(t->cell),
                                           VALUE(linked),
                                           VALUE(t->t)};
-    const struct sap_argument words[] = {SAP_ARRAY(t->cell),   SAP_ARRAY(t->word),    SAP_ARRAY(t->turn),
-                                         SAP_ARRAY(t->source), SAP_ARRAY(t->moments), VALUE(t->t)};
     TRY(sap_tree_for_each(t, t->f->leaves, t->t.nodes, SAP_LEAF_THREADS, leaves, COUNT(leaves)));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
         TRY(sap_tree_for_each(t, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
     }
-    TRY(sap_tree_for_each(t, t->f->words, t->t.nodes, THREADS, words, COUNT(words)));
+    const struct sap_gpu_halo own = {.cell = t->cell,
+                                     .word = t->word,
+                                     .turn = t->turn,
+                                     .source = t->source,
+                                     .moments = t->moments,
+                                     .nodes = t->t.nodes};
+    TRY(sap_gpu_tree_words(t, &own));
     return sap_tree_make_groups(t, &t->own, NULL);
 }
 
@@ -495,7 +521,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
     t->built = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
-    set_units(&t->t, &t->cube, low, high, t->settings.eps2);
+    set_units(t, &t->t, &t->cube, low, high);
     TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));

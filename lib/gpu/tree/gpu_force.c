@@ -28,6 +28,7 @@ struct pass {
     const struct sap_gpu_buffer *a; /* sizes of accelerations, by address; NULL: another criterion */
     int picked;                     /* forces on all particles are computed, and rows of them selected */
     int learned;                    /* accelerations of all particles are in t->a once the force is complete */
+    int imported;                   /* the halo acts, not the tree itself */
     int bad;                        /* positions that are not finite */
     int bad_active;                 /* the first entry of the list that is no particle, or -1 */
 };
@@ -191,9 +192,25 @@ static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *
                           struct sap_argument *a)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
-    const struct sap_gpu_buffer *const buffers[] = {
-        &t->own.sorted, &w->sorted, &t->node,  &t->word,  &t->turn, &t->source, &t->moments, &t->cell, &w->group_first,
-        &w->group_of,   &w->ball,   &w->heavy, p->strict, p->slot,  p->row,     &t->acc,     &t->pot,  &t->left};
+    const struct sap_gpu_halo *const h = p->imported ? &t->halo : NULL;
+    const struct sap_gpu_buffer *const buffers[] = {h ? &h->sorted : &t->own.sorted,
+                                                    &w->sorted,
+                                                    h ? &h->node : &t->node,
+                                                    h ? &h->word : &t->word,
+                                                    h ? &h->turn : &t->turn,
+                                                    h ? &h->source : &t->source,
+                                                    h ? &h->moments : &t->moments,
+                                                    h ? &h->cell : &t->cell,
+                                                    &w->group_first,
+                                                    &w->group_of,
+                                                    &w->ball,
+                                                    &w->heavy,
+                                                    p->strict,
+                                                    p->slot,
+                                                    p->row,
+                                                    &t->acc,
+                                                    &t->pot,
+                                                    &t->left};
     int n = 0;
     _Static_assert(sizeof buffers / sizeof buffers[0] + 2 == WALK_ARGUMENTS, "buffers, and two values");
     for (int k = 0; k < COUNT(buffers); k++) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
@@ -283,12 +300,18 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
     return sap_tree_for_each(t, t->f->alone, p->w.slots, THREADS, a, COUNT(a));
 }
 
+/* The words of what a force leaves, without the interactions of rows. */
+static size_t left_words(const struct sap_gpu_walk *w)
+{
+    return SAP_LEFT_FIRST + (size_t)SAP_LEFT_LISTS * (size_t)w->left_room;
+}
+
 static int walk(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const size_t rows = (size_t)p->w.slots;
     TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
     TRY(sap_tree_reserve(t, &t->pot, rows * sizeof(double)));
-    const size_t left = SAP_LEFT_FIRST + (size_t)SAP_LEFT_LISTS * (size_t)p->w.left_room;
+    const size_t left = left_words(&p->w) + (p->w.work > 0 ? rows : 0);
     TRY(sap_tree_reserve(t, &t->left, left * sizeof(int)));
     TRY(t->driver->fill(t->stream, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
     return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
@@ -382,6 +405,31 @@ static int run(struct sap_gpu_host_tree *t, struct pass *p, double (*acc)[3], do
     /* last: a force that fails must leave the accelerations of the force before it */
     if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
     return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
+}
+
+/* ---- parts of a whole ---------------------------------------------------------------------- */
+
+int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
+                       int *work)
+{
+    const sapporo_tree_request all = {.size = sizeof all, .ni = t->n};
+    struct pass p = {.request = &all, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
+    p.w.own = !how->imported;
+    p.w.every = t->settings.precision == SAPPORO_DP;
+    t->has_a = 0; /* the whole has other accelerations */
+    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    all_walk(t, &p);
+    if (how->a) {
+        const sapporo_column a = {how->a, 0};
+        TRY(sap_tree_send_accelerations(t, &a, t->n));
+        TRY(make_strict(t, &p, &t->a));
+    }
+    p.w.work = work ? (int)left_words(&p.w) : 0;
+    TRY(walk(t, &p));
+    if (work)
+        TRY(t->driver->copy_out(t->stream, work, t->left.mem, left_words(&p.w) * sizeof *work,
+                                (size_t)t->n * sizeof *work));
+    return results(t, &p, acc, pot);
 }
 
 static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)

@@ -50,13 +50,13 @@ static int send_particles(struct sap_gpu_host_tree *t, const sapporo_tree_partic
     return SAP_DRIVER_OK;
 }
 
-static int send_accelerations(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n)
 {
     double *const chunk = t->chunk.host;
-    for (int first = 0; first < p->n; first += CHUNK) {
-        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
-        for (int k = 0; k < n; k++) memcpy(&chunk[k], sap_column_at(&p->a, first + k, sizeof(double)), sizeof(double));
-        TRY(send(t, &t->a, sizeof *chunk, first, n));
+    for (int first = 0; first < n; first += CHUNK) {
+        const int some = n - first < CHUNK ? n - first : CHUNK;
+        for (int k = 0; k < some; k++) memcpy(&chunk[k], sap_column_at(a, first + k, sizeof(double)), sizeof(double));
+        TRY(send(t, &t->a, sizeof *chunk, first, some));
     }
     return SAP_DRIVER_OK;
 }
@@ -74,7 +74,7 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
     tear(t, p);
     if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
     TRY(send_particles(t, p));
-    if (p->a.base) TRY(send_accelerations(t, p));
+    if (p->a.base) TRY(sap_tree_send_accelerations(t, &p->a, p->n));
     t->mass_elsewhere = 0;
     return SAP_DRIVER_OK;
 }

@@ -83,12 +83,14 @@ static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walke
 static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle, &t->a,        &t->chunk,   &t->told,        &t->place,      &t->scratch,    &t->span,
-        &t->count,    &t->first,    &t->bounds,  &t->node,        &t->node_level, &t->cell,       &t->word,
-        &t->turn,     &t->source,   &t->moments, &t->place_given, &t->place_a,    &t->row_key[0], &t->row_key[1],
-        &t->row[0],   &t->row[1],   &t->slot,    &t->slot_strict, &t->picked_acc, &t->picked_pot, &t->active,
-        &t->next,     &t->query,    &t->found,   &t->begin,       &t->list,       &t->left,       &t->acc,
-        &t->pot,      &t->new_first};
+        &t->particle,    &t->a,           &t->chunk,      &t->told,      &t->place,     &t->scratch,
+        &t->span,        &t->count,       &t->first,      &t->bounds,    &t->node,      &t->node_level,
+        &t->cell,        &t->word,        &t->turn,       &t->source,    &t->moments,   &t->place_given,
+        &t->place_a,     &t->row_key[0],  &t->row_key[1], &t->row[0],    &t->row[1],    &t->slot,
+        &t->slot_strict, &t->picked_acc,  &t->picked_pot, &t->active,    &t->next,      &t->query,
+        &t->found,       &t->begin,       &t->list,       &t->left,      &t->acc,       &t->pot,
+        &t->new_first,   &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.turn,
+        &t->halo.source, &t->halo.moments};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
@@ -336,7 +338,7 @@ static double interactions(const struct sap_tree *opaque_tree)
 
 /* Arrays of a tree in host memory. */
 struct copies {
-    void *node, *cell, *level, *address, *group;
+    void *node, *cell, *level, *address, *group, *ball;
 };
 
 static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
@@ -346,6 +348,7 @@ static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
     TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
     TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
     TRY(copy_of(t, &t->own.group_of, t->n, sizeof(int), &c->group));
+    TRY(copy_of(t, &t->own.ball, t->own.groups, SAP_GROUP_WORDS * sizeof(double), &c->ball));
     return copy_of(t, &t->own.address, t->n, sizeof(int), &c->address);
 }
 
@@ -363,6 +366,8 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
     }
     memcpy(s->address, c->address, (size_t)s->n * sizeof *s->address);
     memcpy(s->group, c->group, (size_t)s->n * sizeof *s->group);
+    for (int g = 0; g < s->groups && s->ball; g++)
+        memcpy(s->ball[g], (const double *)c->ball + (size_t)g * SAP_GROUP_WORDS, sizeof s->ball[g]);
 }
 
 static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
@@ -371,6 +376,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     struct copies c = {.node = NULL};
     s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
     s->n = t->built ? t->n : 0;
+    s->groups = s->n > 0 ? t->own.groups : 0;
     if (!s->first || s->n == 0) return SAPPORO_OK;
     const sap_fpguard caller = sap_fp_guard();
     int status = t->driver->enter(t->device->dev);
@@ -385,6 +391,50 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     free(c.level);
     free(c.address);
     free(c.group);
+    free(c.ball);
+    sap_fp_release(caller);
+    return result;
+}
+
+/* ---- parts of a whole, and forces --------------------------------------------------------- */
+
+static void join(struct sap_tree *opaque_tree, const struct sap_tree_whole *whole)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    t->is_part = whole != NULL;
+    if (whole) t->whole = *whole;
+}
+
+static int import(struct sap_tree *opaque_tree, const struct sap_tree_halo *halo)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = sap_tree_import_gpu(t, halo);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+                int *work)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    if (pass->imported && t->halo.nodes == 0) return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = sap_tree_walk_part(t, pass, acc, pot, work);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
     sap_fp_release(caller);
     return result;
 }
@@ -462,6 +512,9 @@ const struct sap_tree_ops sap_tree_gpu = {
     .statistics = statistics,
     .interactions = interactions,
     .structure = structure,
+    .join = join,
+    .import = import,
+    .walk = walk,
     .kind = kind,
     .words = words,
 };

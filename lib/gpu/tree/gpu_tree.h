@@ -13,6 +13,7 @@
 #include "engine/cube.h"
 #include "engine/tree_nodes.h"
 #include "engine/tree_ops.h"
+#include "engine/tree_part.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
 
@@ -28,6 +29,12 @@ struct sap_gpu_walkers {
     struct sap_gpu_buffer group_of;                         /* number of the group, by sorted particle */
     struct sap_gpu_buffer key[2], value[2];                 /* for sorting */
     int n, groups;
+};
+
+/* Nodes and particles that act on target particles: of other parts of a whole. */
+struct sap_gpu_halo {
+    struct sap_gpu_buffer sorted, node, cell, word, turn, source, moments;
+    int nodes; /* 0: none were imported */
 };
 
 /* Values that the device copies to pinned memory while a tree is built. */
@@ -87,6 +94,11 @@ struct sap_gpu_host_tree {
     struct sap_gpu_buffer new_first; /* of a build: the next `first` */
     struct sap_gpu_buffer node, node_level, next, cell, word, turn, source, moments;
     int node_room;
+
+    /* a part of a larger whole */
+    int is_part; /* later trees are parts of `whole` */
+    struct sap_tree_whole whole;
+    struct sap_gpu_halo halo;
 
     /* a force */
     struct sap_gpu_walkers places;
@@ -156,6 +168,20 @@ void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], d
 
 /* Implements `force` of the table; the device's context is current. */
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+
+/*
+ * Walks all particles of a part; a driver status.  _import copies nodes and particles of other parts (gpu_part.c),
+ * _part walks (gpu_force.c).
+ */
+int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo);
+int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
+                       int *work);
+
+/* Uploads sizes of accelerations by address to t->a; a driver status. */
+int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n);
+
+/* Computes the words of nodes for the walk from their cells; a driver status. */
+int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of);
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);

@@ -1,0 +1,70 @@
+/* tree_part.c - trees that are parts of a larger whole: settings, nodes in and out, walks (tree_part.h). */
+#include "context/tree_part.h"
+
+#include <math.h>
+
+#include "context/context.h"
+#include "context/tree_private.h"
+
+int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    *settings = t->settings;
+    sap_unlock(&t->object.busy);
+    return SAPPORO_OK;
+}
+
+int sapporo_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    t->ops->join(t->tree, whole);
+    sap_unlock(&t->object.busy);
+    return SAPPORO_OK;
+}
+
+int sapporo_tree_part_structure(sapporo_tree *tree, struct sap_tree_structure *structure)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    const int status = t->ops->structure(t->tree, structure);
+    if (status) (void)sap_tree_failed(t, status, "nodes of the tree", "");
+    return sap_object_leave(&t->object, callers, status);
+}
+
+/* Fails if there is no tree with particles. */
+static int check_tree(sapporo_tree *t)
+{
+    if (t->ops->count(t->tree, 0) > 0) return SAPPORO_OK;
+    return sap_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "there is no tree with particles");
+}
+
+int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_tree(t);
+    if (!status) {
+        status = t->ops->import(t->tree, halo);
+        if (status) (void)sap_tree_failed(t, status, "nodes of other parts", "");
+    }
+    return sap_object_leave(&t->object, callers, status);
+}
+
+int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+                           int *work)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_tree(t);
+    if (!status) {
+        status = t->ops->walk(t->tree, pass, acc, pot, work);
+        if (status) (void)sap_tree_failed(t, status, "force of the tree", "");
+        for (int i = 0; i < t->ops->count(t->tree, 0) && status; i++) acc[i][0] = acc[i][1] = acc[i][2] = pot[i] = NAN;
+    }
+    return sap_object_leave(&t->object, callers, status);
+}

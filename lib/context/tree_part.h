@@ -1,0 +1,32 @@
+/*
+ * tree_part.h - trees that are parts of a larger whole (engine/tree_part.h).
+ *
+ * libsapporo_mpi uses these functions, which the shared library exports.  They are not public: libsapporo_mpi refuses
+ * to work with a libsapporo of another version.  They lock the tree, and errors are those of sapporo_tree.h.
+ */
+#ifndef SAP_CONTEXT_TREE_PART_H
+#define SAP_CONTEXT_TREE_PART_H
+
+#include "engine/tree_ops.h"
+#include "engine/tree_part.h"
+
+/* Copies the settings of a tree, with defaults filled in. */
+SAPPORO_API int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings);
+
+/* Says that the trees of later builds are parts of a whole; NULL: that they are wholes. */
+SAPPORO_API int sapporo_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole);
+
+/* Copies out the nodes of a tree, with the arrays of struct sap_tree_structure; without arrays only the numbers. */
+SAPPORO_API int sapporo_tree_part_structure(sapporo_tree *tree, struct sap_tree_structure *structure);
+
+/* Gives a tree the nodes and particles of other parts, for sapporo_tree_part_walk, until the next build. */
+SAPPORO_API int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo);
+
+/*
+ * Computes forces on all particles of a tree, by address, from the tree itself or from the nodes that it was given;
+ * work: the interactions of each particle, NULL: not wanted.  After an error acc and pot are NaN.
+ */
+SAPPORO_API int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3],
+                                       double *pot, int *work);
+
+#endif

@@ -1,0 +1,30 @@
+/* tree_private.h - the object behind the handle of a tree, for tree.c and tree_part.c. */
+#ifndef SAP_TREE_PRIVATE_H
+#define SAP_TREE_PRIVATE_H
+
+#include "context/object.h"
+#include "context/tree_engine.h"
+
+/* The object behind the handle of a tree.  Handles have the same type. */
+struct sapporo_tree {
+    struct sap_object object;
+    const struct sap_tree_ops *ops;
+    struct sap_tree_engine on;
+    struct sap_tree_settings settings;
+    struct sap_tree *tree;
+    int room, given; /* largest number of particles; number of particles last set */
+    double first,
+        last; /* interactions per row of the first force after the last build, and of the last force; 0: none */
+    char kind[96];
+};
+
+/* The object of a handle, locked; NULL: no live tree has this handle. */
+static inline struct sapporo_tree *sap_tree_hold(const sapporo_tree *handle)
+{
+    return sap_object_hold(SAP_HANDLE_TREE, handle);
+}
+
+/* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
+int sap_tree_failed(sapporo_tree *tree, int status, const char *what, const char *stays);
+
+#endif

@@ -1,0 +1,113 @@
+/* cpu_part.c - a tree that is a part of a larger whole: nodes of other parts, and walks of all its particles. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "base/threads.h"
+#include "cpu/tree/cpu_tree.h"
+
+void sap_tree_join_cpu(struct sap_tree *opaque_tree, const struct sap_tree_whole *whole)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    t->is_part = whole != NULL;
+    if (whole) t->whole = *whole;
+}
+
+/* ---- nodes of other parts ---------------------------------------------------------- */
+
+void sap_tree_free_halo(struct sap_cpu_tree *t)
+{
+    struct sap_cpu_tree *const h = t->halo;
+    if (!h) return;
+    free(h->x);
+    free(h->node);
+    free(h->cell);
+    free(h->source);
+    free(h->word);
+    free(h);
+    t->halo = NULL;
+}
+
+/* Returns a copy of the settings and units of a part, without nodes and particles; NULL: out of memory. */
+static struct sap_cpu_tree *new_halo(const struct sap_cpu_tree *t, const struct sap_tree_halo *halo)
+{
+    struct sap_cpu_tree *const h = calloc(1, sizeof *h);
+    if (!h) return NULL;
+    h->settings = t->settings;
+    h->narrow = t->narrow;
+    h->wide = t->wide;
+    h->is_part = t->is_part;
+    h->whole = t->whole;
+    h->cube = t->cube;
+    h->eps2 = t->eps2;
+    h->unit = t->unit;
+    h->mass_unit = t->mass_unit;
+    memcpy(h->middle, t->middle, sizeof h->middle);
+    h->far = t->far;
+    h->n = halo->n;
+    h->nodes = halo->nodes;
+    h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);
+    h->node = malloc((size_t)halo->nodes * sizeof *h->node);
+    return h;
+}
+
+static void copy_halo(struct sap_cpu_tree *h, const struct sap_tree_halo *halo)
+{
+    memcpy(h->node, halo->node, (size_t)halo->nodes * sizeof *h->node);
+    memcpy(h->cell, halo->cell, (size_t)halo->nodes * sizeof *h->cell);
+    for (int k = 0; k < halo->n; k++) {
+        for (int c = 0; c < 3; c++) h->x[k][c] = halo->x[k][c];
+        h->x[k][3] = halo->x[k][3] * h->mass_unit;
+    }
+}
+
+int sap_tree_import_cpu(struct sap_tree *opaque_tree, const struct sap_tree_halo *halo)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    t->words[0] = '\0';
+    sap_tree_free_halo(t);
+    t->halo = new_halo(t, halo);
+    if (!t->halo || !t->halo->x || !t->halo->node || sap_tree_reserve_cells(t->halo, halo->nodes)) {
+        sap_tree_free_halo(t);
+        return SAPPORO_ERR_MEMORY;
+    }
+    const sap_fpenv callers = sap_fp_enter();
+    copy_halo(t->halo, halo);
+    sap_tree_make_words(t->halo, &t->cell[0], sap_threads_now(t->threads));
+    sap_fp_leave(callers);
+    return SAPPORO_OK;
+}
+
+/* ---- walks ---------------------------------------------------------------------------- */
+
+int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+                      int *work)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    struct sap_tree_walkers walkers = t->self;
+    struct sap_tree_slots slots = {0};
+    t->words[0] = '\0';
+    if (pass->imported && !t->halo) return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
+    walkers.own = !pass->imported;
+    const double begin = sap_clock_seconds();
+    const sap_fpenv callers = sap_fp_enter();
+    struct sap_tree_run run = {.walkers = &walkers,
+                               .slots = &slots,
+                               .a = pass->a,
+                               .a_of = pass->a ? t->order.address : NULL,
+                               .acc = acc,
+                               .pot = pot,
+                               .work = work};
+    int status = sap_tree_all_slots(&walkers, t->order.address, &slots);
+    if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, sap_threads_now(t->threads));
+    sap_tree_free_slots(&slots);
+    sap_fp_leave(callers);
+    if (status) return status;
+    t->done.stackless = 0;
+    t->done.rows = t->n;
+    t->done.particle_particle = run.particle;
+    t->done.particle_cell = run.cell;
+    t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;
+    return SAPPORO_OK;
+}

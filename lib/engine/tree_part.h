@@ -1,0 +1,39 @@
+/* tree_part.h - a tree that is a part of a larger whole: of the particles of all ranks of MPI. */
+#ifndef SAP_TREE_PART_H
+#define SAP_TREE_PART_H
+
+#include "engine/cube.h"
+#include "engine/tree_nodes.h"
+
+struct sap_cell; /* physics/tree_cell.h */
+
+/*
+ * What all parts of a whole share.  A part takes its cube, its units and the tolerance of its criterion from the whole,
+ * so a cell is accepted as in one tree of all particles.
+ */
+struct sap_tree_whole {
+    struct sap_cube cube;
+    double low[3], high[3]; /* the box of all particles */
+    double weight;          /* sum of their masses without signs */
+    double pull;            /* unit of MULTIPOLE's tolerance (sap_typical_pull), > 0 */
+};
+
+/*
+ * Nodes and particles of other parts, which act on the particles of this part.  Node 0 is the root; the children of a
+ * node follow each other, at most eight.  A node without children and without particles always acts as a cell: every
+ * target particle of this part accepts it.
+ */
+struct sap_tree_halo {
+    int nodes, n;
+    const struct sap_tree_node *node; /* first, count, child, children; the others are not read */
+    const struct sap_cell *cell;      /* [nodes] */
+    const double (*x)[4];             /* [n] position, mass */
+};
+
+/* A walk of all particles of a part. */
+struct sap_tree_pass {
+    int imported;    /* 1: through the halo that was imported last; 0: through the part's own tree */
+    const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: an opening angle of 1 */
+};
+
+#endif

@@ -1,0 +1,293 @@
+/* tree.c - creates and destroys trees over a communicator, and answers queries about them. */
+#include "mpi/tree.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/structs.h"
+#include "mpi/handle.h"
+
+static const char call[] = "sapporo_mpi_tree_create";
+static const double default_timeout = 3600;
+
+/* State of the process (base/process.h). */
+static struct sap_lock tree_lock; /* guards all_trees */
+static sapporo_mpi_tree *all_trees;
+static _Thread_local char create_error[SAP_LINK_TEXT];
+
+/* The object of a rank that has no memory for one: it tells the other ranks so. */
+static sapporo_mpi_tree poor_tree;
+static atomic_int poor_tree_used;
+
+int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, const char *what, int n)
+{
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", what, n,
+                         h->link.size);
+}
+
+void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory)
+{
+    if (!h->link.broken) free(memory);
+}
+
+/* ------------------------------------------------------------------ handles */
+
+sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle)
+{
+    sap_lock(&tree_lock);
+    sapporo_mpi_tree *h = all_trees;
+    while (h && h->number != (uintptr_t)handle) h = h->next;
+    sap_unlock(&tree_lock);
+    return h;
+}
+
+/* Gives an object its handle. */
+static sapporo_mpi_tree *enlist(sapporo_mpi_tree *h)
+{
+    h->number = sap_mpi_number();
+    sap_lock(&tree_lock);
+    h->next = all_trees;
+    all_trees = h;
+    sap_unlock(&tree_lock);
+    return (sapporo_mpi_tree *)h->number;
+}
+
+/* Withdraws the handle of an object. */
+static void withdraw(const sapporo_mpi_tree *h)
+{
+    sap_lock(&tree_lock);
+    sapporo_mpi_tree **at = &all_trees;
+    while (*at && *at != h) at = &(*at)->next;
+    if (*at) *at = h->next;
+    sap_unlock(&tree_lock);
+}
+
+/* ------------------------------------------------------------------ options */
+
+static int bad_option(sapporo_mpi_tree *h, int status, const char *what)
+{
+    return sap_link_fail(&h->link, status, "%s: %s", call, what);
+}
+
+/* Copies what the options of a tree point to. */
+static int copy_pointed(sapporo_mpi_tree *h)
+{
+    sapporo_tree_options *const o = &h->options;
+    const int most = (int)(sizeof h->device / sizeof h->device[0]);
+    if (o->devices && (o->ndevices < 0 || o->ndevices > most))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, "more than 64 devices, or fewer than none");
+    if (o->devices) memcpy(h->device, o->devices, (size_t)o->ndevices * sizeof *o->devices);
+    if (o->devices) o->devices = h->device;
+    if (!o->cpu_isa) return SAPPORO_OK;
+    if (strlen(o->cpu_isa) >= sizeof h->isa) return bad_option(h, SAPPORO_ERR_ARGUMENT, "cpu_isa is no known path");
+    (void)snprintf(h->isa, sizeof h->isa, "%s", o->cpu_isa);
+    o->cpu_isa = h->isa;
+    return SAPPORO_OK;
+}
+
+/* Copies the options of a caller, and checks those that are not of the tree. */
+static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
+{
+    static const char unsized[] = "options without a size, or of a newer version of the library";
+    sapporo_mpi_tree_options own = {0};
+    if (given && sap_struct_copy(&own, sizeof own, given, sizeof given->size))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
+    h->options = (sapporo_tree_options){.size = sizeof h->options};
+    if (own.tree && sap_struct_copy(&h->options, sizeof h->options, own.tree, sizeof own.tree->size))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
+    h->options.size = sizeof h->options;
+    if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
+    if (h->options.experiments)
+        return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
+    return copy_pointed(h);
+}
+
+/* The timeout of options that may be wrong in other ways. */
+static double timeout_of(const sapporo_mpi_tree_options *given)
+{
+    sapporo_mpi_tree_options o = {0};
+    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return default_timeout;
+    return o.timeout > 0 ? o.timeout : default_timeout;
+}
+
+/* ----------------------------------------------------------------- creation */
+
+/* Whether MPI can be called with this communicator. */
+static int check_communicator(MPI_Comm communicator)
+{
+    int begun = 0, ended = 0, inter = 0;
+    const char *why = NULL;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    if (!begun || ended)
+        why = "MPI is not initialised, or has been finalised";
+    else if (communicator == MPI_COMM_NULL)
+        why = "the communicator is MPI_COMM_NULL";
+    else if (MPI_Comm_test_inter(communicator, &inter) != MPI_SUCCESS || inter)
+        why = "the communicator is an intercommunicator";
+    if (!why) return SAPPORO_OK;
+    (void)snprintf(create_error, sizeof create_error, "%s: %s", call, why);
+    sapporo_log(SAPPORO_LOG_ERROR, create_error);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+/* What one rank can do alone: options, and a tree without particles. */
+static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
+{
+    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+        return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "libsapporo_mpi needs a libsapporo of its version");
+    int status = read_options(h, given);
+    if (status) return status;
+    h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
+    if (h == &poor_tree || !h->link.records) return sap_mpi_tree_no_memory(h, call, 0);
+    status = sapporo_tree_create(&h->options, 0, &h->tree);
+    if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
+    (void)snprintf(h->kind, sizeof h->kind, "%s", sapporo_tree_kind_text(h->tree));
+    return sapporo_tree_part_settings(h->tree, &h->settings);
+}
+
+/* Fails if the ranks have different options. */
+static int compare_options(sapporo_mpi_tree *h)
+{
+    static const char *const name[] = {"kind",        "mac",        "accuracy",  "order",   "eps2",
+                                       "leaf_size",   "group_size", "precision", "timeout", "sapporo_arith_version",
+                                       "group_extent"};
+    enum { FIELDS = sizeof name / sizeof *name };
+    const struct sap_tree_settings *const s = &h->settings;
+    const double field[FIELDS] = {s->kind,        s->mac,        s->accuracy,  s->order,        s->eps2,
+                                  s->leaf_size,   s->group_size, s->precision, h->link.timeout, sapporo_arith_version(),
+                                  s->group_extent};
+    return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
+}
+
+/* Fails if the trees are not of the same kind of engine. */
+static int compare_kinds(sapporo_mpi_tree *h)
+{
+    struct sap_link *const link = &h->link;
+    int status = SAPPORO_OK;
+    const int bad = sap_link_finish(
+        link, MPI_Ibcast(h->kind, (int)sizeof h->kind, MPI_CHAR, 0, link->communicator, &link->request));
+    if (bad) return bad;
+    if (strcmp(h->kind, sapporo_tree_kind_text(h->tree)) != 0)
+        status = sap_link_fail(link, SAPPORO_MPI_ERR_DIFFERENT,
+                               "the kind of engine is '%s', on rank 0 it is '%s'; cpu_isa, backend or precision of the "
+                               "options can make them the same",
+                               sapporo_tree_kind_text(h->tree), h->kind);
+    return sap_link_agree(link, status);
+}
+
+/* Makes the types of the records that ranks exchange. */
+static int make_types(sapporo_mpi_tree *h)
+{
+    _Static_assert(sizeof(struct sap_halo_node) % sizeof(double) == 0, "a node is sent as doubles");
+    const struct {
+        MPI_Datatype *type;
+        int doubles;
+    } make[] = {{&h->body, SAP_BODY}, {&h->node, sizeof(struct sap_halo_node) / sizeof(double)}, {&h->point, 4}};
+    int status = SAPPORO_OK;
+    for (int k = 0; k < 3 && !status; k++) {
+        status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
+        if (!status) status = sap_link_judge(&h->link, MPI_Type_commit(make[k].type));
+    }
+    return status;
+}
+
+static int create(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *options)
+{
+    int status = sap_link_agree(&h->link, prepare(h, options));
+    if (!status) status = compare_options(h);
+    if (!status) status = compare_kinds(h);
+    return status ? status : sap_link_agree(&h->link, make_types(h));
+}
+
+/* Frees an object.  Memory that MPI may still use stays. */
+static void destroy(sapporo_mpi_tree *h)
+{
+    const int broken = h->link.broken;
+    MPI_Datatype *const type[] = {&h->body, &h->node, &h->point};
+    sapporo_tree_destroy(h->tree);
+    for (int k = 0; k < 3; k++)
+        if (*type[k] != MPI_DATATYPE_NULL) (void)MPI_Type_free(type[k]);
+    sap_mpi_tree_free_route(h);
+    sap_mpi_tree_release(h, h->mine);
+    sap_mpi_tree_free_nodes(h);
+    free(h->size);
+    free(h->work);
+    sap_link_close(&h->link);
+    if (!broken && h != &poor_tree) free(h);
+    if (!broken && h == &poor_tree) atomic_store(&poor_tree_used, 0);
+}
+
+/* Returns the object of a rank without memory; NULL: another thread has it. */
+static sapporo_mpi_tree *take_poor_tree(void)
+{
+    if (atomic_exchange(&poor_tree_used, 1)) return NULL;
+    memset(&poor_tree, 0, sizeof poor_tree);
+    return &poor_tree;
+}
+
+int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_options *options, sapporo_mpi_tree **tree)
+{
+    if (!tree) return SAPPORO_ERR_ARGUMENT;
+    *tree = NULL;
+    create_error[0] = '\0';
+    int status = check_communicator(communicator);
+    if (status) return status;
+    sapporo_mpi_tree *h = calloc(1, sizeof *h);
+    if (!h) h = take_poor_tree();
+    if (!h) return SAPPORO_ERR_MEMORY;
+    h->link.timeout = timeout_of(options);
+    h->body = h->node = h->point = MPI_DATATYPE_NULL;
+    status = sap_link_open(&h->link, communicator);
+    if (!status) status = create(h, options);
+    if (!status) {
+        *tree = enlist(h);
+        return status;
+    }
+    (void)snprintf(create_error, sizeof create_error, "%s", h->link.error);
+    destroy(h);
+    return status;
+}
+
+void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree)
+{
+    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    if (!h) return;
+    withdraw(h);
+    (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
+    destroy(h);
+}
+
+/* ------------------------------------------------------------------ queries */
+
+const char *sapporo_mpi_tree_last_error(const sapporo_mpi_tree *tree)
+{
+    if (!tree) return create_error;
+    const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    return h ? h->link.error : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
+{
+    const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    return h ? h->kind : "";
+}
+
+int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_statistics *statistics)
+{
+    static const sapporo_mpi_tree_statistics none;
+    if (!statistics || statistics->size < sizeof statistics->size) return SAPPORO_ERR_ARGUMENT;
+    const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    sapporo_mpi_tree_statistics all = none;
+    if (h && h->built) {
+        all = h->done;
+        all.given = h->given;
+        all.n = h->route.arrived;
+        all.cells = h->nodes.nodes;
+    }
+    sap_struct_return(statistics, &all, sizeof all);
+    return h ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+}

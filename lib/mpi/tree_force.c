@@ -1,0 +1,245 @@
+/* tree_force.c - sapporo_mpi_tree_force: walks of each rank's particles, while the nodes of other ranks travel. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "mpi/tree.h"
+
+static const char call[] = "sapporo_mpi_tree_force";
+
+/* Forces on the particles that this rank walks, by address. */
+struct rows {
+    int n;
+    double (*acc)[3], *pot;
+    int *work;
+};
+
+/* Memory of a force. */
+struct force {
+    struct rows sum, more;          /* from the rank's own tree, later from all; from the nodes of other ranks */
+    double *a;                      /* sizes of accelerations by address */
+    double (*answer)[SAP_ANSWER];   /* of the particles that this rank walks; MPI reads it */
+    double (*answered)[SAP_ANSWER]; /* of the caller's particles */
+};
+
+static int new_rows(struct rows *r, int n)
+{
+    const size_t room = (size_t)n + 1;
+    *r = (struct rows){n, malloc(room * sizeof *r->acc), malloc(room * sizeof *r->pot), calloc(room, sizeof *r->work)};
+    return r->acc && r->pot && r->work ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+static void free_rows(struct rows *r)
+{
+    free(r->acc);
+    free(r->pot);
+    free(r->work);
+}
+
+static int new_force(const sapporo_mpi_tree *h, struct force *f)
+{
+    const int n = h->route.arrived, bad = new_rows(&f->sum, n) | new_rows(&f->more, n);
+    f->a = malloc(((size_t)n + 1) * sizeof *f->a);
+    f->answer = malloc(((size_t)n + 1) * sizeof *f->answer);
+    f->answered = malloc(((size_t)h->given + 1) * sizeof *f->answered);
+    return bad || !f->a || !f->answer || !f->answered ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+}
+
+static void free_force(const sapporo_mpi_tree *h, struct force *f)
+{
+    free_rows(&f->sum);
+    free_rows(&f->more);
+    free(f->a);
+    sap_mpi_tree_release(h, f->answer);
+    free(f->answered);
+}
+
+/* -------------------------------------------------------------------- walks */
+
+/* Walks all particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions. */
+static int walk(sapporo_mpi_tree *h, int imported, const double *a, struct rows *to)
+{
+    const struct sap_tree_pass pass = {.imported = imported, .a = a};
+    sapporo_tree_statistics s = {.size = sizeof s};
+    const double start = sap_clock_seconds();
+    if (to->n == 0) return SAPPORO_OK;
+    int status = sapporo_tree_part_walk(h->tree, &pass, to->acc, to->pot, to->work);
+    if (!status) status = sapporo_tree_get_statistics(h->tree, &s);
+    if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
+    h->done.particle_particle += s.particle_particle;
+    h->done.particle_cell += s.particle_cell;
+    h->done.seconds[imported ? SAPPORO_MPI_PHASE_IMPORTED : SAPPORO_MPI_PHASE_WALK] += sap_clock_seconds() - start;
+    return SAPPORO_OK;
+}
+
+/* Gives the tree the nodes of other ranks. */
+static int import(sapporo_mpi_tree *h, const struct sap_travel *t)
+{
+    struct sap_tree_halo halo;
+    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, &halo);
+    if (status)
+        (void)sap_mpi_tree_no_memory(h, call, h->route.arrived);
+    else if (halo.nodes > 0) {
+        status = sapporo_tree_part_import(h->tree, &halo);
+        if (status) (void)sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
+    }
+    free((void *)halo.node);
+    free((void *)halo.cell);
+    return status;
+}
+
+static void add_rows(struct rows *to, const struct rows *from)
+{
+    for (int i = 0; i < to->n; i++) {
+        for (int c = 0; c < 3; c++) to->acc[i][c] += from->acc[i][c];
+        to->pot[i] += from->pot[i];
+        to->work[i] += from->work[i];
+    }
+}
+
+/* Adds the forces of the nodes of other ranks, which have arrived. */
+static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const double *a, struct force *f)
+{
+    if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
+    int status = import(h, t);
+    if (!status) status = walk(h, 1, a, &f->more);
+    if (!status) add_rows(&f->sum, &f->more);
+    return status;
+}
+
+/* Bytes that a travel takes at most. */
+static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
+{
+    const size_t ranks = (size_t)h->link.size, node = sizeof *t->in.node, x = sizeof *t->in.x;
+    const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell));
+    return (ranks + 1) * SAP_HALO_REGIONS * sizeof *t->regions + 12 * ranks * sizeof *t->count + joined +
+           ((size_t)t->out.node_room + (size_t)t->in.nodes) * node + ((size_t)t->out.room + (size_t)t->in.n) * x;
+}
+
+static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
+{
+    const size_t bytes = bytes_of(h, t);
+    h->done.regions = h->nodes.regions;
+    h->done.sent_cells = t->out.nodes;
+    h->done.sent_particles = t->out.n;
+    h->done.got_cells = t->in.nodes;
+    h->done.got_particles = t->in.n;
+    if (bytes > h->done.halo_bytes) h->done.halo_bytes = bytes;
+}
+
+/* Collective.  Walks through the rank's own tree while the nodes of other ranks travel, then through those. */
+static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const double *a, struct force *f)
+{
+    const double start = sap_clock_seconds();
+    int status = sap_travel_start(h, t, a);
+    h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
+    if (status) return status;
+    const int walked = walk(h, 0, a, &f->sum);
+    const double waits = sap_clock_seconds();
+    status = sap_travel_finish(h, t);
+    h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
+    if (status) return status;
+    tell_travel(h, t);
+    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, a, f));
+}
+
+/* Collective.  Computes forces from the particles of all ranks. */
+static int pass(sapporo_mpi_tree *h, const double *a, struct force *f)
+{
+    if (h->link.size == 1) return sap_link_agree(&h->link, walk(h, 0, a, &f->sum));
+    struct sap_travel *const t = calloc(1, sizeof *t);
+    const int status = travel_and_walk(h, t, a, f);
+    sap_travel_free(h, t);
+    return status;
+}
+
+/* ------------------------------------------------------------ accelerations */
+
+static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
+
+/* Collective.  For ACCELERATION: finds unknown sizes of accelerations by a walk with an opening angle of 1. */
+static int find_sizes(sapporo_mpi_tree *h, struct force *f)
+{
+    struct sap_link *const link = &h->link;
+    const int n = h->route.arrived;
+    double unknown[1] = {0};
+    static const char *const names[1] = {NULL};
+    for (int i = 0; i < n; i++) {
+        f->a[i] = h->mine[i][SAP_BODY_A];
+        unknown[0] += !(f->a[i] >= 0);
+    }
+    int status = sap_link_compare(link, SAPPORO_OK, 1, unknown, names);
+    double all = 0;
+    for (int r = 0; r < link->size && !status; r++) all += sap_link_field(link, r, 0);
+    if (status || all == 0) return status;
+    status = pass(h, NULL, f);
+    for (int i = 0; i < n && !status; i++)
+        if (!(f->a[i] >= 0)) f->a[i] = size_of(f->sum.acc[i]);
+    return status;
+}
+
+/* -------------------------------------------------------------------- force */
+
+/* Collective.  Returns the forces to the ranks whose callers gave the particles. */
+static int answer(sapporo_mpi_tree *h, struct force *f)
+{
+    for (int i = 0; i < f->sum.n; i++) {
+        memcpy(f->answer[i], f->sum.acc[i], sizeof f->sum.acc[i]);
+        f->answer[i][SAP_ANSWER_POT] = f->sum.pot[i];
+        f->answer[i][SAP_ANSWER_WORK] = f->sum.work[i];
+    }
+    return sap_mpi_tree_return(h, (const double(*)[SAP_ANSWER])f->answer, f->answered);
+}
+
+/* Writes the results, and what the next build and force need of them. */
+static void deliver(sapporo_mpi_tree *h, const struct force *f, double (*acc)[3], double *pot)
+{
+    for (int i = 0; i < h->given; i++) {
+        const double *const row = f->answered[i];
+        if (acc) memcpy(acc[i], row, sizeof *acc);
+        if (pot) pot[i] = row[SAP_ANSWER_POT];
+        h->size[i] = size_of(row);
+        h->work[i] = (int)row[SAP_ANSWER_WORK];
+    }
+    for (int i = 0; i < f->sum.n; i++) h->mine[i][SAP_BODY_A] = size_of(f->sum.acc[i]);
+}
+
+static int compute(sapporo_mpi_tree *h, struct force *f, double (*acc)[3], double *pot)
+{
+    const int by_acceleration = h->settings.mac == SAPPORO_MAC_ACCELERATION;
+    int status =
+        h->built ? SAPPORO_OK : sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: build the tree first", call);
+    if (!status && new_force(h, f)) status = sap_mpi_tree_no_memory(h, call, h->route.arrived);
+    status = sap_link_agree(&h->link, status);
+    if (!status && by_acceleration) status = find_sizes(h, f);
+    h->done.particle_particle = h->done.particle_cell = 0;
+    if (!status) status = pass(h, by_acceleration ? f->a : NULL, f);
+    if (!status) status = answer(h, f);
+    if (!status) deliver(h, f, acc, pot);
+    return status;
+}
+
+static void fill_with_nan(int n, double (*acc)[3], double *pot)
+{
+    for (int i = 0; i < n; i++) {
+        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+        if (pot) pot[i] = NAN;
+    }
+}
+
+int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot)
+{
+    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    struct force f = {.a = NULL};
+    if (!h) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
+    h->done.halo_bytes = 0;
+    const int status = h->link.broken ? h->link.broken : compute(h, &f, acc, pot);
+    if (status < 0) fill_with_nan(h->given, acc, pot);
+    free_force(h, &f);
+    sap_fp_leave(callers);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* tree_travel.c - sends to each rank the nodes that its particles need, and receives those that this rank needs. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/tree.h"
+
+static const char call[] = "sapporo_mpi_tree_force";
+enum { REGION = sizeof(struct sap_halo_region) / sizeof(double) };
+
+void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    if (h->link.broken || !t) return;
+    free(t->out.node);
+    free(t->out.x);
+    free(t->in.node);
+    free(t->in.x);
+    free(t->regions);
+    free(t->count);
+    free(t);
+}
+
+/* Allocates the arrays with elements for each rank, and the regions of all ranks; 0: out of memory. */
+static int reserve(struct sap_travel *t, int ranks)
+{
+    const size_t many = (size_t)ranks;
+    t->regions = calloc((many + 1) * SAP_HALO_REGIONS, sizeof *t->regions);
+    t->count = calloc(12 * many, sizeof *t->count);
+    if (!t->regions || !t->count) return 0;
+    t->sent = (int(*)[2])t->count;
+    t->got = t->sent + ranks;
+    for (int what = 0; what < 2; what++) {
+        int *const from = t->count + (size_t)(4 + 4 * what) * many;
+        t->sent_n[what] = from, t->sent_at[what] = from + ranks;
+        t->got_n[what] = from + 2 * many, t->got_at[what] = from + 3 * many;
+    }
+    return 1;
+}
+
+/* Collective.  Tells all ranks the regions of this rank, which stand behind those of all ranks. */
+static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t, const double *a)
+{
+    struct sap_link *const link = &h->link;
+    struct sap_halo_region *const mine = t->regions + (size_t)link->size * SAP_HALO_REGIONS;
+    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, a, mine);
+    return sap_link_finish(link,
+                           MPI_Iallgather(mine, REGION * SAP_HALO_REGIONS, MPI_DOUBLE, t->regions,
+                                          REGION * SAP_HALO_REGIONS, MPI_DOUBLE, link->communicator, &link->request));
+}
+
+/* Selects the halos for all other ranks. */
+static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    const struct sap_halo_source source = {.nodes = &h->nodes,
+                                           .x = (const double *)h->mine,
+                                           .stride = SAP_BODY,
+                                           .order = h->settings.order,
+                                           .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
+    int status = SAPPORO_OK;
+    for (int r = 0; r < h->link.size && h->nodes.nodes > 0 && !status; r++) {
+        const struct sap_halo_region *const theirs = t->regions + (size_t)r * SAP_HALO_REGIONS;
+        if (r == h->link.rank || theirs[0].strictness < 0) continue; /* a rank without particles */
+        const int nodes = t->out.nodes, n = t->out.n;
+        status = sap_halo_add(&t->out, &source, theirs);
+        t->sent[r][0] = t->out.nodes - nodes;
+        t->sent[r][1] = t->out.n - n;
+    }
+    return status;
+}
+
+/* Writes the first element of each rank; returns the sum. */
+static int64_t place(const int (*count)[2], int what, int ranks, int *n, int *at)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < ranks; r++) {
+        n[r] = count[r][what];
+        at[r] = (int)sum;
+        sum += n[r];
+    }
+    return sum;
+}
+
+/* Makes room for what arrives. */
+static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    const int ranks = h->link.size;
+    int64_t in[2];
+    for (int what = 0; what < 2; what++) {
+        (void)place((const int(*)[2])t->sent, what, ranks, t->sent_n[what], t->sent_at[what]);
+        in[what] = place((const int(*)[2])t->got, what, ranks, t->got_n[what], t->got_at[what]);
+        if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, call, h->route.arrived);
+    }
+    t->in.nodes = (int)in[0], t->in.n = (int)in[1];
+    t->in.node = malloc(((size_t)in[0] + 1) * sizeof *t->in.node);
+    t->in.x = malloc(((size_t)in[1] + 1) * sizeof *t->in.x);
+    return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, call, h->route.arrived);
+}
+
+static int send(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    struct sap_link *const link = &h->link;
+    const int bad =
+        sap_link_judge(link, MPI_Ialltoallv(t->out.node, t->sent_n[0], t->sent_at[0], h->node, t->in.node, t->got_n[0],
+                                            t->got_at[0], h->node, link->communicator, &t->request[0]));
+    if (bad) return bad;
+    return sap_link_judge(link, MPI_Ialltoallv(t->out.x, t->sent_n[1], t->sent_at[1], h->point, t->in.x, t->got_n[1],
+                                               t->got_at[1], h->point, link->communicator, &t->request[1]));
+}
+
+int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const double *a)
+{
+    struct sap_link *const link = &h->link;
+    const int ready = t && reserve(t, link->size);
+    int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, call, h->route.arrived));
+    if (status || !ready) return status;
+    status = exchange_regions(h, t, a);
+    if (status) return status;
+    const int selected = select_halos(h, t) ? sap_mpi_tree_no_memory(h, call, h->route.arrived) : SAPPORO_OK;
+    status = sap_link_finish(
+        link, MPI_Ialltoall(t->sent, 2, MPI_INT, t->got, 2, MPI_INT, link->communicator, &link->request));
+    if (status) return status;
+    status = sap_link_agree(link, selected ? selected : make_room(h, t));
+    return status ? status : send(h, t);
+}
+
+int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    const int status = sap_link_wait(&h->link, &t->request[0]);
+    return status ? status : sap_link_wait(&h->link, &t->request[1]);
+}

@@ -1,0 +1,159 @@
+/* tree_whole.c - what the particles of all ranks have in common: box, cube, units, the pull of the whole. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/tree.h"
+#include "physics/scalars.h"
+
+/* What each rank says of its particles, in doubles only. */
+struct report {
+    double n;           /* particles */
+    double known, work; /* particles whose interactions are known, and their sum */
+    struct sap_cell cell;
+};
+enum { REPORT = sizeof(struct report) / sizeof(double) };
+
+static void add_body(struct sap_cell *cell, const double *body)
+{
+    sap_cell_add(cell, body[SAP_BODY_MASS], fabs(body[SAP_BODY_MASS]), body, body, body);
+}
+
+static struct report report_of(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n)
+{
+    struct report mine = {.n = n};
+    sap_cell_start(&mine.cell);
+    for (int i = 0; i < n; i++) add_body(&mine.cell, body[i]);
+    if (n > 0) sap_cell_centre(&mine.cell);
+    for (int i = 0; i < n; i++) sap_cell_shape(&mine.cell, body[i][SAP_BODY_MASS], body[i]);
+    for (int i = 0; i < n; i++) {
+        mine.known += h->work[i] > 0;
+        mine.work += h->work[i];
+    }
+    return mine;
+}
+
+/* Joins the reports of all ranks, in their order. */
+static struct report join_reports(const struct report *from, int ranks)
+{
+    struct report all = {.n = 0};
+    sap_cell_start(&all.cell);
+    for (int r = 0; r < ranks; r++) {
+        const struct sap_cell *const c = &from[r].cell;
+        all.n += from[r].n, all.known += from[r].known, all.work += from[r].work;
+        if (from[r].n > 0) sap_cell_add(&all.cell, c->mass, c->weight, c->centre, c->low, c->high);
+    }
+    if (all.n > 0) sap_cell_centre(&all.cell);
+    for (int r = 0; r < ranks; r++) {
+        const struct sap_cell *const c = &from[r].cell;
+        if (from[r].n > 0) sap_cell_shape_child(&all.cell, c->mass, c->centre, c->q);
+    }
+    return all;
+}
+
+/* ------------------------------------------------------------------- sample */
+
+/* Memory of the sample of positions that the cube is made of; all ranks compute the same numbers. */
+struct cube_sample {
+    int members, *count, *at; /* count, at: members of each rank, and its first one; in doubles */
+    double (*mine)[3], (*all)[3], axis[3][SAP_CUBE_SAMPLE];
+};
+
+/* The particle of member k, counted over all ranks. */
+static double member(double n, int members, int k) { return floor((double)k * n / members); }
+
+/* Writes the members of this rank to `mine`, and the members of each rank. */
+static void take_sample(const sapporo_mpi_tree *h, const struct report *from, double n, const double (*body)[SAP_BODY],
+                        struct cube_sample *s)
+{
+    double first = 0;
+    int k = 0, taken = 0;
+    for (int r = 0; r < h->link.size; r++) {
+        s->at[r] = 3 * k;
+        for (; k < s->members && member(n, s->members, k) < first + from[r].n; k++)
+            if (r == h->link.rank)
+                memcpy(s->mine[taken++], body[(int)(member(n, s->members, k) - first)], sizeof *s->mine);
+        s->count[r] = 3 * k - s->at[r];
+        first += from[r].n;
+    }
+}
+
+/* Collective.  Finds the cube from a sample of the positions of all ranks. */
+static int find_cube(sapporo_mpi_tree *h, const struct report *from, const struct report *all,
+                     const double (*body)[SAP_BODY], struct cube_sample *s)
+{
+    struct sap_link *const link = &h->link;
+    s->members = all->n < SAP_CUBE_SAMPLE ? (int)all->n : (int)SAP_CUBE_SAMPLE;
+    take_sample(h, from, all->n, body, s);
+    const int bad = sap_link_finish(link, MPI_Iallgatherv(s->mine, s->count[link->rank], MPI_DOUBLE, s->all, s->count,
+                                                          s->at, MPI_DOUBLE, link->communicator, &link->request));
+    if (bad) return bad;
+    for (int k = 0; k < s->members; k++)
+        for (int c = 0; c < 3; c++) s->axis[c][k] = s->all[k][c];
+    memset(&h->whole.cube, 0, sizeof h->whole.cube);
+    if (s->members > 0) h->whole.cube = sap_tree_cube(all->cell.low, all->cell.high, s->axis, s->members);
+    return SAPPORO_OK;
+}
+
+/* -------------------------------------------------------------------- whole */
+
+/* Memory of a look at all particles, kept by MPI while the ranks exchange. */
+struct look {
+    struct report mine, *all;
+    struct cube_sample sample;
+};
+
+static void free_look(const sapporo_mpi_tree *h, struct look *l)
+{
+    if (!l) return;
+    sap_mpi_tree_release(h, l->all);
+    sap_mpi_tree_release(h, l->sample.count);
+    sap_mpi_tree_release(h, l->sample.mine);
+    sap_mpi_tree_release(h, l->sample.all);
+    sap_mpi_tree_release(h, l); /* MPI reads `mine` */
+}
+
+static struct look *new_look(int ranks)
+{
+    const size_t many = (size_t)ranks;
+    struct look *const l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->all = calloc(many, sizeof *l->all);
+    l->sample.count = calloc(2 * many, sizeof *l->sample.count);
+    l->sample.mine = calloc(SAP_CUBE_SAMPLE, sizeof *l->sample.mine);
+    l->sample.all = calloc(SAP_CUBE_SAMPLE, sizeof *l->sample.all);
+    if (l->sample.count) l->sample.at = l->sample.count + ranks;
+    return l;
+}
+
+static int find(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, struct look *l, double *mean)
+{
+    struct sap_link *const link = &h->link;
+    const int short_of = !l || !l->all || !l->sample.count || !l->sample.mine || !l->sample.all;
+    int status = sap_link_agree(link, short_of ? sap_mpi_tree_no_memory(h, "sapporo_mpi_tree_build", n) : SAPPORO_OK);
+    if (status || short_of) return status;
+    l->mine = report_of(h, body, n);
+    status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
+                                                  link->communicator, &link->request));
+    if (status) return status;
+    const struct report all = join_reports(l->all, link->size);
+    *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
+    /* all ranks find the same */
+    if (!sap_tree_in_range(all.cell.low, all.cell.high, all.cell.weight))
+        return sap_link_agree(
+            link, sap_link_fail(link, SAPPORO_ERR_NOT_FINITE, "sapporo_mpi_tree_build: %s", SAP_TREE_OUT_OF_RANGE));
+    memcpy(h->whole.low, all.cell.low, sizeof h->whole.low);
+    memcpy(h->whole.high, all.cell.high, sizeof h->whole.high);
+    h->whole.weight = all.cell.weight;
+    h->whole.pull = sap_typical_pull(&all.cell);
+    h->done.total = (long long)all.n;
+    return find_cube(h, l->all, &all, body, &l->sample);
+}
+
+int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean)
+{
+    struct look *const l = new_look(h->link.size);
+    const int status = find(h, body, n, l, mean);
+    free_look(h, l);
+    return status;
+}

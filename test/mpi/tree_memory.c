@@ -1,0 +1,110 @@
+/*
+ * tree_memory.c - trees over ranks when memory runs out on one rank: the n-th allocation of libsapporo_mpi fails there,
+ * for every n, on the ranks in turn.  Every call has the same status on all ranks, and forces are right on all of them
+ * or NaN on all of them.
+ *
+ * The program is linked like memory.c, with -Wl,--wrap=malloc,--wrap=calloc.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { N = 400, CALLS = 5, MOST = 200 };
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+
+static int counted, fails_at; /* allocations since the session began; 0: none fails */
+
+static int fails(void) { return ++counted == fails_at; }
+
+void *__wrap_malloc(size_t bytes) { return fails() ? NULL : __real_malloc(bytes); }
+
+void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : __real_calloc(n, bytes); }
+
+/* What the calls of a session returned. */
+struct session {
+    int status[CALLS];
+    double acc[N][3], pot[N];
+};
+
+static sapporo_tree_particles columns(const struct point *source)
+{
+    const ptrdiff_t stride = ranks * (ptrdiff_t)sizeof *source;
+    return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
+                                    .n = (N - rank + ranks - 1) / ranks,
+                                    .x = {source[rank].derivative[0], stride},
+                                    .mass = {&source[rank].mass, stride}};
+}
+
+static void run(struct session *s, const struct point *source, int fault)
+{
+    const sapporo_tree_options tree = {.size = sizeof tree,
+                                       .mac = SAPPORO_MAC_ACCELERATION,
+                                       .eps2 = 1e-4,
+                                       .backend = SAPPORO_BACKEND_CPU,
+                                       .threads = 1};
+    const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &tree, .timeout = 20};
+    const sapporo_tree_particles mine = columns(source);
+    sapporo_mpi_tree *t;
+    memset(s->acc, 0, sizeof s->acc);
+    counted = 0, fails_at = fault;
+    s->status[0] = sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &t);
+    s->status[1] = sapporo_mpi_tree_build(t, &mine);
+    s->status[2] = sapporo_mpi_tree_force(t, s->acc, s->pot);
+    s->status[3] = sapporo_mpi_tree_build(t, &mine);
+    s->status[4] = sapporo_mpi_tree_force(t, s->acc, s->pot);
+    sapporo_mpi_tree_destroy(t);
+    fails_at = 0;
+}
+
+/* 1 if all ranks have the same statuses. */
+static int same_everywhere(const int *status)
+{
+    int least[CALLS], most[CALLS], same = 1;
+    ranks_combine(status, least, CALLS, MPI_MIN);
+    ranks_combine(status, most, CALLS, MPI_MAX);
+    for (int k = 0; k < CALLS; k++) same &= least[k] == most[k];
+    return same;
+}
+
+/* 1 if the last force is close to the right one, or reported an error and is NaN. */
+static int is_honest(const struct session *s, const struct session *good, int n)
+{
+    int honest = 1;
+    for (int i = 0; i < n && s->status[0] == SAPPORO_OK; i++) {
+        const int right = fabs(s->pot[i] - good->pot[i]) <= 0.01 * fabs(good->pot[i]);
+        honest &= s->status[4] ? isnan(s->pot[i]) && isnan(s->acc[i][0]) : right;
+    }
+    return honest;
+}
+
+int main(int argc, char **argv)
+{
+    ranks_begin(&argc, &argv);
+    static struct session s, good;
+    struct point *const source = points_new(N);
+    const int mine = columns(source).n;
+    int n = 0, ended = 0, failing = 0;
+    run(&good, source, 0);
+    int bad = good.status[0] || good.status[4];
+    for (n = 1; n < MOST && !ended; n++) {
+        const int guilty = n % ranks;
+        run(&s, source, rank == guilty ? n : 0);
+        bad |= !same_everywhere(s.status) || !is_honest(&s, &good, mine);
+        for (int k = 0; k < CALLS; k++) failing += s.status[k] == SAPPORO_ERR_MEMORY;
+        const int enough = rank == guilty && counted < n; /* the guilty rank had fewer allocations */
+        ranks_combine(&enough, &ended, 1, MPI_MAX);
+    }
+    bad |= !ended || n < 30;
+    run(&s, source, 0);
+    report(!bad && failing >= 30 && same_everywhere(s.status) && is_honest(&s, &good, mine),
+           "trees, memory runs out at each of %d allocations: %d calls failed", n - 2, failing);
+    free(source);
+    return ranks_end();
+}

@@ -1,0 +1,441 @@
+/*
+ * trees.c - trees over any number of ranks: errors against a sum in long double are those of one tree with all
+ * particles, for both kinds, all criteria, orders and precisions; the same run has the same bits; one rank has the bits
+ * of sapporo_tree.h; and particles that are difficult to divide.
+ *
+ * Any number of ranks will do; 1 to 4 ranks together have all cases.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { N = 4000 };
+
+/*
+ * Errors over ranks may be larger than those of one tree by these factors, since other cells have other errors.  The
+ * particles of a group have nearly the same error, so the error that 99 % stay below is that of one or two groups.
+ */
+#define MORE      1.5
+#define MORE_MANY 1.4
+
+/* ------------------------------------------------------------------- models */
+
+/* Particles that all ranks know. */
+struct model {
+    int n;
+    double (*x)[3], *mass;
+};
+
+static struct model model_new(int n)
+{
+    const struct model m = {n, calloc((size_t)n + 1, sizeof *m.x), calloc((size_t)n + 1, sizeof *m.mass)};
+    if (!m.x || !m.mass) exit(3);
+    return m;
+}
+
+static struct model clusters(int n)
+{
+    struct point *const p = points_new(n);
+    const struct model m = model_new(n);
+    for (int i = 0; i < n; i++) {
+        for (int c = 0; c < 3; c++) m.x[i][c] = p[i].derivative[0][c] + (i % 3 == 0 && c == 1 ? 30 : 0);
+        m.mass[i] = p[i].mass;
+    }
+    free(p);
+    return m;
+}
+
+static void model_free(struct model *m)
+{
+    free(m->x);
+    free(m->mass);
+}
+
+/* Accelerations and potentials. */
+struct rows {
+    double (*acc)[3], *pot;
+};
+
+static struct rows rows_new(int n)
+{
+    const struct rows r = {calloc((size_t)n + 1, sizeof *r.acc), calloc((size_t)n + 1, sizeof *r.pot)};
+    if (!r.acc || !r.pot) exit(3);
+    return r;
+}
+
+static void rows_free(struct rows *r)
+{
+    free(r->acc);
+    free(r->pot);
+}
+
+/* The exact force on particle i, in long double. */
+static void exact_row(const struct model *m, double eps2, int i, double *acc, double *pot)
+{
+    long double sum[4] = {0};
+    for (int j = 0; j < m->n; j++) {
+        long double d[3], r2 = eps2;
+        for (int c = 0; c < 3; c++) d[c] = (long double)m->x[j][c] - m->x[i][c], r2 += d[c] * d[c];
+        if (j == i || r2 == 0) continue;
+        const long double r1 = 1 / sqrtl(r2), pull = m->mass[j] * r1 * r1 * r1;
+        for (int c = 0; c < 3; c++) sum[c] += pull * d[c];
+        sum[3] -= m->mass[j] * r1;
+    }
+    for (int c = 0; c < 3; c++) acc[c] = (double)sum[c];
+    *pot = (double)sum[3];
+}
+
+/* The exact forces on all particles, of which each rank computes a part. */
+static struct rows exact_rows(const struct model *m, double eps2)
+{
+    struct rows mine = rows_new(m->n), r = rows_new(m->n);
+    for (int i = rank; i < m->n; i += ranks) exact_row(m, eps2, i, mine.acc[i], &mine.pot[i]);
+    ranks_combine_doubles(mine.acc[0], r.acc[0], 3 * m->n, MPI_SUM);
+    ranks_combine_doubles(mine.pot, r.pot, m->n, MPI_SUM);
+    rows_free(&mine);
+    return r;
+}
+
+static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The relative error that a part of all accelerations stays below; infinity if one is not finite. */
+static double error_below(double part, const struct rows *r, const struct rows *exact, int n)
+{
+    double *const error = calloc((size_t)n + 1, sizeof *error);
+    double deepest = 0;
+    int k = 0, finite = 1;
+    for (int i = 0; i < n; i++) deepest = fmax(deepest, fabs(exact->pot[i]));
+    for (int i = 0; i < n; i++) {
+        double d[3];
+        for (int c = 0; c < 3; c++) d[c] = r->acc[i][c] - exact->acc[i][c];
+        const double size = size_of(exact->acc[i]);
+        error[k] = size > 0 ? size_of(d) / size : size_of(d);
+        finite &= isfinite(error[k]) && isfinite(r->pot[i]) && fabs(r->pot[i] - exact->pot[i]) <= 0.01 * deepest;
+        k++;
+    }
+    qsort(error, (size_t)k, sizeof *error, ascending);
+    const double found = k > 0 ? error[(int)(part * (k - 1))] : 0;
+    free(error);
+    return finite ? found : INFINITY;
+}
+
+static double error_of(const struct rows *r, const struct rows *exact, int n) { return error_below(0.99, r, exact, n); }
+
+/* -------------------------------------------------------------- over ranks */
+
+enum split { IN_TURN, ALL_ON_FIRST, ALL_ON_LAST, PIECES, SPLITS };
+
+/* The rank that gives particle k of n. */
+static int giver(enum split how, int k, int n)
+{
+    if (how == IN_TURN) return k % ranks;
+    if (how == ALL_ON_FIRST || ranks == 1) return 0;
+    if (how == ALL_ON_LAST) return ranks - 1;
+    const int busy = ranks - 1, piece = (n + busy - 1) / busy; /* rank 0 has none */
+    return k / piece + 1;
+}
+
+/* The particles of this rank. */
+struct mine {
+    int n, *number;
+    struct model model;
+};
+
+static struct mine pick(const struct model *all, enum split how)
+{
+    struct mine m = {.number = calloc((size_t)all->n + 1, sizeof *m.number), .model = model_new(all->n)};
+    for (int k = 0; k < all->n; k++) {
+        if (giver(how, k, all->n) != rank) continue;
+        memcpy(m.model.x[m.n], all->x[k], sizeof *m.model.x);
+        m.model.mass[m.n] = all->mass[k];
+        m.number[m.n++] = k;
+    }
+    return m;
+}
+
+static void drop(struct mine *m)
+{
+    free(m->number);
+    model_free(&m->model);
+}
+
+static sapporo_tree_particles columns_of(const struct model *m, int n)
+{
+    return (sapporo_tree_particles){
+        .size = sizeof(sapporo_tree_particles), .n = n, .x = {m->x, 0}, .mass = {m->mass, 0}};
+}
+
+/* Gives all ranks the rows that each has, by particle. */
+static void gather(const struct mine *m, const struct rows *from, int n, struct rows *to)
+{
+    double *const in = calloc(4 * (size_t)n + 1, sizeof *in), *const all = calloc(4 * (size_t)n + 1, sizeof *all);
+    for (int i = 0; i < m->n; i++) {
+        memcpy(in + 4 * (size_t)m->number[i], from->acc[i], 3 * sizeof *in);
+        in[4 * (size_t)m->number[i] + 3] = from->pot[i];
+    }
+    ranks_combine_doubles(in, all, 4 * n, MPI_SUM);
+    for (int k = 0; k < n; k++) {
+        memcpy(to->acc[k], all + 4 * (size_t)k, 3 * sizeof *all);
+        to->pot[k] = all[4 * (size_t)k + 3];
+    }
+    free(in);
+    free(all);
+}
+
+/* Builds and computes; returns a status, and the rows of all particles. */
+static int compute(sapporo_mpi_tree *t, const struct model *all, enum split how, struct rows *to)
+{
+    struct mine m = pick(all, how);
+    struct rows r = rows_new(m.n);
+    const sapporo_tree_particles columns = columns_of(&m.model, m.n);
+    int status = sapporo_mpi_tree_build(t, &columns);
+    if (!status) status = sapporo_mpi_tree_force(t, r.acc, r.pot);
+    gather(&m, &r, all->n, to);
+    rows_free(&r);
+    drop(&m);
+    return status;
+}
+
+static sapporo_tree_options options_of(sapporo_tree_kind kind, sapporo_tree_mac mac, sapporo_precision precision)
+{
+    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .kind = kind,
+                                  .mac = mac,
+                                  .precision = precision,
+                                  .eps2 = 0x1p-12,
+                                  .backend = tested_backend(),
+                                  .threads = 1};
+}
+
+static sapporo_mpi_tree *open_tree(const sapporo_tree_options *options)
+{
+    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = options, .timeout = 60};
+    sapporo_mpi_tree *t;
+    const int status = sapporo_mpi_tree_create(MPI_COMM_WORLD, &o, &t);
+    if (status) report(0, "create: %s", sapporo_mpi_tree_last_error(NULL));
+    return t;
+}
+
+/* One tree with all particles: two forces, the second with what the first has learnt. */
+static int compute_alone(const struct model *all, const sapporo_tree_options *options, struct rows *to)
+{
+    const sapporo_tree_particles columns = columns_of(all, all->n);
+    const sapporo_tree_request request = {.size = sizeof request, .ni = all->n};
+    sapporo_tree *t;
+    int bad = sapporo_tree_create(options, all->n, &t);
+    for (int k = 0; k < 2 && !bad; k++)
+        bad =
+            sapporo_tree_set(t, &columns) || sapporo_tree_build(t) || sapporo_tree_force(t, &request, to->acc, to->pot);
+    sapporo_tree_destroy(t);
+    return bad;
+}
+
+static int same_rows(const struct rows *a, const struct rows *b, int n)
+{
+    return memcmp(a->acc, b->acc, (size_t)n * sizeof *a->acc) == 0 &&
+           memcmp(a->pot, b->pot, (size_t)n * sizeof *a->pot) == 0;
+}
+
+/* ------------------------------------------------------------------ errors */
+
+/* The largest of the ranks' numbers. */
+static double largest(double mine)
+{
+    double all;
+    ranks_combine_doubles(&mine, &all, 1, MPI_MAX);
+    return all;
+}
+
+static double total(double mine)
+{
+    double all;
+    ranks_combine_doubles(&mine, &all, 1, MPI_SUM);
+    return all;
+}
+
+/* Checks the numbers of particles, the balance of interactions, and the bound of memory. */
+static void check_statistics(sapporo_mpi_tree *t, int n, const char *what)
+{
+    sapporo_mpi_tree_statistics s = {.size = sizeof s};
+    const int status = sapporo_mpi_tree_get_statistics(t, &s);
+    const double work = (double)(s.particle_particle + s.particle_cell), mean = total(work) / ranks,
+                 most = largest(work);
+    const double bound = 3640.0 * (ranks + 1) + 1.5 * (152.0 * s.sent_cells + 32.0 * s.sent_particles) +
+                         312.0 * s.got_cells + 32.0 * s.got_particles + 4096;
+    report(!status && total(s.n) == n && s.total == n && s.n <= 3.0 * n / ranks + 1 && total(s.given) == n,
+           "%s: %d of %lld particles on this rank", what, s.n, s.total);
+    report(most <= 1.3 * mean && total(s.sent_cells) == total(s.got_cells) &&
+               total(s.sent_particles) == total(s.got_particles),
+           "%s: interactions are %.3f of the mean", what, mean > 0 ? most / mean : 1);
+    report((double)s.halo_bytes <= (ranks > 1 ? bound : 0), "%s: %zu bytes, bound %.0f", what, s.halo_bytes, bound);
+}
+
+/* The tree over ranks against one tree, and against exact forces. */
+static void test_case(const struct model *m, const struct rows *exact, const sapporo_tree_options *o, const char *what)
+{
+    struct rows alone = rows_new(m->n), first = rows_new(m->n), second = rows_new(m->n), again = rows_new(m->n);
+    sapporo_mpi_tree *t = open_tree(o);
+    int bad = compute_alone(m, o, &alone) || compute(t, m, PIECES, &first) || compute(t, m, PIECES, &second);
+    const double e1 = error_of(&alone, exact, m->n), e2 = error_of(&first, exact, m->n),
+                 e3 = error_of(&second, exact, m->n);
+    report(!bad && e2 <= MORE * e1 && e3 <= MORE * e1, "%s: errors %.2e, %.2e, one tree %.2e: %s", what, e2, e3, e1,
+           sapporo_mpi_tree_last_error(t));
+    const double m1 = error_below(0.9, &alone, exact, m->n), m2 = error_below(0.9, &first, exact, m->n),
+                 m3 = error_below(0.9, &second, exact, m->n);
+    report(m2 <= MORE_MANY * m1 && m3 <= MORE_MANY * m1, "%s: 90 %% have errors below %.2e, %.2e, one tree %.2e", what,
+           m2, m3, m1);
+    check_statistics(t, m->n, what);
+    sapporo_mpi_tree_destroy(t);
+    t = open_tree(o);
+    bad = compute(t, m, PIECES, &again) || !same_rows(&first, &again, m->n) || compute(t, m, PIECES, &again) ||
+          !same_rows(&second, &again, m->n);
+    report(!bad, "%s: the same run has the same bits", what);
+    if (ranks == 1) report(same_rows(&second, &alone, m->n), "%s: one rank has the bits of sapporo_tree.h", what);
+    sapporo_mpi_tree_destroy(t);
+    rows_free(&alone);
+    rows_free(&first);
+    rows_free(&second);
+    rows_free(&again);
+}
+
+static const char *const kind_names[] = {"", "octree", "kdtree"};
+static const char *const mac_names[] = {"", "opening", "multipole", "acceleration"};
+
+static void test_errors(void)
+{
+    struct model m = clusters(N);
+    struct rows exact = exact_rows(&m, 0x1p-12);
+    for (int kind = SAPPORO_TREE_OCTREE; kind <= SAPPORO_TREE_KDTREE; kind++)
+        for (int mac = SAPPORO_MAC_OPENING; mac <= SAPPORO_MAC_ACCELERATION; mac++)
+            for (int way = 0; way < 4; way++) { /* precision and order */
+                char what[64];
+                sapporo_tree_options o =
+                    options_of((sapporo_tree_kind)kind, (sapporo_tree_mac)mac, way & 1 ? SAPPORO_DP : SAPPORO_SP);
+                if (way != (kind + mac + ranks) % 4) continue; /* 1, 2, 3 and 4 ranks have all of them */
+                o.order = way & 2 ? 1 : 2;
+                (void)snprintf(what, sizeof what, "%s, %s, %s, order %d", kind_names[kind], mac_names[mac],
+                               way & 1 ? "dp" : "sp", o.order);
+                test_case(&m, &exact, &o, what);
+            }
+    rows_free(&exact);
+    model_free(&m);
+}
+
+/* ------------------------------------------------------------- other models */
+
+enum odd { ONE_POINT, TWO_POINTS, LINE, SIGNS, MASSLESS, ESCAPER, TINY, ONE, TWO, NONE, ODDS };
+static const char *const odd_names[ODDS] = {
+    "all at one point", "at two points", "on a line",    "masses of both signs", "massless",
+    "with an escaper",  "1e-30 small",   "one particle", "two particles",        "no particle"};
+
+static struct model odd_model(enum odd what)
+{
+    struct model m = clusters(what == ONE ? 1 : what == TWO ? 2 : 600);
+    if (what == NONE) m.n = 0;
+    for (int i = 0; i < m.n; i++) {
+        for (int c = 0; c < 3; c++) {
+            if (what == ONE_POINT) m.x[i][c] = 0.25;
+            if (what == TWO_POINTS) m.x[i][c] = i % 2;
+            if (what == LINE && c > 0) m.x[i][c] = m.x[i][0] * c;
+            if (what == TINY) m.x[i][c] *= 1e-30;
+        }
+        if (what == SIGNS && i % 2) m.mass[i] = -m.mass[i];
+        if (what == MASSLESS) m.mass[i] = 0;
+        if (what == ESCAPER && i == 17) m.x[i][0] = 1e20;
+    }
+    return m;
+}
+
+/* Models that are difficult to divide, given in every way, with both kinds of tree. */
+static void test_odd_models(int fewer)
+{
+    for (int what = 0; what < ODDS; what++) {
+        struct model m = odd_model((enum odd)what);
+        struct rows exact = exact_rows(&m, 0x1p-12), found = rows_new(m.n), alone = rows_new(m.n);
+        double error = 0;
+        int bad = 0;
+        for (int way = 0; way < (fewer ? 2 : 2 * SPLITS); way++) {
+            sapporo_tree_options o = options_of(way & 1 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
+                                                (sapporo_tree_mac)(1 + way % 3), SAPPORO_DP);
+            o.accuracy = way % 3 == 0 ? 0.3 : 1e-3;
+            sapporo_mpi_tree *const t = open_tree(&o);
+            bad |= compute(t, &m, (enum split)(way / 2), &found) || compute_alone(&m, &o, &alone);
+            const double one = error_of(&alone, &exact, m.n), all = error_of(&found, &exact, m.n);
+            bad |= !isfinite(one);
+            error = fmax(error, all / (one + 4e-5));
+            sapporo_mpi_tree_destroy(t);
+        }
+        report(!bad && error <= MORE, "%s: error %.2f times that of one tree", odd_names[what], error);
+        rows_free(&alone);
+        rows_free(&exact);
+        rows_free(&found);
+        model_free(&m);
+    }
+}
+
+/* Particles that were given by other ranks have the same trees, so errors too; sizes of accelerations may be given. */
+static void test_given(void)
+{
+    struct model m = clusters(N);
+    struct rows exact = exact_rows(&m, 0x1p-12), found = rows_new(m.n);
+    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
+    sapporo_mpi_tree *const t = open_tree(&o);
+    double error = 0;
+    int bad = 0;
+    for (int how = 0; how < SPLITS; how++) {
+        bad |= compute(t, &m, (enum split)how, &found) != SAPPORO_OK;
+        error = fmax(error, error_of(&found, &exact, m.n));
+    }
+    report(!bad && error < 1.5e-3, "given in other ways: error %.2e", error);
+    struct mine mine = pick(&m, IN_TURN);
+    struct rows r = rows_new(mine.n), again = rows_new(m.n);
+    sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
+    double *const a = calloc((size_t)mine.n + 1, sizeof *a);
+    for (int i = 0; i < mine.n; i++) a[i] = 1e-4;
+    columns.a = (sapporo_column){a, 0};
+    bad = sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_force(t, r.acc, r.pot);
+    gather(&mine, &r, m.n, &again);
+    report(!bad && error_of(&again, &exact, m.n) < error, "small accelerations are given: a smaller error");
+    bad = sapporo_mpi_tree_force(t, NULL, NULL) || sapporo_mpi_tree_force(t, NULL, r.pot);
+    report(!bad, "forces again, not all of them wanted: %s", sapporo_mpi_tree_last_error(t));
+    sapporo_mpi_tree_destroy(t);
+    free(a);
+    drop(&mine);
+    rows_free(&r);
+    rows_free(&again);
+    rows_free(&exact);
+    rows_free(&found);
+    model_free(&m);
+}
+
+/* Whether the engine under test has a device for trees. */
+static int has_device(void)
+{
+    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SP);
+    sapporo_tree *t;
+    const int status = sapporo_tree_create(&o, 1, &t);
+    sapporo_tree_destroy(t);
+    if (status == SAPPORO_ERR_DEVICE) report(1, "there is no such device");
+    return status != SAPPORO_ERR_DEVICE;
+}
+
+int main(int argc, char **argv)
+{
+    ranks_begin(&argc, &argv);
+    const int fewer = ranks != 2 || getenv("SAPPORO_TEST_CHECKED") != NULL;
+    if (has_device()) {
+        test_errors();
+        test_odd_models(fewer);
+        test_given();
+    }
+    return ranks_end();
+}
