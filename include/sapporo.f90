@@ -215,7 +215,7 @@ module sapporo
         integer(c_int) :: n = 0, active = 0
         integer(c_long_long) :: steps = 0, particle_steps = 0, builds = 0, refreshes = 0
         real(c_double) :: interactions = 0
-        integer(c_int) :: level(SAPPORO_STEP_LEVELS_MOST) = 0, unused = 0
+        integer(c_int) :: level(SAPPORO_STEP_LEVELS_MOST) = 0, massive = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
         real(c_double) :: seconds(SAPPORO_STEP_PHASES) = 0, group_extent = 0
         integer(c_int) :: group_searches = 0, rebuild_steps = 0

@@ -15,6 +15,12 @@
  * The arithmetic of the stepper has the same bits on every engine; forces have those of the engine's kind.  Any
  * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine.  G = 1.
  *
+ * A particle whose mass is exactly 0, of either sign, is massless: it feels forces and fields, and exerts no force.
+ * Massless particles are not in the tree, nor among the sources of direct sums.  They change no bit of the orbits of
+ * the other particles, unless SAPPORO_REBUILD_TIMED chooses the builds.  Everything else is as of other particles: time
+ * steps, outputs, labels, order.  The force of a tree on a massless particle is that of sapporo_tree_force at its
+ * position, within the accuracy of the tree; its bits depend on which massless particles are active with it.
+ *
  * Errors are as for contexts: outputs of a call that fails are NaN.  If sapporo_stepper_advance fails, the particles
  * are those of the last complete step, and sapporo_stepper_get_time is its time; the call may be repeated.  If
  * sapporo_stepper_set or sapporo_stepper_restore fails after it has checked its input, the stepper has no particles
@@ -115,7 +121,7 @@ SAPPORO_API sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *s
 /* The present time: that of the last complete step.  NaN: there are no particles, or the stepper is not open. */
 SAPPORO_API double sapporo_stepper_get_time(const sapporo_stepper *stepper);
 
-/* Particles for a stepper.  A particle of mass 0 feels forces and exerts none. */
+/* Particles for a stepper.  Which particles have a mass stays as it is until particles are set again. */
 typedef struct sapporo_stepper_particles {
     size_t size;           /* sizeof(sapporo_stepper_particles) */
     int n;                 /* addresses 0 .. n-1; 1 to as many as the stepper was created for */
@@ -136,7 +142,8 @@ SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_step
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
  * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next
- * step is not finite, and its error names the particle.
+ * step is not finite, or a massless particle is farther from the tree than a force reaches (2^300 times the size of the
+ * tree or its softening); its error names the particle.
  */
 SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
 
@@ -213,9 +220,9 @@ typedef struct sapporo_stepper_statistics {
     long long steps;          /* complete steps (of block steps: blocks) */
     long long particle_steps; /* sum over the steps of their active particles */
     long long builds, refreshes;
-    double interactions;                 /* per active particle, of the last force from a tree */
+    double interactions;                 /* per active particle with mass, of the last force from a tree */
     int level[SAPPORO_STEP_LEVELS_MOST]; /* particles per level */
-    int unused;
+    int massive; /* particles whose mass is not 0: those of the tree, or the sources of direct sums */
     size_t host_bytes, device_bytes;     /* of particles and tree */
     double seconds[SAPPORO_STEP_PHASES]; /* of the last step; an accelerator may still correct particles afterwards */
     double group_extent;                 /* the limit of the extent of groups of the tree; 0: none */

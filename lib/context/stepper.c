@@ -160,6 +160,7 @@ static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
         if (p->label.base) memcpy(&s->label[i], sap_column_at(&p->label, i, sizeof *s->label), sizeof *s->label);
     }
     s->n = p->n;
+    s->massive = s->ops->massive(s->particles);
     s->clock = (struct sap_stepper_clock){.start = p->time};
     status = sap_stepper_start(s);
     if (status) s->n = 0;
@@ -284,17 +285,19 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
 {
     const struct sap_stepper_clock *const c = &s->clock;
     size_t of_tree = 0;
+    const int massless = s->n > 0 ? s->n - s->massive : 0;
     to->n = s->n;
-    to->host_bytes = s->ops->memory(s->room, s->direct.devices != NULL, &to->device_bytes);
+    to->host_bytes = s->ops->memory(s->room, massless, s->direct.devices != NULL, &to->device_bytes);
     if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
     if (s->n == 0) return;
+    to->massive = s->massive;
     to->active = c->active;
     to->steps = c->steps;
     to->particle_steps = c->particle_steps;
     to->builds = c->builds;
     to->refreshes = c->refreshes;
-    to->interactions = s->tree ? s->trees->interactions(s->tree) : 0;
+    to->interactions = s->tree && s->massive > 0 ? s->trees->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
     memcpy(to->seconds, s->seconds, sizeof to->seconds);
     to->group_extent = s->tunes_groups ? s->groups.extent : s->signature.group_extent;

@@ -191,7 +191,8 @@ static int take_columns(sapporo_stepper *s, int n, const void *const *at)
     const sapporo_column x = {at[built ? SAP_STEP_BUILT : SAP_STEP_X], 0}, v = {at[SAP_STEP_V], 0},
                          mass = {at[SAP_STEP_MASS], 0};
     int bad, status = s->ops->take(s->particles, n, SAPPORO_MEMORY_HOST, &x, &v, &mass, &bad);
-    if (!status && built) status = s->trees->build(s->tree);
+    if (!status) s->massive = s->ops->massive(s->particles);
+    if (!status && built && s->massive > 0) status = s->trees->build(s->tree);
     if (!status) status = s->ops->note_build(s->particles);
     static const enum sap_step_column rest[] = {SAP_STEP_X, SAP_STEP_A, SAP_STEP_POT, SAP_STEP_LEVEL};
     for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
@@ -213,7 +214,7 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     s->n = n;
     s->clock = head->clock;
     memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
-    sap_stepper_count_levels(s, at[SAP_STEP_LEVEL]);
+    sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);
     return SAPPORO_OK;
 }
 

@@ -145,7 +145,7 @@ static int open_source(sapporo_stepper *s, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
     d->x = malloc((size_t)n * sizeof *d->x);
-    d->index = malloc((size_t)n * sizeof *d->index);
+    d->index = malloc((size_t)n * sizeof *d->index); /* slots; those of massless particles are no source's */
     if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
     for (int k = 0; k < n; k++) d->index[k] = k;
     d->eps2 = s->tree_settings.eps2;
@@ -247,7 +247,7 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
         s->label ? s->ops->create(devices, s->tree, source, &s->settings, n, &s->particles) : (int)SAPPORO_ERR_MEMORY;
     if (!status) return SAPPORO_OK;
     size_t device = 0;
-    const size_t host = s->ops->memory(n, s->direct.devices != NULL, &device);
+    const size_t host = s->ops->memory(n, 0, s->direct.devices != NULL, &device);
     return fail(s, status, "a stepper of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host,
                 device, sapporo_status_text(status));
 }

@@ -14,8 +14,8 @@ struct sap_stepper_clock {
     long long long_step; /* complete long steps */
     int tick;            /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
     int active;          /* particles of the last step */
-    int since;           /* steps since the last build of the tree */
-    int unused;
+    int since;           /* steps of particles with mass since the last build of the tree */
+    int massive;         /* particles with mass of the last step */
     /* interactions per row of forces on at least half of the particles: the first after a build, and the last; 0: none
      */
     double first, last;
@@ -41,7 +41,7 @@ struct sap_stepper_direct {
     struct sap_device_set *devices; /* of the context, if the particles are there; NULL: all that follows is used */
     double eps2;
     double (*x)[3]; /* positions of active particles */
-    int *index;     /* addresses 0 .. room-1 */
+    int *index;     /* 0 .. room-1 */
     struct sap_step_source source;
 };
 
@@ -57,9 +57,11 @@ struct sapporo_stepper {
     struct sap_stepper_settings settings;
     struct sap_stepper_signature signature;
     int room, n; /* n 0: there are no particles */
+    int massive; /* particles with mass: those of the tree, or the sources of direct sums */
     long long *label;
     struct sap_stepper_clock clock;
     int level[SAP_STEP_LEVELS];          /* particles per level */
+    int massless[SAP_STEP_LEVELS];       /* massless ones of them */
     double seconds[SAPPORO_STEP_PHASES]; /* of the last step */
     int is_timed;                        /* SAPPORO_REBUILD_TIMED, and tuning is not frozen */
     int tunes_groups;                    /* is_timed, and the extent of groups is not given */
@@ -91,14 +93,14 @@ double sap_stepper_time(const sapporo_stepper *s, long long long_step, int tick)
 /* Computes the first forces and steps of particles that were taken. */
 int sap_stepper_start(sapporo_stepper *s);
 
-/* Builds the tree of the engine's present particles, and keeps their positions. */
+/* Builds the tree of the engine's present particles, if some have a mass, and keeps their positions. */
 int sap_stepper_build(sapporo_stepper *s);
 
 /* Begins to measure: the next builds come as if no time had been measured. */
 void sap_stepper_forget_times(sapporo_stepper *s);
 
-/* Counts the particles per level. */
-void sap_stepper_count_levels(sapporo_stepper *s, const int *level);
+/* Counts the particles per level, from columns of levels and of masses, which need not be aligned. */
+void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass);
 
 /* The step that describes the present time. */
 struct sap_step sap_stepper_now(const sapporo_stepper *s);

@@ -27,10 +27,17 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s)
     return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
 }
 
-void sap_stepper_count_levels(sapporo_stepper *s, const int *level)
+void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass)
 {
+    const sapporo_column levels = {level, 0}, masses = {mass, 0};
     memset(s->level, 0, sizeof s->level);
-    for (int i = 0; i < s->n; i++) s->level[level[i]]++;
+    memset(s->massless, 0, sizeof s->massless);
+    for (int i = 0; i < s->n; i++) {
+        int mine;
+        memcpy(&mine, sap_column_at(&levels, i, sizeof mine), sizeof mine);
+        s->level[mine]++;
+        s->massless[mine] += sap_column_double(&masses, i) == 0;
+    }
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -42,17 +49,20 @@ static int failed_tree(sapporo_stepper *s, int status, const char *what)
                 words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
 }
 
+/* Whether there is a tree to build: some particles have a mass. */
+static int has_tree(const sapporo_stepper *s) { return s->tree && s->massive > 0; }
+
 int sap_stepper_build(sapporo_stepper *s)
 {
     if (!s->tree) return SAPPORO_OK;
-    const int status = s->trees->build(s->tree);
+    const int status = has_tree(s) ? s->trees->build(s->tree) : SAPPORO_OK;
     if (status) return failed_tree(s, status, "building the tree of a stepper");
     return s->ops->note_build(s->particles) ? sap_stepper_failed(s, SAPPORO_ERR_DEVICE, "keeping positions") : 0;
 }
 
 static int refresh(sapporo_stepper *s)
 {
-    const int status = s->tree ? s->trees->refresh(s->tree) : SAPPORO_OK;
+    const int status = has_tree(s) ? s->trees->refresh(s->tree) : SAPPORO_OK;
     return status ? failed_tree(s, status, "refreshing the tree of a stepper") : SAPPORO_OK;
 }
 
@@ -98,30 +108,41 @@ static int limit_groups(sapporo_stepper *s, double *since)
     return SAPPORO_OK;
 }
 
-/* Whether the next step builds the tree: also if groups get another limit. Until a build has been timed, counts decide.
+/* Whether the present tree is not that of the particles: it must be built, whatever forces cost. */
+static int lacks_tree(const sapporo_stepper *s)
+{
+    return has_tree(s) && (s->signature.rebuild == 1 || s->trees->count(s->tree, 1) != s->massive);
+}
+
+/*
+ * Whether the next step builds the tree. Until a build has been timed, counts decide; groups that get another limit
+ * need a build, too. Steps of massless particles alone ask for no build, so these particles change no bit of the orbits
+ * of the others.
  */
-static int must_build(const sapporo_stepper *s)
+static int must_build(const sapporo_stepper *s, int massive)
 {
     const int every = s->signature.rebuild;
-    if (!s->tree || s->trees->count(s->tree, 1) != s->n) return 1;
+    if (lacks_tree(s)) return 1;
+    if (!has_tree(s) || massive == 0) return 0;
     if (every > 0) return s->clock.since + 1 >= every;
     if (sap_group_tuner_is_ready(&s->groups)) return 1;
     if (s->is_timed && s->times.build > 0) return times_ask(s);
-    const double spare = REBUILD_SHARE * s->clock.fresh[0] * s->n;
+    const double spare = REBUILD_SHARE * s->clock.fresh[0] * s->massive;
     return s->clock.last > REBUILD_FACTOR * s->clock.first || s->clock.excess > spare;
 }
 
-/* Counts a build or a refresh, and notes what the force on `active` particles has cost. */
+/* Counts a build or a refresh, and notes what the force on `active` particles with mass has cost. */
 static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, int active)
 {
-    if (!s->tree) return;
+    if (!has_tree(s)) return;
     const double cost = s->trees->interactions(s->tree);
-    c->since = built ? 0 : c->since + 1;
+    c->since = built ? 0 : c->since + (active > 0);
     if (built) c->first = c->last = c->excess = 0;
     c->builds += built;
     c->refreshes += !built;
+    if (active == 0) return;
     if (built || !(c->fresh[coarsest] > 0) || cost < c->fresh[coarsest]) c->fresh[coarsest] = cost;
-    if (active < s->n - active) {
+    if (active < s->massive - active) {
         if (cost > c->fresh[coarsest]) c->excess += (cost - c->fresh[coarsest]) * active;
         return;
     }
@@ -148,7 +169,8 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
 }
 
 /* Computes forces on the active particles, checks them, and moves the particles. */
-static int finish_step(sapporo_stepper *s, const struct sap_step *step, int active, struct sap_step_told *told)
+static int finish_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
+                       struct sap_step_told *told)
 {
     double since = sap_clock_seconds();
     int status = s->ops->force(s->particles, step, active);
@@ -174,7 +196,7 @@ static void note_times(sapporo_stepper *s, const struct sap_step *step, int buil
 }
 
 /* The next step: its end and its active particles. */
-static struct sap_step next_step(const sapporo_stepper *s, int *active)
+static struct sap_step next_step(const sapporo_stepper *s, struct sap_step_active *active)
 {
     struct sap_step step = {.dt = s->signature.dt};
     int finest = SAP_STEP_LEVELS - 1;
@@ -182,22 +204,28 @@ static struct sap_step next_step(const sapporo_stepper *s, int *active)
     step.tick = s->clock.tick + (SAP_STEP_TICKS >> finest);
     step.coarsest = finest;
     while (step.coarsest > 0 && step.tick % (SAP_STEP_TICKS >> (step.coarsest - 1)) == 0) step.coarsest--;
-    *active = 0;
-    for (int level = step.coarsest; level < SAP_STEP_LEVELS; level++) *active += s->level[level];
+    *active = (struct sap_step_active){.n = 0};
+    for (int level = step.coarsest; level < SAP_STEP_LEVELS; level++) {
+        active->n += s->level[level];
+        active->massive += s->level[level] - s->massless[level];
+    }
     return step;
 }
 
 /* Takes the levels that the active particles have chosen. */
 static void take_levels(sapporo_stepper *s, int coarsest, const struct sap_step_told *told)
 {
-    for (int level = coarsest; level < SAP_STEP_LEVELS; level++) s->level[level] = told->levels[level];
+    for (int level = coarsest; level < SAP_STEP_LEVELS; level++) {
+        s->level[level] = told->levels[level];
+        s->massless[level] = told->massless[level];
+    }
 }
 
-static int one_step(sapporo_stepper *s, const struct sap_step *step, int active)
+static int one_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_stepper_clock clock = s->clock;
     struct sap_step_told told;
-    const int build = must_build(s);
+    const int build = must_build(s, active->massive);
     double since = sap_clock_seconds();
     int bad, status = s->ops->predict(s->particles, step, 0, &bad);
     if (status) return sap_stepper_failed(s, status, "predicting particles");
@@ -208,14 +236,15 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, int active)
     end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
     if (!status) status = finish_step(s, step, active, &told);
     if (status) return status;
-    note_tree(s, &clock, build, step->coarsest, active);
-    note_times(s, step, build);
+    note_tree(s, &clock, build, step->coarsest, active->massive);
+    if (active->massive > 0) note_times(s, step, build);
     take_levels(s, step->coarsest, &told);
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
-    clock.active = active;
+    clock.active = active->n;
+    clock.massive = active->massive;
     clock.steps++;
-    clock.particle_steps += active;
+    clock.particle_steps += active->n;
     s->clock = clock;
     return SAPPORO_OK;
 }
@@ -225,11 +254,12 @@ int sap_stepper_start(sapporo_stepper *s)
     const struct sap_step step = {.dt = s->signature.dt, .start = 1};
     struct sap_step_told told;
     sap_stepper_forget_times(s);
+    const struct sap_step_active all = {.n = s->n, .massive = s->massive};
     int status = sap_stepper_build(s);
-    if (!status) status = finish_step(s, &step, s->n, &told);
+    if (!status) status = finish_step(s, &step, &all, &told);
     if (status) return status;
-    s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n};
-    note_tree(s, &s->clock, 1, 0, s->n);
+    s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n, .massive = s->massive};
+    note_tree(s, &s->clock, 1, 0, s->massive);
     take_levels(s, 0, &told);
     return SAPPORO_OK;
 }
@@ -239,11 +269,12 @@ int sap_stepper_start(sapporo_stepper *s)
 static int run(sapporo_stepper *s, double time, long long steps)
 {
     const double slack = ldexp(s->signature.dt, -s->signature.levels - 9); /* 2^-10 of the shortest step */
-    int status = SAPPORO_OK, active;
+    struct sap_step_active active;
+    int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
         const struct sap_step step = next_step(s, &active);
         if (!(sap_stepper_time(s, s->clock.long_step, step.tick) <= time + slack)) break;
-        status = one_step(s, &step, active);
+        status = one_step(s, &step, &active);
     }
     return status;
 }
@@ -266,18 +297,19 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
 
 /* ---- energy ------------------------------------------------------------------------------------ */
 
-/* Computes forces on all particles at the present time. */
+/* Computes forces on all particles with mass at the present time. */
 static int force_now(sapporo_stepper *s, const struct sap_step *now)
 {
-    const int build = s->signature.rebuild == 1 || !s->tree || s->trees->count(s->tree, 1) != s->n;
+    const struct sap_step_active all = {.n = s->massive, .massive = s->massive};
+    const int build = lacks_tree(s);
     int bad, status = s->ops->predict(s->particles, now, 1, &bad);
     if (status) return sap_stepper_failed(s, status, "predicting particles");
     if (bad >= 0) return not_finite(s, "predicted position", bad);
-    if (s->tree && build) status = s->trees->build(s->tree);
+    if (build) status = s->trees->build(s->tree);
     if (status) return failed_tree(s, status, "building the tree of a stepper");
     if (!build) status = refresh(s);
     if (status) return status;
-    status = s->ops->force(s->particles, now, s->n);
+    status = s->ops->force(s->particles, now, &all);
     return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;
 }
 
@@ -297,7 +329,7 @@ static void add_runs(sapporo_stepper_totals *t, const double *sum, int runs)
 static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
 {
     const struct sap_step now = sap_stepper_now(s);
-    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->clock.active < s->n;
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->clock.massive < s->massive;
     double *const sum = malloc((size_t)runs * SAP_STEP_SUMS * sizeof *sum);
     if (!sum) return fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
     int status = forced ? force_now(s, &now) : SAPPORO_OK;

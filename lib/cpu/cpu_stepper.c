@@ -1,7 +1,8 @@
 /*
  * cpu_stepper.c - the stepper of the CPU engine: particles, predictions, corrections, sums.
  *
- * Forces come from a tree of this engine, or from a source of the context that computes from host memory.
+ * Forces come from a tree of this engine, or from a source of the context that computes from host memory.  Arrays are
+ * by address, but what forces read is by slot (engine/step_order.h).
  */
 #include "physics/ops_scalar.h"
 
@@ -15,6 +16,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/step_order.h"
 #include "engine/tree_limits.h"
 #include "physics/step.h"
 
@@ -25,23 +27,25 @@ struct cpu_stepper {
     struct sap_cpu_tree *tree;     /* or NULL: */
     struct sap_step_source source; /* force == NULL: there is a tree */
     int threads, room, n;
+    struct sap_step_order order;
     double (*x)[3], (*v)[3], (*a)[3], *pot, *mass;
-    double (*built)[3]; /* NULL: positions of builds are not kept */
+    double (*built)[3]; /* by slot; NULL: positions of builds are not kept */
     int *level;
-    double (*next_x)[3]; /* predicted positions: of the tree, or our own without a tree */
-    double (*own_x)[3];
-    int *active; /* of the present step; all particles are active if their number is n */
+    double (*next_x)[3]; /* by slot, predicted positions: of the tree, or our own without a tree */
+    double *next_mass;   /* the same, masses */
+    double (*own_x)[3], *own_mass;
+    int *active; /* slots of the active particles; all are active if their number is n */
     double (*row_a)[3], *row_pot;
     int *row_level;
+    double (*massless_x)[3], *massless_a; /* of a force; NULL: no particles are massless */
 };
 
 /* A loop over particles or rows that threads share. */
 struct loop {
     struct cpu_stepper *s;
     const struct sap_step *step;
-    int done, all;
+    int done, all, forced;
     double (*x)[3], (*v)[3];
-    const double *pot;
     double *sum;
 };
 
@@ -51,22 +55,29 @@ static struct cpu_stepper *of(struct sap_stepper *stepper) { return (void *)step
 
 static size_t bytes_of(size_t n)
 {
-    return n * (21 * sizeof(double) + 3 * sizeof(int)); /* six vectors, three numbers; levels, rows */
+    return n * (22 * sizeof(double) + 3 * sizeof(int)); /* six vectors, four numbers; levels, rows */
 }
 
-static size_t memory(int n, int direct, size_t *device_bytes)
+static size_t bytes_of_massless(size_t n, size_t massless)
+{
+    return massless > 0 ? massless * 4 * sizeof(double) + n * 2 * sizeof(int) : 0;
+}
+
+static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
     (void)direct;
     *device_bytes = 0;
-    return sizeof(struct cpu_stepper) + bytes_of((size_t)n);
+    return sizeof(struct cpu_stepper) + bytes_of((size_t)n) + bytes_of_massless((size_t)n, (size_t)massless);
 }
 
 static void destroy(struct sap_stepper *stepper)
 {
     struct cpu_stepper *const s = of(stepper);
-    void *const all[] = {s->x,     s->v,     s->a,      s->pot,   s->mass,    s->built,
-                         s->level, s->own_x, s->active, s->row_a, s->row_pot, s->row_level};
+    void *const all[] = {s->x,     s->v,       s->a,         s->pot,        s->mass,
+                         s->built, s->level,   s->own_x,     s->own_mass,   s->active,
+                         s->row_a, s->row_pot, s->row_level, s->massless_x, s->massless_a};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
+    sap_step_order_free(&s->order);
     free(s);
 }
 
@@ -88,8 +99,11 @@ static int reserve(struct cpu_stepper *s)
         return SAPPORO_ERR_MEMORY;
     if (s->settings.keeps_built) s->built = malloc(room * sizeof *s->built);
     if (!s->tree) s->own_x = malloc(room * sizeof *s->own_x);
+    if (!s->tree) s->own_mass = malloc(room * sizeof *s->own_mass);
     s->next_x = s->tree ? s->tree->given_x : s->own_x;
-    return (s->settings.keeps_built && !s->built) || !s->next_x ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    s->next_mass = s->tree ? s->tree->given_mass : s->own_mass;
+    if (!s->next_x || !s->next_mass) return SAPPORO_ERR_MEMORY;
+    return s->settings.keeps_built && !s->built ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
 static int create(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
@@ -120,28 +134,51 @@ static const char *words(const struct sap_stepper *stepper)
     return s->tree ? s->tree->words : "";
 }
 
+/* Makes the order of the particles, and memory for forces on massless ones. */
+static int take_order(struct cpu_stepper *s, int n, const sapporo_column *mass)
+{
+    const int status = sap_step_order_make(&s->order, n, mass);
+    const size_t massless = (size_t)(s->order.n - s->order.massive);
+    free(s->massless_x);
+    free(s->massless_a);
+    s->massless_x = NULL;
+    s->massless_a = NULL;
+    if (status || massless == 0 || !s->tree) return status;
+    s->massless_x = malloc(massless * sizeof *s->massless_x);
+    s->massless_a = malloc(massless * sizeof *s->massless_a);
+    return s->massless_x && s->massless_a ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
 static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const sapporo_column *x,
                 const sapporo_column *v, const sapporo_column *mass, int *bad)
 {
     struct cpu_stepper *const s = of(stepper);
-    const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = where, .x = *x, .mass = *mass};
     *bad = -1;
+    if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
+    const int status = take_order(s, n, mass);
+    if (status) return status;
     s->n = n;
     if (s->tree) {
-        const int status = sap_tree_cpu.set((void *)s->tree, &p);
-        if (status) return status;
-        for (int i = 0; i < n; i++) s->tree->a[i] = -1; /* unknown, also if the tree had as many particles */
-    } else if (where != SAPPORO_MEMORY_HOST) {
-        return SAPPORO_ERR_UNSUPPORTED;
+        s->tree->given = s->order.massive;
+        s->tree->words[0] = '\0';
     }
     for (int i = 0; i < n; i++) {
+        const int k = sap_step_slot(&s->order, i);
         memcpy(s->x[i], sap_column_at(x, i, sizeof *s->x), sizeof *s->x);
         memcpy(s->v[i], sap_column_at(v, i, sizeof *s->v), sizeof *s->v);
         memcpy(&s->mass[i], sap_column_at(mass, i, sizeof(double)), sizeof(double));
-        memcpy(s->next_x[i], s->x[i], sizeof *s->x);
+        memcpy(s->next_x[k], s->x[i], sizeof *s->x);
+        s->next_mass[k] = s->mass[i];
+        if (s->tree) s->tree->a[k] = -1; /* unknown, also if the tree had as many particles */
         s->level[i] = 0;
     }
     return SAPPORO_OK;
+}
+
+static int massive(const struct sap_stepper *stepper)
+{
+    const struct cpu_stepper *const s = (const void *)stepper;
+    return s->order.massive;
 }
 
 /* Returns the array of a column; NULL: it is not kept. */
@@ -159,7 +196,13 @@ static int read_column(struct sap_stepper *stepper, enum sap_step_column column,
     size_t each;
     const void *const from = column_of(of(stepper), column, &each);
     if (!from) return SAPPORO_ERR_UNSUPPORTED;
-    memcpy(to, from, (size_t)of(stepper)->n * each);
+    if (column == SAP_STEP_BUILT) {
+        const struct cpu_stepper *const s = of(stepper);
+        for (int k = 0; k < s->n; k++)
+            memcpy((char *)to + (size_t)sap_step_address(&s->order, k) * each, s->built[k], each);
+    } else {
+        memcpy(to, from, (size_t)of(stepper)->n * each);
+    }
     return SAPPORO_OK;
 }
 
@@ -167,7 +210,7 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
 {
     size_t each;
     void *const to = column_of(of(stepper), column, &each);
-    if (!to) return SAPPORO_ERR_UNSUPPORTED;
+    if (!to || column == SAP_STEP_BUILT) return SAPPORO_ERR_UNSUPPORTED;
     memcpy(to, from, (size_t)of(stepper)->n * each);
     return SAPPORO_OK;
 }
@@ -202,8 +245,9 @@ static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct cpu_stepper *const s = l->s;
     double v[3];
     for (int i = (int)from; i < to; i++) {
-        predict_one(s, l->step, l->done, i, s->next_x[i], v);
-        if (s->settings.by_acceleration) s->tree->a[i] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+        const int k = sap_step_slot(&s->order, i);
+        predict_one(s, l->step, l->done, i, s->next_x[k], v);
+        if (s->settings.by_acceleration) s->tree->a[k] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
     }
 }
 
@@ -213,10 +257,10 @@ static int predict(struct sap_stepper *stepper, const struct sap_step *step, int
     struct loop l = {.s = s, .step = step, .done = done};
     *bad = -1;
     for_all(&l, s->n, predict_some);
-    for (int i = 0; i < s->n && *bad < 0; i++)
-        if (!(fabs(s->next_x[i][0]) <= SAP_TREE_LIMIT && fabs(s->next_x[i][1]) <= SAP_TREE_LIMIT &&
-              fabs(s->next_x[i][2]) <= SAP_TREE_LIMIT))
-            *bad = i;
+    for (int i = 0; i < s->n && *bad < 0; i++) {
+        const double *const x = s->next_x[sap_step_slot(&s->order, i)];
+        if (!(fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT)) *bad = i;
+    }
     return SAPPORO_OK;
 }
 
@@ -227,24 +271,59 @@ static int note_build(struct sap_stepper *stepper)
     return SAPPORO_OK;
 }
 
-static int force(struct sap_stepper *stepper, const struct sap_step *step, int active)
+/* Lists the slots of the active particles, unless all are active; returns the list, or NULL. */
+static const int *list_active(struct cpu_stepper *s, const struct sap_step *step, int active)
+{
+    if (active == s->n) return NULL;
+    for (int slot = 0, k = 0; slot < s->n && k < active; slot++)
+        if (s->level[sap_step_address(&s->order, slot)] >= step->coarsest) s->active[k++] = slot;
+    return s->active;
+}
+
+/* Computes the forces of the tree on the massless ones of the active particles, as the last rows. */
+static int force_massless(struct cpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
+                          const int *list)
+{
+    const int rows = active->n - active->massive, known = s->settings.by_acceleration && !step->start;
+    const double(*x)[3] = (const double(*)[3])s->next_x + s->order.massive;
+    const double *a = s->tree->a + s->order.massive;
+    if (rows == 0) return SAPPORO_OK;
+    for (int k = 0; k < rows && list; k++) {
+        memcpy(s->massless_x[k], s->next_x[list[active->massive + k]], sizeof *s->massless_x);
+        s->massless_a[k] = s->tree->a[list[active->massive + k]];
+    }
+    if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a;
+    const int status = sap_tree_force_massless_cpu(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
+                                                   s->row_pot + active->massive);
+    return status > 0 ? (int)SAPPORO_OK : status; /* rows that are NaN are judged with the others */
+}
+
+static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct cpu_stepper *const s = of(stepper);
-    int k = 0;
-    for (int i = 0; i < s->n && active < s->n; i++)
-        if (s->level[i] >= step->coarsest) s->active[k++] = i;
-    const int *const list = active < s->n ? s->active : NULL;
-    const struct sap_step_rows rows = {.n = s->n,
-                                       .ni = active,
+    const int *const list = list_active(s, step, active->n);
+    const struct sap_step_rows rows = {.n = s->order.massive,
+                                       .ni = active->n,
                                        .active = list,
                                        .x = (const double(*)[3])s->next_x,
-                                       .mass = s->mass,
+                                       .mass = s->next_mass,
                                        .acc = s->row_a,
                                        .pot = s->row_pot};
+    if (s->order.massive == 0) {
+        memset(s->row_a, 0, (size_t)active->n * sizeof *s->row_a);
+        memset(s->row_pot, 0, (size_t)active->n * sizeof *s->row_pot);
+        return SAPPORO_OK;
+    }
     if (!s->tree) return s->source.force(s->source.of, &rows);
-    const sapporo_tree_request request = {.size = sizeof request, .ni = active, .active = list};
+    const sapporo_tree_request request = {
+        .size = sizeof request, .ni = active->massive, .active = active->massive < s->order.massive ? list : NULL};
+    const int status = force_massless(s, step, active, list);
+    if (status || active->massive == 0) return status;
     return sap_tree_cpu.force((void *)s->tree, &request, s->row_a, s->row_pot);
 }
+
+/* Returns the slot of row k. */
+static int slot_of(const struct cpu_stepper *s, int all, int k) { return all ? k : s->active[k]; }
 
 /* Computes the acceleration at the end of the step, and the next level, of row k. */
 static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -252,9 +331,9 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct loop *const l = argument;
     struct cpu_stepper *const s = l->s;
     for (int k = (int)from; k < to; k++) {
-        const int i = l->all ? k : s->active[k];
+        const int slot = slot_of(s, l->all, k), i = sap_step_address(&s->order, slot);
         double *const a = s->row_a[k], outside = 0;
-        sap_field_add(&s->settings.fields, s->next_x[i], a, &outside);
+        sap_field_add(&s->settings.fields, s->next_x[slot], a, &outside);
         s->row_level[k] = sap_step_level(&s->settings.rule, l->step, s->level[i], a, s->a[i]);
     }
 }
@@ -272,17 +351,19 @@ static int is_finite_row(const struct cpu_stepper *s, const struct sap_step *ste
     return sum == 0;
 }
 
-static int judge(struct sap_stepper *stepper, const struct sap_step *step, int active, struct sap_step_told *told)
+static int judge(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
+                 struct sap_step_told *told)
 {
     struct cpu_stepper *const s = of(stepper);
-    struct loop l = {.s = s, .step = step, .all = active == s->n};
+    struct loop l = {.s = s, .step = step, .all = active->n == s->n};
     memset(told, 0, sizeof *told);
     told->bad = -1;
-    for_all(&l, active, judge_some);
-    for (int k = 0; k < active; k++) {
-        const int i = l.all ? k : s->active[k];
-        if (told->bad < 0 && !is_finite_row(s, step, k, i)) told->bad = i;
+    for_all(&l, active->n, judge_some);
+    for (int k = 0; k < active->n; k++) {
+        const int i = sap_step_address(&s->order, slot_of(s, l.all, k));
+        if ((told->bad < 0 || i < told->bad) && !is_finite_row(s, step, k, i)) told->bad = i;
         told->levels[s->row_level[k]]++;
+        told->massless[s->row_level[k]] += k >= active->massive;
     }
     return SAPPORO_OK;
 }
@@ -292,7 +373,7 @@ static void commit_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct loop *const l = argument;
     struct cpu_stepper *const s = l->s;
     for (int k = (int)from; k < to; k++) {
-        const int i = l->all ? k : s->active[k];
+        const int i = sap_step_address(&s->order, slot_of(s, l->all, k));
         const double dt = l->step->start ? 0 : sap_step_span(l->step, s->level[i], 0);
         for (int c = 0; c < 3; c++) {
             double middle = s->v[i][c];
@@ -307,11 +388,11 @@ static void commit_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static int commit(struct sap_stepper *stepper, const struct sap_step *step, int active)
+static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct cpu_stepper *const s = of(stepper);
-    struct loop l = {.s = s, .step = step, .all = active == s->n};
-    for_all(&l, active, commit_some);
+    struct loop l = {.s = s, .step = step, .all = active->n == s->n};
+    for_all(&l, active->n, commit_some);
     return SAPPORO_OK;
 }
 
@@ -342,6 +423,14 @@ static int at(struct sap_stepper *stepper, const struct sap_step *step, sapporo_
     return SAPPORO_OK;
 }
 
+/* Returns the potential of particle i after a force on all particles with mass; 0 of massless ones, which add nothing.
+ */
+static double pot_of_row(const struct cpu_stepper *s, int i)
+{
+    const int slot = sap_step_slot(&s->order, i);
+    return slot < s->order.massive ? s->row_pot[slot] : 0;
+}
+
 /* Sums runs of particles, in order within each run. */
 static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
@@ -356,7 +445,7 @@ static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
             predict_one(s, l->step, 1, i, x, v);
             for (int c = 0; c < 3; c++) v[c] = sap_step_correct(v[c], s->a[i][c], dt);
             sap_field_add(&s->settings.fields, x, outer, &field);
-            sap_step_add(sum, s->mass[i], x, v, l->pot[i], field);
+            sap_step_add(sum, s->mass[i], x, v, l->forced ? pot_of_row(s, i) : s->pot[i], field);
         }
     }
 }
@@ -364,7 +453,7 @@ static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int sums(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum)
 {
     struct cpu_stepper *const s = of(stepper);
-    struct loop l = {.s = s, .step = step, .pot = forced ? s->row_pot : s->pot, .sum = sum};
+    struct loop l = {.s = s, .step = step, .forced = forced, .sum = sum};
     const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const int threads = threads_for(s, s->n);
     sap_team_for(threads, runs, sap_team_chunk(runs, threads, 1), sum_some, &l);
@@ -376,6 +465,7 @@ const struct sap_stepper_ops sap_stepper_cpu = {
     .create = create,
     .destroy = destroy,
     .take = take,
+    .massive = massive,
     .read = read_column,
     .write = write_column,
     .predict = predict,

@@ -15,9 +15,6 @@ enum { BEYOND = 16, ROOM = 64 };
 /* A box with a smaller edge counts as a point, because the unit of its keys would overflow. */
 #define LEAST 1e-100
 
-/* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
-#define LARGEST 0x1p300
-
 /* Particles within a box of this edge, in units of the edge of the cube, have one key or neighbouring keys. */
 #define SHRUNK 0x1p-20
 
@@ -63,7 +60,7 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
     const double body = ROOM * body_of(sample, m, middle);
     cube.edge = power_above(extent);
     if (body > 0 && power_above(body) < cube.edge) {
-        cube.edge = fmax(power_above(body), cube.edge / LARGEST);
+        cube.edge = fmax(power_above(body), cube.edge / SAP_TREE_FARTHEST);
         for (int k = 0; k < 3; k++) cube.low[k] = middle[k] - 0.5 * cube.edge;
     }
     cube.cells = ldexp(1.0, 21) / cube.edge;
@@ -84,7 +81,7 @@ int sap_tree_in_range(const double *low, const double *high, double sum)
 int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
 {
     for (int k = 0; k < 3; k++)
-        if (!(fabs(x[k]) <= SAP_TREE_LIMIT && fabs(x[k] - cube->low[k]) * unit <= LARGEST)) return 0;
+        if (!(fabs(x[k]) <= SAP_TREE_LIMIT && fabs(x[k] - cube->low[k]) * unit <= SAP_TREE_FARTHEST)) return 0;
     return 1;
 }
 

@@ -31,6 +31,9 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
 int sap_tree_in_range(const double *low, const double *high, double sum);
 #define SAP_TREE_OUT_OF_RANGE "masses times squares of coordinates are beyond the range of double"
 
+/* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
+#define SAP_TREE_FARTHEST 0x1p300
+
 /* Whether a force can be computed at x: x is finite, and the cube of its distance does not overflow. */
 int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x);
 

@@ -10,11 +10,17 @@
 
 struct sap_stepper; /* the particles of a stepper; each engine has its own type */
 
-/* The particles of a force from a source: n particles act on ni of them; active NULL: on all. */
+/* The active particles of a step.  Their forces are rows: first those of particles with mass (engine/step_order.h). */
+struct sap_step_active {
+    int n, massive; /* number of all, and of those with mass */
+};
+
+/* The particles of a force from a source: those of the first n slots act on ni of all; active NULL: on slots 0..ni-1.
+ */
 struct sap_step_rows {
     int n, ni;
-    const int *active;
-    const double (*x)[3], *mass; /* [n] */
+    const int *active;           /* [ni] slots */
+    const double (*x)[3], *mass; /* by slot; mass: [n] */
     double (*acc)[3], *pot;      /* [ni] */
 };
 
@@ -48,18 +54,22 @@ struct sap_stepper_settings {
 
 /* What a judged step told. */
 struct sap_step_told {
-    int bad;                     /* the first particle whose force or velocity is not finite; -1: none */
-    int levels[SAP_STEP_LEVELS]; /* active particles per level of the next step */
+    int bad; /* the first particle whose force or velocity is not finite; -1: none */
+    /* active particles per level of the next step, and how many of them are massless */
+    int levels[SAP_STEP_LEVELS], massless[SAP_STEP_LEVELS];
 };
 
 /*
+ * Massless particles are neither in the tree nor among the sources of direct sums (engine/step_order.h).  A tree
+ * without particles is neither built nor refreshed, and forces are then those of the fields.
+ *
  * A step is predict, then build or refresh of the tree (tree_ops.h), force, judge, commit.  The particles change in
  * `commit` alone, whose failure leaves them as they were.
  */
 struct sap_stepper_ops {
-    /* Bytes of host memory of n particles, without the tree; *device_bytes: of device memory; direct: over direct sums
-     * on the devices. */
-    size_t (*memory)(int n, int direct, size_t *device_bytes);
+    /* Bytes of host memory of n particles, `massless` of them without mass, without the tree; *device_bytes: of device
+     * memory; direct: over direct sums on the devices. */
+    size_t (*memory)(int n, int massless, int direct, size_t *device_bytes);
     /* Whether these devices, opened for order 2, have steppers over direct sums of their own; NULL: none has. */
     int (*direct)(const struct sap_device_set *devices);
     /* Creates a stepper of at most n particles over a tree, or without a tree over a source of forces in host memory,
@@ -71,6 +81,8 @@ struct sap_stepper_ops {
      * failure particles must be taken again. */
     int (*take)(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
                 const sapporo_column *v, const sapporo_column *mass, int *bad);
+    /* Returns how many of the particles have a mass. */
+    int (*massive)(const struct sap_stepper *stepper);
     /* Copies a column of all particles from or to host memory. */
     int (*read)(struct sap_stepper *stepper, enum sap_step_column column, void *to);
     int (*write)(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
@@ -79,12 +91,13 @@ struct sap_stepper_ops {
     int (*predict)(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad);
     /* Keeps the predicted positions as those of the last build. */
     int (*note_build)(struct sap_stepper *stepper);
-    /* Computes forces on the active particles, `active` of them, at their predicted positions. */
-    int (*force)(struct sap_stepper *stepper, const struct sap_step *step, int active);
+    /* Computes forces on the active particles at their predicted positions; `active` may also be all with mass. */
+    int (*force)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active);
     /* Checks the active particles and chooses their next steps. */
-    int (*judge)(struct sap_stepper *stepper, const struct sap_step *step, int active, struct sap_step_told *told);
+    int (*judge)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
+                 struct sap_step_told *told);
     /* Moves the active particles to the end of the step. */
-    int (*commit)(struct sap_stepper *stepper, const struct sap_step *step, int active);
+    int (*commit)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active);
     /* Copies positions and velocities, predicted from `tick` by step->ahead, to memory of the caller; NULL: not
      * wanted. */
     int (*at)(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
@@ -92,7 +105,7 @@ struct sap_stepper_ops {
     /* Copies a column of doubles to memory of the caller on the device; NULL: the engine has no device memory. */
     int (*read_device)(struct sap_stepper *stepper, enum sap_step_column column, void *to);
     /* Sums of runs of SAP_STEP_RUN particles at `tick`; forced: with the potentials of the last force, which was on all
-     * particles.  sum: [runs][SAP_STEP_SUMS]. */
+     * particles with mass.  sum: [runs][SAP_STEP_SUMS]. */
     int (*sums)(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum);
     /* Text why the last call failed; "": only the status is known. */
     const char *(*words)(const struct sap_stepper *stepper);

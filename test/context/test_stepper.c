@@ -12,53 +12,12 @@
 
 #include <cmocka.h>
 
+#include "stepper_places.h"
 #include "tree_cases.h"
 
-enum { N = 500, PLACES = 9, LONG = 50 };
+enum { N = 500, LONG = 50 };
 
-/* Where forces come from. */
-struct place {
-    const char *name;
-    sapporo_backend backend;
-    sapporo_step_method method;
-    sapporo_tree_kind kind;
-};
-static const struct place places[PLACES] = {
-    {"cpu octree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
-    {"cpu kd-tree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
-    {"cpu direct", SAPPORO_BACKEND_CPU, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
-    {"opencl octree", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
-    {"opencl kd-tree", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
-    {"opencl direct", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
-    {"cuda octree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
-    {"cuda kd-tree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
-    {"cuda direct", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE}};
-
-static int usable(const struct place *p)
-{
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
-    const char *const only = getenv("SAPPORO_TEST_ENGINES");
-    return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, names[p->backend]) == 0);
-}
-
-/*
- * Runs a test at every place; `octrees`: at octrees alone, for tests that take long and in which all that differs are
- * forces.
- */
-static void everywhere(void (*test)(const struct place *p), int octrees)
-{
-    int ran = 0;
-    for (int k = 0; k < PLACES; k++) {
-        if (!usable(&places[k])) {
-            print_message("skip: no %s\n", places[k].name);
-            continue;
-        }
-        if (octrees && (places[k].method == SAPPORO_STEP_DIRECT || places[k].kind != SAPPORO_TREE_OCTREE)) continue;
-        test(&places[k]);
-        ran++;
-    }
-    if (!ran) skip();
-}
+static const struct place *const places = stepper_places;
 
 /* ---- particles and steppers ------------------------------------------------------------------- */
 
@@ -68,15 +27,6 @@ struct state {
     long long label[N];
     int level[N], unused[N & 1 ? 1 : 2];
 };
-
-static sapporo_tree_options tree_at(const struct place *p, double eps)
-{
-    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
-                                  .kind = p->kind,
-                                  .mac = SAPPORO_MAC_ACCELERATION,
-                                  .eps2 = eps * eps,
-                                  .backend = p->backend};
-}
 
 static sapporo_stepper_options options_at(const struct place *p, const sapporo_tree_options *tree, double dt)
 {
@@ -194,7 +144,7 @@ static void leapfrog_at(const struct place *p)
 {
     static struct forces f;
     static struct state s;
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_options direct = {.size = sizeof direct, .order = 2, .backend = p->backend};
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 64);
     bodies b = tree_model(CLUSTER_PLUMMER, N);
@@ -229,14 +179,14 @@ static void leapfrog_at(const struct place *p)
 static void leapfrog(void **state)
 {
     (void)state;
-    everywhere(leapfrog_at, 0);
+    stepper_everywhere(leapfrog_at, 0);
 }
 
 /* Blocks with all particles on one level, the coarsest or the finest, are shared steps. */
 static void one_level_at(const struct place *p)
 {
     static struct state a, b;
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     for (int finest = 0; finest < 2; finest++) {
         sapporo_stepper_options shared = options_at(p, &tree, 1.0 / 64), block = shared;
         block.scheme = SAPPORO_STEPS_BLOCK;
@@ -265,7 +215,7 @@ static void one_level_at(const struct place *p)
 static void one_level(void **state)
 {
     (void)state;
-    everywhere(one_level_at, 0);
+    stepper_everywhere(one_level_at, 0);
 }
 
 /* ---- division of runs ------------------------------------------------------------------------------- */
@@ -284,7 +234,7 @@ static sapporo_stepper_options blocks_at(const struct place *p, const sapporo_tr
 static void division_at(const struct place *p)
 {
     static struct state a, b;
-    sapporo_tree_options tree = tree_at(p, 0.02);
+    sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/sapporo-step-%ld", (long)getpid());
     for (int rebuild = 0; rebuild < 4; rebuild += rebuild ? 2 : 1) {
@@ -321,13 +271,13 @@ static void division_at(const struct place *p)
 static void division(void **state)
 {
     (void)state;
-    everywhere(division_at, 0);
+    stepper_everywhere(division_at, 0);
 }
 
 /* A run whose trees are built by the clock is as accurate as one with a new tree in each step. */
 static void timed_at(const struct place *p)
 {
-    const sapporo_tree_options tree = tree_at(p, 0.02);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     if (p->method == SAPPORO_STEP_DIRECT) return;
     sapporo_stepper_options o = blocks_at(p, &tree, SAPPORO_REBUILD_TIMED);
     sapporo_stepper *timed = cluster(&o);
@@ -347,14 +297,14 @@ static void timed_at(const struct place *p)
 static void timed(void **state)
 {
     (void)state;
-    everywhere(timed_at, 0);
+    stepper_everywhere(timed_at, 0);
 }
 
 /* By the clock each stepper finds an extent of groups, or that none helps; a number for it is kept. */
 static void tuned_at(const struct place *p)
 {
     enum { MOST = 400 };
-    sapporo_tree_options tree = tree_at(p, 0.02);
+    sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     if (p->method == SAPPORO_STEP_DIRECT) return;
     sapporo_stepper_options o = options_at(p, &tree, 1.0 / 256);
     o.rebuild = SAPPORO_REBUILD_TIMED;
@@ -383,14 +333,14 @@ static void tuned_at(const struct place *p)
 static void tuned(void **state)
 {
     (void)state;
-    everywhere(tuned_at, 0);
+    stepper_everywhere(tuned_at, 0);
 }
 
 /* With SAPPORO_TUNE=frozen no clock decides: the run has the bits of one whose builds follow counts. */
 static void frozen_at(const struct place *p)
 {
     static struct state a, b;
-    const sapporo_tree_options tree = tree_at(p, 0.02);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     if (p->method == SAPPORO_STEP_DIRECT) return;
     sapporo_stepper_options o = blocks_at(p, &tree, SAPPORO_REBUILD_TIMED);
     assert_int_equal(setenv("SAPPORO_TUNE", "frozen", 1), 0);
@@ -411,7 +361,7 @@ static void frozen_at(const struct place *p)
 static void frozen(void **state)
 {
     (void)state;
-    everywhere(frozen_at, 1);
+    stepper_everywhere(frozen_at, 1);
 }
 
 /* ---- orbits ------------------------------------------------------------------------------------------- */
@@ -426,7 +376,7 @@ static const sapporo_field FIELDS[6] = {{SAPPORO_FIELD_POINT, 1, 0, 0, {0, 0, 0}
 /* The position of a particle of mass 0 in a field, or of a star of two that orbit each other (field -1), at time 2. */
 static void orbit(const struct place *p, int field, double dt, int block, double *at)
 {
-    sapporo_tree_options tree = tree_at(p, field < 0 ? 1e-3 : 0.1);
+    sapporo_tree_options tree = stepper_tree_at(p, field < 0 ? 1e-3 : 0.1);
     sapporo_stepper_options o = options_at(p, &tree, dt);
     double x[2][3] = {{0.5, 0, 0}, {-0.5, 0, 0}}, v[2][3] = {{0, 0.6, 0}, {0, -0.6, 0}}, mass[2] = {0.5, 0.5}, to[2][3];
     tree.precision = SAPPORO_DP;
@@ -482,7 +432,7 @@ static void convergence_at(const struct place *p)
 static void convergence(void **state)
 {
     (void)state;
-    everywhere(convergence_at, 0);
+    stepper_everywhere(convergence_at, 0);
 }
 
 /* With fields alone, where no force of an engine's kind plays a part, all engines have the same bits. */
@@ -492,7 +442,7 @@ static int have_first;
 static void same_bits_at(const struct place *p)
 {
     static struct state s;
-    sapporo_tree_options tree = tree_at(p, 0.05);
+    sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     sapporo_stepper_options o = blocks_at(p, &tree, 1);
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     o.criterion = SAPPORO_STEP_BY_ACCELERATION;
@@ -515,14 +465,14 @@ static void same_bits(void **state)
 {
     (void)state;
     have_first = 0;
-    everywhere(same_bits_at, 0);
+    stepper_everywhere(same_bits_at, 0);
 }
 
 /* The leap-frog goes back to where it came from. */
 static void reversible_at(const struct place *p)
 {
     static struct state a;
-    sapporo_tree_options tree = tree_at(p, 0.1);
+    sapporo_tree_options tree = stepper_tree_at(p, 0.1);
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 32);
     tree.precision = SAPPORO_DP;
     bodies b = tree_model(CLUSTER_PLUMMER, N);
@@ -545,7 +495,7 @@ static void reversible_at(const struct place *p)
 static void reversible(void **state)
 {
     (void)state;
-    everywhere(reversible_at, 0);
+    stepper_everywhere(reversible_at, 0);
 }
 
 /* ---- energy ---------------------------------------------------------------------------------------------- */
@@ -554,7 +504,7 @@ static void reversible(void **state)
 static void totals_at(const struct place *p)
 {
     static struct state a;
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     sapporo_stepper_options o = blocks_at(p, &tree, 3);
     o.nfields = 1;
     o.fields = &FIELDS[1];
@@ -587,14 +537,14 @@ static void totals_at(const struct place *p)
 static void conserved(void **state)
 {
     (void)state;
-    everywhere(totals_at, 0);
+    stepper_everywhere(totals_at, 0);
 }
 
 /* A Hernquist sphere keeps its energy over a time unit, and blocks do so with fewer steps of particles. */
 static void hernquist_at(const struct place *p)
 {
     enum { STARS = 1500 };
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     bodies b = tree_model(CLUSTER_HERNQUIST, STARS);
     for (int block = 0; block < 2; block++) {
         sapporo_stepper_options o = options_at(p, &tree, block ? 1.0 / 16 : 1.0 / 128);
@@ -616,7 +566,7 @@ static void hernquist_at(const struct place *p)
 static void hernquist(void **state)
 {
     (void)state;
-    everywhere(hernquist_at, 1);
+    stepper_everywhere(hernquist_at, 1);
 }
 
 /* ---- other objects ------------------------------------------------------------------------------------ */
@@ -626,7 +576,7 @@ static void beside_at(const struct place *p)
 {
     static struct state alone, a, b;
     static struct forces f;
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_stepper_options o = blocks_at(p, &tree, 0);
     const sapporo_options direct = {.size = sizeof direct, .order = 2, .backend = p->backend};
     bodies set = tree_model(CLUSTER_PLUMMER, N);
@@ -659,7 +609,7 @@ static void beside_at(const struct place *p)
 static void beside(void **state)
 {
     (void)state;
-    everywhere(beside_at, 1);
+    stepper_everywhere(beside_at, 1);
 }
 
 /* Where most particles are never active together, forces on few of them show that a tree is stale. */
@@ -667,8 +617,8 @@ static void stale(void **state)
 {
     enum { STARS = 8000, LAST = 40 };
     (void)state;
-    if (!usable(&places[0])) skip();
-    const sapporo_tree_options tree = tree_at(&places[0], 0.02);
+    if (!stepper_place_usable(&places[0])) skip();
+    const sapporo_tree_options tree = stepper_tree_at(&places[0], 0.02);
     sapporo_stepper_options o = blocks_at(&places[0], &tree, 0);
     bodies b = tree_model(CLUSTER_HERNQUIST, STARS);
     o.dt = 4;
@@ -715,7 +665,7 @@ static void field_at(const struct place *p, const sapporo_field *f)
 {
     enum { RADII = 9 };
     static const double radius[RADII] = {1e-4, 1e-2, 0.1, 0.5, 0.6, 1, 3, 30, 1e4};
-    sapporo_tree_options tree = tree_at(p, 0.1);
+    sapporo_tree_options tree = stepper_tree_at(p, 0.1);
     sapporo_stepper_options o = options_at(p, &tree, 1);
     double x[RADII][3], v[RADII][3] = {{0}}, mass[RADII] = {0}, acc[RADII][3];
     for (int k = 0; k < RADII; k++)
@@ -753,7 +703,7 @@ static void field_at(const struct place *p, const sapporo_field *f)
 static void fields(void **state)
 {
     (void)state;
-    if (!usable(&places[0])) skip();
+    if (!stepper_place_usable(&places[0])) skip();
     for (int k = 0; k < 6; k++) field_at(&places[0], &FIELDS[k]);
 }
 
@@ -813,9 +763,9 @@ static void bad_calls(void **state)
 {
     (void)state;
     static struct state a, b;
-    const sapporo_tree_options tree = tree_at(&places[0], 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(&places[0], 0.05);
     const sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
-    if (!usable(&places[0])) skip();
+    if (!stepper_place_usable(&places[0])) skip();
     bodies set = tree_model(CLUSTER_PLUMMER, N);
     sapporo_stepper *s = make(&o, N);
     sapporo_stepper_output out = {.size = sizeof out, .n = N, .x = a.x, .level = a.level};
@@ -864,7 +814,7 @@ static void bad_calls(void **state)
 /* A particle that leaves the range of numbers ends the run; all particles stay where they were. */
 static void out_of_range_at(const struct place *p)
 {
-    const sapporo_tree_options tree = tree_at(p, 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 8);
     double x[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, v[3][3] = {{0}}, mass[3] = {1, 1, 0}, at[3][3];
     sapporo_stepper *s = make(&o, 3);
@@ -883,7 +833,7 @@ static void out_of_range_at(const struct place *p)
 static void out_of_range(void **state)
 {
     (void)state;
-    everywhere(out_of_range_at, 0);
+    stepper_everywhere(out_of_range_at, 0);
 }
 
 /* Files that are missing, cut, changed or of other options are refused and change nothing. */
@@ -891,9 +841,9 @@ static void bad_files(void **state)
 {
     (void)state;
     char path[64], byte = 0;
-    const sapporo_tree_options tree = tree_at(&places[0], 0.05);
+    const sapporo_tree_options tree = stepper_tree_at(&places[0], 0.05);
     sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
-    if (!usable(&places[0])) skip();
+    if (!stepper_place_usable(&places[0])) skip();
     (void)snprintf(path, sizeof path, "/tmp/sapporo-bad-%ld", (long)getpid());
     sapporo_stepper *s = cluster(&o);
     assert_int_equal(sapporo_stepper_save(s, NULL), SAPPORO_ERR_ARGUMENT);

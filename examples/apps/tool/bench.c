@@ -288,6 +288,8 @@ static int read_request(request *asked, int argc, char **argv)
         {"--timed", OPTION_ON, &asked->steps.timed, NULL, 0,
          "of --api stepper: builds, and --group-extent 0, by the clock"},
         {"--each", OPTION_ON, &asked->steps.each, NULL, 0, "of --api stepper --json: an object for each step, too"},
+        {"--massless", OPTION_REAL, &asked->steps.massless, "PART", 0,
+         "of --api stepper: of the particles, below 1 (default 0)"},
         {.name = NULL}};
     return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
                          "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
@@ -319,6 +321,11 @@ static int run_trees(request *asked)
 
 static int run_steps(request *asked)
 {
+    if (!(asked->steps.massless >= 0 && asked->steps.massless < 1)) {
+        fprintf(stderr, "sapporo bench: --massless is %g; it may be 0 or more, and less than 1\n",
+                asked->steps.massless);
+        return STATUS_USAGE;
+    }
     share_options(asked);
     asked->steps.tree = &asked->tree;
     return bench_steps(&asked->steps) == 0 ? STATUS_OK : STATUS_FAILED;

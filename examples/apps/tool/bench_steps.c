@@ -242,6 +242,7 @@ static void json_case(const steps_request *asked, const steps_case *c, const ste
     json_real("eps", asked->tree->eps);
     json_real("dt", c->dt);
     json_real("eta", asked->eta);
+    json_real("massless", asked->massless);
     json_integer("rebuild", asked->timed ? (int)SAPPORO_REBUILD_TIMED : asked->rebuild);
     json_integer("threads", asked->tree->what.threads);
     json_text("engine", r->engine);
@@ -301,6 +302,15 @@ static int run_schemes(const steps_request *asked, steps_case what)
     return failures;
 }
 
+/* Takes the mass of a share of the particles, evenly by address, and gives it to the others. */
+static void take_masses(bodies *b, double share)
+{
+    for (int i = 0; i < b->n; i++) {
+        const int massless = (int)((i + 1) * share) > (int)(i * share);
+        b->mass[i] = massless ? 0 : b->mass[i] / (1 - share);
+    }
+}
+
 int bench_steps(const steps_request *asked)
 {
     const tree_request *const t = asked->tree;
@@ -316,6 +326,7 @@ int bench_steps(const steps_request *asked)
                 fprintf(stderr, "sapporo bench: %s\n", why.text);
                 failures++;
             } else {
+                if (asked->massless > 0) take_masses(&set, asked->massless);
                 failures += run_schemes(
                     asked, (steps_case){.model = name, .set = &set, .dt = asked->dt > 0 ? asked->dt : unit / 16});
             }

@@ -9,6 +9,7 @@ typedef struct steps_request {
     const tree_request *tree; /* of its lists for experts only `leaf` and `group`, the first value of each */
     word_list steps, method;  /* "shared", "block"; "tree", "direct" */
     double dt, eta;           /* dt: the shared step, or the longest block step; 0: 1/16 of the model's time */
+    double massless;          /* share of the particles that get no mass; the others keep the mass of the model */
     int count, rebuild;       /* steps that are timed; steps from one build to the next, 0: automatic */
     int timed;                /* builds, and the extent of groups, by the clock, whatever `rebuild` says */
     int each;                 /* in JSON an object for each step, before that of the case */

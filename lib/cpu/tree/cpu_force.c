@@ -27,8 +27,10 @@ struct places {
 struct force_data {
     struct places places;
     struct sap_tree_slots slots;
-    double (*acc)[3]; /* accelerations that the method needs and the caller does not */
-    double *a;        /* of positions */
+    double (*acc)[3];    /* accelerations that the method needs and the caller does not */
+    double *a;           /* of positions */
+    const double *known; /* the same, if the caller has them */
+    int most;            /* positions per group */
 };
 
 static void free_pass(struct force_data *p)
@@ -45,7 +47,8 @@ static void free_pass(struct force_data *p)
 
 /* ---- target particles ------------------------------------------------------------- */
 
-static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int threads)
+static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int most,
+                       int threads)
 {
     const int n = request->ni;
     const size_t room = (size_t)n + 1;
@@ -66,7 +69,7 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
         p->x[k][3] = 1; /* mass, for the centre of mass of a group */
     }
-    const int groups = sap_tree_cut_runs(0, n, t->settings.group_size, p->group);
+    const int groups = sap_tree_cut_runs(0, n, most, p->group);
     sap_tree_groups(t, (const double(*)[4])p->x, groups, p->group, threads);
     p->walkers = (struct sap_tree_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
     return SAPPORO_OK;
@@ -167,8 +170,8 @@ static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_r
         run->a = t->a;
         run->a_of = t->order.address;
     } else {
-        status = start_places(t, p, run, threads);
-        run->a = p->a;
+        if (!p->known) status = start_places(t, p, run, threads);
+        run->a = p->known ? p->known : p->a;
         run->a_of = p->places.order.address;
     }
     return status;
@@ -181,7 +184,7 @@ static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request
     run->walkers = &t->self;
     if (!request->x.base) return active_slots(t, request->active, request->ni, &p->slots);
     run->walkers = &p->places.walkers;
-    const int status = take_places(t, request, &p->places, threads);
+    const int status = take_places(t, request, &p->places, p->most, threads);
     return status ? status : sap_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
@@ -200,17 +203,16 @@ static void remember(struct sap_cpu_tree *t, const sapporo_tree_request *request
         t->a[request->active ? request->active[i] : i] = size_of(run->acc[i]);
 }
 
-int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+/* Computes the forces of a request whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
+static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, int group, const double *a,
+                   double (*acc)[3], double *pot)
 {
-    struct sap_cpu_tree *const t = (void *)opaque_tree;
     enum { A_THREAD = 128 }; /* rows that make another thread worth waking */
-    if (request->memory != SAPPORO_MEMORY_HOST)
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
     const int threads = sap_threads_now(most < t->threads ? most : t->threads);
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
-    struct force_data p = {.a = NULL};
+    struct force_data p = {.known = a, .most = group};
     struct sap_tree_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
     int status = who_walks(t, request, &p, &run, threads);
@@ -229,5 +231,32 @@ int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request 
     t->done.particle_particle = run.particle;
     t->done.particle_cell = run.cell;
     t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;
+    return status;
+}
+
+int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    if (request->memory != SAPPORO_MEMORY_HOST)
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+    return compute(t, request, t->settings.group_size, NULL, acc, pot);
+}
+
+/* Returns how many of ni massless particles share a walk. */
+static int group_of_massless(const struct sap_cpu_tree *t, int ni)
+{
+    enum { LEAST = 8 }; /* vectors of that many float: fewer target particles cost the same */
+    const long long as_dense = (long long)t->settings.group_size * ni / t->n;
+    const int least = t->settings.group_size < LEAST ? t->settings.group_size : (int)LEAST;
+    return as_dense < least ? least : as_dense < t->settings.group_size ? (int)as_dense : t->settings.group_size;
+}
+
+int sap_tree_force_massless_cpu(struct sap_cpu_tree *t, int ni, const double (*x)[3], const double *a, double (*acc)[3],
+                                double *pot)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .x = {x, 0}};
+    const sapporo_tree_statistics done = t->done;
+    const int status = compute(t, &request, group_of_massless(t, ni), a, acc, pot);
+    t->done = done;
     return status;
 }

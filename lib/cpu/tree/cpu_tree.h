@@ -179,6 +179,15 @@ double sap_tree_strictness(const struct sap_cpu_tree *tree, const struct sap_tre
 /* Implements `force` of the table (cpu_force.c). */
 int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
+/*
+ * Computes forces on the positions of ni massless particles, as sap_tree_force_cpu does on positions of the caller.
+ * a: sizes of their accelerations, for ACCELERATION; NULL: unknown.  If the tree has far more particles, groups have
+ * fewer of the positions, so that a group stays as small as those of the tree.  Statistics stay those of the last force
+ * on particles of the tree.  SAPPORO_PARTIAL: rows of positions that are too far away are NaN.
+ */
+int sap_tree_force_massless_cpu(struct sap_cpu_tree *tree, int ni, const double (*x)[3], const double *a,
+                                double (*acc)[3], double *pot);
+
 /* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
 int sap_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                     long long room, int *list, int threads);

@@ -1,4 +1,5 @@
 /* gpu_columns.c - copies columns of particles between the caller's memory and a stepper on an accelerator. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
@@ -52,7 +53,7 @@ static int take_work(struct sap_gpu_stepper *s, void *with)
     const struct column_copy *const c = with;
     const struct sap_driver *const d = s->t->driver;
     const int n = s->n;
-    const struct sap_argument a[] = {MEM(s->v), MEM(s->bad), VALUE(n)};
+    const struct sap_argument a[] = {MEM(s->v), MEM(s->t->particle), MEM(s->bad), VALUE(n)};
     TRY(send_three(s, &s->x, c->x, c->memory));
     TRY(send_three(s, &s->v, c->v, c->memory));
     TRY(d->fill(s->t->stream, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
@@ -60,6 +61,27 @@ static int take_work(struct sap_gpu_stepper *s, void *with)
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->look, n, a, COUNT(a)));
     return sap_stepper_ask(s, c->bad);
+}
+
+static int arrange_work(struct sap_gpu_stepper *s, void *with) { return sap_stepper_arrange(s, with); }
+
+/* Puts particles with mass before massless ones; the tree has the former alone. */
+static int take_order(struct sap_gpu_stepper *s)
+{
+    const int massless = ((const int *)s->told.host)[1], n = s->n;
+    sap_step_order_free(&s->order);
+    s->order = (struct sap_step_order){.n = n, .massive = n - massless};
+    if (massless > 0 && massless < n) {
+        double *const mass = malloc((size_t)n * sizeof *mass);
+        const sapporo_column column = {mass, 0};
+        int status = mass ? sap_stepper_read_gpu((void *)s, SAP_STEP_MASS, mass) : (int)SAPPORO_ERR_MEMORY;
+        if (!status) status = sap_step_order_make(&s->order, n, &column);
+        if (!status && s->order.slot) status = sap_stepper_entered(s, arrange_work, mass);
+        free(mass);
+        if (status) return status;
+    }
+    s->t->given = s->order.massive;
+    return SAPPORO_OK;
 }
 
 int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
@@ -75,8 +97,10 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
     const int status = sap_tree_gpu.set((void *)s->t, &p);
     if (status) return status;
     s->n = n;
-    s->t->has_a = 0; /* also if the tree had as many particles */
-    return sap_stepper_entered(s, take_work, &c);
+    s->t->has_a = 0;                /* also if the tree had as many particles */
+    sap_step_order_free(&s->order); /* until the order is known, slots are addresses */
+    const int taken = sap_stepper_entered(s, take_work, &c);
+    return taken ? taken : take_order(s);
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */
@@ -94,7 +118,7 @@ static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, e
     return at[column];
 }
 
-/* Copies a part of particles of four doubles, x, y, z, mass: the mass, or the position. */
+/* Copies a part of particles of four doubles by slot, x, y, z, mass: the mass, or the position. */
 static int read_part(struct sap_gpu_stepper *s, const struct column_copy *c)
 {
     struct sap_gpu_host_tree *const t = s->t;
@@ -107,8 +131,8 @@ static int read_part(struct sap_gpu_stepper *s, const struct column_copy *c)
         TRY(t->driver->copy_out(t->stream, chunk, from->mem, (size_t)first * each, (size_t)n * each));
         TRY(t->driver->stream_finish(t->stream));
         for (int k = 0; k < n; k++)
-            memcpy((double *)c->to + ((size_t)first + (size_t)k) * (size_t)words, chunk[k] + (mass ? 3 : 0),
-                   (size_t)words * sizeof(double));
+            memcpy((double *)c->to + (size_t)sap_step_address(&s->order, first + k) * (size_t)words,
+                   chunk[k] + (mass ? 3 : 0), (size_t)words * sizeof(double));
     }
     return SAP_DRIVER_OK;
 }

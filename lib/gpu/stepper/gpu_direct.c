@@ -68,10 +68,10 @@ void sap_gpu_direct_close(struct sap_gpu_stepper *s)
     free(s->direct);
 }
 
-/* Makes the records of all particles at their predicted positions. */
+/* Makes the records of all particles with mass at their predicted positions. */
 static int pack_sources(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int superpackets)
 {
-    const int n = s->n;
+    const int n = s->order.massive;
     const unsigned groups[2] = {(unsigned)superpackets * (SUPER / 256), 1};
     TRY(sap_tree_reserve(s->t, &h->predicted, (size_t)superpackets * SUPER * s->t->set->working));
     const struct sap_argument a[] = {MEM(s->t->particle), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
@@ -118,17 +118,17 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
     struct sap_gpu_direct *const d = s->direct;
     struct sap_gpu_share *const h = &d->store->share[0];
     const struct sap_gpu_set *const set = s->t->set;
-    const int superpackets = (s->n + SUPER - 1) / SUPER;
+    const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
     struct sap_gpu_slab slab = {.store = d->store, .share = h, .part = &d->none};
     TRY(pack_sources(s, h, superpackets));
     TRY(list_targets(s, h, active));
     TRY(sap_tree_reserve(s->t, &d->out, (size_t)active * SUMS * sizeof(double)));
     TRY(sap_tree_reserve(s->t, &s->t->acc, (size_t)active * 3 * sizeof(double)));
     TRY(sap_tree_reserve(s->t, &s->t->pot, (size_t)active * sizeof(double)));
-    h->nj = s->n;
+    h->nj = nj;
     slab.i = h->i.mem;
     slab.f = (struct sap_gpu_force){.eps2 = s->settings.eps2,
-                                    .nj = s->n,
+                                    .nj = nj,
                                     .superpackets = superpackets,
                                     .columns = set->columns,
                                     .units = set->units,

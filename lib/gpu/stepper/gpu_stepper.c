@@ -12,7 +12,8 @@
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/tree/gpu_kernels.h"
 
-enum { THREADS = SAP_STEPPER_THREADS, TOLD = SAP_STEP_LEVELS + 1, NONE_BAD = 0x7F7F7F7F };
+enum { THREADS = SAP_STEPPER_THREADS, TOLD = SAP_STEPPER_TOLD, NONE_BAD = 0x7F7F7F7F };
+_Static_assert(SAP_STEPPER_TOLD >= 1 + 2 * SAP_STEP_LEVELS, "what is wrong, levels, and levels of massless particles");
 
 static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_stepper_of(stepper); }
 
@@ -42,7 +43,7 @@ int sap_stepper_reset(struct sap_gpu_stepper *s)
 {
     const struct sap_driver *const d = s->t->driver;
     TRY(d->fill(s->t->stream, s->bad.mem, 0, 0x7F, sizeof(int)));
-    return d->fill(s->t->stream, s->bad.mem, sizeof(int), 0, SAP_STEP_LEVELS * sizeof(int));
+    return d->fill(s->t->stream, s->bad.mem, sizeof(int), 0, (TOLD - 1) * sizeof(int));
 }
 
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
@@ -56,19 +57,25 @@ int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static size_t memory(int n, int direct, size_t *device_bytes)
+/* Bytes per massless particle over a tree: position as given and as sorted, keys, places, size, and its group. */
+enum { MASSLESS_BYTES = 8 * sizeof(double) + 2 * sizeof(uint64_t) + 4 * sizeof(int) + sizeof(double) };
+
+static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
-    const size_t size = (size_t)n, runs = size / SAP_STEP_RUN + 1;
+    const size_t size = (size_t)n, runs = size / SAP_STEP_RUN + 1, few = (size_t)massless;
     *device_bytes = size * (20 * sizeof(double) + 4 * sizeof(int)) + runs * SAP_STEP_SUMS * sizeof(double);
     if (direct) *device_bytes += size * 5 * sizeof(double) + sap_gpu_direct_bytes(n);
+    if (massless > 0) *device_bytes += size * 2 * sizeof(int);
+    if (massless > 0 && !direct) *device_bytes += size * 4 * sizeof(double) + few * MASSLESS_BYTES;
     return sizeof(struct sap_gpu_stepper);
 }
 
 static void destroy(struct sap_stepper *stepper)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct sap_gpu_buffer *const all[] = {&s->x,    &s->v,     &s->a,   &s->pot,  &s->level, &s->built, &s->row_level,
-                                          &s->flag, &s->place, &s->bad, &s->told, &s->to_x,  &s->to_v,  &s->sum};
+    struct sap_gpu_buffer *const all[] = {&s->x,       &s->v,     &s->a,         &s->pot,  &s->level, &s->slot,
+                                          &s->address, &s->built, &s->row_level, &s->flag, &s->place, &s->row_a,
+                                          &s->row_pot, &s->bad,   &s->told,      &s->to_x, &s->to_v,  &s->sum};
     const sap_fpguard caller = sap_fp_guard();
     if (s->t) {
         (void)s->t->driver->stream_finish(s->t->stream);
@@ -76,6 +83,7 @@ static void destroy(struct sap_stepper *stepper)
         s->t->listed = 0;
     }
     sap_gpu_direct_close(s);
+    sap_step_order_free(&s->order);
     free(s);
     sap_fp_release(caller);
 }
@@ -128,7 +136,8 @@ static const char *words(const struct sap_stepper *stepper)
 /* The arguments of a part of a step, and its result. */
 struct part {
     const struct sap_step *step;
-    int done, active, forced;
+    const struct sap_step_active *active;
+    int done, forced;
     int *bad;
     struct sap_step_told *told;
     double *sum;
@@ -140,11 +149,14 @@ static int predict_work(struct sap_gpu_stepper *s, void *with)
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step step = *p->step;
     const int sizes = s->settings.by_acceleration, done = p->done, n = s->n;
-    const struct sap_argument a[] = {MEM(s->x),   MEM(s->v),    MEM(s->a),   MEM(s->level), MEM(t->particle), MEM(t->a),
-                                     MEM(s->bad), VALUE(sizes), VALUE(done), VALUE(n),      VALUE(step)};
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
+    const struct sap_gpu_buffer *const slots = sap_stepper_slots(s);
+    const struct sap_argument a[] = {MEM(s->x),        MEM(s->v),    MEM(s->a),   MEM(s->level), SAP_ARRAY(*slots),
+                                     MEM(t->particle), MEM(t->a),    MEM(s->bad), VALUE(sizes),  VALUE(done),
+                                     VALUE(n),         VALUE(order), VALUE(step)};
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->predict, n, a, COUNT(a)));
-    if (sizes) t->has_a = n;
+    if (sizes) t->has_a = s->order.massive;
     return sap_stepper_ask(s, p->bad);
 }
 
@@ -166,7 +178,7 @@ static int note_build(struct sap_stepper *stepper)
     return of(stepper)->settings.keeps_built ? sap_stepper_entered(of(stepper), note_work, NULL) : SAPPORO_OK;
 }
 
-/* Lists the active particles in the tree's memory. */
+/* Lists the slots of the active particles in the tree's memory. */
 static int list_work(struct sap_gpu_stepper *s, void *with)
 {
     const struct part *const p = with;
@@ -176,38 +188,30 @@ static int list_work(struct sap_gpu_stepper *s, void *with)
     TRY(sap_tree_reserve(t, &s->flag, (size_t)s->room * sizeof(int)));
     TRY(sap_tree_reserve(t, &s->place, (size_t)s->room * sizeof(int)));
     TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
-    const struct sap_argument a[] = {MEM(s->level), MEM(s->flag), VALUE(coarsest), VALUE(n)};
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
+    const struct sap_argument a[] = {
+        MEM(s->level), SAP_ARRAY(*sap_stepper_addresses(s)), MEM(s->flag), VALUE(coarsest), VALUE(n), VALUE(order)};
     TRY(sap_stepper_for_each(s, s->f->flag, n, a, COUNT(a)));
     return sap_primitives_compact(&t->f->primitives, t->stream, s->flag.mem, NULL, s->place.mem, t->active.mem, n,
                                   t->scratch.mem, &total_at);
 }
 
-static int direct_work(struct sap_gpu_stepper *s, void *with)
+/* Lists the active particles, and computes forces that come from no tree. */
+static int force_work(struct sap_gpu_stepper *s, void *with)
 {
     const struct part *const p = with;
-    if (p->active < s->n) TRY(list_work(s, with));
-    return sap_gpu_direct_force(s, p->active);
+    if (p->active->n < s->n) TRY(list_work(s, with));
+    if (s->order.massive == 0) return sap_stepper_no_force(s, p->active->n);
+    return s->direct ? sap_gpu_direct_force(s, p->active->n) : (int)SAP_DRIVER_OK;
 }
 
-static int force(struct sap_stepper *stepper, const struct sap_step *step, int active)
+static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
     struct part p = {.step = step, .active = active};
-    if (s->direct) return sap_stepper_entered(s, direct_work, &p);
-    static const int listed = 0; /* the tree reads the list in device memory, not this one */
-    const sapporo_tree_request request = {
-        .size = sizeof request, .ni = active, .active = active < s->n ? &listed : NULL};
-    if (active < s->n) {
-        const int status = sap_stepper_entered(s, list_work, &p);
-        if (status) return status;
-    }
-    s->t->words[0] = '\0';
-    const sap_fpguard caller = sap_fp_guard();
-    s->t->listed = 1;
-    const int status = sap_tree_force_gpu(s->t, &request, NULL, NULL);
-    s->t->listed = 0;
-    sap_fp_release(caller);
-    return status;
+    s->joined = 0;
+    const int status = sap_stepper_entered(s, force_work, &p);
+    return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
 }
 
 static int judge_work(struct sap_gpu_stepper *s, void *with)
@@ -217,18 +221,22 @@ static int judge_work(struct sap_gpu_stepper *s, void *with)
     const struct sap_step step = *p->step;
     const struct sap_step_rule rule = s->settings.rule;
     const struct sap_field_list fields = s->settings.fields;
-    const int has_active = p->active < s->n, rows = p->active;
+    const int has_active = p->active->n < s->n, rows = p->active->n, massive = p->active->massive;
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_argument a[] = {MEM(t->particle),
                                      MEM(s->v),
                                      MEM(s->a),
                                      MEM(s->level),
                                      MEM(t->active),
-                                     {(t->picked ? &t->picked_acc : &t->acc)->mem, 0},
-                                     {(t->picked ? &t->picked_pot : &t->pot)->mem, 0},
+                                     SAP_ARRAY(*sap_stepper_addresses(s)),
+                                     SAP_ARRAY(*sap_stepper_rows_a(s)),
+                                     SAP_ARRAY(*sap_stepper_rows_pot(s)),
                                      MEM(s->row_level),
                                      MEM(s->bad),
                                      VALUE(has_active),
+                                     VALUE(massive),
                                      VALUE(rows),
+                                     VALUE(order),
                                      VALUE(step),
                                      VALUE(rule),
                                      VALUE(fields)};
@@ -236,10 +244,12 @@ static int judge_work(struct sap_gpu_stepper *s, void *with)
     TRY(sap_stepper_for_each(s, s->f->judge, rows, a, COUNT(a)));
     TRY(sap_stepper_ask(s, &p->told->bad));
     memcpy(p->told->levels, (const int *)s->told.host + 1, sizeof p->told->levels);
+    memcpy(p->told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof p->told->massless);
     return SAP_DRIVER_OK;
 }
 
-static int judge(struct sap_stepper *stepper, const struct sap_step *step, int active, struct sap_step_told *told)
+static int judge(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
+                 struct sap_step_told *told)
 {
     struct part p = {.step = step, .active = active, .told = told};
     return sap_stepper_entered(of(stepper), judge_work, &p);
@@ -251,23 +261,26 @@ static int commit_work(struct sap_gpu_stepper *s, void *with)
     const struct part *const p = with;
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step step = *p->step;
-    const int has_active = p->active < s->n, rows = p->active;
+    const int has_active = p->active->n < s->n, rows = p->active->n;
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_argument a[] = {MEM(s->x),
                                      MEM(s->v),
                                      MEM(s->a),
                                      MEM(s->pot),
                                      MEM(s->level),
                                      MEM(t->active),
-                                     {(t->picked ? &t->picked_acc : &t->acc)->mem, 0},
-                                     {(t->picked ? &t->picked_pot : &t->pot)->mem, 0},
+                                     SAP_ARRAY(*sap_stepper_addresses(s)),
+                                     SAP_ARRAY(*sap_stepper_rows_a(s)),
+                                     SAP_ARRAY(*sap_stepper_rows_pot(s)),
                                      MEM(s->row_level),
                                      VALUE(has_active),
                                      VALUE(rows),
+                                     VALUE(order),
                                      VALUE(step)};
     return sap_stepper_for_each(s, s->f->commit, rows, a, COUNT(a));
 }
 
-static int commit(struct sap_stepper *stepper, const struct sap_step *step, int active)
+static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct part p = {.step = step, .active = active};
     return sap_stepper_entered(of(stepper), commit_work, &p);
@@ -281,13 +294,15 @@ static int sums_work(struct sap_gpu_stepper *s, void *with)
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step step = *p->step;
     const struct sap_field_list fields = s->settings.fields;
-    const struct sap_gpu_buffer *const of_rows = t->picked ? &t->picked_pot : &t->pot;
-    const int n = s->n, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
+    const struct sap_gpu_buffer *const pot = p->forced ? sap_stepper_rows_pot(s) : &s->pot;
+    const int n = s->n, forced = p->forced, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
     TRY(sap_tree_reserve(t, &s->sum, bytes));
     const struct sap_argument a[] = {
-        MEM(s->x),   MEM(s->v), MEM(s->a),   MEM(s->level), MEM(t->particle), {(p->forced ? of_rows : &s->pot)->mem, 0},
-        MEM(s->sum), VALUE(n),  VALUE(step), VALUE(fields)};
+        MEM(s->x),        MEM(s->v),       MEM(s->a),    MEM(s->level), SAP_ARRAY(*sap_stepper_slots(s)),
+        MEM(t->particle), SAP_ARRAY(*pot), MEM(s->sum),  VALUE(forced), VALUE(n),
+        VALUE(order),     VALUE(step),     VALUE(fields)};
     TRY(sap_stepper_for_each(s, s->f->sums, runs, a, COUNT(a)));
     TRY(t->driver->copy_out(t->stream, p->sum, s->sum.mem, 0, bytes));
     return t->driver->stream_finish(t->stream);
@@ -299,12 +314,19 @@ static int sums(struct sap_stepper *stepper, const struct sap_step *step, int fo
     return sap_stepper_entered(of(stepper), sums_work, &p);
 }
 
+static int massive(const struct sap_stepper *stepper)
+{
+    const struct sap_gpu_stepper *const s = (const void *)stepper;
+    return s->order.massive;
+}
+
 const struct sap_stepper_ops sap_stepper_gpu = {
     .memory = memory,
     .direct = sap_gpu_direct_able,
     .create = create,
     .destroy = destroy,
     .take = sap_stepper_take_gpu,
+    .massive = massive,
     .read = sap_stepper_read_gpu,
     .write = sap_stepper_write_gpu,
     .predict = predict,

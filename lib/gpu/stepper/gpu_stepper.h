@@ -3,6 +3,7 @@
 #define SAP_GPU_STEPPER_H
 
 #include "device/stepper_layout.h"
+#include "engine/step_order.h"
 #include "engine/stepper_ops.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/tree/gpu_tree.h"
@@ -14,7 +15,8 @@ extern const struct sap_stepper_ops sap_stepper_gpu;
 /* The kernels of lib/device/stepper.h on a device. */
 struct sap_gpu_stepper_kernels {
     struct sap_module *module;
-    struct sap_function *look, *predict, *flag, *judge, *commit, *at, *sums, *targets, *results;
+    struct sap_function *look, *arrange, *predict, *flag, *massless, *join, *judge, *commit, *at, *sums, *targets,
+        *results;
 };
 
 struct sap_gpu_stepper {
@@ -23,10 +25,14 @@ struct sap_gpu_stepper {
     const struct sap_gpu_stepper_kernels *f;
     struct sap_gpu_direct *direct; /* direct sums; NULL: forces come from the tree */
     int room, n;
-    struct sap_gpu_buffer x, v, a, pot, level; /* the particles */
-    struct sap_gpu_buffer built;               /* the tree's particles at its last build */
+    struct sap_step_order order;
+    struct sap_gpu_buffer slot, address;       /* of the order, if it has them */
+    struct sap_gpu_buffer x, v, a, pot, level; /* the particles, by address */
+    struct sap_gpu_buffer built;               /* by slot, the predicted particles at the last build of the tree */
     struct sap_gpu_buffer row_level, flag, place;
-    struct sap_gpu_buffer bad;  /* what kernels tell: SAP_STEP_LEVELS + 1 ints */
+    int joined; /* rows of the last force are in row_a and row_pot, since some are of massless particles */
+    struct sap_gpu_buffer row_a, row_pot;
+    struct sap_gpu_buffer bad;  /* what kernels tell: SAP_STEPPER_TOLD ints */
     struct sap_gpu_buffer told; /* pinned: a copy of it */
     struct sap_gpu_buffer to_x, to_v, sum;
 };
@@ -49,6 +55,26 @@ int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
  * an error the tree has its text.
  */
 int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with);
+
+/* Copies the order of the particles to the device, and puts the predicted particles in that order; a driver status. */
+int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass);
+
+/*
+ * Computes the forces of the tree on the active particles, of which t->active has the slots unless all are active; a
+ * sapporo_status. _rows_a and _rows_pot return where the rows of the last force are (gpu_rows.c).
+ */
+int sap_stepper_tree_force(struct sap_gpu_stepper *s, const struct sap_step *step,
+                           const struct sap_step_active *active);
+const struct sap_gpu_buffer *sap_stepper_rows_a(const struct sap_gpu_stepper *s);
+const struct sap_gpu_buffer *sap_stepper_rows_pot(const struct sap_gpu_stepper *s);
+
+/* Writes zero forces on so many rows, if no particle has a mass; a driver status (gpu_rows.c). */
+int sap_stepper_no_force(struct sap_gpu_stepper *s, int rows);
+
+/* The order of the particles as an argument of kernels, and the arrays, or any buffer in place of an array. */
+struct sap_stepper_order sap_stepper_order_of(const struct sap_gpu_stepper *s);
+const struct sap_gpu_buffer *sap_stepper_slots(const struct sap_gpu_stepper *s);
+const struct sap_gpu_buffer *sap_stepper_addresses(const struct sap_gpu_stepper *s);
 
 /* Entries of the table (gpu_columns.c). */
 int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,

@@ -192,17 +192,13 @@ static void take_order(struct sap_gpu_walkers *w, int n, int groups, int at)
     w->groups = groups;
 }
 
-/* Returns the number of groups of n positions that are cut into runs. */
-static int runs_of(const struct sap_gpu_host_tree *t, int n)
-{
-    return n / t->settings.group_size + (n % t->settings.group_size > 0);
-}
+/* Returns the number of groups of n positions that are cut into runs of `run`. */
+static int runs_of(int run, int n) { return n / run + (n % run > 0); }
 
-/* Cuts the sorted positions of walkers into runs. */
-static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w)
+/* Cuts the sorted positions of walkers into runs of `run`. */
+static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, int run)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(w->group_first), SAP_ARRAY(w->group_of), VALUE(t->settings.group_size),
-                                     VALUE(w->n)};
+    const struct sap_argument a[] = {SAP_ARRAY(w->group_first), SAP_ARRAY(w->group_of), VALUE(run), VALUE(w->n)};
     return sap_tree_for_each(t, t->f->runs, w->n, THREADS, a, COUNT(a));
 }
 
@@ -238,9 +234,9 @@ static int write_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_
 }
 
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                         int n)
+                         int n, int run)
 {
-    const size_t groups = (size_t)runs_of(t, n);
+    const size_t groups = (size_t)runs_of(run, n);
     int at;
     TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &w->group_of, (size_t)n * sizeof(int)));
@@ -250,7 +246,8 @@ int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
     TRY(sort_keys(t, w, given, &t->t, n, &at));
     take_order(w, n, (int)groups, at);
-    TRY(cut_runs(t, w));
+    w->run = run;
+    TRY(cut_runs(t, w, run));
     return gather(t, w, given, NULL, 1, n);
 }
 
@@ -431,7 +428,8 @@ static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
-    d->cut = (struct sap_gpu_cut){.order = &t->own.value[d->at], .n = d->t.n, .groups = runs_of(t, d->t.n)};
+    d->cut = (struct sap_gpu_cut){
+        .order = &t->own.value[d->at], .n = d->t.n, .groups = runs_of(t->settings.group_size, d->t.n)};
     TRY(count_nodes(t, d));
     if (!(t->settings.group_extent > 0)) return SAP_DRIVER_OK;
     /* the other half of the arrays that were sorted is free */
@@ -471,7 +469,7 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, d->at));
-    TRY(d->cut.flag ? write_groups(t, &d->cut) : cut_runs(t, &t->own));
+    TRY(d->cut.flag ? write_groups(t, &d->cut) : cut_runs(t, &t->own, t->settings.group_size));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
     TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));

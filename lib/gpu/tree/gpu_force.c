@@ -35,10 +35,10 @@ struct pass {
 
 /* ---- target particles ----------------------------------------------------------------- */
 
-/* Cuts groups into parts.  Positions from the caller have groups of group_size in kd-trees, too. */
+/* Cuts groups into parts.  Positions have groups of equal length in kd-trees, too. */
 static void cut_parts(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, struct sap_gpu_walk *walk)
 {
-    const int most = w == &t->own ? sap_tree_group_most(&t->settings) : t->settings.group_size;
+    const int most = w == &t->own ? sap_tree_group_most(&t->settings) : w->run;
     walk->part = SAP_WALK_THREADS * (most > t->settings.group_size ? SAP_WALK_IPT : SAP_WALK_RUN_IPT);
     walk->group_parts = (most + walk->part - 1) / walk->part;
     walk->parts = w->groups * walk->group_parts;
@@ -177,9 +177,23 @@ static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
                                (size_t)n * sizeof *chunk));
         TRY(t->driver->stream_finish(t->stream));
     }
-    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni));
+    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
     TRY(sap_tree_make_groups(t, p->walkers, NULL));
     all_walk(t, p);
+    return SAP_DRIVER_OK;
+}
+
+/* Makes massless particles, n positions in device memory, targets: groups, or bunches if there are few. */
+static int massless_walk(struct sap_gpu_host_tree *t, struct pass *p, int n)
+{
+    const int dense = n >= t->n / 4, run = dense ? t->settings.group_size : width_of(n, t->n);
+    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, n, run));
+    TRY(sap_tree_make_groups(t, p->walkers, NULL));
+    all_walk(t, p);
+    if (dense) return SAP_DRIVER_OK;
+    p->w.parts = 0;
+    p->w.width = p->w.left_width = run;
+    p->w.left_room = n / run + 1;
     return SAP_DRIVER_OK;
 }
 
@@ -476,4 +490,30 @@ int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *
     if (p.bad_active >= 0) return bad_active(t, p.bad_active);
     if (p.bad > 0) erase_bad(t, request, acc, pot);
     return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+/* Computes sizes of accelerations by an opening angle of 1, if they are unknown, and the forces. */
+static int massless_force(struct sap_gpu_host_tree *t, int n, int knows_a)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = n};
+    const int every = t->settings.precision == SAPPORO_DP;
+    struct pass p = {.request = &request, .walkers = &t->places, .w = {.every = every}, .bad_active = -1};
+    TRY(massless_walk(t, &p, n));
+    if (t->settings.mac == SAPPORO_MAC_ACCELERATION) {
+        if (!knows_a) {
+            TRY(sap_tree_reserve(t, &t->place_a, (size_t)n * sizeof(double)));
+            TRY(walk(t, &p));
+            TRY(sizes(t, &t->place_a, 0, n));
+        }
+        TRY(make_strict(t, &p, &t->place_a));
+    }
+    return walk(t, &p);
+}
+
+int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a)
+{
+    const sapporo_tree_statistics done = t->done;
+    const int status = massless_force(t, n, knows_a);
+    t->done = done;
+    return status;
 }

@@ -29,6 +29,7 @@ struct sap_gpu_walkers {
     struct sap_gpu_buffer group_of;                         /* number of the group, by sorted particle */
     struct sap_gpu_buffer key[2], value[2];                 /* for sorting */
     int n, groups;
+    int run; /* of positions: most per group */
 };
 
 /* Nodes and particles that act on target particles: of other parts of a whole. */
@@ -136,9 +137,9 @@ int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to);
 
 int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
-/* Sorts n > 0 positions, each with mass 1, stored as four doubles each. A driver status. */
+/* Sorts n > 0 positions, each with mass 1, stored as four doubles each, in groups of `run`. A driver status. */
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                         int n);
+                         int n, int run);
 
 /* Computes the bounds of the groups and, if `a` is given, how strict their acceptance criterion is. A driver status. */
 int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
@@ -182,6 +183,14 @@ int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_colum
 
 /* Computes the words of nodes for the walk from their cells; a driver status. */
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of);
+
+/*
+ * Computes forces on the positions of n > 0 massless particles, which are in t->place_given (with mass 1) and within
+ * range of the tree; results are in t->acc and t->pot. knows_a: sizes of their accelerations are in t->place_a. If the
+ * tree has far more particles, positions walk in small bunches. Statistics stay those of the last force on particles of
+ * the tree. The device's context is current; a driver status.
+ */
+int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a);
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);

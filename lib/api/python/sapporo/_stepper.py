@@ -88,12 +88,13 @@ class StepSeconds(NamedTuple):
 class StepperStatistics:
     """What a stepper is and did since its particles were set.
 
-    level: particles per level
+    massive: particles whose mass is not 0, which alone are in the tree; level: particles per level
     group_extent: the limit of the extent of groups of the tree; 0: none; group_searches: searches for it that ended
     rebuild_steps: steps between the last two builds of the tree
     """
 
     n: int
+    massive: int
     active: int
     steps: int
     particle_steps: int
@@ -301,7 +302,7 @@ class Stepper(Handle):
         """What the stepper is, and what it did since its particles were set."""
         s = new("sapporo_stepper_statistics")
         self._check(lib.sapporo_stepper_get_statistics(self._handle, s))
-        names = ("n", "active", "steps", "particle_steps", "builds", "refreshes", "interactions")
+        names = ("n", "massive", "active", "steps", "particle_steps", "builds", "refreshes", "interactions")
         names += ("group_extent", "group_searches", "rebuild_steps")
         return StepperStatistics(
             **{name: getattr(s, name) for name in names},

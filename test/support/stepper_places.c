@@ -1,0 +1,55 @@
+/* stepper_places.c - see stepper_places.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "stepper_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct place stepper_places[STEPPER_PLACES] = {
+    {"cpu octree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
+    {"cpu kd-tree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
+    {"cpu direct", SAPPORO_BACKEND_CPU, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
+    {"opencl octree", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
+    {"opencl kd-tree", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
+    {"opencl direct", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
+    {"cuda octree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
+    {"cuda kd-tree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
+    {"cuda direct", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE}};
+
+int stepper_place_usable(const struct place *p)
+{
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
+    const char *const only = getenv("SAPPORO_TEST_ENGINES");
+    return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, names[p->backend]) == 0);
+}
+
+void stepper_everywhere(void (*test)(const struct place *p), int octrees)
+{
+    int ran = 0;
+    for (int k = 0; k < STEPPER_PLACES; k++) {
+        const struct place *const p = &stepper_places[k];
+        if (!stepper_place_usable(p)) {
+            print_message("skip: no %s\n", p->name);
+            continue;
+        }
+        if (octrees && (p->method == SAPPORO_STEP_DIRECT || p->kind != SAPPORO_TREE_OCTREE)) continue;
+        test(p);
+        ran++;
+    }
+    if (!ran) skip();
+}
+
+sapporo_tree_options stepper_tree_at(const struct place *p, double eps)
+{
+    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .kind = p->kind,
+                                  .mac = SAPPORO_MAC_ACCELERATION,
+                                  .eps2 = eps * eps,
+                                  .backend = p->backend};
+}

@@ -1,0 +1,30 @@
+/* stepper_places.h - where tests of steppers run: every engine, with trees of both kinds and direct sums. */
+#ifndef TEST_STEPPER_PLACES_H
+#define TEST_STEPPER_PLACES_H
+
+#include "sapporo.h"
+
+/* Where forces come from. */
+struct place {
+    const char *name;
+    sapporo_backend backend;
+    sapporo_step_method method;
+    sapporo_tree_kind kind;
+};
+
+enum { STEPPER_PLACES = 9 };
+extern const struct place stepper_places[STEPPER_PLACES];
+
+/* Whether the engine of a place has a device, and the run does not exclude it. */
+int stepper_place_usable(const struct place *p);
+
+/*
+ * Runs a test at every place; `octrees`: at octrees alone, for tests that take long and in which all that differs are
+ * forces.  Skips the test if no place can be used.
+ */
+void stepper_everywhere(void (*test)(const struct place *p), int octrees);
+
+/* A tree by MAC_ACCELERATION, with a softening length, at a place. */
+sapporo_tree_options stepper_tree_at(const struct place *p, double eps);
+
+#endif
