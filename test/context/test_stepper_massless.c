@@ -327,7 +327,7 @@ static void convergence_at(const struct place *p)
 static void convergence(void **state)
 {
     (void)state;
-    stepper_everywhere(convergence_at, 0);
+    stepper_everywhere(convergence_at, 1);
 }
 
 /* ---- division of runs ------------------------------------------------------------------------------------ */
