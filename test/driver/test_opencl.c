@@ -266,15 +266,19 @@ static void load(void)
 static void kept_by_default(void)
 {
     struct sap_device_properties p;
-    char usual[300] = "", command[320], folder[300];
+    char usual[300] = "", pattern[320], folder[300];
+    glob_t found;
     if (getenv("XDG_CACHE_HOME")) snprintf(usual, sizeof usual, "%s", getenv("XDG_CACHE_HOME"));
     setenv("XDG_CACHE_HOME", cache, 1);
     load();
     assert_int_equal(cl->properties(0, &p), SAP_DRIVER_OK);
     assert_int_equal(cached(folder, sizeof folder), strcmp(p.uuid, "Portable Computing Language") != 0);
     if (*folder) {
-        snprintf(command, sizeof command, "rm -r %s", folder);
-        assert_int_equal(system(command), 0);
+        snprintf(pattern, sizeof pattern, "%s/*", folder);
+        assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+        for (size_t k = 0; k < found.gl_pathc; k++) assert_int_equal(unlink(found.gl_pathv[k]), 0);
+        globfree(&found);
+        assert_int_equal(rmdir(folder), 0);
     }
     unsetenv("XDG_CACHE_HOME");
     if (*usual) setenv("XDG_CACHE_HOME", usual, 1);

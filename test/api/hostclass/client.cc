@@ -9,12 +9,16 @@
 static const int N = 300, NI = 7;
 static int failures;
 
-static void check(bool right, const char *format, const char *what, double number)
+static void check(bool right, const char *what, const char *detail = "")
 {
     failures += !right;
-    printf(right ? "ok - " : "not ok - ");
-    printf(format, what, number);
-    printf("\n");
+    printf("%s - %s%s\n", right ? "ok" : "not ok", what, detail);
+}
+
+static void check_number(bool right, const char *what, const char *detail, double number)
+{
+    failures += !right;
+    printf("%s - %s%s%.1e\n", right ? "ok" : "not ok", what, detail, number);
 }
 
 static double mass[N], x[N][3], v[N][3], a[N][3], j[N][3], zero[3];
@@ -110,7 +114,7 @@ static void forces(sapporo &grav, const char *what, int order, double t, double 
         for (int k = 0; k < n && k < (int)s.list.size(); k++) wrong += list[k] != s.list[(size_t)k];
         wrong += n > 1 && (grav.get_ngb_list(0, i, 1, n, list) != 1 || n != (int)s.list.size());
     }
-    check(status == 0 && wrong == 0 && worst < bound, "%s: errors %.1e", what, worst);
+    check_number(status == 0 && wrong == 0 && worst < bound, what, ": errors ", worst);
 }
 
 static void order_of(const char *name, int order, int precision, double bound)
@@ -119,14 +123,14 @@ static void order_of(const char *name, int order, int precision, double bound)
     int devices[] = {0};
     const string text(name);
     if (grav.open("CUDA/kernels.ptx", devices, 1, order, precision) != 0) {
-        check(false, "%s does not open (%g)", name, 0);
+        check(false, name, " does not open");
         return;
     }
-    check(store(grav, order) == 0 && grav.set_time(0.125) == 0, "%s: particles are stored", name, 0);
+    check(store(grav, order) == 0 && grav.set_time(0.125) == 0, name, ": particles are stored");
     forces(grav, (text + ", predicted").c_str(), order, 0.125, bound);
-    check(grav.set_no_time() == 0, "%s: no time", name, 0);
+    check(grav.set_no_time() == 0, name, ": no time");
     forces(grav, (text + ", as stored").c_str(), order, 0, bound);
-    check(grav.set_time(0.0625) == 0, "%s: time", name, 0);
+    check(grav.set_time(0.0625) == 0, name, ": time");
     forces(grav, (text + ", predicted again").c_str(), order, 0.0625, bound);
 }
 
@@ -135,7 +139,7 @@ static void reading()
     sapporo grav;
     int devices[] = {0};
     double m, number, eps2, p[3], w[3], acc[3], jerk[3], pp[3], pv[3], pa[3];
-    check(grav.open("", devices) == 0 && store(grav, FOURTH) == 0 && grav.set_time(0.5) == 0, "%s", "fourth order", 0);
+    check(grav.open("", devices) == 0 && store(grav, FOURTH) == 0 && grav.set_time(0.5) == 0, "fourth order");
     grav.forcePrediction(N);
     grav.retrieve_j_particle_state(3, m, number, eps2, p, w, acc, jerk, pp, pv, pa);
     double wrong = fabs(m - mass[3]) + fabs(number - id[3]) + fabs(eps2 - 0.25);
@@ -144,13 +148,13 @@ static void reading()
         wrong += fabs(pp[c] - (x[3][c] + 0.5 * (v[3][c] + 0.25 * (a[3][c] + 0.5 / 3 * j[3][c]))));
         wrong += fabs(pv[c] - (v[3][c] + 0.5 * (a[3][c] + 0.25 * j[3][c])));
     }
-    check(wrong < 1e-14, "%s, to %.1e", "a particle is read back, stored and predicted", wrong);
+    check_number(wrong < 1e-14, "a particle is read back, stored and predicted", ", to ", wrong);
     grav.retrieve_predicted_j_particle(3, m, number, eps2, p, w, acc);
-    check(fabs(p[1] - pp[1]) <= 0 && fabs(w[2] - pv[2]) <= 0, "%s", "the same, predicted alone", 0);
+    check(fabs(p[1] - pp[1]) <= 0 && fabs(w[2] - pv[2]) <= 0, "the same, predicted alone");
     grav.retrieve_predicted_j_particle(N + 5, m, number, eps2, p, w, acc);
-    check(m != m && number < 0 && p[0] != p[0], "%s", "an empty address is NaN", 0);
-    check(grav.set_j_particle(-1, 0, 0, 0, 1, zero, zero, zero, zero, zero, zero, zero, 0) == -1, "%s",
-          "a bad address is refused", 0);
+    check(m != m && number < 0 && p[0] != p[0], "an empty address is NaN");
+    check(grav.set_j_particle(-1, 0, 0, 0, 1, zero, zero, zero, zero, zero, zero, zero, 0) == -1,
+          "a bad address is refused");
 }
 
 static void bad()
@@ -160,18 +164,18 @@ static void bad()
     double acc[1][3] = {{0}}, pot[1] = {0};
     check(grav.set_time(0) == -1 && grav.set_no_time() == -1 &&
               grav.set_j_particle(0, 0, 0, 0, 1, zero, zero, zero, zero, zero, zero, zero, 0) == -1,
-          "%s", "nothing is stored before open", 0);
+          "nothing is stored before open");
     grav.startGravCalc(1, 1, id, x, v, NULL, NULL, NULL, 0, NULL, NULL);
     check(grav.getGravResults(1, 1, id, x, v, 0, NULL, acc, NULL, NULL, NULL, pot, near, NULL, false) == -1 &&
               acc[0][0] != acc[0][0] && pot[0] != pot[0] && near[0] == -1 && grav.read_ngb_list(0) == -1 &&
               grav.get_ngb_list(0, 0, 1, n, list) == -1 && n == 0,
-          "%s", "a force before open is NaN", 0);
+          "a force before open is NaN");
     check(grav.open("", devices, 1, 4) == -1 && grav.open("", devices, 1, FOURTH, 3) == -1 &&
               grav.open("", devices, 1, SIXTH, FLOAT) == -1,
-          "%s", "orders and precisions that do not exist are refused", 0);
-    check(grav.open("", NULL, 0) == 0 && grav.open("", NULL, 0) == -1, "%s", "an open object is not opened again", 0);
-    check(other.open("", NULL, -1) == 0 && grav.get_n_pipes() == NPIPES, "%s", "two objects at a time", 0);
-    check(grav.close() == 0 && grav.close() == 0 && grav.open("", NULL, 0) == 0, "%s", "closed and opened again", 0);
+          "orders and precisions that do not exist are refused");
+    check(grav.open("", NULL, 0) == 0 && grav.open("", NULL, 0) == -1, "an open object is not opened again");
+    check(other.open("", NULL, -1) == 0 && grav.get_n_pipes() == NPIPES, "two objects at a time");
+    check(grav.close() == 0 && grav.close() == 0 && grav.open("", NULL, 0) == 0, "closed and opened again");
 }
 
 int main(int argc, char **argv)
