@@ -6,10 +6,10 @@
 ! module has everything of module sapporo too, whose rules hold.  A communicator is an integer: of module mpi the
 ! communicator itself, of module mpi_f08 its component, as in MPI_COMM_WORLD%MPI_VAL.  Addresses count from 0.
 module sapporo_mpi
-    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_ptr, c_size_t, c_null_ptr
+    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
     use sapporo
     implicit none
-    private :: c_double, c_int, c_ptr, c_size_t, c_null_ptr
+    private :: c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
 
     ! ---- statuses
 
@@ -19,6 +19,12 @@ module sapporo_mpi
     ! ---- choices
 
     integer(c_int), parameter :: SAPPORO_MPI_WAY_AUTO = 0, SAPPORO_MPI_WAY_TARGETS = 1, SAPPORO_MPI_WAY_SOURCES = 2
+
+    ! ---- phases of sapporo_mpi_tree_statistics, from 0
+
+    integer(c_int), parameter :: SAPPORO_MPI_PHASE_EXCHANGE = 0, SAPPORO_MPI_PHASE_BUILD = 1, &
+        SAPPORO_MPI_PHASE_SELECT = 2, SAPPORO_MPI_PHASE_WALK = 3, SAPPORO_MPI_PHASE_WAIT = 4, &
+        SAPPORO_MPI_PHASE_IMPORTED = 5, SAPPORO_MPI_PHASES = 6
 
     ! ---- types
 
@@ -35,6 +41,22 @@ module sapporo_mpi
         type(c_ptr) :: costs = c_null_ptr                   ! c_loc of a sapporo_mpi_costs
         integer(c_int) :: way = SAPPORO_MPI_WAY_AUTO, sources = 0
     end type sapporo_mpi_options
+
+    type, bind(c) :: sapporo_mpi_tree_options
+        integer(c_size_t) :: size = 0
+        type(c_ptr) :: tree = c_null_ptr                    ! c_loc of a sapporo_tree_options
+        real(c_double) :: timeout = 0
+    end type sapporo_mpi_tree_options
+
+    type, bind(c) :: sapporo_mpi_tree_statistics
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: given = 0, n = 0, cells = 0, regions = 0
+        integer(c_long_long) :: total = 0
+        integer(c_int) :: sent_cells = 0, sent_particles = 0, got_cells = 0, got_particles = 0
+        integer(c_long_long) :: particle_particle = 0, particle_cell = 0
+        integer(c_size_t) :: halo_bytes = 0
+        real(c_double) :: seconds(0:SAPPORO_MPI_PHASES - 1) = 0
+    end type sapporo_mpi_tree_statistics
 
     ! ---- functions
 
@@ -123,5 +145,48 @@ module sapporo_mpi
             import :: c_ptr
             type(c_ptr), value :: job
         end subroutine sapporo_mpi_force_free
+
+        integer(c_int) function sapporo_mpi_tree_create(communicator, options, tree) &
+            bind(c, name='sapporo_mpi_tree_create_fortran')
+            import :: c_int, c_ptr, sapporo_mpi_tree_options
+            integer(c_int), value :: communicator
+            type(sapporo_mpi_tree_options), intent(in), optional :: options
+            type(c_ptr), intent(out) :: tree
+        end function sapporo_mpi_tree_create
+
+        subroutine sapporo_mpi_tree_destroy(tree) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+        end subroutine sapporo_mpi_tree_destroy
+
+        function sapporo_mpi_tree_last_error(tree) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+            type(c_ptr) :: text
+        end function sapporo_mpi_tree_last_error
+
+        function sapporo_mpi_tree_kind_text(tree) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: tree
+            type(c_ptr) :: text
+        end function sapporo_mpi_tree_kind_text
+
+        integer(c_int) function sapporo_mpi_tree_build(tree, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_particles
+            type(c_ptr), value :: tree
+            type(sapporo_tree_particles), intent(in) :: particles
+        end function sapporo_mpi_tree_build
+
+        integer(c_int) function sapporo_mpi_tree_force(tree, acc, pot) bind(c)
+            import :: c_double, c_int, c_ptr
+            type(c_ptr), value :: tree
+            real(c_double), intent(inout), optional :: acc(3, *), pot(*)
+        end function sapporo_mpi_tree_force
+
+        integer(c_int) function sapporo_mpi_tree_get_statistics(tree, statistics) bind(c)
+            import :: c_int, c_ptr, sapporo_mpi_tree_statistics
+            type(c_ptr), value :: tree
+            type(sapporo_mpi_tree_statistics), intent(inout) :: statistics
+        end function sapporo_mpi_tree_get_statistics
     end interface
 end module sapporo_mpi

@@ -214,6 +214,10 @@ typedef struct sapporo_mpi_tree_options {
 SAPPORO_API int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_options *options,
                                         sapporo_mpi_tree **tree);
 
+/* The same for Fortran; module sapporo_mpi calls it sapporo_mpi_tree_create. */
+SAPPORO_API int sapporo_mpi_tree_create_fortran(MPI_Fint communicator, const sapporo_mpi_tree_options *options,
+                                                sapporo_mpi_tree **tree);
+
 /* Collective.  Destroys the tree, as sapporo_mpi_close closes a handle.  NULL and destroyed trees are allowed. */
 SAPPORO_API void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree);
 

@@ -29,9 +29,17 @@ int sap_program_is_static(void)
 int sap_program_is_static(void) { return 0; }
 #endif
 
-const char *sap_library_file(void)
+static const char *library_file = "";
+
+/*
+ * Finds the file when the library is loaded.  Later would be too late: dladdr takes a lock of the dynamic linker, which
+ * no thread of a child releases if another thread held it at the fork.
+ */
+__attribute__((constructor)) static void find_file(void)
 {
     Dl_info here;
     static const char anywhere;
-    return !sap_program_is_static() && dladdr(&anywhere, &here) && here.dli_fname ? here.dli_fname : "";
+    if (!sap_program_is_static() && dladdr(&anywhere, &here) && here.dli_fname) library_file = here.dli_fname;
 }
+
+const char *sap_library_file(void) { return library_file; }

@@ -349,10 +349,7 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
 
 int sapporo_mpi_open_fortran(MPI_Fint communicator, const sapporo_mpi_options *options, sapporo_mpi **handle)
 {
-    int begun = 0, ended = 0;
-    (void)MPI_Initialized(&begun);
-    (void)MPI_Finalized(&ended);
-    return sapporo_mpi_open(begun && !ended ? MPI_Comm_f2c(communicator) : MPI_COMM_NULL, options, handle);
+    return sapporo_mpi_open(sap_link_communicator(communicator), options, handle);
 }
 
 void sapporo_mpi_close(sapporo_mpi *handle)

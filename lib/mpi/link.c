@@ -87,6 +87,14 @@ int sap_link_finish(struct sap_link *l, int code)
 
 /* --------------------------------------------------------- opening, closing */
 
+MPI_Comm sap_link_communicator(MPI_Fint communicator)
+{
+    int begun = 0, ended = 0;
+    (void)MPI_Initialized(&begun);
+    (void)MPI_Finalized(&ended);
+    return begun && !ended ? MPI_Comm_f2c(communicator) : MPI_COMM_NULL;
+}
+
 int sap_link_open(struct sap_link *l, MPI_Comm communicator)
 {
     l->communicator = MPI_COMM_NULL;

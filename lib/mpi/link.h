@@ -29,6 +29,9 @@ struct sap_link {
     double *records;                    /* of all ranks: [size][1 + SAP_LINK_FIELDS] */
 };
 
+/* The communicator of a Fortran integer; MPI_COMM_NULL while MPI does not run. */
+MPI_Comm sap_link_communicator(MPI_Fint communicator);
+
 /* Collective.  Copies a communicator into a link of zeros with a timeout, without memory for records. */
 int sap_link_open(struct sap_link *link, MPI_Comm communicator);
 

@@ -252,6 +252,12 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     return status;
 }
 
+int sapporo_mpi_tree_create_fortran(MPI_Fint communicator, const sapporo_mpi_tree_options *options,
+                                    sapporo_mpi_tree **tree)
+{
+    return sapporo_mpi_tree_create(sap_link_communicator(communicator), options, tree);
+}
+
 void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree)
 {
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);

@@ -11,6 +11,9 @@ program client
     type(sapporo_options), target :: context_options
     type(sapporo_mpi_options) :: options
     type(sapporo_mpi_costs), target :: costs
+    type(sapporo_tree_options), target :: options_of_tree
+    type(sapporo_mpi_tree_options) :: tree_options
+    type(sapporo_mpi_tree_statistics) :: statistics
     real(c_double), target :: x(3, n), v(3, n), m(n)
     real(c_double), allocatable, target :: own_x(:, :), own_v(:, :), own_m(:), acc(:, :), jerk(:, :), pot(:)
     integer(c_int), allocatable, target :: address(:)
@@ -23,7 +26,8 @@ program client
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
     failures = 0
-    if (rank == 0) print '(a,2(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs)
+    if (rank == 0) print '(a,4(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs), &
+        c_sizeof(tree_options), c_sizeof(statistics)
     call make_model
     context_options%size = c_sizeof(context_options)
     context_options%precision = SAPPORO_DP
@@ -40,6 +44,7 @@ program client
         options%way = int(way, c_int)
         call test_forces
     end do
+    call test_trees
     text = sapporo_text(sapporo_mpi_status_text(SAPPORO_MPI_ERR_TIMEOUT))
     call report(index(text, 'in time') > 0, 'texts of statuses')
     call MPI_Finalize(ierr)
@@ -122,6 +127,42 @@ contains
         status = sapporo_mpi_set_time(handle, 0d0)
         call report(status == SAPPORO_ERR_CLOSED, 'a closed handle')
     end subroutine test_forces
+
+    subroutine test_trees
+        type(sapporo_tree_particles) :: particles
+        type(c_ptr) :: tree
+        integer(c_int) :: built, forced, asked
+        real(real128) :: error
+        tree_options%size = c_sizeof(tree_options)
+        tree_options%timeout = -1
+        status = sapporo_mpi_tree_create(MPI_COMM_WORLD, tree_options, tree)
+        text = sapporo_text(sapporo_mpi_tree_last_error(c_null_ptr))
+        call report(status == SAPPORO_ERR_ARGUMENT .and. index(text, 'timeout') > 0, 'a bad timeout of a tree')
+        options_of_tree%size = c_sizeof(options_of_tree)
+        options_of_tree%eps2 = eps2
+        options_of_tree%accuracy = 0.2d0
+        options_of_tree%precision = SAPPORO_DP
+        tree_options%tree = c_loc(options_of_tree)
+        tree_options%timeout = 60
+        status = sapporo_mpi_tree_create(MPI_COMM_WORLD, tree_options, tree)
+        text = sapporo_text(sapporo_mpi_tree_kind_text(tree))
+        call report(status == SAPPORO_OK .and. text /= '', 'a tree')
+        particles%size = c_sizeof(particles)
+        particles%n = int(own, c_int)
+        particles%x = sapporo_column(c_loc(own_x), 0)
+        particles%mass = sapporo_column(c_loc(own_m), 0)
+        built = sapporo_mpi_tree_build(tree, particles)
+        forced = sapporo_mpi_tree_force(tree, acc, pot)
+        error = worst_error()
+        call report(built == SAPPORO_OK .and. forced == SAPPORO_OK .and. error < 1e-2_real128, 'forces of a tree')
+        pot = 1
+        forced = sapporo_mpi_tree_force(tree, pot=pot)
+        statistics%size = c_sizeof(statistics)
+        asked = sapporo_mpi_tree_get_statistics(tree, statistics)
+        call report(forced == SAPPORO_OK .and. all(pot < 0) .and. asked == SAPPORO_OK .and. statistics%given == own &
+            .and. statistics%total == n, 'potentials alone, and statistics')
+        call sapporo_mpi_tree_destroy(tree)
+    end subroutine test_trees
 
     ! The largest relative error of accelerations and potentials of some i-particles.
     function worst_error() result(worst)

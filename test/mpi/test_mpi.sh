@@ -164,7 +164,8 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
     none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
     sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo_mpi.h | grep -v '_fortran$' | sort >"$work/header"
-    sed -n 's/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' include/sapporo_mpi.f90 | sort >"$work/module"
+    sed -n ':more; /&$/ { N; s/&\n *//; b more }; s/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' \
+        include/sapporo_mpi.f90 | sort >"$work/module"
     diff "$work/header" "$work/module" >"$work/log"
     none "module sapporo_mpi has the functions of sapporo_mpi.h"
     readelf -dW lib/libsapporo.so | grep -i 'NEEDED.*mpi' >"$work/log"

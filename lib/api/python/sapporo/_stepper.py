@@ -302,8 +302,10 @@ class Stepper(Handle):
         """What the stepper is, and what it did since its particles were set."""
         s = new("sapporo_stepper_statistics")
         self._check(lib.sapporo_stepper_get_statistics(self._handle, s))
-        names = ("n", "massive", "active", "steps", "particle_steps", "builds", "refreshes", "interactions")
-        names += ("group_extent", "group_searches", "rebuild_steps")
+        names = [
+            *("n", "massive", "active", "steps", "particle_steps", "builds", "refreshes", "interactions"),
+            *("group_extent", "group_searches", "rebuild_steps"),
+        ]
         return StepperStatistics(
             **{name: getattr(s, name) for name in names},
             level=tuple(s.level),
