@@ -83,8 +83,16 @@ fortran() {
     [ -x "$work/client$1" ] || return
     ranks "$1" client 1 3
     grep '^sizes' "$work/out" >"$work/log"
-    printf '#include "sapporo_mpi.h"\n#include <stdio.h>\nint main(void) { printf("sizes %%zu %%zu\\n", %s); return 0; }\n' \
-        'sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs)' >"$work/sizes.c"
+    cat >"$work/sizes.c" <<'END'
+#include "sapporo_mpi.h"
+#include <stdio.h>
+int main(void)
+{
+    printf("sizes %zu %zu %zu %zu\n", sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs),
+           sizeof(sapporo_mpi_tree_options), sizeof(sapporo_mpi_tree_statistics));
+    return 0;
+}
+END
     "mpicc$1" -Iinclude "$work/sizes.c" -o "$work/sizes" && "$work/sizes" >>"$work/log"
     [ "$(sort -u "$work/log" | wc -l)" -eq 1 ] && [ "$(wc -l <"$work/log")" -eq 2 ]
     verdict $? "types of module sapporo_mpi are as long as those of sapporo_mpi.h"
