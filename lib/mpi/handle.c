@@ -16,7 +16,6 @@
 #include "mpi/share.h"
 #include "mpi/slab.h"
 
-static const double default_timeout = 3600;
 enum { DEFAULT_ROWS = 16384, DEFAULT_SOURCES = 32768 };
 
 /* State of the process (base/process.h). */
@@ -88,25 +87,6 @@ static void withdraw(const sapporo_mpi *h)
 }
 
 /* ----------------------------------------------------------------- opening */
-
-/* Whether MPI can be called with this communicator. */
-static int check_communicator(MPI_Comm communicator)
-{
-    int begun = 0, ended = 0, inter = 0;
-    const char *why = NULL;
-    (void)MPI_Initialized(&begun);
-    (void)MPI_Finalized(&ended);
-    if (!begun || ended)
-        why = "MPI is not initialised, or has been finalised";
-    else if (communicator == MPI_COMM_NULL)
-        why = "the communicator is MPI_COMM_NULL";
-    else if (MPI_Comm_test_inter(communicator, &inter) != MPI_SUCCESS || inter)
-        why = "the communicator is an intercommunicator";
-    if (!why) return SAPPORO_OK;
-    (void)snprintf(open_error, sizeof open_error, "sapporo_mpi_open: %s", why);
-    sapporo_log(SAPPORO_LOG_ERROR, open_error);
-    return SAPPORO_ERR_ARGUMENT;
-}
 
 /* Options of the handle, of its context and costs, copied. */
 struct all_options {
@@ -222,17 +202,7 @@ static int compare_options(sapporo_mpi *h, const struct all_options *o)
 /* Fails if the contexts are not of the same kind. */
 static int compare_kinds(sapporo_mpi *h)
 {
-    int status = SAPPORO_OK;
-    (void)snprintf(h->kind, sizeof h->kind, "%s", sapporo_kind(h->context));
-    const int bad = sap_link_finish(
-        &h->link, MPI_Ibcast(h->kind, (int)sizeof h->kind, MPI_CHAR, 0, h->link.communicator, &h->link.request));
-    if (bad) return bad;
-    if (strcmp(h->kind, sapporo_kind(h->context)) != 0)
-        status = sap_link_fail(&h->link, SAPPORO_MPI_ERR_DIFFERENT,
-                               "the kind of engine is '%s', on rank 0 it is '%s'; cpu_isa, backend or precision of the "
-                               "options can make them the same",
-                               sapporo_kind(h->context), h->kind);
-    return sap_link_agree(&h->link, status);
+    return sap_link_same_kind(&h->link, sapporo_kind(h->context), h->kind, sizeof h->kind);
 }
 
 static int open_context(sapporo_mpi *h, const struct all_options *o)
@@ -307,8 +277,8 @@ static int open_parts(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_o
 static double timeout_of(const sapporo_mpi_options *given)
 {
     sapporo_mpi_options o = {0};
-    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return default_timeout;
-    return o.timeout > 0 ? o.timeout : default_timeout;
+    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return sap_link_timeout(0);
+    return sap_link_timeout(o.timeout);
 }
 
 /* A rank without memory for a handle takes part until all ranks know. */
@@ -330,7 +300,7 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     if (!handle) return SAPPORO_ERR_ARGUMENT;
     *handle = NULL;
     open_error[0] = '\0';
-    int status = check_communicator(communicator);
+    int status = sap_link_check(communicator, "sapporo_mpi_open", open_error);
     if (status) return status;
     sapporo_mpi *const h = calloc(1, sizeof *h);
     if (!h) return open_poor(communicator, options);

@@ -13,6 +13,8 @@
 
 enum { RECORD = 1 + SAP_LINK_FIELDS };
 
+static const double default_timeout = 3600;
+
 /* ------------------------------------------------------------------ errors */
 
 int sap_link_note(struct sap_link *l, int status, const char *text)
@@ -87,13 +89,36 @@ int sap_link_finish(struct sap_link *l, int code)
 
 /* --------------------------------------------------------- opening, closing */
 
-MPI_Comm sap_link_communicator(MPI_Fint communicator)
+static int mpi_runs(void)
 {
     int begun = 0, ended = 0;
     (void)MPI_Initialized(&begun);
     (void)MPI_Finalized(&ended);
-    return begun && !ended ? MPI_Comm_f2c(communicator) : MPI_COMM_NULL;
+    return begun && !ended;
 }
+
+MPI_Comm sap_link_communicator(MPI_Fint communicator)
+{
+    return mpi_runs() ? MPI_Comm_f2c(communicator) : MPI_COMM_NULL;
+}
+
+int sap_link_check(MPI_Comm communicator, const char *call, char text[SAP_LINK_TEXT])
+{
+    int inter = 0;
+    const char *why = NULL;
+    if (!mpi_runs())
+        why = "MPI is not initialised, or has been finalised";
+    else if (communicator == MPI_COMM_NULL)
+        why = "the communicator is MPI_COMM_NULL";
+    else if (MPI_Comm_test_inter(communicator, &inter) != MPI_SUCCESS || inter)
+        why = "the communicator is an intercommunicator";
+    if (!why) return SAPPORO_OK;
+    (void)snprintf(text, SAP_LINK_TEXT, "%s: %s", call, why);
+    sapporo_log(SAPPORO_LOG_ERROR, text);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+double sap_link_timeout(double asked) { return asked > 0 ? asked : default_timeout; }
 
 int sap_link_open(struct sap_link *l, MPI_Comm communicator)
 {
@@ -187,4 +212,18 @@ int sap_link_compare(struct sap_link *l, int status, int fields, const double *f
     for (int k = 0; k < fields && !bad; k++)
         if (name[k]) bad = compare_field(l, k, name[k]);
     return bad;
+}
+
+int sap_link_same_kind(struct sap_link *l, const char *own, char *kind, size_t room)
+{
+    int status = SAPPORO_OK;
+    (void)snprintf(kind, room, "%s", own);
+    const int bad = sap_link_finish(l, MPI_Ibcast(kind, (int)room, MPI_CHAR, 0, l->communicator, &l->request));
+    if (bad) return bad;
+    if (strcmp(kind, own) != 0)
+        status = sap_link_fail(l, SAPPORO_MPI_ERR_DIFFERENT,
+                               "the kind of engine is '%s', on rank 0 it is '%s'; cpu_isa, backend or precision of the "
+                               "options can make them the same",
+                               own, kind);
+    return sap_link_agree(l, status);
 }

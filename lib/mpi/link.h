@@ -32,6 +32,15 @@ struct sap_link {
 /* The communicator of a Fortran integer; MPI_COMM_NULL while MPI does not run. */
 MPI_Comm sap_link_communicator(MPI_Fint communicator);
 
+/*
+ * Whether MPI can be called with this communicator: SAPPORO_OK, or SAPPORO_ERR_ARGUMENT after it has written and
+ * printed why, behind the name of the caller's function.
+ */
+int sap_link_check(MPI_Comm communicator, const char *call, char text[SAP_LINK_TEXT]);
+
+/* The timeout of a link, in seconds, for the timeout of options: the default unless it is above 0. */
+double sap_link_timeout(double asked);
+
 /* Collective.  Copies a communicator into a link of zeros with a timeout, without memory for records. */
 int sap_link_open(struct sap_link *link, MPI_Comm communicator);
 
@@ -67,6 +76,9 @@ int sap_link_agree(struct sap_link *link, int status);
  * a name differs between ranks; NULL: the field may differ.  A field that is NaN is not compared.
  */
 int sap_link_compare(struct sap_link *link, int status, int fields, const double *field, const char *const *name);
+
+/* Collective.  Writes rank 0's kind of engine to `kind`; fails if the own kind of a rank is another one. */
+int sap_link_same_kind(struct sap_link *link, const char *own, char *kind, size_t room);
 
 /* A field of a rank, after sap_link_compare. */
 static inline double sap_link_field(const struct sap_link *link, int rank, int field)

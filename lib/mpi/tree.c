@@ -11,7 +11,6 @@
 #include "mpi/handle.h"
 
 static const char call[] = "sapporo_mpi_tree_create";
-static const double default_timeout = 3600;
 
 /* State of the process (base/process.h). */
 static struct sap_lock tree_lock; /* guards all_trees */
@@ -109,30 +108,11 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
 static double timeout_of(const sapporo_mpi_tree_options *given)
 {
     sapporo_mpi_tree_options o = {0};
-    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return default_timeout;
-    return o.timeout > 0 ? o.timeout : default_timeout;
+    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return sap_link_timeout(0);
+    return sap_link_timeout(o.timeout);
 }
 
 /* ----------------------------------------------------------------- creation */
-
-/* Whether MPI can be called with this communicator. */
-static int check_communicator(MPI_Comm communicator)
-{
-    int begun = 0, ended = 0, inter = 0;
-    const char *why = NULL;
-    (void)MPI_Initialized(&begun);
-    (void)MPI_Finalized(&ended);
-    if (!begun || ended)
-        why = "MPI is not initialised, or has been finalised";
-    else if (communicator == MPI_COMM_NULL)
-        why = "the communicator is MPI_COMM_NULL";
-    else if (MPI_Comm_test_inter(communicator, &inter) != MPI_SUCCESS || inter)
-        why = "the communicator is an intercommunicator";
-    if (!why) return SAPPORO_OK;
-    (void)snprintf(create_error, sizeof create_error, "%s: %s", call, why);
-    sapporo_log(SAPPORO_LOG_ERROR, create_error);
-    return SAPPORO_ERR_ARGUMENT;
-}
 
 /* What one rank can do alone: options, and a tree without particles. */
 static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
@@ -145,7 +125,6 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     if (h == &poor_tree || !h->link.records) return sap_mpi_tree_no_memory(h, call, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
-    (void)snprintf(h->kind, sizeof h->kind, "%s", sapporo_tree_kind_text(h->tree));
     return sapporo_tree_part_settings(h->tree, &h->settings);
 }
 
@@ -166,17 +145,7 @@ static int compare_options(sapporo_mpi_tree *h)
 /* Fails if the trees are not of the same kind of engine. */
 static int compare_kinds(sapporo_mpi_tree *h)
 {
-    struct sap_link *const link = &h->link;
-    int status = SAPPORO_OK;
-    const int bad = sap_link_finish(
-        link, MPI_Ibcast(h->kind, (int)sizeof h->kind, MPI_CHAR, 0, link->communicator, &link->request));
-    if (bad) return bad;
-    if (strcmp(h->kind, sapporo_tree_kind_text(h->tree)) != 0)
-        status = sap_link_fail(link, SAPPORO_MPI_ERR_DIFFERENT,
-                               "the kind of engine is '%s', on rank 0 it is '%s'; cpu_isa, backend or precision of the "
-                               "options can make them the same",
-                               sapporo_tree_kind_text(h->tree), h->kind);
-    return sap_link_agree(link, status);
+    return sap_link_same_kind(&h->link, sapporo_tree_kind_text(h->tree), h->kind, sizeof h->kind);
 }
 
 /* Makes the types of the records that ranks exchange. */
@@ -234,7 +203,7 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!tree) return SAPPORO_ERR_ARGUMENT;
     *tree = NULL;
     create_error[0] = '\0';
-    int status = check_communicator(communicator);
+    int status = sap_link_check(communicator, call, create_error);
     if (status) return status;
     sapporo_mpi_tree *h = calloc(1, sizeof *h);
     if (!h) h = take_poor_tree();

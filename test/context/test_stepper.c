@@ -48,11 +48,6 @@ static void put(sapporo_stepper *s, int n, double (*x)[3], double (*v)[3], doubl
     if (sapporo_stepper_set(s, &p)) fail_msg("%s", sapporo_stepper_last_error(s));
 }
 
-static void advance(sapporo_stepper *s, double time, long long steps)
-{
-    if (sapporo_stepper_advance(s, time, steps)) fail_msg("%s", sapporo_stepper_last_error(s));
-}
-
 static void get(sapporo_stepper *s, sapporo_step_when when, struct state *to)
 {
     memset(to, 0, sizeof *to);
@@ -70,16 +65,9 @@ static void get(sapporo_stepper *s, sapporo_step_when when, struct state *to)
     if (sapporo_stepper_get(s, &o)) fail_msg("%s", sapporo_stepper_last_error(s));
 }
 
-static sapporo_stepper_totals totals(sapporo_stepper *s)
-{
-    sapporo_stepper_totals t = {.size = sizeof t};
-    if (sapporo_stepper_energy(s, &t)) fail_msg("%s", sapporo_stepper_last_error(s));
-    return t;
-}
-
 static double energy(sapporo_stepper *s)
 {
-    const sapporo_stepper_totals t = totals(s);
+    const sapporo_stepper_totals t = stepper_totals(s);
     return t.kinetic + t.potential + t.field;
 }
 
@@ -163,7 +151,7 @@ static void leapfrog_at(const struct place *p)
         force(&f, &b, tree.eps2);
         kick(&b, &f, o.dt / 2);
     }
-    advance(stepper, 1.5 + 10 * o.dt, 0);
+    stepper_advance(stepper, 1.5 + 10 * o.dt, 0);
     assert_true(sapporo_stepper_get_time(stepper) == 1.5 + 10 * o.dt);
     get(stepper, SAPPORO_STEP_NOW, &s);
     assert_memory_equal(s.x, b.x, sizeof s.x);
@@ -195,8 +183,8 @@ static void one_level_at(const struct place *p)
         block.eta = finest ? 1e-6 : 1e6;
         shared.rebuild = block.rebuild = 3;
         sapporo_stepper *one = cluster(&shared), *other = cluster(&block);
-        advance(one, 1.5 + 0.125, 0);
-        advance(other, 1.5 + 0.125, 0);
+        stepper_advance(one, 1.5 + 0.125, 0);
+        stepper_advance(other, 1.5 + 0.125, 0);
         const sapporo_stepper_statistics f = figures(other);
         assert_int_equal(f.level[finest ? 3 : 0], N);
         const int tree_steps = p->method == SAPPORO_STEP_TREE;
@@ -243,17 +231,17 @@ static void division_at(const struct place *p)
         tree.group_extent = rebuild % 3 == 0 ? 0.5 : 0;
         const sapporo_stepper_options o = blocks_at(p, &tree, rebuild);
         sapporo_stepper *whole = cluster(&o), *part = cluster(&o);
-        advance(whole, INFINITY, LONG);
+        stepper_advance(whole, INFINITY, LONG);
         for (int k = 0; k < 3; k++) {
-            advance(part, INFINITY, 5 + 6 * k);
-            (void)totals(part);
+            stepper_advance(part, INFINITY, 5 + 6 * k);
+            (void)stepper_totals(part);
             if (sapporo_stepper_save(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
-            advance(part, INFINITY, 2);
+            stepper_advance(part, INFINITY, 2);
             sapporo_stepper_destroy(part);
             part = make(&o, N + 10 * k);
             if (sapporo_stepper_restore(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
         }
-        advance(part, INFINITY, LONG - 33);
+        stepper_advance(part, INFINITY, LONG - 33);
         assert_true(sapporo_stepper_get_time(part) == sapporo_stepper_get_time(whole));
         const sapporo_stepper_statistics f = figures(whole), g = figures(part);
         assert_memory_equal(f.level, g.level, sizeof f.level);
@@ -284,8 +272,8 @@ static void timed_at(const struct place *p)
     o.rebuild = 1;
     sapporo_stepper *fresh = cluster(&o);
     const double before = energy(timed);
-    advance(timed, INFINITY, LONG);
-    advance(fresh, INFINITY, LONG);
+    stepper_advance(timed, INFINITY, LONG);
+    stepper_advance(fresh, INFINITY, LONG);
     const sapporo_stepper_statistics f = figures(timed);
     assert_true(f.builds >= 1 && f.builds + f.refreshes == LONG + 1);
     assert_true(f.rebuild_steps >= 0 && f.rebuild_steps < LONG && (f.rebuild_steps > 0) == (f.builds > 1));
@@ -314,7 +302,7 @@ static void tuned_at(const struct place *p)
     int had_limit = 0;
     assert_true(f.group_extent == 0 && f.group_searches == 0);
     for (int step = 0; step < MOST && f.group_searches == 0; step++) {
-        advance(s, INFINITY, 1);
+        stepper_advance(s, INFINITY, 1);
         f = figures(s);
         had_limit |= f.group_extent > 0;
     }
@@ -324,7 +312,7 @@ static void tuned_at(const struct place *p)
     sapporo_stepper_destroy(s);
     tree.group_extent = 0.25;
     s = cluster(&o);
-    advance(s, INFINITY, 20);
+    stepper_advance(s, INFINITY, 20);
     f = figures(s);
     assert_true(f.group_extent == 0.25 && f.group_searches == 0);
     sapporo_stepper_destroy(s);
@@ -348,8 +336,8 @@ static void frozen_at(const struct place *p)
     assert_int_equal(unsetenv("SAPPORO_TUNE"), 0);
     o.rebuild = 0;
     sapporo_stepper *counted = cluster(&o);
-    advance(frozen, INFINITY, LONG);
-    advance(counted, INFINITY, LONG);
+    stepper_advance(frozen, INFINITY, LONG);
+    stepper_advance(counted, INFINITY, LONG);
     assert_true(figures(frozen).builds == figures(counted).builds && figures(frozen).group_searches == 0);
     get(frozen, SAPPORO_STEP_OWN, &a);
     get(counted, SAPPORO_STEP_OWN, &b);
@@ -397,7 +385,7 @@ static void orbit(const struct place *p, int field, double dt, int block, double
     }
     sapporo_stepper *s = make(&o, 2);
     put(s, 2, x, v, mass, 0);
-    advance(s, 2, 0);
+    stepper_advance(s, 2, 0);
     assert_true(sapporo_stepper_get_time(s) == 2);
     const sapporo_stepper_output out = {.size = sizeof out, .n = 2, .x = to};
     assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
@@ -451,7 +439,7 @@ static void same_bits_at(const struct place *p)
     for (int i = 0; i < N; i++) b.mass[i] = 0;
     sapporo_stepper *stepper = make(&o, N);
     put(stepper, N, b.x, b.v, b.mass, 0);
-    advance(stepper, INFINITY, 60);
+    stepper_advance(stepper, INFINITY, 60);
     get(stepper, SAPPORO_STEP_NOW, &s);
     for (int i = 0; i < N; i++) s.pot[i] = 0; /* -0 and 0 of forces without masses */
     if (have_first) assert_memory_equal(&s, &of_first, sizeof s);
@@ -477,12 +465,12 @@ static void reversible_at(const struct place *p)
     tree.precision = SAPPORO_DP;
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     sapporo_stepper *s = cluster(&o);
-    advance(s, INFINITY, 20);
+    stepper_advance(s, INFINITY, 20);
     get(s, SAPPORO_STEP_NOW, &a);
     for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++) a.v[i][c] = -a.v[i][c];
     put(s, N, a.x, a.v, a.mass, 0);
-    advance(s, INFINITY, 20);
+    stepper_advance(s, INFINITY, 20);
     get(s, SAPPORO_STEP_NOW, &a);
     /* trees of the way back may differ in the acceleration that opens cells; direct sums only in rounding */
     const double most = p->method == SAPPORO_STEP_TREE ? 1e-3 : 1e-10;
@@ -509,9 +497,9 @@ static void totals_at(const struct place *p)
     o.nfields = 1;
     o.fields = &FIELDS[1];
     sapporo_stepper *s = cluster(&o);
-    advance(s, INFINITY, 5);
+    stepper_advance(s, INFINITY, 5);
     assert_true(figures(s).active < N);
-    const sapporo_stepper_totals t = totals(s);
+    const sapporo_stepper_totals t = stepper_totals(s);
     get(s, SAPPORO_STEP_NOW, &a);
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     memcpy(b.x, a.x, sizeof a.x);
@@ -554,7 +542,7 @@ static void hernquist_at(const struct place *p)
         sapporo_stepper *s = make(&o, STARS);
         put(s, STARS, b.x, b.v, b.mass, 0);
         const double before = energy(s);
-        advance(s, 0.5, 0);
+        stepper_advance(s, 0.5, 0);
         const double error = fabs(energy(s) / before - 1);
         if (!(error < (block ? 1e-3 : 5e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
         if (block) assert_true(figures(s).particle_steps < figures(s).steps * STARS / 2);
@@ -581,7 +569,7 @@ static void beside_at(const struct place *p)
     const sapporo_options direct = {.size = sizeof direct, .order = 2, .backend = p->backend};
     bodies set = tree_model(CLUSTER_PLUMMER, N);
     sapporo_stepper *one = cluster(&o);
-    advance(one, INFINITY, 8);
+    stepper_advance(one, INFINITY, 8);
     get(one, SAPPORO_STEP_OWN, &alone);
     sapporo_stepper_destroy(one);
     one = cluster(&o);
@@ -590,10 +578,10 @@ static void beside_at(const struct place *p)
     assert_int_equal(sapporo_open(&direct, &f.context), SAPPORO_OK);
     sapporo_tree *const plain = f.tree;
     for (int k = 0; k < 4; k++) {
-        advance(one, INFINITY, 2);
+        stepper_advance(one, INFINITY, 2);
         f.tree = k % 2 ? plain : NULL;
         force(&f, &set, tree.eps2);
-        advance(other, INFINITY, 2);
+        stepper_advance(other, INFINITY, 2);
     }
     get(one, SAPPORO_STEP_OWN, &a);
     get(other, SAPPORO_STEP_OWN, &b);
@@ -628,7 +616,7 @@ static void stale(void **state)
         for (int c = 0; c < 3; c++) b.x[i][c] *= 300, b.v[i][c] = 0;
     put(s, STARS, b.x, b.v, b.mass, 0);
     for (int k = 0; k < LAST && figures(s).builds == 1; k++) {
-        advance(s, INFINITY, 1);
+        stepper_advance(s, INFINITY, 1);
         assert_true(figures(s).active < STARS / 2);
     }
     if (figures(s).builds == 1) fail_msg("no build in %d steps", LAST);
@@ -692,7 +680,7 @@ static void field_at(const struct place *p, const sapporo_field *f)
     for (int k = 0; k < RADII; k++) {
         mass[k] = 1e-30; /* the potential at one point after the other */
         put(s, RADII, x, v, mass, 0);
-        const double phi = totals(s).field / 1e-30, exact = (double)potential(f, x[k]);
+        const double phi = stepper_totals(s).field / 1e-30, exact = (double)potential(f, x[k]);
         if (!(fabs(phi - exact) < 1e-13 * (1 + fabs(exact))))
             fail_msg("field %d, radius %g: potential %.17g, not %.17g", (int)f->kind, radius[k], phi, exact);
         mass[k] = 0;

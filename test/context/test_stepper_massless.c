@@ -97,11 +97,6 @@ static sapporo_stepper *make(const sapporo_stepper_options *o, const struct set 
     return s;
 }
 
-static void advance(sapporo_stepper *s, double time, long long steps)
-{
-    if (sapporo_stepper_advance(s, time, steps)) fail_msg("%s", sapporo_stepper_last_error(s));
-}
-
 static void get(sapporo_stepper *s, sapporo_step_when when, int n, struct state *to)
 {
     memset(to, 0, sizeof *to);
@@ -124,13 +119,6 @@ static sapporo_stepper_statistics figures(sapporo_stepper *s)
     sapporo_stepper_statistics f = {.size = sizeof f};
     assert_int_equal(sapporo_stepper_get_statistics(s, &f), SAPPORO_OK);
     return f;
-}
-
-static sapporo_stepper_totals totals(sapporo_stepper *s)
-{
-    sapporo_stepper_totals t = {.size = sizeof t};
-    if (sapporo_stepper_energy(s, &t)) fail_msg("%s", sapporo_stepper_last_error(s));
-    return t;
 }
 
 /* ---- the others ------------------------------------------------------------------------------------ */
@@ -173,11 +161,11 @@ static void alone_at(const struct place *p)
         sapporo_stepper *alone = make(&o, &stars), *with = make(&o, &mixed);
         compare_stars(p, alone, with, "start");
         for (int part = 1; part <= 2; part++) {
-            advance(alone, 0.5 + part * 0.125, 0);
-            advance(with, 0.5 + part * 0.125, 0);
+            stepper_advance(alone, 0.5 + part * 0.125, 0);
+            stepper_advance(with, 0.5 + part * 0.125, 0);
             assert_true(sapporo_stepper_get_time(alone) == sapporo_stepper_get_time(with));
             compare_stars(p, alone, with, kinds[k].name);
-            const sapporo_stepper_totals t = totals(alone), u = totals(with);
+            const sapporo_stepper_totals t = stepper_totals(alone), u = stepper_totals(with);
             assert_true(fabs(t.potential - u.potential) < 1e-14 && fabs(t.kinetic - u.kinetic) < 1e-14);
         }
         sapporo_stepper_destroy(alone);
@@ -245,7 +233,7 @@ static void check_forces(const struct place *p, int massive, int massless, enum 
         if (!(error < most && pot_error < most_pot))
             fail_msg("%s, %d stars, %d massless, step %d: errors %g and %g", p->name, massive, massless, step, error,
                      pot_error);
-        advance(stepper, INFINITY, 1);
+        stepper_advance(stepper, INFINITY, 1);
     }
     assert_int_equal(figures(stepper).massive, massive);
     sapporo_stepper_destroy(stepper);
@@ -297,7 +285,7 @@ static void orbit(const struct place *p, double dt, int block, double *at)
         o.levels = 20;
     }
     sapporo_stepper *stepper = make(&o, &b);
-    advance(stepper, 2.5, 0);
+    stepper_advance(stepper, 2.5, 0);
     assert_true(sapporo_stepper_get_time(stepper) == 2.5);
     get(stepper, SAPPORO_STEP_NOW, BODIES, &s);
     memcpy(at, s.x[0], sizeof s.x[0]);
@@ -345,19 +333,19 @@ static void divide(const struct place *p, int rebuild)
     o.nfields = 1;
     o.fields = &field;
     sapporo_stepper *whole = make(&o, &mixed), *part = make(&o, &mixed);
-    advance(whole, INFINITY, STEPS);
+    stepper_advance(whole, INFINITY, STEPS);
     for (int k = 0; k < 3; k++) {
-        advance(part, INFINITY, 3 + 2 * k);
-        (void)totals(part);
+        stepper_advance(part, INFINITY, 3 + 2 * k);
+        (void)stepper_totals(part);
         if (sapporo_stepper_save(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
-        advance(part, INFINITY, 2);
+        stepper_advance(part, INFINITY, 2);
         if (k > 0) {
             sapporo_stepper_destroy(part);
             part = make(&o, NULL);
         }
         if (sapporo_stepper_restore(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
     }
-    advance(part, INFINITY, STEPS - 15);
+    stepper_advance(part, INFINITY, STEPS - 15);
     const sapporo_stepper_statistics f = figures(whole), g = figures(part);
     assert_memory_equal(f.level, g.level, sizeof f.level);
     assert_true(f.steps == STEPS && g.steps == STEPS && f.builds == g.builds && f.particle_steps == g.particle_steps);
@@ -400,13 +388,13 @@ static void in_turns_at(const struct place *p)
         mix(k == 2 ? 0 : 50 + k, k == 1 ? 0 : 40 + 3 * k, AMONG);
         sapporo_stepper *other = make(&o, &mixed);
         put(one, &mixed);
-        advance(one, INFINITY, 4);
-        advance(other, INFINITY, 4);
+        stepper_advance(one, INFINITY, 4);
+        stepper_advance(other, INFINITY, 4);
         get(one, SAPPORO_STEP_OWN, mixed.n, &a);
         get(other, SAPPORO_STEP_OWN, mixed.n, &b);
         assert_memory_equal(&a, &b, sizeof a);
         assert_int_equal(figures(one).massive, stars.n);
-        const sapporo_stepper_totals t = totals(one);
+        const sapporo_stepper_totals t = stepper_totals(one);
         assert_true(k == 2 ? t.potential == 0 && t.kinetic == 0 : t.potential < 0);
         assert_true(k != 2 || figures(one).interactions == 0);
         sapporo_stepper_destroy(other);

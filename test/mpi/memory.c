@@ -1,29 +1,14 @@
 /*
  * memory.c - memory that runs out on one rank: the n-th allocation of libsapporo_mpi fails there, for every n.  Every
  * call has the same status on all ranks, and a force is right on all of them or NaN on all of them.
- *
- * The program is linked with the objects of libsapporo_mpi, and with -Wl,--wrap=malloc,--wrap=calloc, so that their
- * allocations and none of MPI come through the functions below.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "allocations.h"
 #include "ranks.h"
 
 enum { NJ = 2500, NI = 10, CALLS = 7, MOST = 60, WAYS = 3 };
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-
-static int counted, fails_at; /* allocations since the session began; 0: none fails */
-
-static int fails(void) { return ++counted == fails_at; }
-
-void *__wrap_malloc(size_t bytes) { return fails() ? NULL : __real_malloc(bytes); }
-
-void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : __real_calloc(n, bytes); }
 
 /* What the calls of a session returned. */
 struct session {
@@ -59,16 +44,6 @@ static void run(struct session *s, const struct point *source, const int *addres
     fails_at = 0;
 }
 
-/* 1 if all ranks have the same statuses. */
-static int same_everywhere(const int *status)
-{
-    int least[CALLS], most[CALLS], same = 1;
-    ranks_combine(status, least, CALLS, MPI_MIN);
-    ranks_combine(status, most, CALLS, MPI_MAX);
-    for (int k = 0; k < CALLS; k++) same &= least[k] == most[k];
-    return same;
-}
-
 /* 1 if the session has the right forces, or reported an error and has NaN. */
 static int is_honest(const struct session *s, const struct answers *right)
 {
@@ -88,7 +63,7 @@ static void test_way(int way, const struct point *source, const int *address)
     for (int guilty = 0; guilty < ranks; guilty++, ended = 0) {
         for (n = 1; n < MOST && !ended; n++) {
             run(&s, source, address, way, rank == guilty ? n : 0);
-            bad |= !same_everywhere(s.status) || !is_honest(&s, &good.answers);
+            bad |= !ranks_same(s.status, CALLS) || !is_honest(&s, &good.answers);
             for (int k = 0; k < CALLS; k++) failing += s.status[k] == SAPPORO_ERR_MEMORY;
             const int enough = rank == guilty && counted < n; /* the guilty rank had fewer allocations */
             ranks_combine(&enough, &ended, 1, MPI_MAX);
@@ -96,7 +71,7 @@ static void test_way(int way, const struct point *source, const int *address)
         bad |= !ended || n < 10;
     }
     run(&s, source, address, way, 0);
-    report(!bad && failing >= 8 * ranks && same_everywhere(s.status) && is_honest(&s, &good.answers),
+    report(!bad && failing >= 8 * ranks && ranks_same(s.status, CALLS) && is_honest(&s, &good.answers),
            "way %d, memory runs out at each of %d allocations: %d calls failed", way, n - 2, failing);
     answers_free(&s.answers);
     answers_free(&good.answers);

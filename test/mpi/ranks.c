@@ -36,6 +36,18 @@ void ranks_combine_doubles(const double *mine, double *all, int n, MPI_Op operat
     combine(mine, all, n, MPI_DOUBLE, operation);
 }
 
+int ranks_same(const int *status, int n)
+{
+    int same = 1;
+    for (int k = 0; k < n; k++) {
+        int least, most;
+        ranks_combine(&status[k], &least, 1, MPI_MIN);
+        ranks_combine(&status[k], &most, 1, MPI_MAX);
+        same &= least == most;
+    }
+    return same;
+}
+
 void report(int ok, const char *format, ...)
 {
     char text[256];

@@ -17,6 +17,9 @@ extern int rank, ranks;
 void ranks_combine(const int *mine, int *all, int n, MPI_Op operation);
 void ranks_combine_doubles(const double *mine, double *all, int n, MPI_Op operation);
 
+/* 1 if all ranks have the same n statuses. */
+int ranks_same(const int *status, int n);
+
 /* Prints one line of TAP from rank 0: it passes if `ok` is not 0 on any rank. */
 void report(int ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

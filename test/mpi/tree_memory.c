@@ -2,30 +2,16 @@
  * tree_memory.c - trees over ranks when memory runs out on one rank: the n-th allocation of libsapporo_mpi fails there,
  * for every n, on the ranks in turn.  Every call has the same status on all ranks, and forces are right on all of them
  * or NaN on all of them.
- *
- * The program is linked like memory.c, with -Wl,--wrap=malloc,--wrap=calloc.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "ranks.h"
 
 enum { N = 400, CALLS = 5, MOST = 200 };
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-
-static int counted, fails_at; /* allocations since the session began; 0: none fails */
-
-static int fails(void) { return ++counted == fails_at; }
-
-void *__wrap_malloc(size_t bytes) { return fails() ? NULL : __real_malloc(bytes); }
-
-void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : __real_calloc(n, bytes); }
 
 /* What the calls of a session returned. */
 struct session {
@@ -63,16 +49,6 @@ static void run(struct session *s, const struct point *source, int fault)
     fails_at = 0;
 }
 
-/* 1 if all ranks have the same statuses. */
-static int same_everywhere(const int *status)
-{
-    int least[CALLS], most[CALLS], same = 1;
-    ranks_combine(status, least, CALLS, MPI_MIN);
-    ranks_combine(status, most, CALLS, MPI_MAX);
-    for (int k = 0; k < CALLS; k++) same &= least[k] == most[k];
-    return same;
-}
-
 /* 1 if the last force is close to the right one, or reported an error and is NaN. */
 static int is_honest(const struct session *s, const struct session *good, int n)
 {
@@ -96,14 +72,14 @@ int main(int argc, char **argv)
     for (n = 1; n < MOST && !ended; n++) {
         const int guilty = n % ranks;
         run(&s, source, rank == guilty ? n : 0);
-        bad |= !same_everywhere(s.status) || !is_honest(&s, &good, mine);
+        bad |= !ranks_same(s.status, CALLS) || !is_honest(&s, &good, mine);
         for (int k = 0; k < CALLS; k++) failing += s.status[k] == SAPPORO_ERR_MEMORY;
         const int enough = rank == guilty && counted < n; /* the guilty rank had fewer allocations */
         ranks_combine(&enough, &ended, 1, MPI_MAX);
     }
     bad |= !ended || n < 30;
     run(&s, source, 0);
-    report(!bad && failing >= 30 && same_everywhere(s.status) && is_honest(&s, &good, mine),
+    report(!bad && failing >= 30 && ranks_same(s.status, CALLS) && is_honest(&s, &good, mine),
            "trees, memory runs out at each of %d allocations: %d calls failed", n - 2, failing);
     free(source);
     return ranks_end();

@@ -53,3 +53,15 @@ sapporo_tree_options stepper_tree_at(const struct place *p, double eps)
                                   .eps2 = eps * eps,
                                   .backend = p->backend};
 }
+
+void stepper_advance(sapporo_stepper *s, double time, long long steps)
+{
+    if (sapporo_stepper_advance(s, time, steps)) fail_msg("%s", sapporo_stepper_last_error(s));
+}
+
+sapporo_stepper_totals stepper_totals(sapporo_stepper *s)
+{
+    sapporo_stepper_totals t = {.size = sizeof t};
+    if (sapporo_stepper_energy(s, &t)) fail_msg("%s", sapporo_stepper_last_error(s));
+    return t;
+}

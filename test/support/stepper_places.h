@@ -1,4 +1,7 @@
-/* stepper_places.h - where tests of steppers run: every engine, with trees of both kinds and direct sums. */
+/*
+ * stepper_places.h - where tests of steppers run: every engine, with trees of both kinds and direct sums; and calls
+ * that these tests share.
+ */
 #ifndef TEST_STEPPER_PLACES_H
 #define TEST_STEPPER_PLACES_H
 
@@ -26,5 +29,9 @@ void stepper_everywhere(void (*test)(const struct place *p), int octrees);
 
 /* A tree by MAC_ACCELERATION, with a softening length, at a place. */
 sapporo_tree_options stepper_tree_at(const struct place *p, double eps);
+
+/* Calls that must succeed, or else end the test with the error. */
+void stepper_advance(sapporo_stepper *s, double time, long long steps);
+sapporo_stepper_totals stepper_totals(sapporo_stepper *s);
 
 #endif
