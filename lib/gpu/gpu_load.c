@@ -102,7 +102,9 @@ int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share)
     int slot[AT_ONCE], found = 0;
     if (share->updates > 0) return SAP_DRIVER_OK; /* staged updates use the same pinned memory */
     for (int k = 0; k < share->slots; k++) {
-        if (!sap_jstore_take_whole(store->host, store->seen, share->number[k] * SUPER, SUPER)) continue;
+        const int first = share->number[k] * SUPER;
+        if (first > store->set->below - SUPER) continue; /* changes of the other addresses belong to another store */
+        if (!sap_jstore_take_whole(store->host, store->seen, first, SUPER)) continue;
         slot[found++] = k;
         if (found < AT_ONCE) continue;
         TRY(send_images(store, share, slot, found));
