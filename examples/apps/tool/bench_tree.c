@@ -1,6 +1,7 @@
 /* bench_tree.c - see bench_tree.h: times a shared step of a tree code, without its kick and drift. */
 #include "bench_tree.h"
 #include "cluster.h"
+#include "plain_sum.h"
 #include "sapporo_experiments.h"
 #include "util.h"
 #include <math.h>
@@ -100,23 +101,6 @@ static int measure(session *on)
 
 /* ---- errors, against a plain sum in double --------------------------------------------------- */
 
-/* Computes the acceleration of particle i. */
-static void sum_pairs(const session *on, int i, double *right)
-{
-    const double eps2 = on->asked->eps * on->asked->eps;
-    for (int c = 0; c < 3; c++) right[c] = 0;
-    for (int j = 0; j < on->set->n; j++) {
-        double d[3], r2 = eps2;
-        for (int c = 0; c < 3; c++) {
-            d[c] = on->set->x[j][c] - on->set->x[i][c];
-            r2 += d[c] * d[c];
-        }
-        if (j == i || r2 == 0) continue;
-        const double m3 = on->set->mass[j] / (r2 * sqrt(r2));
-        for (int c = 0; c < 3; c++) right[c] += m3 * d[c];
-    }
-}
-
 static double error_of(const double *right, const double *acc)
 {
     double off = 0, size = 0;
@@ -127,18 +111,28 @@ static double error_of(const double *right, const double *acc)
     return sqrt(off / size);
 }
 
+/* The row of the k-th of n particles that are compared. */
+static int row_of(const session *on, int k, int n) { return (int)((long long)k * on->result->rows / n); }
+
+/* The accelerations of n particles, spread over the rows, by a plain sum. */
+static void find_right(session *on, int n)
+{
+    int *target = allocate((size_t)n + 1, sizeof *target);
+    for (int k = 0; k < n; k++) {
+        const int row = row_of(on, k, n);
+        target[k] = on->active ? on->active[row] : row;
+    }
+    on->what->shared->right = allocate((size_t)n + 1, sizeof *on->what->shared->right);
+    plain_sum(on->set, on->asked->eps * on->asked->eps, target, n, on->what->shared->right);
+    free(target);
+}
+
 static void find_errors(session *on)
 {
     const int rows = on->result->rows, n = rows < CHECKED ? rows : CHECKED;
-    shared_model *const shared = on->what->shared;
-    const int is_known = shared->right != NULL;
     double *error = allocate((size_t)n + 1, sizeof *error);
-    if (!is_known) shared->right = allocate((size_t)n + 1, sizeof *shared->right);
-    for (int k = 0; k < n; k++) {
-        const int row = (int)((long long)k * rows / n);
-        if (!is_known) sum_pairs(on, on->active ? on->active[row] : row, shared->right[k]);
-        error[k] = error_of(shared->right[k], on->acc[row]);
-    }
+    if (!on->what->shared->right) find_right(on, n);
+    for (int k = 0; k < n; k++) error[k] = error_of(on->what->shared->right[k], on->acc[row_of(on, k, n)]);
     sort_values(error, (size_t)n);
     on->result->error50 = quantile(error, (size_t)n, 0.5);
     on->result->error99 = quantile(error, (size_t)n, 0.99);
