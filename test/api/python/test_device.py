@@ -107,6 +107,33 @@ def test_arrays_of_a_call_are_in_one_memory():
             tree.force(x=x, pot=False, out={"acc": Claims(np.zeros((100, 3)))})
 
 
+def test_a_stepper_elsewhere_refuses_device_memory():
+    x, v, mass = plummer(50)
+    with sapporo.Stepper(50, 1 / 64, eps2=0.01, backend="cpu") as stepper:
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            stepper.set(Claims(x), Claims(v), Claims(mass))
+        with pytest.raises(TypeError, match="x, mass in device memory, v in host memory"):
+            stepper.set(Claims(x), v, Claims(mass))
+        with pytest.raises(ValueError, match="v is in device memory"):
+            stepper.set(Claims(x), Claims(v[:9]), Claims(mass))
+        stepper.set(x, v, mass)
+        right = stepper.get()
+        out = {"x": np.zeros((50, 3)), "pot": np.zeros(50), "label": np.zeros(50, np.int64)}
+        found = stepper.get(out=out)
+        assert all(getattr(found, name) is array for name, array in out.items())
+        assert all((getattr(found, name) == getattr(right, name)).all() for name in ("x", "v", "acc", "pot", "label"))
+        there = Claims(np.zeros((50, 3)))
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            stepper.get(out={"x": there})
+        assert (there.array == 0).all()
+        with pytest.raises(TypeError, match="mass must be in host memory"):
+            stepper.get(out={"mass": Claims(np.zeros(50))})
+        with pytest.raises(TypeError, match="all arrays of a call"):
+            stepper.get(out={"x": there, "v": np.zeros((50, 3))})
+        with pytest.raises(ValueError, match="out has 'y'"):
+            stepper.get(out={"y": there})
+
+
 class Driver:
     """A CUDA driver that records its calls."""
 
@@ -224,3 +251,23 @@ def test_forces_on_arrays_in_device_memory(library, request):
         assert (to_host(only.acc) == right_active.acc).all()
         with pytest.raises(TypeError, match="host memory"):
             tree.set(to_device(x), mass)
+
+
+@pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])
+@pytest.mark.parametrize("method", ["tree", "direct"])
+def test_a_stepper_takes_and_gives_arrays_in_device_memory(library, method, request):
+    to_device, to_host = request.getfixturevalue(library)
+    x, v, mass = plummer(3000)
+    options = {"method": method, "scheme": "block", "eps2": 1e-4, "rebuild": 4, "backend": "cuda", "devices": [0]}
+    with sapporo.Stepper(3000, 1 / 64, **options) as here, sapporo.Stepper(3000, 1 / 64, **options) as there:
+        here.set(x, v, mass)
+        there.set(to_device(x), to_device(v), to_device(mass))
+        assert here.advance(1 / 32) == there.advance(1 / 32)
+        right = here.get()
+        out = {name: to_device(np.zeros_like(getattr(right, name))) for name in ("x", "v", "acc", "pot")}
+        found = there.get(out=out)
+        assert all(getattr(found, name) is array for name, array in out.items())
+        assert all((to_host(array) == getattr(right, name)).all() for name, array in out.items())
+        assert (found.mass == mass).all() and (found.level == right.level).all()
+        only = there.get(out={"x": out["x"]})
+        assert only.v is None and only.acc is None and (to_host(only.x) == right.x).all()

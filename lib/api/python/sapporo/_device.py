@@ -108,6 +108,18 @@ def device_array(value: Any, name: str) -> DeviceArray | None:
     return _from_dlpack(value, name)
 
 
+def all_in_device(given: dict[str, Any]) -> dict[str, DeviceArray] | None:
+    """The arrays if all are in device memory; None if all are in host memory."""
+    found = {name: device_array(value, name) for name, value in given.items()}
+    there = {name: array for name, array in found.items() if array is not None}
+    if there and len(there) < len(found):
+        host = ", ".join(name for name in found if name not in there)
+        raise TypeError(
+            f"{', '.join(there)} in device memory, {host} in host memory; all arrays of a call must be in one memory"
+        )
+    return there or None
+
+
 def require(array: DeviceArray, name: str, shape: tuple[int | None, ...], kind: Any, writable: bool = False) -> None:
     """Raises ValueError unless the array is contiguous and has this shape (None: any length) and type."""
     fits = len(array.shape) == len(shape) and all(
@@ -167,3 +179,10 @@ def wait_for(address: int) -> None:
         cuda.cuDevicePrimaryCtxRelease_v2(device)
     if status != 0:
         raise DeviceError(f"CUDA reported error {status} while it completed work on an array of device {ordinal.value}")
+
+
+def complete(arrays: dict[str, DeviceArray], backend: str) -> None:
+    """Completes the work of others on the arrays of a call.  Engines other than CUDA's refuse them, and say why."""
+    if backend == "cuda":
+        for address in {array.address for array in arrays.values()}:
+            wait_for(address)

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, Floats, ScalarOrArray, pointer, scalars, set_column, vectors
+from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, vectors
 from ._context import Memory
+from ._device import DeviceArray, all_in_device, complete, require
+from ._job import Out
 from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, text_of, word_of
 from ._tree import tree_options
 
@@ -19,6 +21,9 @@ METHODS = {"tree": 1, "direct": 2}
 SCHEMES = {"shared": 1, "block": 2}
 STEP_CRITERIA = {"acceleration": 1, "change": 2}
 MOMENTS = {"now": 0, "own": 1}
+SHAPES = {"x": (3,), "v": (3,), "acc": (3,), "pot": (), "mass": (), "own_time": (), "level": (), "label": ()}
+TYPES = {"level": np.int32, "label": np.int64}
+MOVABLE = ("x", "v", "acc", "pot")  # what may be in device memory
 FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nagai": 5, "logarithmic": 6}
 
 
@@ -45,14 +50,16 @@ class Orbits:
 
     acc, pot: acceleration with fields, and potential of the particles, at `own_time`, the end of the particle's step
     level: the present step is dt / 2^level
+
+    numpy arrays; the arrays of `out` of Stepper.get are the caller's, in host or device memory.
     """
 
-    x: Floats
-    v: Floats
-    mass: Floats
-    acc: Floats
-    pot: Floats
-    own_time: Floats
+    x: Any
+    v: Any
+    mass: Any
+    acc: Any
+    pot: Any
+    own_time: Any
     level: Any
     label: Any
 
@@ -116,6 +123,25 @@ def _fields(given: Sequence[Field]) -> Any:
         to.strength, to.a, to.b = field.strength, field.a, field.b
         to.centre = list(field.centre)
     return fields
+
+
+def _host_columns(particles: Any, given: dict[str, Any]) -> list[Any]:
+    """Makes columns of arrays in host memory; returns what must live as long as they are used."""
+    x = vectors(given["x"], "x")
+    n = particles.n = len(x)
+    columns = {"x": x, "v": vectors(given["v"], "v", n), "mass": scalars(given["mass"], "mass", n)}
+    for name, array in columns.items():
+        set_column(getattr(particles, name), array)
+    return list(columns.values())
+
+
+def _set_moment(output: Any, when: str | float) -> None:
+    if not isinstance(when, str):
+        output.when, output.time = lib.SAPPORO_STEP_AT_TIME, when
+    elif when in MOMENTS:
+        output.when = MOMENTS[when]
+    else:
+        raise ValueError(f"when is {when!r}; it may be {', '.join(map(repr, MOMENTS))} or a time")
 
 
 class Stepper(Handle):
@@ -227,22 +253,30 @@ class Stepper(Handle):
         """The time of the last complete step; NaN without particles."""
         return float(lib.sapporo_stepper_get_time(self._handle))
 
-    def set(
-        self, x: ArrayLike, v: ArrayLike, mass: ScalarOrArray, *, label: ArrayLike | None = None, time: float = 0.0
-    ) -> None:
-        """Takes all particles, by copy, and computes the first forces.  Arrays are in host memory.
+    def set(self, x: Any, v: Any, mass: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
+        """Takes all particles, by copy, and computes the first forces.
 
-        x, v: (n, 3); mass: (n,) or one number; label: (n,) of whole numbers, which get returns; absent: the addresses
+        x, v: (n, 3); mass: (n,), in host memory also one number.  All three in host memory or, for a stepper on a CUDA
+            device, all in the memory of that device
+        label: (n,) of whole numbers in host memory, which get returns; absent: the addresses
         """
-        positions = vectors(x, "x")
-        n = len(positions)
-        columns = {"x": positions, "v": vectors(v, "v", n), "mass": scalars(mass, "mass", n)}
+        given = {"x": x, "v": v, "mass": mass}
+        arrays = all_in_device(given)
+        particles = new("sapporo_stepper_particles", time=time)
+        keep = _host_columns(particles, given) if arrays is None else self._device_columns(particles, arrays)
         if label is not None:
-            columns["label"] = scalars(label, "label", n, np.int64)
-        particles = new("sapporo_stepper_particles", n=n, time=time)
-        for name, array in columns.items():
-            set_column(getattr(particles, name), array)
+            keep.append(scalars(label, "label", particles.n, np.int64))
+            set_column(particles.label, keep[-1])
         self._check(lib.sapporo_stepper_set(self._handle, particles))
+
+    def _device_columns(self, particles: Any, arrays: dict[str, DeviceArray]) -> list[Any]:
+        n = particles.n = arrays["x"].shape[0] if arrays["x"].shape else 0
+        particles.memory = lib.SAPPORO_MEMORY_DEVICE
+        for name, array in arrays.items():
+            require(array, name, (n, *SHAPES[name]), np.float64)
+            getattr(particles, name).base = ffi.cast("void *", array.address)
+        complete(arrays, self.backend)
+        return [arrays]
 
     def advance(self, time: float, steps: int = 0) -> float:
         """Moves the particles to the last step that ends at or before `time`; returns its time.
@@ -262,26 +296,40 @@ class Stepper(Handle):
                 break
         return self.time
 
-    def get(self, when: str | float = "now") -> Orbits:
+    def get(self, when: str | float = "now", *, out: Out = None) -> Orbits:
         """The particles: "now" predicted to the present time, "own" each at the end of its own step, or at a time.
 
         A time may be from the present time to dt after it.
+        out: arrays for results by name, contiguous and of the right type.  Any result in host memory; or x, v, acc and
+            pot in the memory of the stepper's CUDA device, where those of the four that it does not hold are None
         """
         n = self.statistics().n
-        rows: dict[str, Any] = {name: np.empty((n, 3)) for name in ("x", "v", "acc")}
-        rows.update({name: np.empty(n) for name in ("mass", "pot", "own_time")})
-        rows.update(level=np.empty(n, dtype=np.int32), label=np.empty(n, dtype=np.int64))
+        given = dict(out or {})
+        for name in given:
+            if name not in SHAPES:
+                raise ValueError(f"out has {name!r}; particles have {', '.join(SHAPES)}")
         output = new("sapporo_stepper_output", n=n)
-        if isinstance(when, str):
-            if when not in MOMENTS:
-                raise ValueError(f"when is {when!r}; it may be {', '.join(map(repr, MOMENTS))} or a time")
-            output.when = MOMENTS[when]
-        else:
-            output.when, output.time = lib.SAPPORO_STEP_AT_TIME, when
-        for name, array in rows.items():
-            setattr(output, name, ffi.cast(ffi.typeof(getattr(output, name)), pointer(array)))
+        _set_moment(output, when)
+        arrays = all_in_device(given)
+        there = {} if arrays is None else self._device_rows(output, n, arrays)
+        here = {
+            name: result_array(given.get(name), name, (n, *shape), TYPES.get(name, np.float64))
+            for name, shape in SHAPES.items()
+            if arrays is None or name not in MOVABLE
+        }
+        for name, address in {**{k: pointer(array) for k, array in here.items()}, **there}.items():
+            setattr(output, name, ffi.cast(ffi.typeof(getattr(output, name)), address))
         self._check(lib.sapporo_stepper_get(self._handle, output))
-        return Orbits(**rows)
+        return Orbits(**{name: here.get(name, given.get(name)) for name in SHAPES})
+
+    def _device_rows(self, output: Any, n: int, arrays: dict[str, DeviceArray]) -> dict[str, int]:
+        output.memory = lib.SAPPORO_MEMORY_DEVICE
+        for name, array in arrays.items():
+            if name not in MOVABLE:
+                raise TypeError(f"{name} must be in host memory; {', '.join(MOVABLE)} may be in device memory")
+            require(array, f"out of {name}", (n, *SHAPES[name]), np.float64, writable=True)
+        complete(arrays, self.backend)
+        return {name: array.address for name, array in arrays.items()}
 
     def energy(self) -> Totals:
         """Energies, momentum, angular momentum and the sum of mass times position, at the present time."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
 from ._context import Memory
-from ._device import DeviceArray, device_array, require, wait_for
+from ._device import DeviceArray, all_in_device, complete, require
 from ._job import Force, NeighbourLists, Out, warn_if_partial
 from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
 
@@ -177,7 +177,7 @@ class Tree(Handle):
         """
         given = {"x": x, "mass": mass, "a": a}
         given = {name: value for name, value in given.items() if value is not None}
-        columns = _all_in_device(given)
+        columns = all_in_device(given)
         particles = new("sapporo_tree_particles")
         keep: list[Any] = [columns]
         if columns is None:
@@ -194,15 +194,9 @@ class Tree(Handle):
             for name, array in columns.items():
                 require(array, name, (None, 3) if name == "x" else (particles.n,), np.float64)
                 getattr(particles, name).base = ffi.cast("void *", array.address)
-            self._wait(columns)
+            complete(columns, self.backend)
         self._check(lib.sapporo_tree_set(self._handle, particles))
         self._given = int(particles.n)
-
-    def _wait(self, arrays: dict[str, DeviceArray]) -> None:
-        """Completes the work of others on arrays.  Trees elsewhere refuse the arrays, and say why."""
-        if self.backend == "cuda":
-            for address in {array.address for array in arrays.values()}:
-                wait_for(address)
 
     def build(self) -> None:
         """Makes a new tree of the particles set last."""
@@ -253,7 +247,7 @@ class Tree(Handle):
             if name not in names:
                 raise ValueError(f"out has {name!r}; this force has {', '.join(names)}")
         given = dict(out or {}, **({} if active is None else {"active": active}))
-        arrays = _all_in_device(given)
+        arrays = all_in_device(given)
         request = new("sapporo_tree_request")
         if arrays is None:
             return self._force_on_host(request, active, x, names, out or {})
@@ -286,7 +280,7 @@ class Tree(Handle):
             request.active = ffi.cast("int *", arrays["active"].address)
         for name in names:
             require(arrays[name], f"out of {name}", (ni, 3) if name == "acc" else (ni,), np.float64, writable=True)
-        self._wait(arrays)
+        complete(arrays, self.backend)
         request.ni = ni
         return self._walk(request, {k: given[k] for k in names}, {k: arrays[k].address for k in names})
 
@@ -337,15 +331,3 @@ def new_column(array: Any) -> Any:
     column = ffi.new("sapporo_column *")
     set_column(column, array)
     return column
-
-
-def _all_in_device(given: dict[str, Any]) -> dict[str, DeviceArray] | None:
-    """The arrays if all are in device memory; None if all are in host memory."""
-    found = {name: device_array(value, name) for name, value in given.items()}
-    there = {name: array for name, array in found.items() if array is not None}
-    if there and len(there) < len(found):
-        host = ", ".join(name for name in found if name not in there)
-        raise TypeError(
-            f"{', '.join(there)} in device memory, {host} in host memory; all arrays of a call must be in one memory"
-        )
-    return there or None
