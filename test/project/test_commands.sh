@@ -83,6 +83,12 @@ none "no command line is in commands.txt twice"
 # target NAME: make has a rule for it
 target() { grep -hqE "^(\.PHONY:.* |([a-z-]+ )*)$1( .*|:.*)?\$" Makefile lib/build/*.mk lib/api/python/*.mk docs/site/*.mk test/*.mk test/fuzz/*.mk test/fuzz/*/*.mk kernels_*/*.mk; }
 
+# lacks_python PROGRAM: whether it is a Python program, on a machine without Python
+lacks_python() {
+    ! command -v python3 >/dev/null 2>&1 || return
+    [ "$1" = python3 ] || head -n 1 "$1" 2>/dev/null | grep -q '^#!.*python3'
+}
+
 # help PROGRAM [SUBCOMMAND]: its help, once; Fortran programs have none
 help() {
     file=$work/help.$(basename "$1").${2:-}
@@ -105,7 +111,8 @@ while read -r program rest; do
         ;;
     examples/*_f90 | examples/apps/*) ;;
     sapporo | examples/*)
-        [ -x "examples/$(basename "$program")" ] || continue
+        file=examples/$(basename "$program")
+        if [ ! -x "$file" ] || lacks_python "$file"; then continue; fi
         subcommand=
         case $program:$rest in *sapporo:[a-z]*) subcommand=${rest%% *} ;; esac
         for option in $(echo "${rest%%&&*}" | grep -oE '(^| )--[a-z0-9-]+'); do
@@ -132,16 +139,22 @@ awk '/^```c complete$/ && !n++ { inside = 1; next } /^```/ { inside = 0 } inside
 export HOME="$work/home" XDG_CONFIG_HOME="$work/home" XDG_CACHE_HOME="$work/home" PATH="$work/bin:$PATH"
 cd "$work/clone" || exit 2
 examples/hermite4 --model plummer -n 32 -t 1/8 -o cluster -q && mv cluster.0000.txt cluster.txt
-# README's cc is the compiler of the build.
+# README's cc is the compiler of the build, by its path: it may be called cc itself.
+compiler=${CC:-gcc}
 cat >"$work/bin/cc" <<TEXT
 #!/bin/sh
-exec ${CC:-gcc} "\$@"
+exec $(command -v "${compiler%% *}")${compiler#"${compiler%% *}"} "\$@"
 TEXT
 chmod +x "$work/bin/cc"
 
 awk -F '\t' 'FILENAME == ARGV[1] { runs[$2] = $3; next } runs[$2] != "" && !seen[$2]++ { print $2 "\t" runs[$2] }' \
     "$work/table" "$work/pages" >"$work/runs"
 while IFS='	' read -r title command; do
+    program=$(echo "$command" | sed 's/^\([A-Z_]*=[^ ]* \)*//; s/ .*//')
+    if lacks_python "$program"; then
+        skipped "$title" "python3 is missing"
+        continue
+    fi
     SAPPORO_BACKEND=${SAPPORO_BACKEND:-cpu} timeout 60 sh -c "$command" >"$work/log" 2>&1 </dev/null
     verdict $? "$title"
 done <"$work/runs"
