@@ -55,9 +55,8 @@ fig6() { each_step andromeda "$(size 131072)" 101; }
 
 fig7() {
     set_model andromeda
-    for part in 1 0.5 0.25 0.125 0.0625 0.015625 0.00390625 0.0009765625 0.000244140625 0.00006103515625; do
-        tree --n "$(size 65536)" --mac acceleration --accuracy 0.0078125 --refresh --active $part || return
-    done
+    parts=1,0.5,0.25,0.125,0.0625,0.015625,0.00390625,0.0009765625,0.000244140625,0.00006103515625
+    tree --n "$(size 65536)" --mac acceleration --accuracy 0.0078125 --refresh --active $parts
 }
 
 fig8() {

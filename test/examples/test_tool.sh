@@ -164,8 +164,8 @@ bench 0 --suite --max-n 1024 --only g6_open
 contains out 'g6_open'
 ! grep -q 'all pairs' "$work/out" || fail 'a case that was not chosen'
 bench 0 --backend cpu --api tree --n 500 --model plummer,clumps --mac opening,multipole,acceleration --multipoles 1,2 \
-    --accuracy 0,0.05 --active 0.1 --refresh --json
-json_lines 24 case model mac accuracy error99 particle_cell sort link moments walk seconds
+    --accuracy 0,0.05 --active 0.1,0.5 --refresh --json
+json_lines 48 case model mac accuracy error99 particle_cell sort link moments walk seconds
 bench 0 --backend cpu --api tree --n 300 --leaf 4,9 --group 16 --walk 1,2
 contains out '^plummer  *300 opening'
 bench 1 --backend cpu --api tree --n 300 --multipoles 3

@@ -267,7 +267,8 @@ static int read_request(request *asked, int argc, char **argv)
          "of --api tree; 0: the criterion's own (default)"},
         {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
         {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
-        {"--active", OPTION_REAL, &asked->tree.active, "PART", 0, "of --api tree: of the particles (default 1)"},
+        {"--active", OPTION_REALS, &asked->tree.active, "LIST", 0,
+         "of --api tree: fractions of the particles (default 1)"},
         {"--once", OPTION_ON, &asked->tree.once, NULL, 0, "of --api tree: one timed call: for errors and interactions"},
         {"--refresh", OPTION_ON, &asked->tree.refresh, NULL, 0, "of --api tree: the tree is refreshed, not built anew"},
         {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree: most particles of a leaf"},
@@ -404,7 +405,7 @@ int bench_main(int argc, char **argv)
                               .walk = {1, {0}},
                               .curve = {1, {0}},
                               .eps = 0.01,
-                              .active = 1},
+                              .active = {1, {1}}},
                      .steps = {.steps = {1, {"block"}}, .method = {1, {"tree"}}, .eta = 0.025, .count = 64}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;

@@ -16,9 +16,10 @@ static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are
 static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", "disc", "andromeda"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
-/* What the cases of one model and number of particles share; made by the first of them. */
+/* What the cases of one model, number of particles and fraction of them share; made by the first of them. */
 typedef struct shared_model {
     bodies set;
+    double active;      /* fraction of the particles that get forces */
     double (*right)[3]; /* accelerations by a plain sum in double, of the particles that are compared */
 } shared_model;
 
@@ -165,7 +166,7 @@ static int make_model(session *on)
 /* Chooses active particles spread over the whole model, whose particles are in no order. */
 static void choose_active(session *on)
 {
-    const double part = on->asked->active;
+    const double part = on->what->shared->active;
     on->result->rows = on->set->n;
     if (!(part < 1)) return;
     const int rows = (int)ceil(part * on->set->n);
@@ -352,6 +353,17 @@ static int run_criteria(const tree_request *asked, const char *of, int n, int ki
     return failed;
 }
 
+/* Runs all kinds of trees and criteria with one fraction of the particles that get forces. */
+static int run_kinds(const tree_request *asked, const char *of, int n, int part, shared_model *shared)
+{
+    int failed = 0;
+    shared->active = asked->active.value[part];
+    for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, of, n, k, shared);
+    free(shared->right);
+    shared->right = NULL;
+    return failed;
+}
+
 int bench_trees(const tree_request *asked)
 {
     int failed = 0;
@@ -359,9 +371,8 @@ int bench_trees(const tree_request *asked)
     for (int m = 0; m < asked->model.n; m++)
         for (int n = 0; n < asked->n.n; n++) {
             shared_model shared = {.right = NULL};
-            for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, asked->model.word[m], n, k, &shared);
+            for (int p = 0; p < asked->active.n; p++) failed += run_kinds(asked, asked->model.word[m], n, p, &shared);
             bodies_free(&shared.set);
-            free(shared.right);
         }
     return failed;
 }

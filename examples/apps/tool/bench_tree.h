@@ -19,7 +19,8 @@ typedef struct tree_request {
     int once;           /* 1: one timed call, whatever `repeat` says */
     int refresh;        /* 1: the tree is refreshed instead of built */
     int repeat, json;
-    double min_time, active; /* active: fraction of the particles that get forces */
+    real_list active; /* fractions of the particles that get forces */
+    double min_time;
     settings what;
 } tree_request;
 
