@@ -56,6 +56,7 @@ module sapporo_mpi
         integer(c_long_long) :: particle_particle = 0, particle_cell = 0
         integer(c_size_t) :: halo_bytes = 0
         real(c_double) :: seconds(0:SAPPORO_MPI_PHASES - 1) = 0
+        integer(c_int) :: rows = 0, refreshes = 0
     end type sapporo_mpi_tree_statistics
 
     ! ---- functions
@@ -177,11 +178,33 @@ module sapporo_mpi
             type(sapporo_tree_particles), intent(in) :: particles
         end function sapporo_mpi_tree_build
 
+        integer(c_int) function sapporo_mpi_tree_refresh(tree, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_particles
+            type(c_ptr), value :: tree
+            type(sapporo_tree_particles), intent(in) :: particles
+        end function sapporo_mpi_tree_refresh
+
+        integer(c_int) function sapporo_mpi_tree_refresh_or_build(tree, particles, factor, built) bind(c)
+            import :: c_int, c_ptr, c_double, sapporo_tree_particles
+            type(c_ptr), value :: tree
+            type(sapporo_tree_particles), intent(in) :: particles
+            real(c_double), value :: factor
+            integer(c_int), intent(out), optional :: built
+        end function sapporo_mpi_tree_refresh_or_build
+
         integer(c_int) function sapporo_mpi_tree_force(tree, acc, pot) bind(c)
             import :: c_double, c_int, c_ptr
             type(c_ptr), value :: tree
             real(c_double), intent(inout), optional :: acc(3, *), pot(*)
         end function sapporo_mpi_tree_force
+
+        integer(c_int) function sapporo_mpi_tree_force_active(tree, ni, active, acc, pot) bind(c)
+            import :: c_double, c_int, c_ptr
+            type(c_ptr), value :: tree
+            integer(c_int), value :: ni
+            integer(c_int), intent(in), optional :: active(*) ! from 0
+            real(c_double), intent(inout), optional :: acc(3, *), pot(*)
+        end function sapporo_mpi_tree_force_active
 
         integer(c_int) function sapporo_mpi_tree_get_statistics(tree, statistics) bind(c)
             import :: c_int, c_ptr, sapporo_mpi_tree_statistics

@@ -188,11 +188,11 @@ SAPPORO_API void sapporo_mpi_force_free(sapporo_mpi_job *job);
 /*
  * Forces of sapporo_tree.h over ranks: each rank gives particles and gets the forces on them from the particles of all
  * ranks.  A build sends the particles to the ranks that walk them: runs along the Peano-Hilbert curve, one per rank, of
- * about equal numbers of interactions in the last force.  Each rank builds a tree of its run.  A force sends to each
- * rank the cells and particles of the other trees that the acceptance criterion leaves there, and walks through the own
- * tree in the meantime.  Cells are accepted by the criterion of the options, with the cube and the tolerance of all
- * particles, so errors are those of one tree; the bits depend on the number of ranks and on which rank gives which
- * particle.  The same run has the same bits.  With one rank they are those of sapporo_tree_force.
+ * about equal numbers of interactions in the forces since the build before.  Each rank builds a tree of its run.  A
+ * force sends to each rank the cells and particles of the other trees that the acceptance criterion leaves there, and
+ * walks through the own tree in the meantime.  Cells are accepted by the criterion of the options, with the cube and
+ * the tolerance of all particles, so errors are those of one tree; the bits depend on the number of ranks and on which
+ * rank gives which particle.  The same run has the same bits.  With one rank they are those of sapporo_tree_force.
  *
  * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_tree_last_error.
  */
@@ -237,11 +237,42 @@ SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
 
 /*
+ * Collective.  Takes new positions of the particles of the last build, as many on each rank as then and in the same
+ * order, with masses (which may be others) and, if given, column a.  Each rank walks the particles that it walked, and
+ * each cell keeps its particles; moments, boxes and what travels between ranks are renewed.  It takes less time than a
+ * build.  Forces keep their accuracy wherever particles move, but take more and more interactions, and ranks need more
+ * of each other's cells: build again then.  SAPPORO_ERR_ARGUMENT: there is no tree, or a rank gives another number of
+ * particles than in the last build.  After this error and SAPPORO_ERR_NOT_FINITE the tree is as it was; after other
+ * errors there is no tree until a build succeeds.  With one rank forces have the bits of sapporo_tree_refresh.
+ */
+SAPPORO_API int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
+
+/*
+ * Collective.  Refreshes the trees while their forces are cheap, else builds new ones.  It builds if there is no tree
+ * or a rank gives another number of particles, or if the last force cost more than `factor` times the first one after
+ * the last build: interactions per row over all ranks, or interactions of the rank that has most.  Only forces on at
+ * least half of all particles count.  factor >= 1, the same on all ranks; 0 means 1.2.  *built, unless built is NULL: 1
+ * after a build, 0 after a refresh or an error.  Errors are those of sapporo_mpi_tree_build and
+ * sapporo_mpi_tree_refresh.
+ */
+SAPPORO_API int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles,
+                                                  double factor, int *built);
+
+/*
  * Collective.  Accelerations and potentials of this rank's particles from the particles of all ranks, in host memory,
  * in the order of the last build; NULL: not wanted.  After an error all rows of all ranks are NaN, as many as
- * the last sapporo_mpi_tree_build was given; a NULL or destroyed tree has no rows to write.
+ * the last build was given; a NULL or destroyed tree has no rows to write.
  */
 SAPPORO_API int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot);
+
+/*
+ * Collective.  The same on active particles of this rank: active[ni] are their numbers, in any order, repeated at will;
+ * NULL: 0 .. ni-1.  ni may be 0 and may differ between ranks.  Row i is that of active[i].  Only cells and particles
+ * that act on active particles travel.  The error of a force is that of sapporo_mpi_tree_force.  With one rank the bits
+ * are those of sapporo_tree_force with these active particles.  After an error all rows are NaN.
+ */
+SAPPORO_API int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *active, double (*acc)[3],
+                                              double *pot);
 
 /* Phases of sapporo_mpi_tree_statistics. */
 enum sapporo_mpi_tree_phase {
@@ -269,7 +300,9 @@ typedef struct sapporo_mpi_tree_statistics {
     size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: 3,640 bytes per rank, 152 per
                           cell sent and 312 per cell received, 32 per particle sent or received; arrays that grow take
                           up to half as much again */
-    double seconds[SAPPORO_MPI_PHASES]; /* of the last build and the last force */
+    double seconds[SAPPORO_MPI_PHASES]; /* of the last build or refresh and the last force */
+    int rows;                           /* forces of the last call that this rank walked */
+    int refreshes;                      /* since the last build */
 } sapporo_mpi_tree_statistics;
 
 /* Local.  Fills *statistics up to its size; numbers are 0 where there is no tree. */

@@ -23,8 +23,8 @@ SAPPORO_API int sapporo_tree_part_structure(sapporo_tree *tree, struct sap_tree_
 SAPPORO_API int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo);
 
 /*
- * Computes forces on all particles of a tree, by address, from the tree itself or from the nodes that it was given;
- * work: the interactions of each particle, NULL: not wanted.  After an error acc and pot are NaN.
+ * Computes forces on all particles of a tree, or on active ones, from the tree itself or from the nodes that it was
+ * given; work: the interactions of each row, NULL: not wanted.  After an error acc and pot are NaN.
  */
 SAPPORO_API int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3],
                                        double *pot, int *work);

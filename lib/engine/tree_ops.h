@@ -82,7 +82,8 @@ struct sap_tree_ops {
     void (*join)(struct sap_tree *tree, const struct sap_tree_whole *whole);
     /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
     int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
-    /* Computes forces on all particles of the tree, by address; work: the interactions of each, NULL: not wanted. */
+    /* Computes forces on particles of the tree, at least one (tree_part.h); work: the interactions of each row, NULL:
+     * not wanted. */
     int (*walk)(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work);
     void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
                  size_t room);

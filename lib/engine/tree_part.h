@@ -30,10 +30,16 @@ struct sap_tree_halo {
     const double (*x)[4];             /* [n] position, mass */
 };
 
-/* A walk of all particles of a part. */
+/* A walk of particles of a part. */
 struct sap_tree_pass {
-    int imported;    /* 1: through the halo that was imported last; 0: through the part's own tree */
-    const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: an opening angle of 1 */
+    int imported;      /* 1: through the halo that was imported last; 0: through the part's own tree */
+    int ni;            /* number of active particles; read if `active` is given */
+    const int *active; /* [ni] their addresses, each once: the rows of the walk; NULL: all particles, by address */
+    const double *a;   /* sizes of accelerations of all particles, by address, for ACCELERATION; NULL: an opening angle
+                          of 1 */
 };
+
+/* The rows of a walk, of a part with n particles. */
+static inline int sap_tree_pass_rows(const struct sap_tree_pass *pass, int n) { return pass->active ? pass->ni : n; }
 
 #endif

@@ -21,9 +21,9 @@ static _Thread_local char create_error[SAP_LINK_TEXT];
 static sapporo_mpi_tree poor_tree;
 static atomic_int poor_tree_used;
 
-int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, const char *what, int n)
+int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n)
 {
-    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", what, n,
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call, n,
                          h->link.size);
 }
 
@@ -122,7 +122,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     int status = read_options(h, given);
     if (status) return status;
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h == &poor_tree || !h->link.records) return sap_mpi_tree_no_memory(h, call, 0);
+    if (h == &poor_tree || !h->link.records) return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     return sapporo_tree_part_settings(h->tree, &h->settings);
@@ -208,6 +208,7 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     sapporo_mpi_tree *h = calloc(1, sizeof *h);
     if (!h) h = take_poor_tree();
     if (!h) return SAPPORO_ERR_MEMORY;
+    h->call = call;
     h->link.timeout = timeout_of(options);
     h->body = h->node = h->point = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);

@@ -23,6 +23,22 @@ struct sap_route {
     int *order; /* [n] the caller's particle of each record that is sent */
 };
 
+/*
+ * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  The arrays of
+ * numbers have one element per rank.
+ */
+struct sap_active {
+    int n;                             /* that this rank walks */
+    const int *address;                /* [n] NULL: all of route.arrived, by address */
+    const unsigned char *is;           /* [route.arrived] NULL: all */
+    int rows;                          /* answers that come back to this rank */
+    const int *order;                  /* [rows] the caller's particle of each */
+    const int *answered, *answered_at; /* number and first answer from each rank */
+    const int *owed, *owed_at;         /* of the answers for each rank */
+    unsigned char *flag;               /* memory of a choice, which MPI reads and writes */
+    int *list, *number;                /* the same, of lists and numbers */
+};
+
 struct sapporo_mpi_tree {
     uintptr_t number;
     sapporo_mpi_tree *next; /* in the list of all trees */
@@ -38,20 +54,26 @@ struct sapporo_mpi_tree {
 
     /* particles of this rank's caller */
     int given;
-    double *size; /* [given] size of the acceleration of the last force; < 0: unknown */
-    int *work;    /* [given] interactions of the last force; 0: unknown */
+    double *size;  /* [given] size of the acceleration of the last force; < 0: unknown */
+    int64_t *work; /* [given] interactions in all forces since the build before the last force; < 0: unknown */
+    int worked;    /* 1: there was a force since the last build */
 
     /* particles that this rank walks, in order of the ranks that gave them */
     int built;
+    const char *call; /* name of the collective call under way, for errors */
     struct sap_route route;
     double (*mine)[SAP_BODY]; /* [route.arrived] */
     struct sap_halo_nodes nodes;
     struct sap_tree_whole whole;
+    /* interactions of this rank's walk per row of all ranks, of forces on at least half of all particles: of the first
+     * one after the last build, and of the last one; 0: there was none */
+    double first_cost, last_cost;
+    int costs; /* number of these forces */
     sapporo_mpi_tree_statistics done;
 };
 
 /* Sets the error of too little memory for n particles. */
-int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, const char *call, int n);
+int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n);
 
 /* Frees memory that MPI may still use, unless the link is broken. */
 void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory);
@@ -63,6 +85,9 @@ void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory);
  */
 int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean);
 
+/* Collective.  Finds all of that anew but the cube, for a refresh; after an error the whole is unchanged. */
+int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n);
+
 /*
  * Collective.  Divides the particles of all ranks into runs along the curve, one per rank, of about equal weight;
  * writes the rank of each particle (tree_split.c).
@@ -72,9 +97,23 @@ int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int 
 /* Collective.  Sends the particles to their ranks: fills the route and h->mine (tree_exchange.c). */
 int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to);
 
-/* Collective.  Sends answers back: from [route.arrived] to [given], in the caller's order (tree_exchange.c). */
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const double (*answer)[SAP_ANSWER], double (*to)[SAP_ANSWER]);
+/* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
+int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY]);
+
+/* Collective.  Sends answers back: from [active.n] to [given], in the caller's order (tree_exchange.c). */
+int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*answer)[SAP_ANSWER],
+                        double (*to)[SAP_ANSWER]);
 void sap_mpi_tree_free_route(sapporo_mpi_tree *h);
+
+/* Chooses all particles (tree_active.c). */
+void sap_active_choose_all(const sapporo_mpi_tree *h, struct sap_active *active);
+
+/* Allocates memory for a choice, and writes it: particles of this rank's caller; 0 or SAPPORO_ERR_MEMORY. */
+int sap_active_choose(const sapporo_mpi_tree *h, int ni, const int *particle, struct sap_active *active);
+
+/* Collective.  Tells the ranks that walk them; fills the rest. */
+int sap_active_share(sapporo_mpi_tree *h, struct sap_active *active);
+void sap_active_free(const sapporo_mpi_tree *h, struct sap_active *active);
 
 /* A halo on its way (tree_travel.c). */
 struct sap_travel {
@@ -88,14 +127,14 @@ struct sap_travel {
 };
 
 /* Collective.  Sends to each rank the nodes that its particles need, and starts to receive theirs. */
-int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel, const double *a);
+int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
 
 /* Collective.  Waits for the nodes of all ranks. */
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *travel);
 void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *travel);
 
-/* Builds the tree of the particles that this rank walks, and copies its nodes (tree_build.c). */
-int sap_mpi_tree_build_mine(sapporo_mpi_tree *h);
+/* Builds the tree of the particles that this rank walks, or refreshes it, and copies its nodes (tree_mine.c). */
+int sap_mpi_tree_make_mine(sapporo_mpi_tree *h, int refreshes);
 void sap_mpi_tree_free_nodes(sapporo_mpi_tree *h);
 
 /* The object of a handle; NULL: there is none. */

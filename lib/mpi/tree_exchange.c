@@ -5,8 +5,6 @@
 
 #include "mpi/tree.h"
 
-static const char build_call[] = "sapporo_mpi_tree_build", force_call[] = "sapporo_mpi_tree_force";
-
 void sap_mpi_tree_free_route(sapporo_mpi_tree *h)
 {
     sap_mpi_tree_release(h, h->route.sent);
@@ -27,25 +25,28 @@ static int64_t place(const int *number, int *at, int ranks)
 
 /* ---------------------------------------------------------------- particles */
 
-/* Sorts the particles by rank, each rank's in the caller's order, and copies them; NULL: out of memory. */
-static double (*pack(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to))[SAP_BODY]
+/* Copies the particles in the order of the route; NULL: out of memory. */
+static double (*pack(const struct sap_route *p, const double (*body)[SAP_BODY]))[SAP_BODY]
+{
+    double(*const out)[SAP_BODY] = malloc(((size_t)p->n + 1) * sizeof *out);
+    for (int k = 0; k < p->n && out; k++) memcpy(out[k], body[p->order[k]], sizeof *out);
+    return out;
+}
+
+/* Sorts the particles by rank, each rank's in the caller's order; 0 or SAPPORO_ERR_MEMORY. */
+static int sort_by_rank(sapporo_mpi_tree *h, const int *to)
 {
     struct sap_route *const p = &h->route;
     const int ranks = h->link.size;
-    double(*const out)[SAP_BODY] = malloc(((size_t)p->n + 1) * sizeof *out);
     p->sent = calloc(4 * (size_t)ranks, sizeof *p->sent);
     p->order = calloc((size_t)p->n + 1, sizeof *p->order);
-    if (!p->sent || !p->order || !out) {
-        free(out);
-        return NULL;
-    }
+    if (!p->sent || !p->order) return SAPPORO_ERR_MEMORY;
     p->sent_at = p->sent + ranks, p->got = p->sent_at + ranks, p->got_at = p->got + ranks;
     for (int i = 0; i < p->n; i++) p->sent[to[i]]++;
     (void)place(p->sent, p->sent_at, ranks);
     for (int i = 0; i < p->n; i++) p->order[p->sent_at[to[i]]++] = i;
-    for (int k = 0; k < p->n; k++) memcpy(out[k], body[p->order[k]], sizeof *out);
     (void)place(p->sent, p->sent_at, ranks);
-    return out;
+    return SAPPORO_OK;
 }
 
 /* Collective.  Tells each rank how many particles it gets, and makes room for those of this rank. */
@@ -59,8 +60,17 @@ static int announce(sapporo_mpi_tree *h)
     const int64_t arrived = place(p->got, p->got_at, link->size);
     p->arrived = arrived < INT_MAX ? (int)arrived : 0;
     h->mine = arrived < INT_MAX ? malloc(((size_t)arrived + 1) * sizeof *h->mine) : NULL;
-    if (!h->mine) status = sap_mpi_tree_no_memory(h, build_call, p->arrived);
+    if (!h->mine) status = sap_mpi_tree_no_memory(h, p->arrived);
     return sap_link_agree(link, status);
+}
+
+/* Collective.  Sends packed particles by the route to the arrays `in` of all ranks. */
+static int send_packed(sapporo_mpi_tree *h, const double (*out)[SAP_BODY], double (*in)[SAP_BODY])
+{
+    const struct sap_route *const p = &h->route;
+    struct sap_link *const link = &h->link;
+    return sap_link_finish(link, MPI_Ialltoallv(out, p->sent, p->sent_at, h->body, in, p->got, p->got_at, h->body,
+                                                link->communicator, &link->request));
 }
 
 int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to)
@@ -68,29 +78,42 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const
     struct sap_route *const p = &h->route;
     struct sap_link *const link = &h->link;
     p->n = h->given;
-    double(*const out)[SAP_BODY] = pack(h, body, to);
-    int status = sap_link_agree(link, out ? SAPPORO_OK : sap_mpi_tree_no_memory(h, build_call, p->n));
+    double(*const out)[SAP_BODY] = sort_by_rank(h, to) ? NULL : pack(p, body);
+    int status = sap_link_agree(link, out ? SAPPORO_OK : sap_mpi_tree_no_memory(h, p->n));
     if (!status) status = announce(h);
-    if (!status)
-        status = sap_link_finish(link, MPI_Ialltoallv(out, p->sent, p->sent_at, h->body, h->mine, p->got, p->got_at,
-                                                      h->body, link->communicator, &link->request));
+    if (!status) status = send_packed(h, (const double(*)[SAP_BODY])out, h->mine);
     sap_mpi_tree_release(h, out);
+    return status;
+}
+
+int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
+{
+    const struct sap_route *const p = &h->route;
+    double(*const out)[SAP_BODY] = pack(p, body), (*in)[SAP_BODY] = malloc(((size_t)p->arrived + 1) * sizeof *in);
+    int status = out && in ? SAPPORO_OK : sap_mpi_tree_no_memory(h, p->n);
+    status = sap_link_agree(&h->link, status);
+    if (!status) status = send_packed(h, (const double(*)[SAP_BODY])out, in);
+    for (int i = 0; i < p->arrived && in && !status; i++)
+        if (!(in[i][SAP_BODY_A] >= 0)) in[i][SAP_BODY_A] = h->mine[i][SAP_BODY_A];
+    sap_mpi_tree_release(h, out);
+    sap_mpi_tree_release(h, status ? in : h->mine);
+    if (!status) h->mine = in;
     return status;
 }
 
 /* ------------------------------------------------------------------ answers */
 
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const double (*answer)[SAP_ANSWER], double (*to)[SAP_ANSWER])
+int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *a, const double (*answer)[SAP_ANSWER],
+                        double (*to)[SAP_ANSWER])
 {
     _Static_assert((int)SAP_ANSWER == (int)SAP_BODY, "both have one type of MPI");
-    const struct sap_route *const p = &h->route;
     struct sap_link *const link = &h->link;
-    double(*const in)[SAP_ANSWER] = malloc(((size_t)p->n + 1) * sizeof *in);
-    int status = sap_link_agree(link, in ? SAPPORO_OK : sap_mpi_tree_no_memory(h, force_call, p->n));
+    double(*const in)[SAP_ANSWER] = malloc(((size_t)a->rows + 1) * sizeof *in);
+    int status = sap_link_agree(link, in ? SAPPORO_OK : sap_mpi_tree_no_memory(h, a->rows));
     if (!status)
-        status = sap_link_finish(link, MPI_Ialltoallv(answer, p->got, p->got_at, h->body, in, p->sent, p->sent_at,
-                                                      h->body, link->communicator, &link->request));
-    for (int k = 0; k < p->n && in && !status; k++) memcpy(to[p->order[k]], in[k], sizeof *to);
+        status = sap_link_finish(link, MPI_Ialltoallv(answer, a->owed, a->owed_at, h->body, in, a->answered,
+                                                      a->answered_at, h->body, link->communicator, &link->request));
+    for (int k = 0; k < a->rows && in && !status; k++) memcpy(to[a->order[k]], in[k], sizeof *to);
     sap_mpi_tree_release(h, in);
     return status;
 }

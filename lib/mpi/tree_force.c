@@ -1,4 +1,7 @@
-/* tree_force.c - sapporo_mpi_tree_force: walks of each rank's particles, while the nodes of other ranks travel. */
+/*
+ * tree_force.c - sapporo_mpi_tree_force and _force_active: walks of each rank's particles, while the nodes of other
+ * ranks travel.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +10,15 @@
 #include "base/fpenv.h"
 #include "mpi/tree.h"
 
-static const char call[] = "sapporo_mpi_tree_force";
+/* What a caller asks for. */
+struct wish {
+    int all;                /* 1: forces on all particles of this rank's caller */
+    int ni;                 /* rows */
+    const int *particle;    /* [ni] particles of the caller; NULL: 0 .. ni-1 */
+    double (*acc)[3], *pot; /* [ni] NULL: not wanted */
+};
 
-/* Forces on the particles that this rank walks, by address. */
+/* Forces on particles that this rank walks. */
 struct rows {
     int n;
     double (*acc)[3], *pot;
@@ -18,6 +27,9 @@ struct rows {
 
 /* Memory of a force. */
 struct force {
+    struct sap_active active;
+    double asked;                   /* active particles of all ranks */
+    double unknown;                 /* particles of all ranks whose sizes of accelerations are unknown */
     struct rows sum, more;          /* from the rank's own tree, later from all; from the nodes of other ranks */
     double *a;                      /* sizes of accelerations by address */
     double (*answer)[SAP_ANSWER];   /* of the particles that this rank walks; MPI reads it */
@@ -49,6 +61,7 @@ static int new_force(const sapporo_mpi_tree *h, struct force *f)
 
 static void free_force(const sapporo_mpi_tree *h, struct force *f)
 {
+    sap_active_free(h, &f->active);
     free_rows(&f->sum);
     free_rows(&f->more);
     free(f->a);
@@ -58,12 +71,14 @@ static void free_force(const sapporo_mpi_tree *h, struct force *f)
 
 /* -------------------------------------------------------------------- walks */
 
-/* Walks all particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions. */
-static int walk(sapporo_mpi_tree *h, int imported, const double *a, struct rows *to)
+/* Walks active particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions.
+ */
+static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *active, const double *a, struct rows *to)
 {
-    const struct sap_tree_pass pass = {.imported = imported, .a = a};
+    const struct sap_tree_pass pass = {.imported = imported, .ni = active->n, .active = active->address, .a = a};
     sapporo_tree_statistics s = {.size = sizeof s};
     const double start = sap_clock_seconds();
+    to->n = active->n;
     if (to->n == 0) return SAPPORO_OK;
     int status = sapporo_tree_part_walk(h->tree, &pass, to->acc, to->pot, to->work);
     if (!status) status = sapporo_tree_get_statistics(h->tree, &s);
@@ -80,7 +95,7 @@ static int import(sapporo_mpi_tree *h, const struct sap_travel *t)
     struct sap_tree_halo halo;
     int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, &halo);
     if (status)
-        (void)sap_mpi_tree_no_memory(h, call, h->route.arrived);
+        (void)sap_mpi_tree_no_memory(h, h->route.arrived);
     else if (halo.nodes > 0) {
         status = sapporo_tree_part_import(h->tree, &halo);
         if (status) (void)sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
@@ -100,11 +115,12 @@ static void add_rows(struct rows *to, const struct rows *from)
 }
 
 /* Adds the forces of the nodes of other ranks, which have arrived. */
-static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const double *a, struct force *f)
+static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const struct sap_active *active,
+                        const double *a, struct force *f)
 {
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
-    if (!status) status = walk(h, 1, a, &f->more);
+    if (!status) status = walk(h, 1, active, a, &f->more);
     if (!status) add_rows(&f->sum, &f->more);
     return status;
 }
@@ -130,27 +146,29 @@ static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
 }
 
 /* Collective.  Walks through the rank's own tree while the nodes of other ranks travel, then through those. */
-static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const double *a, struct force *f)
+static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, const double *a,
+                           struct force *f)
 {
+    const struct sap_halo_targets targets = {.active = active->is, .a = a};
     const double start = sap_clock_seconds();
-    int status = sap_travel_start(h, t, a);
+    int status = sap_travel_start(h, t, &targets);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;
-    const int walked = walk(h, 0, a, &f->sum);
+    const int walked = walk(h, 0, active, a, &f->sum);
     const double waits = sap_clock_seconds();
     status = sap_travel_finish(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
     if (status) return status;
     tell_travel(h, t);
-    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, a, f));
+    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, active, a, f));
 }
 
 /* Collective.  Computes forces from the particles of all ranks. */
-static int pass(sapporo_mpi_tree *h, const double *a, struct force *f)
+static int pass(sapporo_mpi_tree *h, const struct sap_active *active, const double *a, struct force *f)
 {
-    if (h->link.size == 1) return sap_link_agree(&h->link, walk(h, 0, a, &f->sum));
+    if (h->link.size == 1) return sap_link_agree(&h->link, walk(h, 0, active, a, &f->sum));
     struct sap_travel *const t = calloc(1, sizeof *t);
-    const int status = travel_and_walk(h, t, a, f);
+    const int status = travel_and_walk(h, t, active, a, f);
     sap_travel_free(h, t);
     return status;
 }
@@ -159,24 +177,28 @@ static int pass(sapporo_mpi_tree *h, const double *a, struct force *f)
 
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 
+/* Copies the sizes of accelerations; returns how many are unknown. */
+static int take_sizes(const sapporo_mpi_tree *h, struct force *f)
+{
+    int unknown = 0;
+    for (int i = 0; i < h->route.arrived; i++) {
+        f->a[i] = h->mine[i][SAP_BODY_A];
+        unknown += !(f->a[i] >= 0);
+    }
+    return unknown;
+}
+
 /* Collective.  For ACCELERATION: finds unknown sizes of accelerations by a walk with an opening angle of 1. */
 static int find_sizes(sapporo_mpi_tree *h, struct force *f)
 {
-    struct sap_link *const link = &h->link;
-    const int n = h->route.arrived;
-    double unknown[1] = {0};
-    static const char *const names[1] = {NULL};
-    for (int i = 0; i < n; i++) {
-        f->a[i] = h->mine[i][SAP_BODY_A];
-        unknown[0] += !(f->a[i] >= 0);
-    }
-    int status = sap_link_compare(link, SAPPORO_OK, 1, unknown, names);
-    double all = 0;
-    for (int r = 0; r < link->size && !status; r++) all += sap_link_field(link, r, 0);
-    if (status || all == 0) return status;
-    status = pass(h, NULL, f);
-    for (int i = 0; i < n && !status; i++)
+    struct sap_active all;
+    if (f->unknown == 0) return SAPPORO_OK;
+    sap_active_choose_all(h, &all);
+    const int status = pass(h, &all, NULL, f);
+    for (int i = 0; i < all.n && !status; i++) {
         if (!(f->a[i] >= 0)) f->a[i] = size_of(f->sum.acc[i]);
+        h->mine[i][SAP_BODY_A] = f->a[i];
+    }
     return status;
 }
 
@@ -190,56 +212,123 @@ static int answer(sapporo_mpi_tree *h, struct force *f)
         f->answer[i][SAP_ANSWER_POT] = f->sum.pot[i];
         f->answer[i][SAP_ANSWER_WORK] = f->sum.work[i];
     }
-    return sap_mpi_tree_return(h, (const double(*)[SAP_ANSWER])f->answer, f->answered);
+    return sap_mpi_tree_return(h, &f->active, (const double(*)[SAP_ANSWER])f->answer, f->answered);
 }
 
-/* Writes the results, and what the next build and force need of them. */
-static void deliver(sapporo_mpi_tree *h, const struct force *f, double (*acc)[3], double *pot)
+/* Writes the results. */
+static void deliver(const struct wish *wish, const struct force *f)
 {
-    for (int i = 0; i < h->given; i++) {
-        const double *const row = f->answered[i];
-        if (acc) memcpy(acc[i], row, sizeof *acc);
-        if (pot) pot[i] = row[SAP_ANSWER_POT];
-        h->size[i] = size_of(row);
-        h->work[i] = (int)row[SAP_ANSWER_WORK];
+    for (int i = 0; i < wish->ni; i++) {
+        const double *const row = f->answered[wish->particle ? wish->particle[i] : i];
+        if (wish->acc) memcpy(wish->acc[i], row, sizeof *wish->acc);
+        if (wish->pot) wish->pot[i] = row[SAP_ANSWER_POT];
     }
-    for (int i = 0; i < f->sum.n; i++) h->mine[i][SAP_BODY_A] = size_of(f->sum.acc[i]);
 }
 
-static int compute(sapporo_mpi_tree *h, struct force *f, double (*acc)[3], double *pot)
+/* Keeps what the next build and force need of the results. */
+static void keep(sapporo_mpi_tree *h, const struct force *f)
+{
+    const struct sap_active *const active = &f->active;
+    for (int i = 0; i < h->given && !h->worked; i++) h->work[i] = 0;
+    h->worked = 1;
+    for (int k = 0; k < active->rows; k++) {
+        const int i = active->order[k];
+        h->size[i] = size_of(f->answered[i]);
+        h->work[i] += (int64_t)f->answered[i][SAP_ANSWER_WORK];
+    }
+    for (int k = 0; k < active->n; k++)
+        h->mine[active->address ? active->address[k] : k][SAP_BODY_A] = size_of(f->sum.acc[k]);
+    h->done.rows = active->n;
+    if (2 * f->asked < (double)h->done.total || f->asked == 0) return;
+    h->last_cost = (double)(h->done.particle_particle + h->done.particle_cell) / f->asked;
+    if (h->costs == 0) h->first_cost = h->last_cost;
+    h->costs = 1;
+}
+
+/* Checks what this rank's caller asks for, and chooses the active particles. */
+static int choose(sapporo_mpi_tree *h, const struct wish *wish, struct force *f)
+{
+    struct sap_link *const link = &h->link;
+    if (!h->built) return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: build the tree first", h->call);
+    if (wish->ni < 0 || (!wish->particle && wish->ni > h->given))
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d active particles; this rank has %d", h->call, wish->ni,
+                             h->given);
+    for (int i = 0; i < wish->ni && wish->particle; i++)
+        if (wish->particle[i] < 0 || wish->particle[i] >= h->given)
+            return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: active[%d] is %d; this rank has particles 0 to %d",
+                                 h->call, i, wish->particle[i], h->given - 1);
+    const int bad = wish->all ? SAPPORO_OK : sap_active_choose(h, wish->ni, wish->particle, &f->active);
+    return bad || new_force(h, f) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
+}
+
+/* Collective.  Chooses the active particles, and tells the ranks that walk them. */
+static int begin(sapporo_mpi_tree *h, const struct wish *wish, struct force *f)
+{
+    static const char *const names[2] = {NULL, NULL};
+    struct sap_link *const link = &h->link;
+    int status = choose(h, wish, f);
+    const double field[2] = {status ? 0 : wish->ni, status ? 0 : take_sizes(h, f)};
+    status = sap_link_compare(link, status, 2, field, names);
+    for (int r = 0; r < link->size && !status; r++) {
+        f->asked += sap_link_field(link, r, 0);
+        f->unknown += sap_link_field(link, r, 1);
+    }
+    if (status) return status;
+    if (!wish->all) return sap_active_share(h, &f->active);
+    sap_active_choose_all(h, &f->active);
+    return SAPPORO_OK;
+}
+
+static int compute(sapporo_mpi_tree *h, struct force *f, const struct wish *wish)
 {
     const int by_acceleration = h->settings.mac == SAPPORO_MAC_ACCELERATION;
-    int status =
-        h->built ? SAPPORO_OK : sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: build the tree first", call);
-    if (!status && new_force(h, f)) status = sap_mpi_tree_no_memory(h, call, h->route.arrived);
-    status = sap_link_agree(&h->link, status);
+    int status = begin(h, wish, f);
     if (!status && by_acceleration) status = find_sizes(h, f);
     h->done.particle_particle = h->done.particle_cell = 0;
-    if (!status) status = pass(h, by_acceleration ? f->a : NULL, f);
+    if (!status) status = pass(h, &f->active, by_acceleration ? f->a : NULL, f);
     if (!status) status = answer(h, f);
-    if (!status) deliver(h, f, acc, pot);
-    return status;
+    if (status) return status;
+    deliver(wish, f);
+    keep(h, f);
+    return SAPPORO_OK;
 }
 
-static void fill_with_nan(int n, double (*acc)[3], double *pot)
+static void fill_with_nan(const struct wish *wish)
 {
-    for (int i = 0; i < n; i++) {
-        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
-        if (pot) pot[i] = NAN;
+    for (int i = 0; i < wish->ni; i++) {
+        for (int c = 0; c < 3 && wish->acc; c++) wish->acc[i][c] = NAN;
+        if (wish->pot) wish->pot[i] = NAN;
     }
+}
+
+static int force(sapporo_mpi_tree *h, const struct wish *wish)
+{
+    struct force f = {.a = NULL};
+    const sap_fpenv callers = sap_fp_enter();
+    for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
+    h->done.halo_bytes = 0;
+    const int status = h->link.broken ? h->link.broken : compute(h, &f, wish);
+    if (status < 0) fill_with_nan(wish);
+    free_force(h, &f);
+    sap_fp_leave(callers);
+    return status;
 }
 
 int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot)
 {
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
-    struct force f = {.a = NULL};
     if (!h) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
-    for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
-    h->done.halo_bytes = 0;
-    const int status = h->link.broken ? h->link.broken : compute(h, &f, acc, pot);
-    if (status < 0) fill_with_nan(h->given, acc, pot);
-    free_force(h, &f);
-    sap_fp_leave(callers);
-    return status;
+    const struct wish all = {.all = 1, .ni = h->given, .acc = acc, .pot = pot};
+    h->call = "sapporo_mpi_tree_force";
+    return force(h, &all);
+}
+
+int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *active, double (*acc)[3], double *pot)
+{
+    const struct wish some = {.ni = ni, .particle = active, .acc = acc, .pot = pot};
+    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    if (!h) fill_with_nan(&some);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    h->call = "sapporo_mpi_tree_force_active";
+    return force(h, &some);
 }

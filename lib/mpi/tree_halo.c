@@ -38,52 +38,67 @@ static struct cut cut_tree(const struct sap_halo_nodes *s)
     return cut;
 }
 
-/* Adds a ball to the box of a region, which it begins if `first` is 1. */
-static void widen(struct sap_halo_region *region, const double *ball, int first)
+/* Numbers the groups whose first particles are in a node as a new region; there may be none. */
+static void add_region(struct sap_halo_nodes *s, const struct sap_tree_node *node)
 {
+    int groups = 0;
+    for (int k = node->first; k < node->first + node->count; k++) {
+        const int starts = k == 0 || s->group[k] != s->group[k - 1];
+        if (starts) s->region_of[s->group[k]] = s->regions;
+        groups += starts;
+    }
+    s->regions += groups > 0;
+}
+
+void sap_halo_choose_regions(struct sap_halo_nodes *s)
+{
+    const struct cut cut = cut_tree(s);
+    s->regions = 0;
+    for (int k = 0; k < cut.nodes; k++) add_region(s, &s->node[cut.node[k]]);
+}
+
+/* Adds a ball to the box of a region, which it begins if the region has no particles yet. */
+static void widen(struct sap_halo_region *region, const double *ball)
+{
+    const int first = region->strictness < 0;
     for (int c = 0; c < 3; c++) {
         const double low = ball[c] - ball[3], high = ball[c] + ball[3];
         region->low[c] = first ? low : fmin(region->low[c], low);
         region->high[c] = first ? high : fmax(region->high[c], high);
     }
+    if (first) region->strictness = 0;
 }
 
-/* Adds the groups whose first particles are in a node to a new region; there may be none. */
-static void add_region(struct sap_halo_nodes *s, const struct sap_tree_node *node, const int *group,
-                       const double (*ball)[4])
+/* Marks the groups that have active particles. */
+static void mark_groups(const struct sap_halo_nodes *s, const unsigned char *active, unsigned char *is_active)
 {
-    struct sap_halo_region *const region = &s->region[s->regions];
-    const int end = node->first + node->count;
-    int groups = 0;
-    for (int k = node->first; k < s->n; k++) {
-        const int starts = k == 0 || group[k] != group[k - 1];
-        if (k >= end && starts) break;
-        if (!starts && groups == 0) continue; /* of a group that begins in another node */
-        if (starts) widen(region, ball[group[k]], groups++ == 0);
-        s->region_of[k] = s->regions;
-    }
-    s->regions += groups > 0;
+    for (int k = 0; k < s->n; k++)
+        if (!active || active[s->address[k]]) is_active[s->group[k]] = 1;
 }
 
-void sap_halo_choose_regions(struct sap_halo_nodes *s, const int *group, const double (*ball)[4])
+int sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, const struct sap_halo_targets *targets,
+                          struct sap_halo_region *region)
 {
-    const struct cut cut = cut_tree(s);
-    s->regions = 0;
-    for (int k = 0; k < cut.nodes; k++) add_region(s, &s->node[cut.node[k]], group, ball);
-}
-
-void sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, const double *a,
-                           struct sap_halo_region *region)
-{
+    unsigned char *const is_active = calloc((size_t)s->groups + 1, sizeof *is_active);
     memset(region, 0, SAP_HALO_REGIONS * sizeof *region);
-    for (int r = 0; r < SAP_HALO_REGIONS; r++) {
-        if (r < s->regions) region[r] = s->region[r];
-        region[r].strictness = r < s->regions ? 0 : -1;
+    for (int r = 0; r < SAP_HALO_REGIONS; r++) region[r].strictness = -1;
+    if (!is_active) return SAPPORO_ERR_MEMORY;
+    mark_groups(s, targets->active, is_active);
+    for (int g = 0; g < s->groups; g++)
+        if (is_active[g]) widen(&region[s->region_of[g]], s->ball[g]);
+    for (int k = 0; k < s->n && targets->a; k++) {
+        double *const most = &region[s->region_of[s->group[k]]].strictness;
+        if (is_active[s->group[k]]) *most = fmax(*most, sap_accept_strictness(accuracy * targets->a[s->address[k]]));
     }
-    for (int k = 0; k < s->n && a; k++) {
-        double *const most = &region[s->region_of[k]].strictness;
-        *most = fmax(*most, sap_accept_strictness(accuracy * a[s->address[k]]));
-    }
+    free(is_active);
+    return SAPPORO_OK;
+}
+
+int sap_halo_has_targets(const struct sap_halo_region *region)
+{
+    for (int r = 0; r < SAP_HALO_REGIONS; r++)
+        if (region[r].strictness >= 0) return 1;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- selection */

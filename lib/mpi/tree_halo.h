@@ -29,9 +29,11 @@ struct sap_halo_nodes {
     struct sap_cell *cell;      /* [nodes] */
     struct sap_reach *reach;    /* [nodes] */
     int *address;               /* [n] of the sorted particles */
-    int *region_of;             /* [n] the region of each sorted particle */
+    int *group;                 /* [n] the group of each sorted particle */
+    int groups;
+    double (*ball)[4]; /* [groups] centre and radius */
+    int *region_of;    /* [groups] */
     int regions;
-    struct sap_halo_region region[SAP_HALO_REGIONS]; /* without strictness */
 };
 
 /* A node that is sent; without children and particles it is a cell that all regions accept. */
@@ -49,17 +51,26 @@ struct sap_halo {
 
 /*
  * Chooses the regions of a tree.  Of its root, the node with most particles is divided again and again; a region has
- * the groups whose first particles are in one node.  group: of each sorted particle; ball: centre and radius of each
- * group.
+ * the groups whose first particles are in one node.
  */
-void sap_halo_choose_regions(struct sap_halo_nodes *nodes, const int *group, const double (*ball)[4]);
+void sap_halo_choose_regions(struct sap_halo_nodes *nodes);
+
+/* Whose regions are told. */
+struct sap_halo_targets {
+    const unsigned char *active; /* by address: the particles that need forces; NULL: all */
+    const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
+                        angle of 1 */
+};
 
 /*
- * Writes SAP_HALO_REGIONS regions; a: sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or
- * an opening angle of 1.
+ * Writes SAP_HALO_REGIONS regions, around the groups that have active particles; strictness is that of these groups.
+ * 0 or SAPPORO_ERR_MEMORY.
  */
-void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const double *a,
-                           struct sap_halo_region *region);
+int sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,
+                          struct sap_halo_region *region);
+
+/* Whether one of SAP_HALO_REGIONS regions has particles. */
+int sap_halo_has_targets(const struct sap_halo_region *region);
 
 /* What of a tree is selected. */
 struct sap_halo_source {

@@ -85,12 +85,12 @@ static void sort_spots(struct division *d, int n)
 }
 
 /*
- * The weight of a particle: twice its interactions in the last force, and the mean once, for what a particle costs
- * besides.  So no rank gets more than three times the mean number of particles, and one.
+ * The weight of a particle: twice its interactions in the forces that are known, and the mean once, for what a particle
+ * costs besides.  So no rank gets more than three times the mean number of particles, and one.
  */
 static uint64_t weight_of(const sapporo_mpi_tree *h, int i, uint64_t mean)
 {
-    return (h->work[i] > 0 ? 2 * (uint64_t)h->work[i] : 2 * mean) + mean;
+    return (h->work[i] >= 0 ? 2 * (uint64_t)h->work[i] : 2 * mean) + mean;
 }
 
 static void weigh(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, struct division *d)
@@ -172,8 +172,7 @@ static void write_ranks(const struct division *d, int boundaries, int n, int *to
 static int divide(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, struct division *d, int *to)
 {
     const int boundaries = h->link.size - 1, complete = is_complete(d);
-    int status =
-        sap_link_agree(&h->link, complete ? SAPPORO_OK : sap_mpi_tree_no_memory(h, "sapporo_mpi_tree_build", n));
+    int status = sap_link_agree(&h->link, complete ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (status || !complete) return status;
     weigh(h, body, n, mean, d);
     if (boundaries > 0) status = find_boundaries(h, d, n);

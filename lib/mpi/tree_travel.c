@@ -5,7 +5,6 @@
 
 #include "mpi/tree.h"
 
-static const char call[] = "sapporo_mpi_tree_force";
 enum { REGION = sizeof(struct sap_halo_region) / sizeof(double) };
 
 void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *t)
@@ -37,12 +36,17 @@ static int reserve(struct sap_travel *t, int ranks)
     return 1;
 }
 
-/* Collective.  Tells all ranks the regions of this rank, which stand behind those of all ranks. */
-static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t, const double *a)
+/* The regions of this rank, behind those of all ranks. */
+static struct sap_halo_region *regions_of_mine(const sapporo_mpi_tree *h, const struct sap_travel *t)
+{
+    return t->regions + (size_t)h->link.size * SAP_HALO_REGIONS;
+}
+
+/* Collective.  Tells all ranks the regions of this rank. */
+static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_link *const link = &h->link;
-    struct sap_halo_region *const mine = t->regions + (size_t)link->size * SAP_HALO_REGIONS;
-    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, a, mine);
+    struct sap_halo_region *const mine = regions_of_mine(h, t);
     return sap_link_finish(link,
                            MPI_Iallgather(mine, REGION * SAP_HALO_REGIONS, MPI_DOUBLE, t->regions,
                                           REGION * SAP_HALO_REGIONS, MPI_DOUBLE, link->communicator, &link->request));
@@ -59,7 +63,7 @@ static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
     int status = SAPPORO_OK;
     for (int r = 0; r < h->link.size && h->nodes.nodes > 0 && !status; r++) {
         const struct sap_halo_region *const theirs = t->regions + (size_t)r * SAP_HALO_REGIONS;
-        if (r == h->link.rank || theirs[0].strictness < 0) continue; /* a rank without particles */
+        if (r == h->link.rank || !sap_halo_has_targets(theirs)) continue;
         const int nodes = t->out.nodes, n = t->out.n;
         status = sap_halo_add(&t->out, &source, theirs);
         t->sent[r][0] = t->out.nodes - nodes;
@@ -88,12 +92,12 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
     for (int what = 0; what < 2; what++) {
         (void)place((const int(*)[2])t->sent, what, ranks, t->sent_n[what], t->sent_at[what]);
         in[what] = place((const int(*)[2])t->got, what, ranks, t->got_n[what], t->got_at[what]);
-        if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, call, h->route.arrived);
+        if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, h->route.arrived);
     }
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
     t->in.node = malloc(((size_t)in[0] + 1) * sizeof *t->in.node);
     t->in.x = malloc(((size_t)in[1] + 1) * sizeof *t->in.x);
-    return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, call, h->route.arrived);
+    return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
 static int send(sapporo_mpi_tree *h, struct sap_travel *t)
@@ -107,15 +111,16 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
                                                t->got_at[1], h->point, link->communicator, &t->request[1]));
 }
 
-int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const double *a)
+int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     struct sap_link *const link = &h->link;
     const int ready = t && reserve(t, link->size);
-    int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, call, h->route.arrived));
+    int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived));
     if (status || !ready) return status;
-    status = exchange_regions(h, t, a);
+    const int told = sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, regions_of_mine(h, t));
+    status = exchange_regions(h, t);
     if (status) return status;
-    const int selected = select_halos(h, t) ? sap_mpi_tree_no_memory(h, call, h->route.arrived) : SAPPORO_OK;
+    const int selected = told || select_halos(h, t) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
     status = sap_link_finish(
         link, MPI_Ialltoall(t->sent, 2, MPI_INT, t->got, 2, MPI_INT, link->communicator, &link->request));
     if (status) return status;

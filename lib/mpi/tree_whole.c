@@ -27,8 +27,8 @@ static struct report report_of(const sapporo_mpi_tree *h, const double (*body)[S
     if (n > 0) sap_cell_centre(&mine.cell);
     for (int i = 0; i < n; i++) sap_cell_shape(&mine.cell, body[i][SAP_BODY_MASS], body[i]);
     for (int i = 0; i < n; i++) {
-        mine.known += h->work[i] > 0;
-        mine.work += h->work[i];
+        mine.known += h->work[i] >= 0;
+        mine.work += h->work[i] >= 0 ? (double)h->work[i] : 0;
     }
     return mine;
 }
@@ -126,34 +126,54 @@ static struct look *new_look(int ranks)
     return l;
 }
 
-static int find(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, struct look *l, double *mean)
+/* Collective.  Gathers the reports of all ranks, and joins them. */
+static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, struct look *l,
+                          struct report *all)
 {
     struct sap_link *const link = &h->link;
     const int short_of = !l || !l->all || !l->sample.count || !l->sample.mine || !l->sample.all;
-    int status = sap_link_agree(link, short_of ? sap_mpi_tree_no_memory(h, "sapporo_mpi_tree_build", n) : SAPPORO_OK);
+    int status = sap_link_agree(link, short_of ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
     if (status || short_of) return status;
     l->mine = report_of(h, body, n);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));
     if (status) return status;
-    const struct report all = join_reports(l->all, link->size);
-    *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
+    *all = join_reports(l->all, link->size);
+    if (sap_tree_in_range(all->cell.low, all->cell.high, all->cell.weight)) return SAPPORO_OK;
     /* all ranks find the same */
-    if (!sap_tree_in_range(all.cell.low, all.cell.high, all.cell.weight))
-        return sap_link_agree(
-            link, sap_link_fail(link, SAPPORO_ERR_NOT_FINITE, "sapporo_mpi_tree_build: %s", SAP_TREE_OUT_OF_RANGE));
-    memcpy(h->whole.low, all.cell.low, sizeof h->whole.low);
-    memcpy(h->whole.high, all.cell.high, sizeof h->whole.high);
-    h->whole.weight = all.cell.weight;
-    h->whole.pull = sap_typical_pull(&all.cell);
-    h->done.total = (long long)all.n;
-    return find_cube(h, l->all, &all, body, &l->sample);
+    return sap_link_agree(link, sap_link_fail(link, SAPPORO_ERR_NOT_FINITE, "%s: %s", h->call, SAP_TREE_OUT_OF_RANGE));
+}
+
+/* Keeps what the particles of all ranks have in common, but the cube. */
+static void take_report(sapporo_mpi_tree *h, const struct report *all)
+{
+    memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
+    memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
+    h->whole.weight = all->cell.weight;
+    h->whole.pull = sap_typical_pull(&all->cell);
+    h->done.total = (long long)all->n;
 }
 
 int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean)
 {
     struct look *const l = new_look(h->link.size);
-    const int status = find(h, body, n, l, mean);
+    struct report all = {.n = 0};
+    int status = gather_reports(h, body, n, l, &all);
+    if (!status) {
+        *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
+        take_report(h, &all);
+        status = find_cube(h, l->all, &all, body, &l->sample);
+    }
+    free_look(h, l);
+    return status;
+}
+
+int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n)
+{
+    struct look *const l = new_look(h->link.size);
+    struct report all = {.n = 0};
+    const int status = gather_reports(h, body, n, l, &all);
+    if (!status) take_report(h, &all);
     free_look(h, l);
     return status;
 }

@@ -161,8 +161,22 @@ contains
         asked = sapporo_mpi_tree_get_statistics(tree, statistics)
         call report(forced == SAPPORO_OK .and. all(pot < 0) .and. asked == SAPPORO_OK .and. statistics%given == own &
             .and. statistics%total == n, 'potentials alone, and statistics')
+        acc = 0
+        built = sapporo_mpi_tree_refresh(tree, particles)
+        forced = sapporo_mpi_tree_force_active(tree, int(own, c_int), address_here(), acc, pot)
+        error = worst_error()
+        call report(built == SAPPORO_OK .and. forced == SAPPORO_OK .and. error < 1e-2_real128, 'active particles')
+        forced = sapporo_mpi_tree_refresh_or_build(tree, particles, 0d0, built)
+        asked = sapporo_mpi_tree_get_statistics(tree, statistics)
+        call report(forced == SAPPORO_OK .and. built == 0 .and. statistics%refreshes == 2, 'refreshes')
         call sapporo_mpi_tree_destroy(tree)
     end subroutine test_trees
+
+    ! Numbers of all particles of this rank, from 0.
+    function address_here() result(number)
+        integer(c_int) :: number(own), i
+        number = [(i - 1, i = 1, int(own, c_int))]
+    end function address_here
 
     ! The largest relative error of accelerations and potentials of some i-particles.
     function worst_error() result(worst)

@@ -44,7 +44,7 @@ shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c'
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
     # shellcheck disable=SC2086 # a list of flags
-    for source in test/mpi/ranks.c test/mpi/problem.c lib/mpi/*.c $shared; do
+    for source in test/mpi/ranks.c test/mpi/problem.c test/mpi/tree_problem.c lib/mpi/*.c $shared; do
         "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
             -c -o "$work/$(basename "$source" .c)$1.o" "$source" >"$work/log" 2>&1 || return
     done
@@ -52,7 +52,8 @@ compile_all() {
     for source in lib/mpi/*.c $shared; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
     # shellcheck disable=SC2086 # a list of files
     compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
-        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees $parts && compile "$1" tree_errors $parts &&
+        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
+        compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
@@ -111,7 +112,7 @@ for suffix in .openmpi .mpich ''; do
     verdict $compiled "the library and its tests compile with mpicc$suffix"
     [ $compiled -eq 0 ] || continue
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_errors; do ranks "$suffix" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_errors; do ranks "$suffix" $program 2; done
         continue
     fi
     ranks "$suffix" forces 1 2 3 4 7
@@ -121,6 +122,7 @@ for suffix in .openmpi .mpich ''; do
     ranks "$suffix" grape 3
     fortran "$suffix"
     ranks "$suffix" trees 1 2 3 4 7
+    ranks "$suffix" tree_active 1 2 3 4 7
     ranks "$suffix" tree_errors 1 3
     ranks "$suffix" tree_memory 2
 done
@@ -135,12 +137,14 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2
-    mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/trees" test/mpi/trees.c test/mpi/ranks.c -Llib -lsapporo_mpi -lsapporo -lm \
-        >"$work/log" 2>&1
-    verdict $? "a client of trees links libsapporo_mpi.so"
+    for program in trees tree_active; do
+        mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/$program" "test/mpi/$program.c" test/mpi/tree_problem.c test/mpi/ranks.c \
+            -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
+        verdict $? "a client of trees, $program, links libsapporo_mpi.so"
+    done
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.
     for engine in opencl cuda; do
-        for program in forces trees; do
+        for program in forces trees tree_active; do
             SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 300 mpirun -n 2 "$work/$program" >"$work/out" 2>"$work/said"
             { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
             if grep -q 'no such device' "$work/out"; then

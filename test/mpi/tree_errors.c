@@ -126,7 +126,7 @@ static sapporo_tree_particles columns(void)
                                     .mass = {&source[rank].mass, stride}};
 }
 
-static double acc[N][3], pot[N];
+static double acc[N + 1][3], pot[N + 1];
 
 /* 1 if all n rows are numbers; 0 if all are NaN; -1: neither. */
 static int rows_are(int n)
@@ -203,6 +203,70 @@ static void test_builds(sapporo_mpi_tree *t)
            "build, masses beyond moments in double: %s", sapporo_mpi_tree_last_error(t));
 }
 
+/* Refreshes with particles that are wrong on one rank; the tree stays. */
+static void test_refresh(sapporo_mpi_tree *t, const char *what, int expected, const char *word,
+                         sapporo_tree_particles wrong)
+{
+    const sapporo_tree_particles good = columns();
+    const int worked = works(t), status = sapporo_mpi_tree_refresh(t, is_guilty() ? &wrong : &good);
+    const int says = strstr(sapporo_mpi_tree_last_error(t), word) && names_rank(t);
+    int stays = sapporo_mpi_tree_force(t, acc, pot) == SAPPORO_OK && rows_are(good.n) == 1;
+    stays &= sapporo_mpi_tree_refresh(t, &good) == SAPPORO_OK && sapporo_mpi_tree_force(t, acc, pot) == SAPPORO_OK;
+    report(worked && status == expected && says && stays, "refresh, %s: %d, %s", what, status,
+           sapporo_mpi_tree_last_error(t));
+}
+
+static void test_refreshes(sapporo_mpi_tree *t)
+{
+    static double x[N][3];
+    sapporo_tree_particles wrong = columns();
+    for (int i = 0; i < wrong.n; i++) memcpy(x[i], source[rank + i * ranks].derivative[0], sizeof x[i]);
+    wrong.x = (sapporo_column){x, 0};
+    x[wrong.n / 2][2] = NAN;
+    test_refresh(t, "a position of NaN", SAPPORO_ERR_NOT_FINITE, "position", wrong);
+    wrong = columns();
+    wrong.n--;
+    test_refresh(t, "another number of particles", SAPPORO_ERR_ARGUMENT, "particles", wrong);
+    wrong = columns();
+    wrong.mass.base = NULL;
+    test_refresh(t, "no masses", SAPPORO_ERR_ARGUMENT, "masses", wrong);
+    wrong = columns();
+    wrong.size = 0;
+    test_refresh(t, "no size", SAPPORO_ERR_ARGUMENT, "size", wrong);
+    int built = 7;
+    const sapporo_tree_particles good = columns();
+    int status = sapporo_mpi_tree_refresh_or_build(t, &good, is_guilty() ? 0.5 : 0, &built);
+    report(status == SAPPORO_ERR_ARGUMENT && built == 0 && strstr(sapporo_mpi_tree_last_error(t), "factor") &&
+               names_rank(t),
+           "refresh or build, a factor below 1: %d", status);
+    status = sapporo_mpi_tree_refresh_or_build(t, &good, is_guilty() ? 2 : 0, &built);
+    report(status == (ranks > 1 ? SAPPORO_MPI_ERR_DIFFERENT : SAPPORO_OK), "refresh or build, another factor: %d",
+           status);
+}
+
+/* Forces on active particles that are wrong on one rank; the next force works. */
+static void test_active(sapporo_mpi_tree *t)
+{
+    const int n = columns().n, good[] = {0, n - 1}, large[] = {0, n}, negative[] = {-1, 0};
+    const struct {
+        const char *what;
+        int ni;
+        const int *active;
+    } wrong[] = {{"active[1]", 2, large},
+                 {"active[0] is -1", 2, negative},
+                 {"-5 active", -5, good},
+                 {"active particles", n + 1, NULL}};
+    int bad = !works(t);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        const int ni = is_guilty() ? wrong[k].ni : 2;
+        const int status = sapporo_mpi_tree_force_active(t, ni, is_guilty() ? wrong[k].active : good, acc, pot);
+        bad |= status != SAPPORO_ERR_ARGUMENT || rows_are(ni > 0 ? ni : 0) != (ni > 0 ? 0 : 1);
+        bad |= !strstr(sapporo_mpi_tree_last_error(t), wrong[k].what) || !names_rank(t);
+    }
+    bad |= sapporo_mpi_tree_force_active(t, 2, good, acc, pot) || rows_are(2) != 1;
+    report(!bad, "active particles that do not exist: %s", sapporo_mpi_tree_last_error(t));
+}
+
 static void test_before(void)
 {
     const sapporo_tree_options o = plain();
@@ -212,14 +276,24 @@ static void test_before(void)
     report(!created && sapporo_mpi_tree_force(t, acc, pot) == SAPPORO_ERR_ARGUMENT &&
                strstr(sapporo_mpi_tree_last_error(t), "build"),
            "a force before a build: %s", sapporo_mpi_tree_last_error(t));
+    const sapporo_tree_particles first = columns();
+    report(sapporo_mpi_tree_refresh(t, &first) == SAPPORO_ERR_ARGUMENT &&
+               strstr(sapporo_mpi_tree_last_error(t), "build") &&
+               sapporo_mpi_tree_force_active(t, 1, NULL, acc, pot) == SAPPORO_ERR_ARGUMENT && rows_are(1) == 0,
+           "a refresh before a build: %s", sapporo_mpi_tree_last_error(t));
     report(works(t) && strstr(sapporo_mpi_tree_kind_text(t), "octree"), "build and force: %s",
            sapporo_mpi_tree_kind_text(t));
     test_builds(t);
+    test_refreshes(t);
+    test_active(t);
     sapporo_mpi_tree_destroy(t);
     const sapporo_tree_particles good = columns();
     sapporo_mpi_tree_statistics s = {.size = sizeof s, .n = 7};
     int bad = sapporo_mpi_tree_build(t, &good) != SAPPORO_ERR_CLOSED || sapporo_mpi_tree_kind_text(t)[0];
     bad |= sapporo_mpi_tree_force(t, acc, pot) != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_tree_force_active(t, 1, NULL, acc, pot) != SAPPORO_ERR_CLOSED || rows_are(1) != 0;
+    bad |= sapporo_mpi_tree_refresh(t, &good) != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_tree_refresh_or_build(t, &good, 0, NULL) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_get_statistics(t, &s) != SAPPORO_ERR_CLOSED || s.n != 0;
     bad |= sapporo_mpi_tree_get_statistics(t, NULL) != SAPPORO_ERR_ARGUMENT;
     bad |= sapporo_mpi_tree_build(NULL, &good) != SAPPORO_ERR_CLOSED;

@@ -103,8 +103,7 @@ int sap_tree_all_slots(const struct sap_tree_walkers *w, const int *row_of, stru
     return SAPPORO_OK;
 }
 
-/* Sorts active particles by group; within a group they keep the order of their rows. */
-static int active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
+int sap_tree_active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
 {
     const int groups = t->self.groups;
     if (reserve_slots(s, ni, groups)) return SAPPORO_ERR_MEMORY;
@@ -119,6 +118,13 @@ static int active_slots(const struct sap_cpu_tree *t, const int *active, int ni,
 }
 
 /* ---- forces ---------------------------------------------------------------------------- */
+
+int sap_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
+{
+    enum { A_THREAD = 128 };
+    const int most = 1 + rows / A_THREAD;
+    return sap_threads_now(most < t->threads ? most : t->threads);
+}
 
 static int walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
@@ -182,7 +188,7 @@ static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request
 {
     run->slots = &p->slots;
     run->walkers = &t->self;
-    if (!request->x.base) return active_slots(t, request->active, request->ni, &p->slots);
+    if (!request->x.base) return sap_tree_active_slots(t, request->active, request->ni, &p->slots);
     run->walkers = &p->places.walkers;
     const int status = take_places(t, request, &p->places, p->most, threads);
     return status ? status : sap_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
@@ -207,9 +213,8 @@ static void remember(struct sap_cpu_tree *t, const sapporo_tree_request *request
 static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, int group, const double *a,
                    double (*acc)[3], double *pot)
 {
-    enum { A_THREAD = 128 }; /* rows that make another thread worth waking */
-    const int most = 1 + request->ni / A_THREAD, by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
-    const int threads = sap_threads_now(most < t->threads ? most : t->threads);
+    const int threads = sap_tree_threads_for_rows(t, request->ni);
+    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.known = a, .most = group};

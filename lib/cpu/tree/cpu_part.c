@@ -1,4 +1,4 @@
-/* cpu_part.c - a tree that is a part of a larger whole: nodes of other parts, and walks of all its particles. */
+/* cpu_part.c - a tree that is a part of a larger whole: nodes of other parts, and walks of its particles. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +90,7 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
     t->words[0] = '\0';
     if (pass->imported && !t->halo) return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     walkers.own = !pass->imported;
+    const int rows = sap_tree_pass_rows(pass, t->n), threads = sap_tree_threads_for_rows(t, rows);
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct sap_tree_run run = {.walkers = &walkers,
@@ -99,13 +100,14 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
                                .acc = acc,
                                .pot = pot,
                                .work = work};
-    int status = sap_tree_all_slots(&walkers, t->order.address, &slots);
-    if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, sap_threads_now(t->threads));
+    int status = pass->active ? sap_tree_active_slots(t, pass->active, rows, &slots)
+                              : sap_tree_all_slots(&walkers, t->order.address, &slots);
+    if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, threads);
     sap_tree_free_slots(&slots);
     sap_fp_leave(callers);
     if (status) return status;
     t->done.stackless = 0;
-    t->done.rows = t->n;
+    t->done.rows = rows;
     t->done.particle_particle = run.particle;
     t->done.particle_cell = run.cell;
     t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;

@@ -158,6 +158,12 @@ struct sap_tree_slots {
 int sap_tree_all_slots(const struct sap_tree_walkers *walkers, const int *row_of, struct sap_tree_slots *slots);
 void sap_tree_free_slots(struct sap_tree_slots *slots);
 
+/* Makes ni active particles targets, sorted by group; within a group they keep the order of their rows. */
+int sap_tree_active_slots(const struct sap_cpu_tree *tree, const int *active, int ni, struct sap_tree_slots *slots);
+
+/* Returns the threads that are worth waking for so many rows. */
+int sap_tree_threads_for_rows(const struct sap_cpu_tree *tree, int rows);
+
 /* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 struct sap_tree_run {
     const struct sap_tree_walkers *walkers;

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
@@ -423,26 +424,39 @@ static int run(struct sap_gpu_host_tree *t, struct pass *p, double (*acc)[3], do
 
 /* ---- parts of a whole ---------------------------------------------------------------------- */
 
+/* Copies the interactions of rows to the host; those of all particles if rows of them are selected. */
+static int copy_work(struct sap_gpu_host_tree *t, const struct pass *p, int *work)
+{
+    const int slots = p->w.slots;
+    int *const all = p->picked ? malloc((size_t)slots * sizeof *all) : work;
+    if (!all) return SAP_DRIVER_MEMORY;
+    int status =
+        t->driver->copy_out(t->stream, all, t->left.mem, left_words(&p->w) * sizeof *all, (size_t)slots * sizeof *all);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    for (int k = 0; k < p->request->ni && p->picked && !status; k++) work[k] = all[p->request->active[k]];
+    if (p->picked) free(all);
+    return status;
+}
+
 int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
                        int *work)
 {
-    const sapporo_tree_request all = {.size = sizeof all, .ni = t->n};
-    struct pass p = {.request = &all, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
+    const sapporo_tree_request rows = {.size = sizeof rows, .ni = sap_tree_pass_rows(how, t->n), .active = how->active};
+    const sapporo_column a = {how->a, 0};
+    struct pass p = {.request = &rows, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
     p.w.own = !how->imported;
     p.w.every = t->settings.precision == SAPPORO_DP;
     t->has_a = 0; /* the whole has other accelerations */
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    all_walk(t, &p);
-    if (how->a) {
-        const sapporo_column a = {how->a, 0};
-        TRY(sap_tree_send_accelerations(t, &a, t->n));
-        TRY(make_strict(t, &p, &t->a));
-    }
+    if (how->a) TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
+    if (how->active)
+        TRY(some_walk(t, &p));
+    else
+        all_walk(t, &p);
+    if (how->a) TRY(make_strict(t, &p, &t->a));
     p.w.work = work ? (int)left_words(&p.w) : 0;
     TRY(walk(t, &p));
-    if (work)
-        TRY(t->driver->copy_out(t->stream, work, t->left.mem, left_words(&p.w) * sizeof *work,
-                                (size_t)t->n * sizeof *work));
+    if (work) TRY(copy_work(t, &p, work));
     return results(t, &p, acc, pot);
 }
 

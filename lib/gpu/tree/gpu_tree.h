@@ -171,7 +171,7 @@ void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], d
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*
- * Walks all particles of a part; a driver status.  _import copies nodes and particles of other parts (gpu_part.c),
+ * Walks particles of a part; a driver status.  _import copies nodes and particles of other parts (gpu_part.c),
  * _part walks (gpu_force.c).
  */
 int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo);
