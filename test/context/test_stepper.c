@@ -21,48 +21,10 @@ static const struct place *const places = stepper_places;
 
 /* ---- particles and steppers ------------------------------------------------------------------- */
 
-/* All that a stepper returns of its particles. */
-struct state {
-    double x[N][3], v[N][3], acc[N][3], pot[N], mass[N], own_time[N];
-    long long label[N];
-    int level[N], unused[N & 1 ? 1 : 2];
-};
-
 static sapporo_stepper_options options_at(const struct place *p, const sapporo_tree_options *tree, double dt)
 {
     return (sapporo_stepper_options){
         .size = sizeof(sapporo_stepper_options), .method = p->method, .tree = tree, .dt = dt, .rebuild = 1};
-}
-
-static sapporo_stepper *make(const sapporo_stepper_options *o, int n)
-{
-    sapporo_stepper *s = NULL;
-    if (sapporo_stepper_create(o, n, &s)) fail_msg("%s", sapporo_stepper_last_error(NULL));
-    return s;
-}
-
-static void put(sapporo_stepper *s, int n, double (*x)[3], double (*v)[3], double *mass, double time)
-{
-    const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = n, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}, .time = time};
-    if (sapporo_stepper_set(s, &p)) fail_msg("%s", sapporo_stepper_last_error(s));
-}
-
-static void get(sapporo_stepper *s, sapporo_step_when when, struct state *to)
-{
-    memset(to, 0, sizeof *to);
-    const sapporo_stepper_output o = {.size = sizeof o,
-                                      .n = N,
-                                      .when = when,
-                                      .x = to->x,
-                                      .v = to->v,
-                                      .acc = to->acc,
-                                      .pot = to->pot,
-                                      .mass = to->mass,
-                                      .own_time = to->own_time,
-                                      .level = to->level,
-                                      .label = to->label};
-    if (sapporo_stepper_get(s, &o)) fail_msg("%s", sapporo_stepper_last_error(s));
 }
 
 static double energy(sapporo_stepper *s)
@@ -71,21 +33,12 @@ static double energy(sapporo_stepper *s)
     return t.kinetic + t.potential + t.field;
 }
 
-static sapporo_stepper_statistics figures(sapporo_stepper *s)
-{
-    sapporo_stepper_statistics f = {.size = sizeof f};
-    assert_int_equal(sapporo_stepper_get_statistics(s, &f), SAPPORO_OK);
-    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++)
-        assert_true(f.seconds[phase] >= 0 && isfinite(f.seconds[phase]));
-    return f;
-}
-
 /* A stepper with a Plummer sphere of N stars. */
 static sapporo_stepper *cluster(const sapporo_stepper_options *o)
 {
     bodies b = tree_model(CLUSTER_PLUMMER, N);
-    sapporo_stepper *s = make(o, N);
-    put(s, N, b.x, b.v, b.mass, 1.5);
+    sapporo_stepper *s = stepper_make(o, N);
+    stepper_put(s, N, b.x, b.v, b.mass, 1.5);
     bodies_free(&b);
     return s;
 }
@@ -131,7 +84,7 @@ static void kick(bodies *b, const struct forces *f, double dt)
 static void leapfrog_at(const struct place *p)
 {
     static struct forces f;
-    static struct state s;
+    static struct stepper_state s;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_options direct = {.size = sizeof direct, .order = 2, .backend = p->backend};
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 64);
@@ -153,11 +106,11 @@ static void leapfrog_at(const struct place *p)
     }
     stepper_advance(stepper, 1.5 + 10 * o.dt, 0);
     assert_true(sapporo_stepper_get_time(stepper) == 1.5 + 10 * o.dt);
-    get(stepper, SAPPORO_STEP_NOW, &s);
-    assert_memory_equal(s.x, b.x, sizeof s.x);
-    assert_memory_equal(s.v, b.v, sizeof s.v);
-    assert_memory_equal(s.acc, f.acc, sizeof s.acc);
-    assert_memory_equal(s.pot, f.pot, sizeof s.pot);
+    stepper_get(stepper, SAPPORO_STEP_NOW, N, &s);
+    assert_memory_equal(s.x, b.x, sizeof(double[N][3]));
+    assert_memory_equal(s.v, b.v, sizeof(double[N][3]));
+    assert_memory_equal(s.acc, f.acc, sizeof(double[N][3]));
+    assert_memory_equal(s.pot, f.pot, sizeof(double[N]));
     sapporo_stepper_destroy(stepper);
     sapporo_tree_destroy(f.tree);
     sapporo_close(f.context);
@@ -173,7 +126,7 @@ static void leapfrog(void **state)
 /* Blocks with all particles on one level, the coarsest or the finest, are shared steps. */
 static void one_level_at(const struct place *p)
 {
-    static struct state a, b;
+    static struct stepper_state a, b;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     for (int finest = 0; finest < 2; finest++) {
         sapporo_stepper_options shared = options_at(p, &tree, 1.0 / 64), block = shared;
@@ -185,13 +138,13 @@ static void one_level_at(const struct place *p)
         sapporo_stepper *one = cluster(&shared), *other = cluster(&block);
         stepper_advance(one, 1.5 + 0.125, 0);
         stepper_advance(other, 1.5 + 0.125, 0);
-        const sapporo_stepper_statistics f = figures(other);
+        const sapporo_stepper_statistics f = stepper_figures(other);
         assert_int_equal(f.level[finest ? 3 : 0], N);
         const int tree_steps = p->method == SAPPORO_STEP_TREE;
         assert_true(f.steps == 8 && f.particle_steps == 8 * N);
         assert_true(f.builds == 3 * tree_steps && f.refreshes == 6 * tree_steps);
-        get(one, SAPPORO_STEP_OWN, &a);
-        get(other, SAPPORO_STEP_OWN, &b);
+        stepper_get(one, SAPPORO_STEP_OWN, N, &a);
+        stepper_get(other, SAPPORO_STEP_OWN, N, &b);
         memset(a.level, 0, sizeof a.level);
         memset(b.level, 0, sizeof b.level);
         assert_memory_equal(&a, &b, sizeof a);
@@ -221,7 +174,7 @@ static sapporo_stepper_options blocks_at(const struct place *p, const sapporo_tr
 /* A run that was saved, restored, asked and divided has the bytes of one that was not. */
 static void division_at(const struct place *p)
 {
-    static struct state a, b;
+    static struct stepper_state a, b;
     sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/sapporo-step-%ld", (long)getpid());
@@ -238,17 +191,17 @@ static void division_at(const struct place *p)
             if (sapporo_stepper_save(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
             stepper_advance(part, INFINITY, 2);
             sapporo_stepper_destroy(part);
-            part = make(&o, N + 10 * k);
+            part = stepper_make(&o, N + 10 * k);
             if (sapporo_stepper_restore(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
         }
         stepper_advance(part, INFINITY, LONG - 33);
         assert_true(sapporo_stepper_get_time(part) == sapporo_stepper_get_time(whole));
-        const sapporo_stepper_statistics f = figures(whole), g = figures(part);
+        const sapporo_stepper_statistics f = stepper_figures(whole), g = stepper_figures(part);
         assert_memory_equal(f.level, g.level, sizeof f.level);
         assert_true(f.steps == LONG && g.steps == LONG && f.builds == g.builds && f.particle_steps == g.particle_steps);
         assert_true(f.particle_steps < (LONG - 5) * (long long)N);
-        get(whole, SAPPORO_STEP_OWN, &a);
-        get(part, SAPPORO_STEP_OWN, &b);
+        stepper_get(whole, SAPPORO_STEP_OWN, N, &a);
+        stepper_get(part, SAPPORO_STEP_OWN, N, &b);
         assert_memory_equal(&a, &b, sizeof a);
         sapporo_stepper_destroy(whole);
         sapporo_stepper_destroy(part);
@@ -274,7 +227,7 @@ static void timed_at(const struct place *p)
     const double before = energy(timed);
     stepper_advance(timed, INFINITY, LONG);
     stepper_advance(fresh, INFINITY, LONG);
-    const sapporo_stepper_statistics f = figures(timed);
+    const sapporo_stepper_statistics f = stepper_figures(timed);
     assert_true(f.builds >= 1 && f.builds + f.refreshes == LONG + 1);
     assert_true(f.rebuild_steps >= 0 && f.rebuild_steps < LONG && (f.rebuild_steps > 0) == (f.builds > 1));
     assert_true(fabs(energy(timed) - before) < 1e-3 * fabs(before) + 2 * fabs(energy(fresh) - before));
@@ -298,12 +251,12 @@ static void tuned_at(const struct place *p)
     o.rebuild = SAPPORO_REBUILD_TIMED;
     sapporo_stepper *s = cluster(&o);
     const double before = energy(s);
-    sapporo_stepper_statistics f = figures(s);
+    sapporo_stepper_statistics f = stepper_figures(s);
     int had_limit = 0;
     assert_true(f.group_extent == 0 && f.group_searches == 0);
     for (int step = 0; step < MOST && f.group_searches == 0; step++) {
         stepper_advance(s, INFINITY, 1);
-        f = figures(s);
+        f = stepper_figures(s);
         had_limit |= f.group_extent > 0;
     }
     print_message("%s: %lld steps, %lld builds, groups of at most %g\n", p->name, f.steps, f.builds, f.group_extent);
@@ -313,7 +266,7 @@ static void tuned_at(const struct place *p)
     tree.group_extent = 0.25;
     s = cluster(&o);
     stepper_advance(s, INFINITY, 20);
-    f = figures(s);
+    f = stepper_figures(s);
     assert_true(f.group_extent == 0.25 && f.group_searches == 0);
     sapporo_stepper_destroy(s);
 }
@@ -327,7 +280,7 @@ static void tuned(void **state)
 /* With SAPPORO_TUNE=frozen no clock decides: the run has the bits of one whose builds follow counts. */
 static void frozen_at(const struct place *p)
 {
-    static struct state a, b;
+    static struct stepper_state a, b;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     if (p->method == SAPPORO_STEP_DIRECT) return;
     sapporo_stepper_options o = blocks_at(p, &tree, SAPPORO_REBUILD_TIMED);
@@ -338,9 +291,10 @@ static void frozen_at(const struct place *p)
     sapporo_stepper *counted = cluster(&o);
     stepper_advance(frozen, INFINITY, LONG);
     stepper_advance(counted, INFINITY, LONG);
-    assert_true(figures(frozen).builds == figures(counted).builds && figures(frozen).group_searches == 0);
-    get(frozen, SAPPORO_STEP_OWN, &a);
-    get(counted, SAPPORO_STEP_OWN, &b);
+    assert_true(stepper_figures(frozen).builds == stepper_figures(counted).builds &&
+                stepper_figures(frozen).group_searches == 0);
+    stepper_get(frozen, SAPPORO_STEP_OWN, N, &a);
+    stepper_get(counted, SAPPORO_STEP_OWN, N, &b);
     assert_memory_equal(&a, &b, sizeof a);
     sapporo_stepper_destroy(frozen);
     sapporo_stepper_destroy(counted);
@@ -383,8 +337,8 @@ static void orbit(const struct place *p, int field, double dt, int block, double
         o.eta = dt;
         o.levels = 20;
     }
-    sapporo_stepper *s = make(&o, 2);
-    put(s, 2, x, v, mass, 0);
+    sapporo_stepper *s = stepper_make(&o, 2);
+    stepper_put(s, 2, x, v, mass, 0);
     stepper_advance(s, 2, 0);
     assert_true(sapporo_stepper_get_time(s) == 2);
     const sapporo_stepper_output out = {.size = sizeof out, .n = 2, .x = to};
@@ -424,12 +378,12 @@ static void convergence(void **state)
 }
 
 /* With fields alone, where no force of an engine's kind plays a part, all engines have the same bits. */
-static struct state of_first;
+static struct stepper_state of_first;
 static int have_first;
 
 static void same_bits_at(const struct place *p)
 {
-    static struct state s;
+    static struct stepper_state s;
     sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     sapporo_stepper_options o = blocks_at(p, &tree, 1);
     bodies b = tree_model(CLUSTER_PLUMMER, N);
@@ -437,10 +391,10 @@ static void same_bits_at(const struct place *p)
     o.nfields = 6;
     o.fields = FIELDS;
     for (int i = 0; i < N; i++) b.mass[i] = 0;
-    sapporo_stepper *stepper = make(&o, N);
-    put(stepper, N, b.x, b.v, b.mass, 0);
+    sapporo_stepper *stepper = stepper_make(&o, N);
+    stepper_put(stepper, N, b.x, b.v, b.mass, 0);
     stepper_advance(stepper, INFINITY, 60);
-    get(stepper, SAPPORO_STEP_NOW, &s);
+    stepper_get(stepper, SAPPORO_STEP_NOW, N, &s);
     for (int i = 0; i < N; i++) s.pot[i] = 0; /* -0 and 0 of forces without masses */
     if (have_first) assert_memory_equal(&s, &of_first, sizeof s);
     of_first = s;
@@ -459,19 +413,19 @@ static void same_bits(void **state)
 /* The leap-frog goes back to where it came from. */
 static void reversible_at(const struct place *p)
 {
-    static struct state a;
+    static struct stepper_state a;
     sapporo_tree_options tree = stepper_tree_at(p, 0.1);
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 32);
     tree.precision = SAPPORO_DP;
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     sapporo_stepper *s = cluster(&o);
     stepper_advance(s, INFINITY, 20);
-    get(s, SAPPORO_STEP_NOW, &a);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &a);
     for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++) a.v[i][c] = -a.v[i][c];
-    put(s, N, a.x, a.v, a.mass, 0);
+    stepper_put(s, N, a.x, a.v, a.mass, 0);
     stepper_advance(s, INFINITY, 20);
-    get(s, SAPPORO_STEP_NOW, &a);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &a);
     /* trees of the way back may differ in the acceleration that opens cells; direct sums only in rounding */
     const double most = p->method == SAPPORO_STEP_TREE ? 1e-3 : 1e-10;
     for (int i = 0; i < N; i++)
@@ -491,18 +445,18 @@ static void reversible(void **state)
 /* Totals of a moment at which few particles end a step, against sums in extended precision. */
 static void totals_at(const struct place *p)
 {
-    static struct state a;
+    static struct stepper_state a;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     sapporo_stepper_options o = blocks_at(p, &tree, 3);
     o.nfields = 1;
     o.fields = &FIELDS[1];
     sapporo_stepper *s = cluster(&o);
     stepper_advance(s, INFINITY, 5);
-    assert_true(figures(s).active < N);
+    assert_true(stepper_figures(s).active < N);
     const sapporo_stepper_totals t = stepper_totals(s);
-    get(s, SAPPORO_STEP_NOW, &a);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &a);
     bodies b = tree_model(CLUSTER_PLUMMER, N);
-    memcpy(b.x, a.x, sizeof a.x);
+    memcpy(b.x, a.x, N * sizeof *a.x);
     struct tree_rows exact = tree_exact(&b, tree.eps2, 1);
     long double kinetic = 0, potential = 0, field = 0, momentum = 0, angular = 0;
     for (int i = 0; i < N; i++) {
@@ -539,13 +493,13 @@ static void hernquist_at(const struct place *p)
         o.scheme = block ? SAPPORO_STEPS_BLOCK : SAPPORO_STEPS_SHARED;
         o.levels = 8;
         o.rebuild = 4;
-        sapporo_stepper *s = make(&o, STARS);
-        put(s, STARS, b.x, b.v, b.mass, 0);
+        sapporo_stepper *s = stepper_make(&o, STARS);
+        stepper_put(s, STARS, b.x, b.v, b.mass, 0);
         const double before = energy(s);
         stepper_advance(s, 0.5, 0);
         const double error = fabs(energy(s) / before - 1);
         if (!(error < (block ? 1e-3 : 5e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
-        if (block) assert_true(figures(s).particle_steps < figures(s).steps * STARS / 2);
+        if (block) assert_true(stepper_figures(s).particle_steps < stepper_figures(s).steps * STARS / 2);
         sapporo_stepper_destroy(s);
     }
     bodies_free(&b);
@@ -562,7 +516,7 @@ static void hernquist(void **state)
 /* Two steppers, a tree and a context on one device, used in turns, do not disturb each other. */
 static void beside_at(const struct place *p)
 {
-    static struct state alone, a, b;
+    static struct stepper_state alone, a, b;
     static struct forces f;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_stepper_options o = blocks_at(p, &tree, 0);
@@ -570,7 +524,7 @@ static void beside_at(const struct place *p)
     bodies set = tree_model(CLUSTER_PLUMMER, N);
     sapporo_stepper *one = cluster(&o);
     stepper_advance(one, INFINITY, 8);
-    get(one, SAPPORO_STEP_OWN, &alone);
+    stepper_get(one, SAPPORO_STEP_OWN, N, &alone);
     sapporo_stepper_destroy(one);
     one = cluster(&o);
     sapporo_stepper *other = cluster(&o);
@@ -583,8 +537,8 @@ static void beside_at(const struct place *p)
         force(&f, &set, tree.eps2);
         stepper_advance(other, INFINITY, 2);
     }
-    get(one, SAPPORO_STEP_OWN, &a);
-    get(other, SAPPORO_STEP_OWN, &b);
+    stepper_get(one, SAPPORO_STEP_OWN, N, &a);
+    stepper_get(other, SAPPORO_STEP_OWN, N, &b);
     assert_memory_equal(&a, &alone, sizeof a);
     assert_memory_equal(&b, &alone, sizeof b);
     sapporo_stepper_destroy(one);
@@ -611,15 +565,15 @@ static void stale(void **state)
     bodies b = tree_model(CLUSTER_HERNQUIST, STARS);
     o.dt = 4;
     o.eta = 0.2;
-    sapporo_stepper *s = make(&o, STARS);
+    sapporo_stepper *s = stepper_make(&o, STARS);
     for (int i = 0; i < STARS * 5 / 8; i++)
         for (int c = 0; c < 3; c++) b.x[i][c] *= 300, b.v[i][c] = 0;
-    put(s, STARS, b.x, b.v, b.mass, 0);
-    for (int k = 0; k < LAST && figures(s).builds == 1; k++) {
+    stepper_put(s, STARS, b.x, b.v, b.mass, 0);
+    for (int k = 0; k < LAST && stepper_figures(s).builds == 1; k++) {
         stepper_advance(s, INFINITY, 1);
-        assert_true(figures(s).active < STARS / 2);
+        assert_true(stepper_figures(s).active < STARS / 2);
     }
-    if (figures(s).builds == 1) fail_msg("no build in %d steps", LAST);
+    if (stepper_figures(s).builds == 1) fail_msg("no build in %d steps", LAST);
     sapporo_stepper_destroy(s);
     bodies_free(&b);
 }
@@ -660,8 +614,8 @@ static void field_at(const struct place *p, const sapporo_field *f)
         for (int c = 0; c < 3; c++) x[k][c] = f->centre[c] + radius[k] * (0.3 + 0.4 * c);
     o.nfields = 1;
     o.fields = f;
-    sapporo_stepper *s = make(&o, RADII);
-    put(s, RADII, x, v, mass, 0);
+    sapporo_stepper *s = stepper_make(&o, RADII);
+    stepper_put(s, RADII, x, v, mass, 0);
     const sapporo_stepper_output out = {.size = sizeof out, .n = RADII, .acc = acc};
     assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
     for (int k = 0; k < RADII; k++)
@@ -679,7 +633,7 @@ static void field_at(const struct place *p, const sapporo_field *f)
         }
     for (int k = 0; k < RADII; k++) {
         mass[k] = 1e-30; /* the potential at one point after the other */
-        put(s, RADII, x, v, mass, 0);
+        stepper_put(s, RADII, x, v, mass, 0);
         const double phi = stepper_totals(s).field / 1e-30, exact = (double)potential(f, x[k]);
         if (!(fabs(phi - exact) < 1e-13 * (1 + fabs(exact))))
             fail_msg("field %d, radius %g: potential %.17g, not %.17g", (int)f->kind, radius[k], phi, exact);
@@ -750,12 +704,12 @@ static void bad_options(void **state)
 static void bad_calls(void **state)
 {
     (void)state;
-    static struct state a, b;
+    static struct stepper_state a, b;
     const sapporo_tree_options tree = stepper_tree_at(&places[0], 0.05);
     const sapporo_stepper_options o = options_at(&places[0], &tree, 1.0 / 8);
     if (!stepper_place_usable(&places[0])) skip();
     bodies set = tree_model(CLUSTER_PLUMMER, N);
-    sapporo_stepper *s = make(&o, N);
+    sapporo_stepper *s = stepper_make(&o, N);
     sapporo_stepper_output out = {.size = sizeof out, .n = N, .x = a.x, .level = a.level};
     sapporo_stepper_totals t = {.size = sizeof t};
     assert_int_equal(sapporo_stepper_advance(s, 1, 0), SAPPORO_ERR_ARGUMENT);
@@ -764,8 +718,8 @@ static void bad_calls(void **state)
     assert_int_equal(sapporo_stepper_energy(s, &t), SAPPORO_ERR_ARGUMENT);
     assert_true(isnan(t.kinetic));
     assert_int_equal(sapporo_stepper_save(s, "/tmp/none"), SAPPORO_ERR_ARGUMENT);
-    put(s, N, set.x, set.v, set.mass, 0);
-    get(s, SAPPORO_STEP_OWN, &a);
+    stepper_put(s, N, set.x, set.v, set.mass, 0);
+    stepper_get(s, SAPPORO_STEP_OWN, N, &a);
     sapporo_stepper_particles p = {.size = sizeof p, .n = N, .x = {set.x, 0}, .v = {set.v, 0}, .mass = {set.mass, 0}};
     set.v[7][2] = NAN;
     assert_int_equal(sapporo_stepper_set(s, &p), SAPPORO_ERR_NOT_FINITE);
@@ -784,7 +738,7 @@ static void bad_calls(void **state)
     out.when = SAPPORO_STEP_AT_TIME;
     out.time = 1;
     assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_ERR_ARGUMENT);
-    get(s, SAPPORO_STEP_OWN, &b);
+    stepper_get(s, SAPPORO_STEP_OWN, N, &b);
     b.x[0][0] = a.x[0][0];
     memcpy(a.x, b.x, sizeof a.x);
     memcpy(a.level, b.level, sizeof a.level);
@@ -805,9 +759,9 @@ static void out_of_range_at(const struct place *p)
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 8);
     double x[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, v[3][3] = {{0}}, mass[3] = {1, 1, 0}, at[3][3];
-    sapporo_stepper *s = make(&o, 3);
+    sapporo_stepper *s = stepper_make(&o, 3);
     v[2][1] = 1e101;
-    put(s, 3, x, v, mass, 0.5);
+    stepper_put(s, 3, x, v, mass, 0.5);
     assert_int_equal(sapporo_stepper_advance(s, 2, 0), SAPPORO_ERR_NOT_FINITE);
     assert_non_null(strstr(sapporo_stepper_last_error(s), "position of particle 2"));
     assert_non_null(strstr(sapporo_stepper_last_error(s), "of time 0.5"));
@@ -851,7 +805,7 @@ static void bad_files(void **state)
     assert_int_equal(truncate(path, 3000), 0);
     assert_int_equal(sapporo_stepper_restore(s, path), SAPPORO_ERR_ARGUMENT);
     assert_non_null(strstr(sapporo_stepper_last_error(s), "incomplete"));
-    assert_true(sapporo_stepper_get_time(s) == 1.5 && figures(s).n == N);
+    assert_true(sapporo_stepper_get_time(s) == 1.5 && stepper_figures(s).n == N);
     assert_int_equal(unlink(path), 0);
     sapporo_stepper_destroy(s);
     sapporo_stepper_destroy(other);

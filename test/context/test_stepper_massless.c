@@ -17,17 +17,11 @@
 #include "stepper_places.h"
 #include "tree_cases.h"
 
-enum { MOST = 1200, STARS = 300 };
+enum { MOST = STEPPER_MOST, STARS = 300 };
 
-/* Particles, and what a stepper returns of them. */
 struct set {
     int n;
     double x[MOST][3], v[MOST][3], mass[MOST];
-};
-struct state {
-    double x[MOST][3], v[MOST][3], acc[MOST][3], pot[MOST], mass[MOST], own_time[MOST];
-    long long label[MOST];
-    int level[MOST];
 };
 
 static struct set stars, mixed; /* STARS stars; the same with massless particles among them */
@@ -82,43 +76,14 @@ static sapporo_stepper_options blocks_at(const struct place *p, const sapporo_tr
     return o;
 }
 
-static void put(sapporo_stepper *s, const struct set *from)
-{
-    const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = from->n, .x = {from->x, 0}, .v = {from->v, 0}, .mass = {from->mass, 0}, .time = 0.5};
-    if (sapporo_stepper_set(s, &p)) fail_msg("%s", sapporo_stepper_last_error(s));
-}
+static void put(sapporo_stepper *s, struct set *from) { stepper_put(s, from->n, from->x, from->v, from->mass, 0.5); }
 
-static sapporo_stepper *make(const sapporo_stepper_options *o, const struct set *from)
+/* A stepper with the particles of a set, if there is one. */
+static sapporo_stepper *make(const sapporo_stepper_options *o, struct set *from)
 {
-    sapporo_stepper *s = NULL;
-    if (sapporo_stepper_create(o, MOST, &s)) fail_msg("%s", sapporo_stepper_last_error(NULL));
+    sapporo_stepper *s = stepper_make(o, MOST);
     if (from) put(s, from);
     return s;
-}
-
-static void get(sapporo_stepper *s, sapporo_step_when when, int n, struct state *to)
-{
-    memset(to, 0, sizeof *to);
-    const sapporo_stepper_output o = {.size = sizeof o,
-                                      .n = n,
-                                      .when = when,
-                                      .x = to->x,
-                                      .v = to->v,
-                                      .acc = to->acc,
-                                      .pot = to->pot,
-                                      .mass = to->mass,
-                                      .own_time = to->own_time,
-                                      .level = to->level,
-                                      .label = to->label};
-    if (sapporo_stepper_get(s, &o)) fail_msg("%s", sapporo_stepper_last_error(s));
-}
-
-static sapporo_stepper_statistics figures(sapporo_stepper *s)
-{
-    sapporo_stepper_statistics f = {.size = sizeof f};
-    assert_int_equal(sapporo_stepper_get_statistics(s, &f), SAPPORO_OK);
-    return f;
 }
 
 /* ---- the others ------------------------------------------------------------------------------------ */
@@ -128,10 +93,10 @@ static int same(const double *a, const double *b) { return memcmp(a, b, 3 * size
 /* Compares the stars of both steppers, and the figures of their trees. */
 static void compare_stars(const struct place *p, sapporo_stepper *alone, sapporo_stepper *with, const char *what)
 {
-    static struct state a, b;
-    const sapporo_stepper_statistics f = figures(alone), g = figures(with);
-    get(alone, SAPPORO_STEP_OWN, stars.n, &a);
-    get(with, SAPPORO_STEP_OWN, mixed.n, &b);
+    static struct stepper_state a, b;
+    const sapporo_stepper_statistics f = stepper_figures(alone), g = stepper_figures(with);
+    stepper_get(alone, SAPPORO_STEP_OWN, stars.n, &a);
+    stepper_get(with, SAPPORO_STEP_OWN, mixed.n, &b);
     for (int i = 0, k = 0; i < mixed.n; i++) {
         assert_true(b.label[i] == i && memcmp(&b.mass[i], &mixed.mass[i], sizeof b.mass[i]) == 0);
         if (mixed.mass[i] == 0) continue;
@@ -196,7 +161,7 @@ static void exact_force(const struct set *all, int i, long double eps2, long dou
 }
 
 /* The largest relative error of forces on massless particles. */
-static double largest_error(const struct set *all, const struct state *s, double eps2, double *of_pot)
+static double largest_error(const struct set *all, const struct stepper_state *s, double eps2, double *of_pot)
 {
     double most = 0;
     *of_pot = 0;
@@ -216,7 +181,7 @@ static double largest_error(const struct set *all, const struct state *s, double
 
 static void check_forces(const struct place *p, int massive, int massless, enum where where, double eps)
 {
-    static struct state s;
+    static struct stepper_state s;
     const int direct = p->method == SAPPORO_STEP_DIRECT;
     const sapporo_tree_options tree = stepper_tree_at(p, eps);
     const sapporo_stepper_options o = options_at(p, &tree, 2);
@@ -226,7 +191,7 @@ static void check_forces(const struct place *p, int massive, int massless, enum 
     sapporo_stepper *stepper = make(&o, now);
     for (int step = 0; step < 3; step++) {
         double pot_error;
-        get(stepper, SAPPORO_STEP_NOW, now->n, &s);
+        stepper_get(stepper, SAPPORO_STEP_NOW, now->n, &s);
         memcpy(now->x, s.x, sizeof s.x);
         const double error = largest_error(now, &s, eps * eps, &pot_error);
         const double most = direct ? 5e-6 : 0.02, most_pot = direct ? 1e-6 : 2e-3;
@@ -235,7 +200,7 @@ static void check_forces(const struct place *p, int massive, int massless, enum 
                      pot_error);
         stepper_advance(stepper, INFINITY, 1);
     }
-    assert_int_equal(figures(stepper).massive, massive);
+    assert_int_equal(stepper_figures(stepper).massive, massive);
     sapporo_stepper_destroy(stepper);
 }
 
@@ -262,7 +227,7 @@ static void orbit(const struct place *p, double dt, int block, double *at)
 {
     enum { BODIES = 6 };
     static struct set b;
-    static struct state s;
+    static struct stepper_state s;
     sapporo_tree_options tree = stepper_tree_at(p, 1e-3);
     sapporo_stepper_options o = options_at(p, &tree, 1);
     tree.precision = SAPPORO_DP;
@@ -287,7 +252,7 @@ static void orbit(const struct place *p, double dt, int block, double *at)
     sapporo_stepper *stepper = make(&o, &b);
     stepper_advance(stepper, 2.5, 0);
     assert_true(sapporo_stepper_get_time(stepper) == 2.5);
-    get(stepper, SAPPORO_STEP_NOW, BODIES, &s);
+    stepper_get(stepper, SAPPORO_STEP_NOW, BODIES, &s);
     memcpy(at, s.x[0], sizeof s.x[0]);
     sapporo_stepper_destroy(stepper);
 }
@@ -324,7 +289,7 @@ static void convergence(void **state)
 static void divide(const struct place *p, int rebuild)
 {
     enum { STEPS = 24 };
-    static struct state a, b;
+    static struct stepper_state a, b;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
     const sapporo_field field = {SAPPORO_FIELD_PLUMMER, 0.3, 0.5, 0, {0.1, 0, 0}};
     sapporo_stepper_options o = blocks_at(p, &tree, rebuild);
@@ -346,12 +311,12 @@ static void divide(const struct place *p, int rebuild)
         if (sapporo_stepper_restore(part, path)) fail_msg("%s", sapporo_stepper_last_error(part));
     }
     stepper_advance(part, INFINITY, STEPS - 15);
-    const sapporo_stepper_statistics f = figures(whole), g = figures(part);
+    const sapporo_stepper_statistics f = stepper_figures(whole), g = stepper_figures(part);
     assert_memory_equal(f.level, g.level, sizeof f.level);
     assert_true(f.steps == STEPS && g.steps == STEPS && f.builds == g.builds && f.particle_steps == g.particle_steps);
     assert_true(f.massive == g.massive && f.particle_steps < (STEPS - 2) * (long long)mixed.n);
-    get(whole, SAPPORO_STEP_OWN, mixed.n, &a);
-    get(part, SAPPORO_STEP_OWN, mixed.n, &b);
+    stepper_get(whole, SAPPORO_STEP_OWN, mixed.n, &a);
+    stepper_get(part, SAPPORO_STEP_OWN, mixed.n, &b);
     assert_memory_equal(&a, &b, sizeof a);
     sapporo_stepper_destroy(whole);
     sapporo_stepper_destroy(part);
@@ -377,7 +342,7 @@ static void division(void **state)
 /* One stepper takes sets without, with, and of nothing but massless particles in turn, with the bits of a new one. */
 static void in_turns_at(const struct place *p)
 {
-    static struct state a, b;
+    static struct stepper_state a, b;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_field field = {SAPPORO_FIELD_PLUMMER, 1, 0.5, 0, {0, 0, 0}};
     sapporo_stepper_options o = blocks_at(p, &tree, 3);
@@ -390,13 +355,13 @@ static void in_turns_at(const struct place *p)
         put(one, &mixed);
         stepper_advance(one, INFINITY, 4);
         stepper_advance(other, INFINITY, 4);
-        get(one, SAPPORO_STEP_OWN, mixed.n, &a);
-        get(other, SAPPORO_STEP_OWN, mixed.n, &b);
+        stepper_get(one, SAPPORO_STEP_OWN, mixed.n, &a);
+        stepper_get(other, SAPPORO_STEP_OWN, mixed.n, &b);
         assert_memory_equal(&a, &b, sizeof a);
-        assert_int_equal(figures(one).massive, stars.n);
+        assert_int_equal(stepper_figures(one).massive, stars.n);
         const sapporo_stepper_totals t = stepper_totals(one);
         assert_true(k == 2 ? t.potential == 0 && t.kinetic == 0 : t.potential < 0);
-        assert_true(k != 2 || figures(one).interactions == 0);
+        assert_true(k != 2 || stepper_figures(one).interactions == 0);
         sapporo_stepper_destroy(other);
     }
     sapporo_stepper_destroy(one);
@@ -412,7 +377,7 @@ static void in_turns(void **state)
 static void far_away_at(const struct place *p)
 {
     static struct set b = {.n = 4, .x = {{3, 0, 0}, {0, 0, 0}, {2, 0, 0}, {1, 0, 0}}, .mass = {0, 1, 0, 1}};
-    static struct state s;
+    static struct stepper_state s;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     const sapporo_stepper_options o = options_at(p, &tree, 1);
     if (p->method == SAPPORO_STEP_DIRECT) return;
@@ -421,7 +386,7 @@ static void far_away_at(const struct place *p)
     assert_int_equal(sapporo_stepper_advance(stepper, 2, 0), SAPPORO_ERR_NOT_FINITE);
     if (!strstr(sapporo_stepper_last_error(stepper), "particle 2")) fail_msg("%s", sapporo_stepper_last_error(stepper));
     assert_true(sapporo_stepper_get_time(stepper) == 0.5);
-    get(stepper, SAPPORO_STEP_NOW, 4, &s);
+    stepper_get(stepper, SAPPORO_STEP_NOW, 4, &s);
     assert_memory_equal(s.x, b.x, 4 * sizeof b.x[0]);
     sapporo_stepper_destroy(stepper);
 }

@@ -1,4 +1,5 @@
 /* stepper_places.c - see stepper_places.h. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,6 +53,46 @@ sapporo_tree_options stepper_tree_at(const struct place *p, double eps)
                                   .mac = SAPPORO_MAC_ACCELERATION,
                                   .eps2 = eps * eps,
                                   .backend = p->backend};
+}
+
+sapporo_stepper *stepper_make(const sapporo_stepper_options *o, int n)
+{
+    sapporo_stepper *s = NULL;
+    if (sapporo_stepper_create(o, n, &s)) fail_msg("%s", sapporo_stepper_last_error(NULL));
+    return s;
+}
+
+void stepper_put(sapporo_stepper *s, int n, double (*x)[3], double (*v)[3], double *mass, double time)
+{
+    const sapporo_stepper_particles p = {
+        .size = sizeof p, .n = n, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}, .time = time};
+    if (sapporo_stepper_set(s, &p)) fail_msg("%s", sapporo_stepper_last_error(s));
+}
+
+void stepper_get(sapporo_stepper *s, sapporo_step_when when, int n, struct stepper_state *to)
+{
+    memset(to, 0, sizeof *to);
+    const sapporo_stepper_output o = {.size = sizeof o,
+                                      .n = n,
+                                      .when = when,
+                                      .x = to->x,
+                                      .v = to->v,
+                                      .acc = to->acc,
+                                      .pot = to->pot,
+                                      .mass = to->mass,
+                                      .own_time = to->own_time,
+                                      .level = to->level,
+                                      .label = to->label};
+    if (sapporo_stepper_get(s, &o)) fail_msg("%s", sapporo_stepper_last_error(s));
+}
+
+sapporo_stepper_statistics stepper_figures(sapporo_stepper *s)
+{
+    sapporo_stepper_statistics f = {.size = sizeof f};
+    assert_int_equal(sapporo_stepper_get_statistics(s, &f), SAPPORO_OK);
+    for (int phase = 0; phase < SAPPORO_STEP_PHASES; phase++)
+        assert_true(f.seconds[phase] >= 0 && isfinite(f.seconds[phase]));
+    return f;
 }
 
 void stepper_advance(sapporo_stepper *s, double time, long long steps)

@@ -30,7 +30,21 @@ void stepper_everywhere(void (*test)(const struct place *p), int octrees);
 /* A tree by MAC_ACCELERATION, with a softening length, at a place. */
 sapporo_tree_options stepper_tree_at(const struct place *p, double eps);
 
-/* Calls that must succeed, or else end the test with the error. */
+enum { STEPPER_MOST = 1200 };
+
+/* All that a stepper returns of its particles, of which there are at most STEPPER_MOST. */
+struct stepper_state {
+    double x[STEPPER_MOST][3], v[STEPPER_MOST][3], acc[STEPPER_MOST][3], pot[STEPPER_MOST], mass[STEPPER_MOST];
+    double own_time[STEPPER_MOST];
+    long long label[STEPPER_MOST];
+    int level[STEPPER_MOST];
+};
+
+/* Calls that must succeed, or else end the test with the error.  get: rows beyond n become 0. */
+sapporo_stepper *stepper_make(const sapporo_stepper_options *o, int n);
+void stepper_put(sapporo_stepper *s, int n, double (*x)[3], double (*v)[3], double *mass, double time);
+void stepper_get(sapporo_stepper *s, sapporo_step_when when, int n, struct stepper_state *to);
+sapporo_stepper_statistics stepper_figures(sapporo_stepper *s);
 void stepper_advance(sapporo_stepper *s, double time, long long steps);
 sapporo_stepper_totals stepper_totals(sapporo_stepper *s);
 
