@@ -69,11 +69,11 @@ CMAKE_FROM   = $(if $(filter $(PREFIX)/%,$(CMAKE_DIR)),$(from_cmake),$1)
 SEARCHED    = /lib /lib64 /usr/lib /usr/lib64 /usr/lib/% /usr/local/lib /usr/local/lib64 /usr/local/lib/%
 RUN_PATH    = $(if $(RPATH),$(if $(filter $(SEARCHED),$(LIBDIR)),, -Wl,-rpath,$${libdir}))
 
-# Other packages, such as AMUSE's g6lib and Phantom-GRAPE, install files under these names.  A file that is not ours is
-# kept beside ours, and comes back when ours goes.  Ours name a variable of the library, or the library.
+# Other packages, such as AMUSE's g6lib and sapporo_light and Phantom-GRAPE, install files under these names.  A file that
+# is not ours is kept beside ours, and comes back when ours goes.  Ours name a variable of the library, or the library.
 SHARED_NAMES := lib/libsapporo.so lib/libsapporo.a lib/libg6.so lib/libg6.a lib/libpg5.so lib/libpg5.a lib/pkgconfig/g6lib.pc \
     lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo_light.pc
-AT_STAKE     = $(SHARED_NAMES:lib/%='$(DESTDIR)$(LIBDIR)/%')
+AT_STAKE     = $(SHARED_NAMES:lib/%='$(DESTDIR)$(LIBDIR)/%') '$(DESTDIR)$(INCLUDEDIR)/sapporo.h'
 KEPT         = before-libsapporo
 keep_others  = for f in $(AT_STAKE); do \
     if [ -e "$$f" ] && ! grep -qE 'SAPPORO_PRECISION|libsapporo' "$$f"; then \

@@ -260,24 +260,29 @@ verdict $? "uninstall leaves nothing of ours and all of the others'"
 
 # ---- files of other packages under the same names
 
-# foreign: the other package's libg6.so and g6lib.pc, as AMUSE installs them
+# foreign: the other package's library, g6lib.pc and sapporo.h, as AMUSE's g6lib and sapporo_light install them
 foreign() {
     rm -f "$prefix/lib/libg6.so"
     echo "another library" >"$prefix/lib/libg6.so"
     echo "Name: another" >"$prefix/lib/pkgconfig/g6lib.pc"
+    echo "another header" >"$prefix/include/sapporo.h"
 }
-whole() { grep -qx "another library" "$prefix/lib/libg6.so" && grep -qx "Name: another" "$prefix/lib/pkgconfig/g6lib.pc"; }
+whole() {
+    grep -qx "another library" "$prefix/lib/libg6.so" && grep -qx "Name: another" "$prefix/lib/pkgconfig/g6lib.pc" &&
+        grep -qx "another header" "$prefix/include/sapporo.h"
+}
 
-mkdir -p "$prefix/lib/pkgconfig"
+mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
 foreign
 build install PREFIX="$prefix" && grep -q "KEPT .*libg6.so.before-libsapporo" "$work/log" &&
     [ "$(readlink "$prefix/lib/libg6.so")" = "libg6.so.$version" ] && grep -q libsapporo "$prefix/lib/pkgconfig/g6lib.pc" &&
+    cmp include/sapporo.h "$prefix/include/sapporo.h" &&
     build install PREFIX="$prefix" && build uninstall PREFIX="$prefix" && grep -q "BACK .*libg6.so" "$work/log" && whole
 verdict $? "installed after another package: its files come back"
 rm -rf "$prefix"
 mkdir -p "$prefix"
 build install PREFIX="$prefix" && foreign && build uninstall PREFIX="$prefix" && whole &&
-    [ "$(left "$prefix" | tr '\n' ' ')" = "./lib/libg6.so ./lib/pkgconfig/g6lib.pc " ]
+    [ "$(left "$prefix" | tr '\n' ' ')" = "./include/sapporo.h ./lib/libg6.so ./lib/pkgconfig/g6lib.pc " ]
 verdict $? "installed before another package: its files stay"
 rm -rf "$prefix"
 
