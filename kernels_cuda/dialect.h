@@ -67,6 +67,8 @@ SAP_INLINE F f_mul(F a, F b) { return a * b; }
 SAP_INLINE F f_fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
 SAP_INLINE F f_fnma(F a, F b, F c) { return __fmaf_rn(-a, b, c); }
 SAP_INLINE F f_min(F a, F b) { return fminf(a, b); }
+SAP_INLINE int bits_of_float(F x) { return __float_as_int(x); }
+SAP_INLINE F float_of_bits(int x) { return __int_as_float(x); }
 
 /* Returns 1/sqrt(x) to 23 bits for x >= 2^-126; smaller values never count (SAP_TINY_R2). */
 SAP_INLINE F f_rsqrt(F x)
@@ -103,6 +105,10 @@ SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE bool dm_any(DM m) { return m; }
 SAP_INLINE D d_of_int(int x) { return x; }
 SAP_INLINE int int_of_d(D x) { return (int)x; }
+
+SAP_INLINE D d_of_words(int low, int high) { return __hiloint2double(high, low); }
+SAP_INLINE int low_word(D x) { return __double2loint(x); }
+SAP_INLINE int high_word(D x) { return __double2hiint(x); }
 
 /* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return __hiloint2double(__double2hiint(x) & 0x7E000000, 0); }

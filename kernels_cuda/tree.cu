@@ -4,3 +4,4 @@
 #include "device/tree_moments.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"
+#include "device/tree_stops.h"

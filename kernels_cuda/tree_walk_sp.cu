@@ -1,7 +1,7 @@
 /* tree_walk_sp.cu - tree walks in the precision sp. */
 #define SAP_KERNEL_SP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WALK_GROUPS     24 /* older architectures have room for fewer */
+#define WALK_GROUPS     20 /* older architectures have room for fewer */
 #define SELECTED_GROUPS 20
 #define WHOLE_GROUPS    16
 #endif

@@ -89,6 +89,10 @@ typedef ulong U64;
 #define leading_zeros   clz
 #define make_int2(x, y) ((int2)(x, y))
 
+/* ---- float ---- */
+#define bits_of_float as_int
+#define float_of_bits as_float
+
 /* ---- double ---- */
 #if SAP_NO_FP64
 #define SAP_BITS     1
@@ -131,6 +135,10 @@ SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE DM dm_any(DM m) { return m; }
 SAP_INLINE D d_of_int(int x) { return x; }
 SAP_INLINE int int_of_d(D x) { return (int)x; }
+
+SAP_INLINE D d_of_words(int low, int high) { return as_double((ulong)(uint)high << 32 | (uint)low); }
+SAP_INLINE int low_word(D x) { return (int)(uint)as_ulong(x); }
+SAP_INLINE int high_word(D x) { return (int)(uint)(as_ulong(x) >> 32); }
 
 /* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return as_double(as_long(x) & 0x7E00000000000000L); }

@@ -172,16 +172,14 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 top -= m->who->taken;
 
                 const int here = me < m->who->cells, k = here ? m->next[me] : 0;
-                const struct sap_tree_link link = o->node[k];
-                const int acts = here && accepted(o->word, o->turn, k, &b), leaf = link.children == 0;
-                const int as_cell = acts_as_cell(&link, here, acts, t->order), opens = here && !acts && !leaf;
-                const int near = here && leaf && !as_cell ? link.count : 0;
-                const struct lanes_marks marks =
-                    items_look(m->scan, threads, as_cell, opens, here && leaf && inside(o->word, k, &b), near, &near_at,
-                               &near_sum);
+                const struct walk_node n = walk_node_of(o->word, k);
+                const int acts = here && accepted(&n, &b), leaf = n.many >= 0;
+                const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
+                const int near = here && leaf && !as_cell ? n.many : 0;
+                const struct lanes_marks marks = items_look(m->scan, threads, as_cell, opens,
+                                                            here && leaf && inside(&n, &b), near, &near_at, &near_sum);
                 if (opens)
-                    m->stack[top + marks.second - 1 - marks.second_at] =
-                        (unsigned)link.child << 3 | (unsigned)(link.children - 1);
+                    m->stack[top + marks.second - 1 - marks.second_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
                 if (as_cell) m->cell[cells + marks.first_at] = k;
                 within += marks.third;
                 top += marks.second;
@@ -205,7 +203,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 for (int done = 0; done < near_sum || (last && nears > 0);) {
                     const int take = min(near_sum - done, nears_most - nears);
                     for (int e = max(near_at, done); e < min(near_at + near, done + take); e++)
-                        m->near[nears + e - done] = link.first + e - near_at;
+                        m->near[nears + e - done] = n.at + e - near_at;
                     nears += take;
                     done += take;
                     group_barrier();

@@ -2,8 +2,9 @@
  * tree_layout.h - the layout of a tree in device memory: read by the host flow and by kernels.
  *
  * Particles, given or sorted, are four doubles each: x, y, z, mass.  Each node (tree_cell.h) is a struct sap_tree_link
- * and a struct sap_cell.  For the walk a node also has four floats (the centre in units of the cube relative to its
- * middle, and the guard), a float (turn), a source of four doubles (centre, mass in units) and eight floats (three
+ * and a struct sap_cell.  For the walk a node also has eight floats (tree_words of tree_moments.h: the centre in units
+ * of the cube relative to its middle, the guard, the turn, and as bits what struct walk_node of tree_terms.h has; one
+ * is unused), a source of four doubles (centre, mass in units) and eight floats (three
  * times the second moments in units, half their trace times three, one unused).
  */
 #ifndef SAP_PHYSICS_TREE_LAYOUT_H
@@ -23,6 +24,8 @@ enum {
     SAP_WALK_IPT = 3,       /* target particles per thread at most: of groups of whole nodes */
     SAP_WALK_RUN_IPT = 2,   /* the same of other groups and of selected particles */
     SAP_WALK_SELECTED = SAP_WALK_THREADS * SAP_WALK_RUN_IPT, /* target particles of a walk of selected particles */
+    SAP_ALONE_THREADS = 128,                                 /* of the walk of single particles */
+    SAP_STOP_PARTS = 3,                                      /* pairs of doubles of a stop (tree_stops.h) */
     SAP_WALK_CROWD = 128, /* particles in a group's ball per particle of the group; above, the group is split */
     SAP_FEW_THREADS = 32,
     SAP_LARGE_THREADS = 128, /* threads per group for a bunch, or for one target particle if there are few */

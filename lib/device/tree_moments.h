@@ -132,9 +132,9 @@ tree_cells(const GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell
 
 /* top: the root of the tree whose groups walk, which gives the unit of turns. */
 KERNEL(TREE_THREADS)
-tree_words(const GLOBAL struct sap_cell *cell, const GLOBAL struct sap_cell *top, GLOBAL float4 *word,
-           GLOBAL float *turn, GLOBAL wide *source, GLOBAL float4 *moments, const int nodes,
-           const struct sap_gpu_tree t)
+tree_words(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell,
+           const GLOBAL struct sap_cell *top, GLOBAL float4 *word, GLOBAL wide *source, GLOBAL float4 *moments,
+           const int nodes, const struct sap_gpu_tree t)
 {
     const int k = (int)global_id();
     if (k >= nodes) return;
@@ -145,9 +145,13 @@ tree_words(const GLOBAL struct sap_cell *cell, const GLOBAL struct sap_cell *top
     D x[3];
     W s[SAP_MOMENTS2];
     const D size = in_units(c.centre, &t, x);
-    word[k] = make_float4(w_of_d(sap_tree_cut(x[0])), w_of_d(sap_tree_cut(x[1])), w_of_d(sap_tree_cut(x[2])),
-                          padded(d_mul(reach.guard, t.unit), size));
-    turn[k] = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
+    word[2 * (size_t)k] = make_float4(w_of_d(sap_tree_cut(x[0])), w_of_d(sap_tree_cut(x[1])),
+                                      w_of_d(sap_tree_cut(x[2])), padded(d_mul(reach.guard, t.unit), size));
+    const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
+    const struct sap_tree_link here = node[k];
+    const int leaf = here.children == 0;
+    word[2 * (size_t)k + 1] = make_float4(turn, float_of_bits(leaf ? here.first : here.child),
+                                          float_of_bits(leaf ? here.count : -here.children), 0.0F);
     wide a, b;
     a.x = c.centre[0], a.y = c.centre[1], b.x = c.centre[2], b.y = d_mul(c.mass, t.mass_unit);
     source[2 * (size_t)k] = a;

@@ -1,83 +1,120 @@
 /*
- * tree_stackless.h - the single loop of Kofler et al. 2014: each target particle walks alone, by `next` links
- * (Nakasato).  The ball is a point, and all arithmetic is in double.  It must be included after tree_walk.h.
+ * tree_stackless.h - the single loop of Kofler et al. 2014: each target particle walks alone along the stops of the
+ * tree (tree_stops.h).  The ball is a point.  Pair terms and sums are in double; whether a cell is accepted is decided
+ * in float, from the squared distance in double.  It must be included after tree_walk.h.
  *
- * Where threads can ask their neighbours (lanes_any), 32 threads stand at one node, which is loaded once for all of
- * them, and a thread that has accepted a node waits until the others are past its last descendant.  The order of terms
+ * Where threads can ask their neighbours (lanes_any), 32 threads stand at one stop, which is loaded once for all of
+ * them, and a thread that has accepted a cell waits until the others are past its last descendant.  The order of terms
  * is that of each thread alone.
  */
-/* A target particle: its node, its sums, and the numbers of its terms. */
+
+/* A target particle, its sums, and the numbers of its terms. */
 struct alone {
-    int own, node;
+    D x[3];     /* in units, as stops have it */
+    int own;    /* what its own stop is, or no stop is */
+    int onward; /* the stop from which on it walks */
+    float strictness;
     D sum[SAP_SUMS2];
     int nears, cells;
 };
 
-/* Adds a node that is not opened: a cell that is accepted, or the particles of a leaf. */
-SAP_INLINE void alone_add(const struct walk_frame *f, const struct walk_sources *s, struct alone *o, int own, int k,
-                          const struct sap_tree_link *link, int as_cell)
+/* What the walk reads: stops, and cells with second moments. */
+struct alone_path {
+    const GLOBAL wide *stop;
+    struct walk_sources sources;
+};
+
+/* Returns 1 if a cell at this squared distance is accepted: sap_accept of tree_accept.h for a ball that is a point. */
+SAP_INLINE int alone_accepts(D distance2, float guard, float turn, float strictness)
 {
-    const V origin[3] = {v_set1(0.0), v_set1(0.0), v_set1(0.0)};
-    W words[CELL_WORDS];
-    for (int j = as_cell ? -1 : link->first; as_cell ? j < 0 : j < link->first + link->count; j++) {
-        const int is_own = own && !as_cell && j == o->own;
-        relative(f, as_cell ? s->centre : s->particle, as_cell ? k : j, words);
-        if (as_cell && f->order > 1) {
-            moments_of(f, s, k, words + 4);
-            add_cell(f, origin, words, o->sum);
+    const float across = turn * strictness, reach = across > guard ? across : guard;
+    return reach * reach < (float)distance2;
+}
+
+/*
+ * Goes to stop k; returns the stop to which the threads go next.  order: a constant.  A cell that is accepted is at
+ * some distance, and is no target.
+ */
+SAP_INLINE int alone_visit(const int order, const struct walk_frame *f, const struct alone_path *p, int k,
+                           struct alone *o)
+{
+    const GLOBAL wide *const stop = p->stop + SAP_STOP_PARTS * (size_t)k;
+    const wide a = stop[0], b = stop[1], rule = stop[2];
+    const int behind = low_word(rule.y), what = high_word(rule.y), here = o->onward <= k;
+    const D dx = d_sub(a.x, o->x[0]), dy = d_sub(a.y, o->x[1]), dz = d_sub(b.x, o->x[2]);
+    const D d2 = sap_distance2(dx, dy, dz), r2 = d_add(d2, f->eps2);
+    if (what < 0) { /* a particle */
+        const int another = here && what != o->own;
+        sap_pair2(o->sum, dx, dy, dz, b.y, v_root_kept(another && r2 >= WALK_COINCIDENT, r2));
+        o->nears += another;
+        return behind;
+    }
+    const int acts =
+        here && alone_accepts(d2, float_of_bits(low_word(rule.x)), float_of_bits(high_word(rule.x)), o->strictness);
+    if (acts) {
+        const D u = v_root_kept(1, r2);
+        if (order > 1) {
+            W moments[8];
+            moments_of(f, &p->sources, what, moments);
+            sap_pair_cell(o->sum, dx, dy, dz, b.y, moments, moments[6], u);
         } else
-            add_particle(f, origin, words, 1, !is_own, o->sum);
-        o->cells += as_cell;
-        o->nears += !as_cell && !is_own;
+            sap_pair2(o->sum, dx, dy, dz, b.y, u);
+        o->onward = behind;
+        o->cells++;
     }
+    return lanes_any(here && !acts) ? k + 1 : behind;
 }
 
-/* Walks from the root; a thread without a target particle begins at node -1. */
-SAP_INLINE void alone_walk(const struct walk_frame *f, const struct walk_ball *b, const struct walk_sources *s,
-                           const GLOBAL struct sap_tree_link *node, const GLOBAL int *next, const GLOBAL float4 *word,
-                           const GLOBAL float *turn, int own, struct alone *o)
+/* Sets the units of the walk. */
+SAP_INLINE void alone_frame(const struct sap_gpu_tree *t, struct walk_frame *f)
 {
-    for (int k = 0; k >= 0;) {
-        const struct sap_tree_link link = node[k];
-        const int behind = next[k], here = o->node == k, leaf = link.children == 0;
-        const int acts = here && !(leaf && link.count <= f->order) && accepted(word, turn, k, b);
-        const int opens = here && !acts && !leaf;
-        if (here && !opens) alone_add(f, s, o, own, k, &link, acts);
-        if (here) o->node = opens ? link.child : behind;
-        k = lanes_any(opens) ? link.child : behind;
-    }
+    struct walk_ball ignored;
+    D middle[3];
+    for (int c = 0; c < 3; c++) middle[c] = t->middle[c];
+    start_frame(t, middle, d_set1(SAP_ZERO), f, &ignored);
 }
 
-/* Computes acc (three per row) and pot.  a: sizes of accelerations by address, with w.strict. */
-KERNEL(SAP_TREE_THREADS)
-tree_walk_alone(const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,
-                const GLOBAL int *next, const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre,
-                const GLOBAL struct sap_cell *cell, const GLOBAL D *a, const GLOBAL int *address,
-                const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,
-                const struct sap_gpu_walk w, const struct sap_gpu_tree t)
+/* Makes particle `own` of the walkers a target.  a: the size of its acceleration, with w.strict. */
+SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
+                            int own, struct alone *o)
 {
-    SCAN_ROOM(room, SAP_TREE_THREADS);
-    const int item = (int)global_id(), is_target = item < w.slots, at = min(item, w.slots - 1);
-    const int own = w.all_slots ? at : slot[at];
-    const struct walk_sources s = {particle, centre, 0, cell};
-    const struct sap_cell root = cell[0];
-    struct walk_frame f;
-    struct walk_ball b;
-    struct alone o;
-    D x[3], mass;
-    int before, nears, cells;
-    load_particle(walker, own, x, &mass);
-    start_frame(&t, x, d_set1(SAP_ZERO), &f, &b);
-    for (int c = 0; c < 3; c++) f.centre[c] = x[c];
-    b.strictness = w.strict ? (V)strictness_of(&root, &t, a[address[own]]) : v_set1(0.0);
-    for (int q = 0; q < SAP_SUMS2; q++) o.sum[q] = d_set1(SAP_ZERO);
-    o.own = own;
-    o.node = is_target ? 0 : -1;
-    o.nears = o.cells = 0;
-    alone_walk(&f, &b, &s, node, next, word, turn, w.own, &o);
-    if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot);
-    group_scan(room, SAP_TREE_THREADS, o.nears, before, nears);
-    group_scan(room, SAP_TREE_THREADS, o.cells, before, cells);
-    (void)before;
-    if (local_id() == 0) tell(left, 1, nears, cells);
+    D mass;
+    load_particle(walker, own, o->x, &mass);
+    for (int c = 0; c < 3; c++) o->x[c] = d_mul(o->x[c], t->unit);
+    for (int q = 0; q < SAP_SUMS2; q++) o->sum[q] = d_set1(SAP_ZERO);
+    o->own = w->own ? ~own : t->nodes; /* no stop is this node */
+    o->nears = o->cells = 0;
 }
+
+/*
+ * Computes acc (three per row) and pot.  a: sizes of accelerations by address, with w.strict.  The instances are of
+ * trees with masses alone, and with second moments.
+ */
+#define ALONE_KERNEL(name, order)                                                                                      \
+    KERNEL(SAP_ALONE_THREADS)                                                                                          \
+    name(const GLOBAL wide *walker, const GLOBAL wide *stop, const GLOBAL struct sap_cell *cell, const GLOBAL D *a,    \
+         const GLOBAL int *address, const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot,       \
+         GLOBAL int *left, const int stops, const struct sap_gpu_walk w, const struct sap_gpu_tree t)                  \
+    {                                                                                                                  \
+        SCAN_ROOM(room, SAP_ALONE_THREADS);                                                                            \
+        const int item = (int)global_id(), is_target = item < w.slots, at = min(item, w.slots - 1);                    \
+        const int own = w.all_slots ? at : slot[at];                                                                   \
+        const struct alone_path p = {stop, {0, 0, 0, cell}};                                                           \
+        const struct sap_cell root = cell[0];                                                                          \
+        struct walk_frame f;                                                                                           \
+        struct alone o;                                                                                                \
+        int before, nears, cells;                                                                                      \
+        alone_start(walker, &w, &t, own, &o);                                                                          \
+        alone_frame(&t, &f);                                                                                           \
+        o.strictness = w.strict ? strictness_of(&root, &t, a[address[own]]) : 0.0F;                                    \
+        o.onward = is_target ? 0 : stops;                                                                              \
+        for (int k = 0; k < stops;) k = alone_visit(order, &f, &p, k, &o);                                             \
+        if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot);                                        \
+        group_scan(room, SAP_ALONE_THREADS, o.nears, before, nears);                                                   \
+        group_scan(room, SAP_ALONE_THREADS, o.cells, before, cells);                                                   \
+        (void)before;                                                                                                  \
+        if (local_id() == 0) tell(left, 1, nears, cells);                                                              \
+    }
+
+ALONE_KERNEL(tree_alone_masses, 1)
+ALONE_KERNEL(tree_alone_moments, 2)

@@ -46,9 +46,8 @@ struct walk_sources {
 /* Arguments of the kernels that walk, except sources. */
 struct walk_force {
     const GLOBAL wide *walker;
-    const GLOBAL struct sap_tree_link *node;
     const GLOBAL float4 *word;
-    const GLOBAL float *turn, *strict;
+    const GLOBAL float *strict;
     const GLOBAL D *ball;
     const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
     GLOBAL D *acc, *pot;
@@ -57,19 +56,18 @@ struct walk_force {
 
 /* Arguments of the kernels that walk by groups or in bunches, and both structs made of them. */
 #define WALK_ARGUMENTS                                                                                                 \
-    const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL struct sap_tree_link *node,                   \
-        const GLOBAL float4 *word, const GLOBAL float *turn, const GLOBAL wide *centre, const GLOBAL float4 *moments,  \
-        const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first, const GLOBAL int *group_of,                 \
-        const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict, const GLOBAL int *slot,             \
-        const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const struct sap_gpu_walk w,            \
-        const struct sap_gpu_tree t
+    const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL float4 *word, const GLOBAL wide *centre,      \
+        const GLOBAL float4 *moments, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first,               \
+        const GLOBAL int *group_of, const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict,         \
+        const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,                 \
+        const struct sap_gpu_walk w, const struct sap_gpu_tree t
 #define WALK_SOURCES                                                                                                   \
     {                                                                                                                  \
         particle, centre, moments, cell                                                                                \
     }
 #define WALK_FORCE                                                                                                     \
     {                                                                                                                  \
-        walker, node, word, turn, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left                \
+        walker, word, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left                            \
     }
 
 /* The centre of a ball, and the factors from lengths and moments to units. */
@@ -147,12 +145,32 @@ SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *
     sap_pair_cell(sum, dx, dy, dz, w[3], w + 4, w[10], v_root_kept(WALK_CELL(r2), r2));
 }
 
-SAP_INLINE int accepted(const GLOBAL float4 *word, const GLOBAL float *turn, int cell, const struct walk_ball *b)
+/*
+ * A node as a walk sees it.  place: its centre and guard; at, many: the first particle and the number of particles of a
+ * leaf, or the first child of a node and, negative, the number of its children.
+ */
+struct walk_node {
+    float4 place;
+    float turn;
+    int at, many;
+};
+
+SAP_INLINE struct walk_node walk_node_of(const GLOBAL float4 *word, int k)
 {
-    const float4 w = word[cell];
-    const V v_turn = (V)turn[cell];
-    return sap_accept(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), (V)w.w, v_turn, b->radius,
-                      b->strictness)
+    struct walk_node n;
+    const float4 more = word[2 * (size_t)k + 1];
+    n.place = word[2 * (size_t)k];
+    n.turn = more.x;
+    n.at = bits_of_float(more.y);
+    n.many = bits_of_float(more.z);
+    return n;
+}
+
+SAP_INLINE int accepted(const struct walk_node *n, const struct walk_ball *b)
+{
+    const float4 w = n->place;
+    return sap_accept(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), (V)w.w, (V)n->turn,
+                      b->radius, b->strictness)
                ? 1
                : 0;
 }
@@ -161,16 +179,15 @@ SAP_INLINE int accepted(const GLOBAL float4 *word, const GLOBAL float *turn, int
  * Returns 1 if a node is listed as a cell.  Accepted leaves with few particles are listed by particle, which costs
  * less; leaves without particles stand for cells that all target particles accept (engine/tree_part.h).
  */
-SAP_INLINE int acts_as_cell(const struct sap_tree_link *link, int here, int acts, int order)
+SAP_INLINE int acts_as_cell(const struct walk_node *n, int here, int acts, int order)
 {
-    const int leaf = link->children == 0;
-    return (acts && !(leaf && link->count <= order)) || (here && leaf && link->count == 0);
+    return (acts && !(n->many >= 0 && n->many <= order)) || (here && n->many == 0);
 }
 
 /* Returns 1 if a cell's centre is within a ball. */
-SAP_INLINE int inside(const GLOBAL float4 *word, int cell, const struct walk_ball *b)
+SAP_INLINE int inside(const struct walk_node *n, const struct walk_ball *b)
 {
-    const float4 w = word[cell];
+    const float4 w = n->place;
     const V d2 = sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
     return d2 < v_mul(b->radius, b->radius) ? 1 : 0;
 }

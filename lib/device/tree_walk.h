@@ -161,9 +161,9 @@ SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const stru
  * Returns how many particles of a leaf belong to the group; they are a gap in the leaf's particles that begins at
  * `own`.
  */
-SAP_INLINE int overlap(struct sap_tree_link leaf, int own, int own_end)
+SAP_INLINE int overlap(const struct walk_node *leaf, int own, int own_end)
 {
-    return max(0, min(leaf.first + leaf.count, own_end) - max(leaf.first, own));
+    return max(0, min(leaf->at + leaf->many, own_end) - max(leaf->at, own));
 }
 
 /* Returns part p of the particles in tree order, which is a group or lies within one. */
@@ -318,19 +318,19 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     top -= m->next_ones[WALK_THREADS];
 
                     const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
-                    const struct sap_tree_link link = o->node[k];
-                    const int acts = here && accepted(o->word, o->turn, k, &b), leaf = link.children == 0;
-                    const int as_cell = acts_as_cell(&link, here, acts, t->order), opens = here && !acts && !leaf;
+                    const struct walk_node n = walk_node_of(o->word, k);
+                    const int acts = here && accepted(&n, &b), leaf = n.many >= 0;
+                    const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
                     const struct lanes_marks marks =
-                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(o->word, k, &b));
+                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(&n, &b));
                     spare -= marks.third;
-                    from = link.first;
-                    hidden = here && leaf && !as_cell && own_walks ? overlap(link, own, own_end) : 0;
-                    near = here && leaf && !as_cell ? link.count - hidden : 0;
+                    from = n.at;
+                    hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;
+                    near = here && leaf && !as_cell ? n.many - hidden : 0;
                     near_at = lanes_scan(m->scan, near, &near_sum);
                     if (opens)
                         m->stack[top + marks.second - 1 - marks.second_at] =
-                            (unsigned)link.child << 3 | (unsigned)(link.children - 1);
+                            (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
                     if (as_cell) m->cell[cells + marks.first_at] = k;
                     top += marks.second;
                     cells += marks.first;

@@ -395,6 +395,69 @@ static void forces(void **state)
                1e-12);
 }
 
+enum { ALONE = SAPPORO_EXPERIMENTS(0, SAPPORO_WALK_STACKLESS, 0) };
+
+/* Rows of some particles, and of their positions, have the bits that they have in a force on all. */
+static void same_alone(sapporo_tree *t, const struct tree_particles *p, const struct forces *all)
+{
+    enum { EVERY = 7 };
+    int active[EVERY * 40] = {0}, n = 0;
+    double x[EVERY * 40][3];
+    for (int i = 3; i < p->n && n < EVERY * 40; i += EVERY, n++) {
+        active[n] = i;
+        memcpy(x[n], p->x[i], sizeof x[n]);
+    }
+    struct forces f = room_for(n);
+    const sapporo_tree_request some = {.ni = n, .active = active}, places = {.ni = n, .x = {x, 0}};
+    force_of(t, &some, &f);
+    for (int k = 0; k < n; k++) {
+        assert_memory_equal(f.acc[k], all->acc[active[k]], sizeof f.acc[k]);
+        assert_true(f.pot[k] == all->pot[active[k]]);
+    }
+    force_of(t, &places, &f); /* their own particles are at no distance, and do not act */
+    for (int k = 0; k < n; k++) assert_memory_equal(f.acc[k], all->acc[active[k]], sizeof f.acc[k]);
+    drop_forces(&f);
+}
+
+/* Each particle walks alone: all shapes of leaves, and what it walks along follows a refresh. */
+static void single_particles(void **state)
+{
+    static const struct {
+        int leaf, order;
+        sapporo_tree_mac mac;
+    } shape[] = {{1, 1, SAPPORO_MAC_ACCELERATION}, {1, 2, SAPPORO_MAC_OPENING},    {2, 2, SAPPORO_MAC_MULTIPOLE},
+                 {3, 2, SAPPORO_MAC_ACCELERATION}, {16, 1, SAPPORO_MAC_MULTIPOLE}, {1024, 1, SAPPORO_MAC_OPENING}};
+    (void)state;
+    need_device();
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; k++) {
+        sapporo_tree_options o = {.leaf_size = shape[k].leaf,
+                                  .order = shape[k].order,
+                                  .mac = shape[k].mac,
+                                  .experiments = ALONE,
+                                  .accuracy = shape[k].mac == SAPPORO_MAC_OPENING ? 0.7 : 1e-3};
+        force_case(TREE_CLUSTER, 3000, o, 0.05);
+        force_case(TREE_CUBE, 1 + 31 * (int)k, o, 0.05);
+        o.accuracy = 1e-40; /* a direct sum */
+        force_case(TREE_PAIRS, 1000, o, 1e-9);
+        struct tree_particles p = tree_particles_make(TREE_CLUSTER, 2000);
+        const sapporo_tree_request all = {.ni = p.n};
+        sapporo_tree *t = planted(backend, o, &p);
+        struct forces f = room_for(p.n);
+        force_of(t, &all, &f);
+        if (o.mac != SAPPORO_MAC_ACCELERATION) same_alone(t, &p, &f); /* whose criterion follows each force */
+        for (int i = 0; i < p.n; i++) p.x[i][i % 3] *= 1.5;
+        given(t, &p);
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+        force_of(t, &all, &f);
+        struct forces sum = direct(&p, 0);
+        assert_true(difference(&f, &sum, p.n) <= 1e-9);
+        drop_forces(&sum);
+        drop_forces(&f);
+        sapporo_tree_destroy(t);
+        tree_particles_free(&p);
+    }
+}
+
 /* Returns interactions per particle of a force on all. */
 static double interactions_on(sapporo_backend on, const sapporo_tree_options *options, const struct tree_particles *p)
 {
@@ -415,7 +478,9 @@ static void interactions(void **state)
     static const sapporo_tree_options options[] = {{.eps2 = 1e-4},
                                                    {.eps2 = 1e-4, .order = 1, .accuracy = 0.5},
                                                    {.eps2 = 1e-4, .group_extent = 0.15},
-                                                   {.eps2 = 1e-4, .order = 1, .mac = SAPPORO_MAC_ACCELERATION}};
+                                                   {.eps2 = 1e-4, .order = 1, .mac = SAPPORO_MAC_ACCELERATION},
+                                                   {.order = 1, .leaf_size = 1, .experiments = ALONE},
+                                                   {.leaf_size = 5, .experiments = ALONE}};
     (void)state;
     need_device();
     struct tree_particles p = tree_particles_make(TREE_CUBE, 8000);
@@ -726,6 +791,10 @@ int main(int argc, char **argv)
         {"extents of groups, cuda", extents_of_groups, on_cuda, NULL, NULL},
         {"extents of groups of kd-trees, opencl", extents_of_groups, kdtree_on_opencl, usual_kind, NULL},
         {"extents of groups of kd-trees, cuda", extents_of_groups, kdtree_on_cuda, usual_kind, NULL},
+        {"single particles, opencl", single_particles, on_opencl, NULL, NULL},
+        {"single particles, cuda", single_particles, on_cuda, NULL, NULL},
+        {"single particles of kd-trees, opencl", single_particles, kdtree_on_opencl, usual_kind, NULL},
+        {"single particles of kd-trees, cuda", single_particles, kdtree_on_cuda, usual_kind, NULL},
         {"interactions, opencl", interactions, on_opencl, NULL, NULL},
         {"interactions, cuda", interactions, on_cuda, NULL, NULL},
         {"interactions of kd-trees, opencl", interactions, kdtree_on_opencl, usual_kind, NULL},

@@ -292,8 +292,7 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                                {&t->node, nodes * sizeof(struct sap_tree_link)},
                                {&t->node_level, nodes * sizeof(int)},
                                {&t->cell, nodes * SAP_GPU_CELL},
-                               {&t->word, nodes * 4 * sizeof(float)},
-                               {&t->turn, nodes * sizeof(float)},
+                               {&t->word, nodes * 8 * sizeof(float)},
                                {&t->source, nodes * 4 * sizeof(double)},
                                {&t->moments, nodes * 8 * sizeof(float)}};
     _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
@@ -350,8 +349,8 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of)
 {
     const struct sap_argument a[] = {
-        SAP_ARRAY(of->cell),   SAP_ARRAY(t->cell),     SAP_ARRAY(of->word), SAP_ARRAY(of->turn),
-        SAP_ARRAY(of->source), SAP_ARRAY(of->moments), VALUE(of->nodes),    VALUE(t->t)};
+        SAP_ARRAY(of->node),   SAP_ARRAY(of->cell),    SAP_ARRAY(t->cell), SAP_ARRAY(of->word),
+        SAP_ARRAY(of->source), SAP_ARRAY(of->moments), VALUE(of->nodes),   VALUE(t->t)};
     return sap_tree_for_each(t, t->f->words, of->nodes, THREADS, a, COUNT(a));
 }
 
@@ -371,9 +370,9 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
         TRY(sap_tree_for_each(t, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
     }
-    const struct sap_gpu_halo own = {.cell = t->cell,
+    const struct sap_gpu_halo own = {.node = t->node,
+                                     .cell = t->cell,
                                      .word = t->word,
-                                     .turn = t->turn,
                                      .source = t->source,
                                      .moments = t->moments,
                                      .nodes = t->t.nodes};
@@ -455,7 +454,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 /* Replaces the tree by the draft. Later steps of the build write the tree's own arrays. */
 static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
-    t->built = t->linked = t->has_next = 0;
+    t->built = t->linked = t->has_next = t->stops = 0;
     t->t = d->t;
     t->n = d->t.n;
     t->cube = d->cube;
@@ -494,11 +493,11 @@ static int build(struct sap_gpu_host_tree *t)
 static void give_up(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->own.address,  &t->own.sorted, &t->own.ball, &t->own.heavy, &t->own.strict, &t->own.group_first,
-        &t->own.group_of, &t->place,      &t->node,     &t->cell,      &t->word,       &t->turn,
-        &t->source,       &t->moments,    &t->next,     &t->node_level};
+        &t->own.address,  &t->own.sorted, &t->own.ball,   &t->own.heavy,  &t->own.strict, &t->own.group_first,
+        &t->own.group_of, &t->place,      &t->node,       &t->cell,       &t->word,       &t->source,
+        &t->moments,      &t->next,       &t->node_level, &t->stop_begin, &t->stop_top,   &t->stop};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
-    t->built = t->linked = t->has_next = 0;
+    t->built = t->linked = t->has_next = t->stops = 0;
 }
 
 /* Builds a tree. If the device cannot hold the new tree beside the present one, the present tree is lost. */
@@ -517,7 +516,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     TRY(look_at_bounds(t, 1));
     TRY(take_bounds(t, low, high, &mass_unit));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
-    t->built = 0; /* particles and moments match only after the last step */
+    t->built = t->stops = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(t, &t->t, &t->cube, low, high);
     TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */

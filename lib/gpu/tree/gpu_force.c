@@ -200,7 +200,7 @@ static int massless_walk(struct sap_gpu_host_tree *t, struct pass *p, int n)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-enum { WALK_ARGUMENTS = 20 };
+enum { WALK_ARGUMENTS = 18 };
 
 /* Lists the arguments of a kernel that walks. Returns their number. */
 static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *p, const struct sap_gpu_walk *how,
@@ -210,9 +210,7 @@ static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *
     const struct sap_gpu_halo *const h = p->imported ? &t->halo : NULL;
     const struct sap_gpu_buffer *const buffers[] = {h ? &h->sorted : &t->own.sorted,
                                                     &w->sorted,
-                                                    h ? &h->node : &t->node,
                                                     h ? &h->word : &t->word,
-                                                    h ? &h->turn : &t->turn,
                                                     h ? &h->source : &t->source,
                                                     h ? &h->moments : &t->moments,
                                                     h ? &h->cell : &t->cell,
@@ -294,25 +292,12 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     const struct sap_gpu_buffer *const sizes = p->a ? p->a : &w->sorted;
-    TRY(sap_tree_make_next(t));
-    const struct sap_argument a[] = {SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->next),
-                                     SAP_ARRAY(t->word),
-                                     SAP_ARRAY(t->turn),
-                                     SAP_ARRAY(t->source),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(*sizes),
-                                     SAP_ARRAY(w->address),
-                                     SAP_ARRAY(*p->slot),
-                                     SAP_ARRAY(*p->row),
-                                     SAP_ARRAY(t->acc),
-                                     SAP_ARRAY(t->pot),
-                                     SAP_ARRAY(t->left),
-                                     VALUE(p->w),
-                                     VALUE(t->t)};
-    return sap_tree_for_each(t, t->f->alone, p->w.slots, THREADS, a, COUNT(a));
+    TRY(sap_tree_make_stops(t));
+    const struct sap_argument a[] = {
+        SAP_ARRAY(w->sorted), SAP_ARRAY(t->stop), SAP_ARRAY(t->cell), SAP_ARRAY(*sizes), SAP_ARRAY(w->address),
+        SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),  SAP_ARRAY(t->pot), SAP_ARRAY(t->left),
+        VALUE(t->stops),      VALUE(p->w),        VALUE(t->t)};
+    return sap_tree_for_each(t, t->f->alone[t->settings.order > 1], p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
 }
 
 /* The words of what a force leaves, without the interactions of rows. */

@@ -76,7 +76,11 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {2, "tree_walk_dp", &f->walk_dp},
                   {2, "tree_selected_dp", &f->selected[1]},
                   {2, "tree_few_dp", &f->few[1]},
-                  {2, "tree_walk_alone", &f->alone}};
+                  {0, "tree_stop_count", &f->stop_count},
+                  {0, "tree_stop_cells", &f->stop_cells},
+                  {0, "tree_stop_particles", &f->stop_particles},
+                  {2, "tree_alone_masses", &f->alone[0]},
+                  {2, "tree_alone_moments", &f->alone[1]}};
     for (int k = 0; k < COUNT(wanted); k++)
         TRY(driver->function(f->module[wanted[k].module], wanted[k].name, wanted[k].function));
     return SAP_DRIVER_OK;

@@ -19,9 +19,11 @@ struct sap_gpu_tree_kernels {
     struct sap_function *leaves, *cells, *words, *runs, *groups, *divide, *flagged;                 /* tree_moments.h */
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
     struct sap_function *next, *search;                                                             /* tree_search.h */
-    struct sap_function *alone, *walk_sp[2], *walk_dp; /* tree_stackless.h, tree_walk.h: runs, whole nodes */
-    struct sap_function *selected[2];                  /* sp, dp */
-    struct sap_function *bunches[2], *few[2], *large;  /* tree_few.h: sp, dp; sp */
+    struct sap_function *stop_count, *stop_cells, *stop_particles;                                  /* tree_stops.h */
+    struct sap_function *alone[2];                    /* tree_stackless.h: masses alone, second moments */
+    struct sap_function *walk_sp[2], *walk_dp;        /* tree_walk.h: runs, whole nodes */
+    struct sap_function *selected[2];                 /* sp, dp */
+    struct sap_function *bunches[2], *few[2], *large; /* tree_few.h: sp, dp; sp */
 };
 
 /* Loads a module of kernels by name; a driver status. */

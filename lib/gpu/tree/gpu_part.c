@@ -65,8 +65,7 @@ static int reserve(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo
     TRY(sap_tree_reserve(t, &h->sorted, ((size_t)halo->n + 1) * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &h->node, nodes * sizeof(struct sap_tree_link)));
     TRY(sap_tree_reserve(t, &h->cell, nodes * SAP_GPU_CELL));
-    TRY(sap_tree_reserve(t, &h->word, nodes * 4 * sizeof(float)));
-    TRY(sap_tree_reserve(t, &h->turn, nodes * sizeof(float)));
+    TRY(sap_tree_reserve(t, &h->word, nodes * 8 * sizeof(float)));
     TRY(sap_tree_reserve(t, &h->source, nodes * 4 * sizeof(double)));
     return sap_tree_reserve(t, &h->moments, nodes * 8 * sizeof(float));
 }

@@ -21,7 +21,7 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-enum { CHUNK = SAP_TREE_CHUNK };
+enum { CHUNK = SAP_TREE_CHUNK, STOP_BYTES = SAP_STOP_PARTS * 2 * sizeof(double) };
 
 _Static_assert(SAP_GPU_CELL == sizeof(struct sap_cell), "cells lie as kernels see them");
 
@@ -62,12 +62,13 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     const struct sap_gpu_set *const set = (const void *)opaque_set;
     const size_t size = (size_t)n, nodes = size / 2, groups = sap_tree_groups_most(settings, n);
     const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 6 * sizeof(int);
+    const size_t stops = settings->walk == SAPPORO_WALK_STACKLESS ? size * (2 * sizeof(int) + 2 * STOP_BYTES) : 0;
     const size_t each =
-        sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 13 * sizeof(float);
+        sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 16 * sizeof(float);
     (void)set;
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
-                        sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n);
+                        sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
     return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
            CHUNK * 4 * sizeof(double);
 }
@@ -83,14 +84,14 @@ static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walke
 static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle,    &t->a,           &t->chunk,      &t->told,      &t->place,     &t->scratch,
-        &t->span,        &t->count,       &t->first,      &t->bounds,    &t->node,      &t->node_level,
-        &t->cell,        &t->word,        &t->turn,       &t->source,    &t->moments,   &t->place_given,
-        &t->place_a,     &t->row_key[0],  &t->row_key[1], &t->row[0],    &t->row[1],    &t->slot,
-        &t->slot_strict, &t->picked_acc,  &t->picked_pot, &t->active,    &t->next,      &t->query,
-        &t->found,       &t->begin,       &t->list,       &t->left,      &t->acc,       &t->pot,
-        &t->new_first,   &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.turn,
-        &t->halo.source, &t->halo.moments};
+        &t->particle,    &t->a,          &t->chunk,     &t->told,      &t->place,       &t->scratch,
+        &t->span,        &t->count,      &t->first,     &t->bounds,    &t->node,        &t->node_level,
+        &t->cell,        &t->word,       &t->source,    &t->moments,   &t->place_given, &t->place_a,
+        &t->row_key[0],  &t->row_key[1], &t->row[0],    &t->row[1],    &t->slot,        &t->slot_strict,
+        &t->picked_acc,  &t->picked_pot, &t->active,    &t->next,      &t->query,       &t->found,
+        &t->begin,       &t->list,       &t->left,      &t->acc,       &t->pot,         &t->new_first,
+        &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.source, &t->halo.moments,
+        &t->stop_begin,  &t->stop_top,   &t->stop};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);

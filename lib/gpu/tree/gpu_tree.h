@@ -34,7 +34,7 @@ struct sap_gpu_walkers {
 
 /* Nodes and particles that act on target particles: of other parts of a whole. */
 struct sap_gpu_halo {
-    struct sap_gpu_buffer sorted, node, cell, word, turn, source, moments;
+    struct sap_gpu_buffer sorted, node, cell, word, source, moments;
     int nodes; /* 0: none were imported */
 };
 
@@ -46,6 +46,7 @@ struct sap_gpu_tree_told {
     int kd_first[SAP_KD_LEVELS + 1];      /* the same of a kd-tree */
     int kd_counter[SAP_KD_COUNTERS];
     int groups;         /* of a kd-tree, or of groups that were halved */
+    int stop_cells;     /* stops that are cells */
     unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
 };
 
@@ -87,13 +88,15 @@ struct sap_gpu_host_tree {
     int linked, built, n, levels;
     int level_first[SAP_TREE_LEVELS + 1];
     int has_next;          /* `next` belongs to the present nodes */
+    int stops;             /* stops of the present nodes and particles, for the walk of single particles; 0: none yet */
     struct sap_gpu_tree t; /* argument of kernels */
     struct sap_cube cube;
     struct sap_gpu_walkers own;
     struct sap_gpu_buffer place; /* by address: index of the sorted particle */
     struct sap_gpu_buffer scratch, span, count, first, bounds;
     struct sap_gpu_buffer new_first; /* of a build: the next `first` */
-    struct sap_gpu_buffer node, node_level, next, cell, word, turn, source, moments;
+    struct sap_gpu_buffer node, node_level, next, cell, word, source, moments;
+    struct sap_gpu_buffer stop_begin, stop_top, stop; /* device/tree_stops.h */
     int node_room;
 
     /* a part of a larger whole */
@@ -194,6 +197,9 @@ int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a)
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);
+
+/* Writes the stops of a tree with particles if they are needed (gpu_stops.c); a driver status. */
+int sap_tree_make_stops(struct sap_gpu_host_tree *t);
 
 /* Implements `search` of the table; the device's context is current. */
 int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
