@@ -54,6 +54,7 @@ struct sapporo {
     int nearest_left, lists_left; /* number of next forces that compute neighbours without being asked */
     char kinds[2][96];            /* texts of sapporo_kind: of the first engine, and of the engine that replaced it */
     int mixed;                    /* 1: forces of fewer than SAP_FEW_J addresses are dp, all others ds */
+    int given;                    /* 1: all particles came from other processes; `host` has none of them */
     int wide;                     /* 1: a mixed context holds coordinates that are too large for single precision */
     struct sap_few few;           /* for forces of few particles in dp, opened when they are first needed */
     struct sap_fallback few_fallback; /* the CPU fallback for neighbour forces of few particles in dp */
@@ -121,6 +122,9 @@ static inline sapporo_job *sap_job_hold(const sapporo_job *handle)
  * particles are stored all the same.  Context locked.
  */
 void sap_context_settle(sapporo *context);
+
+/* Empties all addresses.  Context locked. */
+void sap_context_clear(sapporo *context);
 
 /*
  * Marks n addresses from `first` on as lost, because their particles could not be stored.  Lost addresses hold no

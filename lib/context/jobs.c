@@ -359,6 +359,11 @@ void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
                       j->index[i], index);
         return;
     }
+    if (c->given)
+        sap_warn_once(
+            &c->notes, SAP_WARN_COINCIDENT,
+            "a particle of another process lies where particle %d does without softening: the pair is skipped",
+            j->index[i]);
 }
 
 int sap_job_extra(sapporo *c, sapporo_job *j, unsigned extra)

@@ -63,6 +63,7 @@ int sapporo_partial_store(sapporo *context, int first, int n, const double *rows
 {
     sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
+    if (c->given) sap_context_clear(c);
     const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     for (int k = 0; k < n && !status; k++) {

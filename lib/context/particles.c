@@ -433,16 +433,21 @@ int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *
 
 /* ----------------------------------------------------------------- emptying */
 
-int sapporo_clear_particles(sapporo *context)
+void sap_context_clear(sapporo *c)
 {
-    sapporo *const c = sap_context_hold(context);
-    if (!c) return SAPPORO_ERR_CLOSED;
     sap_context_settle(c);
     const uint64_t version = c->host.version;
     sap_jstore_free(&c->host);
     c->host.version = version + 1; /* keeps increasing, so versions that engines remember never match new tiles */
     c->host.cleared = c->host.version;
-    c->wide = 0;
+    c->wide = c->given = 0;
+}
+
+int sapporo_clear_particles(sapporo *context)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_context_clear(c);
     sap_unlock(&c->busy);
     return SAPPORO_OK;
 }

@@ -13,6 +13,24 @@ KERNEL(256) store_clear(GLOBAL D *store, const int columns, const int from, cons
 }
 
 /*
+ * Gives the particles of superpackets from .. to-1 the addresses that they have among the particles of several
+ * processes: blocks of `block` addresses belong to the processes in turn, and address `before` of all becomes 0.
+ */
+KERNEL(256)
+store_address(GLOBAL D *store, const int columns, const int from, const int to, const int block, const int processes,
+              const int process, const int before)
+{
+    const size_t n = (size_t)(to - from) * SAP_GPU_SUPERPACKET;
+    for (size_t k = global_id(); k < n; k += global_size()) {
+        GLOBAL int *place = (GLOBAL int *)(store + (from + k / SAP_GPU_SUPERPACKET) * (columns * SAP_GPU_SUPERPACKET) +
+                                           SAP_GPU_TAGS * SAP_GPU_SUPERPACKET) +
+                            SAP_GPU_SUPERPACKET + k % SAP_GPU_SUPERPACKET;
+        const int own = *place - 1;
+        if (own >= 0) *place = (own / block * processes + process) * block + own % block - before + 1;
+    }
+}
+
+/*
  * Stores word w of an update in its column.  struct sap_gpu_update has one word more than the j-store has columns; the
  * extra word precedes the columns of orders 6 and 8.
  */

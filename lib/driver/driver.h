@@ -103,6 +103,12 @@ struct sap_driver {
      * UNSUPPORTED: it is not memory of this device. NULL: memory has no address.
      */
     int (*adopt)(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem);
+    /*
+     * Return the address of a device memory, and the vendor's own stream, for libraries of the vendor. Both NULL:
+     * memory has no address.
+     */
+    void *(*address)(const struct sap_mem *mem);
+    void *(*native_stream)(const struct sap_stream *s);
 
     /*
      * Returns whether streams of one device can wait for events of the other, and copy_peer is asynchronous; NULL:

@@ -20,6 +20,7 @@
 #include "engine/options.h"
 #include "engine/small_forces.h"
 #include "engine/stepper_ops.h"
+#include "engine/travel_ops.h"
 #include "engine/tree_ops.h"
 #include "sapporo.h"
 
@@ -190,6 +191,7 @@ struct sap_engine {
     void (*rows_copied)(struct sap_device_set *devices, int copied);
     const struct sap_tree_ops *tree;       /* NULL: none */
     const struct sap_stepper_ops *stepper; /* steppers over trees; NULL: none */
+    const struct sap_travel_ops *travel;   /* particles go to other processes from device memory; NULL: never */
 };
 
 /* The engines of this build in order of preference; ends with NULL (lib/engines.c). */

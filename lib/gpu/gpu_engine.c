@@ -23,6 +23,7 @@
 #include "gpu/gpu_selftest.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
+#include "gpu/gpu_travel.h"
 #include "gpu/stepper/gpu_stepper.h"
 #include "physics/arithmetic.h"
 
@@ -264,7 +265,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .batch = batch,
                                            .neighbour = neighbour,
                                            .tree = &sap_tree_gpu,
-                                           .stepper = &sap_stepper_gpu};
+                                           .stepper = &sap_stepper_gpu,
+                                           .travel = &sap_travel_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -341,4 +343,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .batch = batch,
                                              .neighbour = neighbour,
                                              .tree = &sap_tree_gpu,
-                                             .stepper = &sap_stepper_gpu};
+                                             .stepper = &sap_stepper_gpu,
+                                             .travel = &sap_travel_gpu};

@@ -154,6 +154,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     }
     if (!status) status = get_force_functions(l, set, p->has_fp64);
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");
+    if (!status) status = get_function(l, 1, &k->address, "store_address");
     if (!status)
         status =
             get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");

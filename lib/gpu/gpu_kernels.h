@@ -38,7 +38,7 @@ struct sap_gpu_geometry {
 /* The kernels of one precision on one device. They live as long as the process. */
 struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
-    struct sap_function *predict, *clear, *stage, *sums, *merge, *nearest, *offsets, *fill, *sort;
+    struct sap_function *predict, *clear, *stage, *address, *sums, *merge, *nearest, *offsets, *fill, *sort;
     struct sap_function *sums_outside, *fill_outside; /* for regular forces */
     struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: none */
     struct sap_function *neighbour, *neighbour_put; /* neighbour forces: order 4 on devices with fp64; else NULL */

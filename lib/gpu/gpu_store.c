@@ -30,13 +30,20 @@ size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store)
 
 /* ----------------------------------------------------------------- growing */
 
+int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                        const struct sap_gpu_buffer *in, int from, int to)
+{
+    const int columns = store->set->columns;
+    const struct sap_argument a[] = {MEM(*in), VALUE(columns), VALUE(from), VALUE(to)};
+    const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
+    return sap_gpu_launch(share->stream, store->set->driver, share->device->kernels->clear, groups, 256, 0, a,
+                          COUNT(a));
+}
+
 static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_share *share, int to)
 {
-    const int from = share->cleared, columns = store->set->columns;
-    if (to <= from) return SAP_DRIVER_OK;
-    const struct sap_argument a[] = {MEM(share->j), VALUE(columns), VALUE(from), VALUE(to)};
-    const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
-    TRY(sap_gpu_launch(share->stream, store->set->driver, share->device->kernels->clear, groups, 256, 0, a, COUNT(a)));
+    if (to <= share->cleared) return SAP_DRIVER_OK;
+    TRY(sap_gpu_store_clear(store, share, &share->j, share->cleared, to));
     share->cleared = to;
     return SAP_DRIVER_OK;
 }
@@ -120,6 +127,11 @@ static void forget_slots(struct sap_gpu_share *h)
     for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
     h->slots = h->cleared = h->valid = 0;
     h->updates = 0; /* updates remain staged if no force followed them */
+}
+
+int sap_gpu_slot_of(const struct sap_gpu_share *h, int superpacket)
+{
+    return superpacket < h->owned ? h->slot_of[superpacket] : -1;
 }
 
 int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
@@ -379,10 +391,13 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
     if (store->cleared != store->host->cleared) {
         for (int k = 0; k < store->set->n; k++) forget_slots(&store->share[k]);
         store->cleared = store->host->cleared;
+        store->given = 0;
     }
+    if (store->lost && store->given)
+        return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "particles of other processes were lost on the device");
     if (store->lost) forget(store);
     store->lost = 1; /* until all changes are sent */
-    store->terms = 1;
+    store->terms = store->given > 1 ? store->given : 1;
     for (int k = 0; k < store->host->segments; k++)
         if (store->host->segment[k] && store->host->segment[k]->terms > store->terms)
             store->terms = store->host->segment[k]->terms;
@@ -393,6 +408,22 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
         TRY(grow(store, &store->share[k], store->share[k].slots));
     }
     if (store->seen != store->host->version) TRY(stage_changes(store));
+    store->lost = 0;
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, int terms)
+{
+    struct sap_gpu_share *const share = &store->share[0];
+    int status = SAP_DRIVER_OK;
+    forget_slots(share);
+    store->lost = 1; /* until all of them have slots */
+    store->given = terms > 1 ? terms : 1;
+    for (int k = 0; k < n && !status; k++) status = make_slot(store, number[k]);
+    if (status) return sap_gpu_refuse(store, status, "no memory of the host for superpackets");
+    TRY(grow(store, share, n));
+    store->cleared = store->host->cleared;
+    store->seen = store->host->version;
     store->lost = 0;
     return SAP_DRIVER_OK;
 }

@@ -63,6 +63,7 @@ struct sap_gpu_store {
     uint64_t seen, cleared; /* versions of the host's copy */
     int terms;              /* highest derivative that is not zero for some particle */
     int lost;               /* the devices' copy cannot be trusted: the next update uploads all particles again */
+    int given;              /* > 0: other processes gave the particles; their highest derivative that is not zero */
     int broken;             /* a device is lost: the caller must open the context again */
     int at;                 /* the device that the current call works on */
     int entered;            /* `at` + 1 while the context of that device is current, else 0 */
@@ -97,6 +98,19 @@ int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share,
 
 /* Predicts the j-particles, unless the predicted records are valid already. */
 int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
+
+/*
+ * Replaces all particles by n superpackets that other processes give: makes slot k for superpacket number[k].  The
+ * caller copies them there.  For stores on one device.
+ */
+int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, int terms);
+
+/* Makes superpackets from .. to-1 in a memory empty, in the share's stream. */
+int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
+                        const struct sap_gpu_buffer *in, int from, int to);
+
+/* Returns the slot of a superpacket in a store on one device, or -1. */
+int sap_gpu_slot_of(const struct sap_gpu_share *share, int superpacket);
 
 /* Returns how many slots, counted from the first, may hold addresses below nj. */
 int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);

@@ -427,6 +427,8 @@ const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *dri
         .allocate_pinned = allocate_pinned,
         .allocate_shared = driver->allocate_shared ? allocate_shared : NULL,
         .adopt = driver->adopt ? adopt : NULL,
+        .address = driver->address,
+        .native_stream = driver->native_stream,
         .pinned_for_all = driver->pinned_for_all,
         .unite = driver->unite,
         .together = driver->together,

@@ -2,6 +2,7 @@
 #include "stub_driver.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,6 +458,8 @@ static int launch(struct sap_stream *s, struct sap_function *opaque_function, co
     return SAP_DRIVER_OK;
 }
 
+static void *native_stream(const struct sap_stream *s) { return (void *)(uintptr_t)s; }
+
 static const char *error_text(void) { return error; }
 
 const struct sap_driver stub_driver = {
@@ -475,6 +478,8 @@ const struct sap_driver stub_driver = {
     .pinned_for_all = 1,
     .together = together,
     .release = release,
+    .address = stub_memory,
+    .native_stream = native_stream,
     .copy_in = copy_in,
     .copy_out = copy_out,
     .copy = copy,

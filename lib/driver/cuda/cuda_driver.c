@@ -375,6 +375,12 @@ static int together(const struct sap_dev *a, const struct sap_dev *b)
     return 1;
 }
 
+static void *native_stream(const struct sap_stream *opaque_stream)
+{
+    const struct sap_cuda_stream *const s = (const void *)opaque_stream;
+    return s->stream;
+}
+
 static const char *error_text(void) { return sap_cuda_error; }
 
 const struct sap_driver sap_driver_cuda = {
@@ -394,6 +400,8 @@ const struct sap_driver sap_driver_cuda = {
     .together = together,
     .release = sap_cuda_release,
     .adopt = sap_cuda_adopt,
+    .address = sap_cuda_address,
+    .native_stream = native_stream,
     .copy_in = copy_in,
     .copy_out = copy_out,
     .copy = copy,

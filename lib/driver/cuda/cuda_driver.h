@@ -104,5 +104,6 @@ int sap_cuda_allocate_shared(struct sap_dev *dev, struct sap_dev *const *others,
                              struct sap_mem **mem);
 void sap_cuda_release(struct sap_mem *mem);
 int sap_cuda_adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem);
+void *sap_cuda_address(const struct sap_mem *mem);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/cuda/cuda_api.h"
 #include "driver/cuda/cuda_driver.h"
@@ -205,6 +206,15 @@ int sap_cuda_adopt(struct sap_dev *opaque_dev, const void *address, size_t bytes
         .dev = dev, .address = (sap_cu_address)(uintptr_t)address, .bytes = bytes, .theirs = 1};
     *opaque_mem = sap_cuda_memory_handle(mem);
     return SAP_DRIVER_OK;
+}
+
+void *sap_cuda_address(const struct sap_mem *opaque_mem)
+{
+    const sap_cu_address address = sap_cuda_const_memory_of(opaque_mem)->address;
+    void *pointer = NULL;
+    const uintptr_t number = (uintptr_t)address;
+    memcpy(&pointer, &number, sizeof pointer); /* an address that the host cannot read */
+    return pointer;
 }
 
 /* Frees memory. Memory of a broken context cannot be freed: it disappears with the context. */

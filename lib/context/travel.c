@@ -1,0 +1,160 @@
+/* travel.c - j-particles that travel between processes from device memory to device memory (travel.h). */
+#include "context/travel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "context/context_private.h"
+
+/* The object of a handle, locked, whose particles can travel; NULL: there is none. */
+static sapporo *hold_traveller(sapporo *handle)
+{
+    sapporo *const c = sap_context_hold(handle);
+    if (!c || c->engine->travel) return c;
+    sap_unlock(&c->busy);
+    return NULL;
+}
+
+/* Ends a call on a context: sets the error of a status below 0. */
+static int end(sapporo *c, int status)
+{
+    if (status < 0) (void)sap_engine_failed(c, c->store, status, "particles between processes");
+    sap_unlock(&c->busy);
+    return status;
+}
+
+int sapporo_travel_device(sapporo *context, struct sap_travel_device *device)
+{
+    sapporo *const c = sap_context_hold(context);
+    memset(device, 0, sizeof *device);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    (void)snprintf(device->text, sizeof device->text, "%s", c->engine->name);
+    if (c->engine->travel) c->engine->travel->describe(c->devices, device);
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}
+
+int sapporo_travel_enter(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->enter(c->devices)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+void sapporo_travel_leave(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    if (!c) return;
+    c->engine->travel->leave(c->devices);
+    sap_unlock(&c->busy);
+}
+
+int sapporo_travel_facts(sapporo *context, struct sap_travel_facts *facts)
+{
+    sapporo *const c = sap_context_hold(context);
+    *facts = (struct sap_travel_facts){.terms = 1};
+    if (!c) return SAPPORO_ERR_CLOSED;
+    if (c->nstaged) sap_context_settle(c);
+    for (int k = 0; k < c->host.segments; k++)
+        if (c->host.segment[k] && c->host.segment[k]->terms > facts->terms) facts->terms = c->host.segment[k]->terms;
+    facts->soft = c->host.soft;
+    sap_unlock(&c->busy);
+    return SAPPORO_OK;
+}
+
+/* -------------------------------------------------------------------- hold */
+
+int sapporo_travel_hold(sapporo *context, size_t bytes, void **address)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->hold(c->store, bytes, address)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+void *sapporo_travel_stream(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    void *const stream = c ? c->engine->travel->stream(c->store) : NULL;
+    if (c) sap_unlock(&c->busy);
+    return stream;
+}
+
+int sapporo_travel_write(sapporo *context, const void *from, size_t bytes)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->write(c->store, from, bytes)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+int sapporo_travel_read(sapporo *context, void *to, size_t bytes)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->read(c->store, to, bytes)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+/* ----------------------------------------------------------------- packing */
+
+/* Brings the particles of a context into the form in which a force would find them. */
+static int settle(sapporo *c, int below)
+{
+    if (c->nstaged) sap_context_settle(c);
+    sap_context_use_store(c, 0);
+    sap_jstore_finish(&c->host);
+    sap_context_warn_wide(c);
+    return sap_context_check_lost(c, below);
+}
+
+/* Packs from one locked context into the hold of another one. */
+static int pack_between(sapporo *from, sapporo *c, int at, const struct sap_travel_part *part)
+{
+    const int status = settle(from, part->first + part->n);
+    if (status) return status;
+    const int failed = from->engine->travel->pack(from->store, c->store, at, part);
+    return failed ? sap_engine_failed(from, from->store, failed, "particles for other processes") : SAPPORO_OK;
+}
+
+int sapporo_travel_pack(sapporo *from, sapporo *context, int at, const struct sap_travel_part *part)
+{
+    sapporo *const source = hold_traveller(from);
+    if (!source) return SAPPORO_ERR_CLOSED;
+    sapporo *const c = hold_traveller(context);
+    const sap_fpenv caller = sap_fp_enter();
+    const int status = c ? pack_between(source, c, at, part) : (int)SAPPORO_ERR_CLOSED;
+    sap_fp_leave(caller);
+    if (c) sap_unlock(&c->busy);
+    sap_unlock(&source->busy);
+    return status;
+}
+
+int sapporo_travel_packed(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->packed(c->store)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+/* --------------------------------------------------------------- transfers */
+
+int sapporo_travel_started(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->started(c->store)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+int sapporo_travel_state(sapporo *context)
+{
+    sapporo *const c = hold_traveller(context);
+    return c ? end(c, c->engine->travel->state(c->store)) : (int)SAPPORO_ERR_CLOSED;
+}
+
+int sapporo_travel_take(sapporo *context, const int *number, int n, int nj, const struct sap_travel_facts *facts)
+{
+    sapporo *const c = hold_traveller(context);
+    if (!c) return SAPPORO_ERR_CLOSED;
+    sap_context_clear(c);
+    sap_context_use_store(c, 0);
+    const int status = c->engine->travel->take(c->store, number, n, facts);
+    if (!status) {
+        c->given = 1;
+        c->host.upper = c->host.count = nj; /* without segments: functions that read particles find none */
+        c->host.soft = facts->soft;
+    }
+    return end(c, status);
+}
