@@ -14,11 +14,13 @@ module sapporo_mpi
     ! ---- statuses
 
     integer(c_int), parameter :: SAPPORO_MPI_ERR_MPI = -101, SAPPORO_MPI_ERR_TIMEOUT = -102, &
-        SAPPORO_MPI_ERR_DIFFERENT = -103
+        SAPPORO_MPI_ERR_DIFFERENT = -103, SAPPORO_MPI_ERR_NCCL = -104
 
     ! ---- choices
 
     integer(c_int), parameter :: SAPPORO_MPI_WAY_AUTO = 0, SAPPORO_MPI_WAY_TARGETS = 1, SAPPORO_MPI_WAY_SOURCES = 2
+    integer(c_int), parameter :: SAPPORO_MPI_TRANSPORT_AUTO = 0, SAPPORO_MPI_TRANSPORT_HOST = 1, &
+        SAPPORO_MPI_TRANSPORT_MPI = 2, SAPPORO_MPI_TRANSPORT_NCCL = 3
 
     ! ---- phases of sapporo_mpi_tree_statistics, from 0
 
@@ -39,7 +41,7 @@ module sapporo_mpi
         real(c_double) :: timeout = 0
         integer(c_int) :: rows = 0
         type(c_ptr) :: costs = c_null_ptr                   ! c_loc of a sapporo_mpi_costs
-        integer(c_int) :: way = SAPPORO_MPI_WAY_AUTO, sources = 0
+        integer(c_int) :: way = SAPPORO_MPI_WAY_AUTO, sources = 0, transport = SAPPORO_MPI_TRANSPORT_AUTO
     end type sapporo_mpi_options
 
     type, bind(c) :: sapporo_mpi_tree_options
@@ -102,6 +104,11 @@ module sapporo_mpi
             import :: c_int, c_ptr
             type(c_ptr), value :: handle
         end function sapporo_mpi_get_way
+
+        integer(c_int) function sapporo_mpi_get_transport(handle) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: handle
+        end function sapporo_mpi_get_transport
 
         integer(c_int) function sapporo_mpi_get_costs(handle, costs) bind(c)
             import :: c_int, c_ptr, sapporo_mpi_costs

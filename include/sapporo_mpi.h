@@ -36,9 +36,10 @@ extern "C" {
 
 /* Statuses in addition to those of sapporo.h. */
 enum sapporo_mpi_status {
-    SAPPORO_MPI_ERR_MPI = -101,      /* MPI reported an error */
-    SAPPORO_MPI_ERR_TIMEOUT = -102,  /* other ranks did not take part in a collective call in time */
-    SAPPORO_MPI_ERR_DIFFERENT = -103 /* the ranks gave different options or arguments where they must be the same */
+    SAPPORO_MPI_ERR_MPI = -101,       /* MPI reported an error */
+    SAPPORO_MPI_ERR_TIMEOUT = -102,   /* other ranks did not take part in a collective call in time */
+    SAPPORO_MPI_ERR_DIFFERENT = -103, /* the ranks gave different options or arguments where they must be the same */
+    SAPPORO_MPI_ERR_NCCL = -104       /* NCCL reported an error; forces of the handle fail with it from now on */
 };
 
 /* Local.  One line of English for a status of this header or of sapporo.h; never NULL; static storage. */
@@ -57,6 +58,20 @@ typedef enum sapporo_mpi_way {
     SAPPORO_MPI_WAY_TARGETS = 1,
     SAPPORO_MPI_WAY_SOURCES = 2
 } sapporo_mpi_way;
+
+/*
+ * How j-particles travel in a force by SAPPORO_MPI_WAY_SOURCES.  Results have the same bits by all transports, because
+ * none of them adds numbers.  SAPPORO_MPI_TRANSPORT_MPI and SAPPORO_MPI_TRANSPORT_NCCL move device memory: each rank
+ * computes on one GPU of the CUDA engine.  Of one rank nothing travels.
+ */
+typedef enum sapporo_mpi_transport {
+    SAPPORO_MPI_TRANSPORT_AUTO = 0, /* what SAPPORO_MPI_TRANSPORT of the environment says; if nothing: NCCL, MPI, or
+                                       host memory, the first of these that all ranks can use */
+    SAPPORO_MPI_TRANSPORT_HOST = 1, /* by MPI from host memory */
+    SAPPORO_MPI_TRANSPORT_MPI = 2,  /* by MPI from device memory, if MPI says that it takes it */
+    SAPPORO_MPI_TRANSPORT_NCCL =
+        3 /* by NCCL (libnccl.so.2, version 2.14 or later), if each rank has a GPU of its own */
+} sapporo_mpi_transport;
 
 /*
  * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/mpi.md has
@@ -84,6 +99,7 @@ typedef struct sapporo_mpi_options {
     sapporo_mpi_way way;            /* the same on all ranks */
     int sources; /* of SAPPORO_MPI_WAY_SOURCES: j-particles in a part, > 0, rounded up to a multiple of 2048; 0: 32768.
                     Each rank keeps two parts in memory */
+    sapporo_mpi_transport transport; /* the same on all ranks; SAPPORO_ERR_UNSUPPORTED if some rank cannot use it */
 } sapporo_mpi_options;
 
 /*
@@ -126,6 +142,12 @@ SAPPORO_API sapporo *sapporo_mpi_context(const sapporo_mpi *handle);
  * Local.  The way of the last force that was begun; SAPPORO_MPI_WAY_AUTO: none was begun, or the handle is not open.
  */
 SAPPORO_API sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle);
+
+/*
+ * Local.  How j-particles travel; SAPPORO_MPI_TRANSPORT_AUTO: the handle is not open.  Forces from fewer than 64
+ * j-particles take SAPPORO_MPI_TRANSPORT_HOST in any case.
+ */
+SAPPORO_API sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *handle);
 
 /*
  * Local.  Writes the costs by which ways are chosen, which are the same on all ranks; costs->size is set by the caller.

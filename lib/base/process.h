@@ -20,6 +20,8 @@
  *   sap_open_error              context/context.h                why opening failed, per thread
  *   open handles, the last number, poor_link   mpi/handle.c      handles over MPI; the link of a rank without memory
  *   open_error                  mpi/handle.c                     why opening a handle over MPI failed, per thread
+ *   nccl                        mpi/nccl.c                       the functions of NCCL
+ *   said                        mpi/transport.c                  1: that `auto` passes over NCCL has been said
  *   all_trees, poor_tree        mpi/tree.c                       trees over MPI; the tree of a rank without memory
  *   create_error                mpi/tree.c                       why creating a tree over MPI failed, per thread
  *   sap_cuda_error, sap_opencl_error   driver/cuda, driver/opencl   the last failed call, per thread

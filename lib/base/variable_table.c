@@ -98,6 +98,13 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                                .usual = "0.7, 0.1 or 0.01, by criterion",
                                .about = "Number of that criterion, with a decimal point in every locale; smaller is "
                                         "more accurate"},
+    [SAP_VAR_MPI_TRANSPORT] = {.name = "SAPPORO_MPI_TRANSPORT",
+                               .type = SAP_TYPE_WORD,
+                               .bad = SAP_BAD_OPEN,
+                               .words = WORDS({"auto", 0}, {"host", 1}, {"mpi", 2}, {"nccl", 3}),
+                               .usual = "`auto`: the fastest that all ranks can use",
+                               .about = "How j-particles travel between the ranks of `libsapporo_mpi`: through the "
+                                        "host's memory, or from GPU to GPU by MPI or NCCL"},
     [SAP_VAR_TUNE] = {.name = "SAPPORO_TUNE",
                       .type = SAP_TYPE_PATH,
                       .bad = SAP_BAD_NONE,

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/travel.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
+#include "mpi/transport.h"
 #include "mpi/way.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -78,7 +80,7 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, UPPER, REQUEST_FIELDS };
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, UPPER, TERMS, SOFT_J, REQUEST_FIELDS };
 static const char *const request_names[REQUEST_FIELDS] = {
     [NJ] = "nj",         [EPS2] = "eps2",
     [WANT] = "want",     [TIME] = "the time of sapporo_mpi_set_time",
@@ -87,6 +89,8 @@ static const char *const request_names[REQUEST_FIELDS] = {
 /* Collective.  Compares the requests of all ranks. */
 static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r)
 {
+    struct sap_travel_facts facts = {.terms = 1};
+    if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_travel_facts(h->context, &facts);
     double field[REQUEST_FIELDS] = {[NI] = r->ni,
                                     [NJ] = r->nj,
                                     [EPS2] = r->eps2,
@@ -95,7 +99,9 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [TIME_SET] = !isnan(h->time),
                                     [INDEXED] = r->ni > 0 ? (double)(r->index.base != NULL) : (double)NAN,
                                     [SOFT] = r->ni > 0 && r->eps2_i.base,
-                                    [UPPER] = h->upper};
+                                    [UPPER] = h->upper,
+                                    [TERMS] = facts.terms,
+                                    [SOFT_J] = facts.soft};
     return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
 }
 
@@ -124,10 +130,13 @@ static void write_target(const sapporo_mpi *h, const sapporo_request *r, int i, 
 static void learn(sapporo_mpi *h, sapporo_mpi_job *j, int nj)
 {
     int upper = 0;
+    h->facts = (struct sap_travel_facts){.terms = 1};
     for (int r = 0; r < h->link.size; r++) {
         j->rows[r] = (int)sap_link_field(&h->link, r, NI);
         j->soft |= sap_link_field(&h->link, r, SOFT) > 0;
         j->indexed |= sap_link_field(&h->link, r, INDEXED) > 0;
+        h->facts.terms = (int)fmax(h->facts.terms, sap_link_field(&h->link, r, TERMS));
+        h->facts.soft = fmax(h->facts.soft, sap_link_field(&h->link, r, SOFT_J));
         if (sap_link_field(&h->link, r, UPPER) > upper) upper = (int)sap_link_field(&h->link, r, UPPER);
     }
     j->nj_all = nj < upper ? nj : upper;

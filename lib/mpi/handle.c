@@ -15,6 +15,7 @@
 #include "mpi/force.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
+#include "mpi/transport.h"
 
 enum { DEFAULT_ROWS = 16384, DEFAULT_SOURCES = 32768 };
 
@@ -35,6 +36,8 @@ const char *sapporo_mpi_status_text(int status)
         return "MPI reported an error";
     case SAPPORO_MPI_ERR_TIMEOUT:
         return "other ranks did not take part in a collective call in time";
+    case SAPPORO_MPI_ERR_NCCL:
+        return "NCCL reported an error";
     case SAPPORO_MPI_ERR_DIFFERENT:
         return "the ranks gave different options or arguments";
     default:
@@ -90,6 +93,7 @@ static void withdraw(const sapporo_mpi *h)
 
 /* Options of the handle, of its context and costs, copied. */
 struct all_options {
+    sapporo_mpi_transport transport; /* of the options, or of the environment */
     sapporo_mpi_options own;
     sapporo_options context;
     sapporo_mpi_costs costs;
@@ -132,7 +136,7 @@ static int read_options(struct sap_link *link, const sapporo_mpi_options *given,
     if ((int)o->own.way < SAPPORO_MPI_WAY_AUTO || (int)o->own.way > SAPPORO_MPI_WAY_SOURCES)
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: way is %d: it must be 0 to %d",
                              (int)o->own.way, SAPPORO_MPI_WAY_SOURCES);
-    return SAPPORO_OK;
+    return sap_transport_read(link, o->own.transport, &o->transport);
 }
 
 /* Keeps the options of contexts that are opened later, with copies of what they point to; -1: out of memory. */
@@ -176,9 +180,9 @@ static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_opti
 static int compare_options(sapporo_mpi *h, const struct all_options *o)
 {
     static const char *const name[] = {
-        "order",     "precision",  "backend", "root",          "timeout",    "rows",        "sapporo_arith_version",
-        "way",       "sources",    "costs",   "costs.message", "costs.byte", "costs.force", "costs.pair",
-        "costs.row", "costs.store"};
+        "order",     "precision",   "backend",  "root",          "timeout",    "rows",        "sapporo_arith_version",
+        "way",       "sources",     "costs",    "costs.message", "costs.byte", "costs.force", "costs.pair",
+        "costs.row", "costs.store", "transport"};
     enum { FIELDS = sizeof name / sizeof *name };
     const double field[FIELDS] = {h->order,
                                   o->context.precision,
@@ -195,7 +199,8 @@ static int compare_options(sapporo_mpi *h, const struct all_options *o)
                                   h->costs.force,
                                   h->costs.pair,
                                   h->costs.row,
-                                  h->costs.store};
+                                  h->costs.store,
+                                  o->transport};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
 }
 
@@ -205,9 +210,13 @@ static int compare_kinds(sapporo_mpi *h)
     return sap_link_same_kind(&h->link, sapporo_kind(h->context), h->kind, sizeof h->kind);
 }
 
-static int open_context(sapporo_mpi *h, const struct all_options *o)
+/* Collective.  Opens the context of each rank, with a device by its number among the ranks of its machine. */
+static int open_context(sapporo_mpi *h)
 {
-    int status = sapporo_open(o->own.context ? &o->context : NULL, &h->context);
+    int number, status = sap_transport_node_rank(h, &number);
+    if (status) return status;
+    if (!h->context_options.preferred_device) h->context_options.preferred_device = number;
+    status = sapporo_open(&h->context_options, &h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(NULL));
     if (!status) (void)sapporo_partial_keep_engine(h->context);
     return sap_link_agree(&h->link, status);
@@ -248,13 +257,18 @@ static void destroy(sapporo_mpi *h)
 {
     const int broken = h->link.broken;
     sap_force_destroy(h);
-    sapporo_close(h->context);
+    sap_transport_close(h);
+    if (!broken || h->transport <= SAPPORO_MPI_TRANSPORT_HOST)
+        sapporo_close(h->context); /* else MPI may use its hold */
     free_types(h);
     sap_link_close(&h->link);
     if (broken) return;
     sap_slab_free(h);
     sap_share_free(h);
     sap_room_free(&h->targets);
+    sap_room_free(&h->places);
+    sap_room_free(&h->trial_bytes);
+    sap_cargo_close(&h->trial);
     free(h->kept_text);
     free(h->kept_devices);
     free(h);
@@ -268,9 +282,10 @@ static int open_parts(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_o
     status = sap_link_agree(link, status);
     if (status || !h) return status; /* without h it failed on every rank */
     status = compare_options(h, &o);
-    if (!status) status = open_context(h, &o);
+    if (!status) status = open_context(h);
     if (!status) status = compare_kinds(h);
-    return status ? status : make_types(h);
+    if (!status) status = make_types(h);
+    return status ? status : sap_transport_open(h, o.transport);
 }
 
 /* The timeout of options that may be wrong in other ways. */
@@ -305,7 +320,7 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     sapporo_mpi *const h = calloc(1, sizeof *h);
     if (!h) return open_poor(communicator, options);
     h->link.timeout = timeout_of(options);
-    h->particle = h->target = h->answer = h->answer_near = MPI_DATATYPE_NULL;
+    h->particle = h->target = h->answer = h->answer_near = h->unit = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
     if (!status) status = open_parts(&h->link, h, options);
     if (!status) {
@@ -356,6 +371,12 @@ sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle)
 {
     const sapporo_mpi *const h = sap_mpi_find(handle);
     return h ? h->last_way : SAPPORO_MPI_WAY_AUTO;
+}
+
+sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *handle)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return h ? h->transport : SAPPORO_MPI_TRANSPORT_AUTO;
 }
 
 int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs)

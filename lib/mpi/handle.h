@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "engine/travel_ops.h"
+#include "mpi/cargo.h"
 #include "mpi/link.h"
 #include "mpi/room.h"
 
@@ -39,6 +41,8 @@ struct sap_parcel {
     double *out, *in;    /* records */
 };
 
+struct sap_nccl;
+
 struct sapporo_mpi {
     uintptr_t number;
     sapporo_mpi *next; /* in the list of all open handles */
@@ -53,11 +57,20 @@ struct sapporo_mpi {
     sapporo_mpi_way last_way;         /* of the last force */
     sapporo_mpi_costs costs;          /* given or measured; size 0: neither */
     double cost_mine[6], cost_all[6]; /* of this rank and of all ranks, while they are measured */
-    int upper;                   /* one above the highest address at which this rank keeps a particle, over all ranks */
-    int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
-    double time;                 /* of sapporo_mpi_set_time */
-    uint64_t version;            /* of the particles: number of calls that changed them */
-    int lost;                    /* 1: particles could not be stored, so forces fail until all addresses are emptied */
+    int upper;                /* one above the highest address at which this rank keeps a particle, over all ranks */
+    int terms, vectors, sums; /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
+    double time;              /* of sapporo_mpi_set_time */
+    uint64_t version;         /* of the particles: number of calls that changed them */
+    int lost;                 /* 1: particles could not be stored, so forces fail until all addresses are emptied */
+    sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */
+    struct sap_nccl *nccl;           /* NULL: it is not used */
+    size_t unit_bytes;               /* of a superpacket that travels from device memory */
+    int unit_addresses;              /* addresses of such a superpacket */
+    struct sap_travel_facts facts;   /* of the j-particles of all ranks, for the force under way */
+    struct sap_room places;          /* nodes and devices of all ranks, while a handle is opened */
+    struct sap_cargo trial;          /* of the trial of a transport, and its bytes */
+    struct sap_room trial_bytes;
+    MPI_Datatype unit;           /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
     int width;                   /* doubles per i-particle that is sent */
     MPI_Datatype particle;       /* a j-particle that is sent */
     MPI_Datatype target, answer; /* an i-particle that is sent; its sums, without and with its nearest neighbour */

@@ -48,8 +48,8 @@ int sap_link_judge(struct sap_link *l, int code)
 
 /* ----------------------------------------------------------------- waiting */
 
-/* Lets other processes use the core: ranks may share cores, and long waits need none. */
-static void pause_at(unsigned tries)
+/* Ranks may share cores, and long waits need none. */
+void sap_link_pause(unsigned tries)
 {
     enum { BUSY = 100, YIELDS = 2000 };
     const struct timespec nap = {.tv_nsec = 50000};
@@ -71,7 +71,7 @@ int sap_link_wait(struct sap_link *l, MPI_Request *request)
         if (MPI_Wtime() - start > l->timeout)
             return l->broken = sap_link_fail(l, SAPPORO_MPI_ERR_TIMEOUT,
                                              "other ranks did not take part in a collective call for %g s", l->timeout);
-        pause_at(tries);
+        sap_link_pause(tries);
     }
 }
 

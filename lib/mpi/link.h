@@ -56,6 +56,9 @@ int sap_link_note(struct sap_link *link, int status, const char *text);
 /* Waits for a nonblocking operation, or breaks the link. */
 int sap_link_wait(struct sap_link *link, MPI_Request *request);
 
+/* Lets other processes use the core, the longer the more often a wait has looked in vain. */
+void sap_link_pause(unsigned tries);
+
 /* Lets MPI go on with a nonblocking operation, without waiting for it. */
 int sap_link_poke(struct sap_link *link, MPI_Request *request);
 

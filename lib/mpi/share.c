@@ -10,21 +10,21 @@
 #include "mpi/blocks.h"
 #include "mpi/room.h"
 #include "mpi/slab.h"
+#include "mpi/transport.h"
 
-/* The particles of a part: as they arrive, and the context that holds them. */
+/* The particles of a part: as they arrive, in rows or superpackets, and the context that holds them. */
 struct half {
     sapporo *context;
-    struct sap_room rows;
-    int *count, *first;  /* [ranks] particles of each rank, and its first row */
-    MPI_Request request; /* MPI_REQUEST_NULL: none are under way */
+    struct sap_cargo cargo;
+    struct sap_room numbers; /* of the superpackets in order of arrival */
 };
 
 struct sap_share {
     struct half half[2]; /* of part p: element p % 2 */
-    int *numbers;        /* memory of the arrays of numbers */
     int here;            /* half[0] holds all particles below this address, as of version `version` */
     uint64_t version;
     /* of the force under way */
+    const struct sap_transport_table *by; /* how particles travel */
     int parts;
     int failed, partial;
     sapporo_job *job[2]; /* of steps with even and with odd numbers */
@@ -37,18 +37,12 @@ struct sap_share {
 static struct sap_share *create(int ranks)
 {
     struct sap_share *const s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->numbers = calloc(4 * (size_t)ranks, sizeof *s->numbers);
-    if (!s->numbers) {
-        free(s);
-        return NULL;
-    }
-    for (int k = 0; k < 2; k++) {
-        s->half[k].count = s->numbers + (ptrdiff_t)2 * k * ranks;
-        s->half[k].first = s->half[k].count + ranks;
-        s->half[k].request = MPI_REQUEST_NULL;
-    }
-    return s;
+    int short_of = !s;
+    for (int k = 0; k < 2 && s; k++) short_of |= sap_cargo_open(&s->half[k].cargo, ranks) != 0;
+    if (!short_of) return s;
+    for (int k = 0; k < 2 && s; k++) sap_cargo_close(&s->half[k].cargo);
+    free(s);
+    return NULL;
 }
 
 /* Opens the contexts of this rank, which are of the kind of its own context. */
@@ -62,6 +56,7 @@ static int open_contexts(sapporo_mpi *h)
         const int status = sapporo_open(&h->context_options, c);
         if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
         (void)sapporo_partial_keep_engine(*c);
+        h->share->half[k].cargo.context = *c;
     }
     return SAPPORO_OK;
 }
@@ -74,10 +69,10 @@ int sap_share_open(sapporo_mpi *h)
     return status;
 }
 
-sapporo *sap_share_scratch(sapporo_mpi *h)
+sapporo *sap_share_scratch(sapporo_mpi *h, int which)
 {
     sap_share_forget(h);
-    return h->share->half[0].context;
+    return h->share->half[which].context;
 }
 
 void sap_share_free(sapporo_mpi *h)
@@ -86,11 +81,11 @@ void sap_share_free(sapporo_mpi *h)
     if (!s) return;
     for (int k = 0; k < 2; k++) {
         sapporo_close(s->half[k].context);
-        sap_room_free(&s->half[k].rows);
+        sap_cargo_close(&s->half[k].cargo);
+        sap_room_free(&s->half[k].numbers);
     }
     sap_room_free(&s->sums);
     sap_room_free(&s->totals);
-    free(s->numbers);
     free(s);
     h->share = NULL;
 }
@@ -129,26 +124,39 @@ static int part_length(const sapporo_mpi *h, int part) { return part_first(h, pa
 /* Number of particles in the block that begins at an address, all below `end`. */
 static int block_length(int address, int end) { return end - address < SAP_BLOCK ? end - address : SAP_BLOCK; }
 
-/* Places the rows of each rank; those of a rank are in order of their addresses. */
-static void place_rows(const sapporo_mpi *h, int part, struct half *f)
+/* Number of units in which so many particles travel. */
+static int units_of(const sapporo_mpi *h, int n)
 {
-    const int end = part_first(h, part + 1);
-    int row = 0;
-    memset(f->count, 0, (size_t)h->link.size * sizeof *f->count);
-    for (int a = part_first(h, part); a < end; a += SAP_BLOCK)
-        f->count[sap_block_rank(a, h->link.size)] += block_length(a, end);
-    for (int r = 0; r < h->link.size; r++) {
-        f->first[r] = row;
-        row += f->count[r];
-    }
+    return h->share->by->on_device ? (n + h->unit_addresses - 1) / h->unit_addresses : n;
 }
 
-/* The row of the first particle of the block at an address of a part. */
-static double *block_row(const sapporo_mpi *h, int part, const struct half *f, int address)
+/* Places the units of each rank; those of a rank are in order of their addresses. */
+static void place_units(const sapporo_mpi *h, int part, struct sap_cargo *c)
+{
+    const int end = part_first(h, part + 1);
+    int unit = 0;
+    memset(c->count, 0, (size_t)h->link.size * sizeof *c->count);
+    for (int a = part_first(h, part); a < end; a += SAP_BLOCK)
+        c->count[sap_block_rank(a, h->link.size)] += units_of(h, block_length(a, end));
+    for (int r = 0; r < h->link.size; r++) {
+        c->first[r] = unit;
+        unit += c->count[r];
+    }
+    c->unit = h->share->by->on_device ? h->unit_bytes : row_doubles(h) * sizeof(double);
+    c->own = c->at + (size_t)c->first[h->link.rank] * c->unit;
+}
+
+/* The first unit of the block at an address of a part. */
+static int block_unit(const sapporo_mpi *h, int part, const struct sap_cargo *c, int address)
 {
     const int ranks = h->link.size, before = (address - part_first(h, part)) / SAP_BLOCK / ranks;
-    const int row = f->first[sap_block_rank(address, ranks)] + before * SAP_BLOCK;
-    return (double *)f->rows.at + (size_t)row * row_doubles(h);
+    return c->first[sap_block_rank(address, ranks)] + before * units_of(h, SAP_BLOCK);
+}
+
+/* The row of the first particle of that block, in host memory. */
+static double *block_row(const sapporo_mpi *h, int part, const struct sap_cargo *c, int address)
+{
+    return (double *)(void *)(c->at + (size_t)block_unit(h, part, c, address) * c->unit);
 }
 
 /* Records the first error of this rank. */
@@ -158,26 +166,58 @@ static void fail(sapporo_mpi *h, int status, const sapporo *context)
     h->share->failed = sap_link_note(&h->link, status, sapporo_last_error(context));
 }
 
-/* Collective.  Starts to send a part. */
+/* The status of a transport: a broken link ends the force; any other error is recorded, and its text is known. */
+static int judge(sapporo_mpi *h, int status)
+{
+    if (h->link.broken) return h->link.broken;
+    if (status < 0 && !h->share->failed) h->share->failed = status;
+    return SAPPORO_OK;
+}
+
+/* The first address of a part that this rank keeps, or the end of the part. */
+static int own_first(const sapporo_mpi *h, int part)
+{
+    const int end = part_first(h, part + 1);
+    int a = part_first(h, part);
+    while (a < end && sap_block_rank(a, h->link.size) != h->link.rank) a += SAP_BLOCK;
+    return a < end ? a : end;
+}
+
+/* Reads this rank's particles of a part into host memory. */
+static void read_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
+{
+    const int ranks = h->link.size, end = part_first(h, part + 1);
+    for (int a = own_first(h, part); a < end; a += SAP_BLOCK * ranks)
+        fail(
+            h,
+            sapporo_partial_read(h->context, sap_block_inner(a, ranks), block_length(a, end), block_row(h, part, c, a)),
+            h->context);
+}
+
+/* Packs this rank's particles of a part on its device; they are side by side in its context. */
+static void pack_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
+{
+    const int first = own_first(h, part), end = part_first(h, part + 1);
+    struct sap_travel_part p = {
+        .block = SAP_BLOCK, .processes = h->link.size, .process = h->link.rank, .before = part_first(h, part)};
+    if (first < end) p.first = sap_block_inner(first, h->link.size);
+    for (int a = first; a < end; a += SAP_BLOCK * h->link.size) p.n += block_length(a, end);
+    fail(h, sapporo_travel_pack(h->context, c->context, c->first[h->link.rank], &p), h->context);
+}
+
+/* Collective.  Starts to send a part.  After an error, too: other ranks wait for this rank's particles. */
 static int send_part(sapporo_mpi *h, int part)
 {
-    struct half *const f = half_of(h, part);
-    const int ranks = h->link.size, end = part_first(h, part + 1);
-    place_rows(h, part, f);
-    for (int a = part_first(h, part); a < end; a += SAP_BLOCK)
-        if (sap_block_rank(a, ranks) == h->link.rank)
-            fail(h,
-                 sapporo_partial_read(h->context, sap_block_inner(a, ranks), block_length(a, end),
-                                      block_row(h, part, f, a)),
-                 h->context);
-    return sap_link_judge(&h->link, MPI_Iallgatherv(MPI_IN_PLACE, 0, h->particle, f->rows.at, f->count, f->first,
-                                                    h->particle, h->link.communicator, &f->request));
+    struct sap_cargo *const c = &half_of(h, part)->cargo;
+    place_units(h, part, c);
+    (h->share->by->on_device ? pack_own : read_own)(h, part, c);
+    return judge(h, h->share->by->post(h, c));
 }
 
 /* 1 if some address of a part holds no particle. */
 static int has_holes(const sapporo_mpi *h, int part)
 {
-    const double *row = half_of(h, part)->rows.at;
+    const double *row = (const double *)(const void *)half_of(h, part)->cargo.at;
     struct sap_partial_tail tail;
     for (int k = 0; k < part_length(h, part); k++, row += row_doubles(h)) {
         memcpy(&tail, row + row_doubles(h) - sizeof tail / sizeof *row, sizeof tail);
@@ -186,22 +226,44 @@ static int has_holes(const sapporo_mpi *h, int part)
     return 0;
 }
 
-/* Stores a part that has arrived. */
-static int store_part(sapporo_mpi *h, int part)
+/* Stores a part that has arrived in rows. */
+static int store_rows(sapporo_mpi *h, int part)
 {
     const struct half *const f = half_of(h, part);
     const int begin = part_first(h, part), end = part_first(h, part + 1);
     int status = has_holes(h, part) ? sapporo_clear_particles(f->context) : SAPPORO_OK;
     for (int a = begin; a < end && !status; a += SAP_BLOCK)
-        status = sapporo_partial_store(f->context, a - begin, block_length(a, end), block_row(h, part, f, a));
-    return status ? status : sapporo_set_time(f->context, h->time);
+        status = sapporo_partial_store(f->context, a - begin, block_length(a, end), block_row(h, part, &f->cargo, a));
+    return status;
+}
+
+/* Gives the context of a part the superpackets that have arrived in its hold. */
+static int take_superpackets(sapporo_mpi *h, int part)
+{
+    const struct half *const f = half_of(h, part);
+    const int begin = part_first(h, part), end = part_first(h, part + 1);
+    int *const number = f->numbers.at;
+    int units = 0;
+    for (int a = begin; a < end; a += SAP_BLOCK) {
+        const int n = units_of(h, block_length(a, end)), first = block_unit(h, part, &f->cargo, a);
+        for (int k = 0; k < n; k++) number[first + k] = (a - begin) / h->unit_addresses + k;
+        units += n;
+    }
+    return sapporo_travel_take(f->context, number, units, end - begin, &h->facts);
+}
+
+/* Stores a part that has arrived. */
+static int store_part(sapporo_mpi *h, int part)
+{
+    const int status = h->share->by->on_device ? take_superpackets(h, part) : store_rows(h, part);
+    return status ? status : sapporo_set_time(half_of(h, part)->context, h->time);
 }
 
 /* Collective.  Waits for a part and stores it. */
 static int receive_part(sapporo_mpi *h, int part)
 {
     struct half *const f = half_of(h, part);
-    const int status = sap_link_wait(&h->link, &f->request);
+    const int status = judge(h, h->share->by->wait(h, &f->cargo));
     if (status || h->share->failed) return status;
     sap_share_forget(h);
     fail(h, store_part(h, part), f->context);
@@ -305,16 +367,30 @@ static void finish_step(sapporo_mpi *h, int step, int ni, const sapporo_result *
 
 /* ------------------------------------------------------------------- force */
 
+/* Makes room for the particles of the parts that are under way at a time. */
+static int reserve_parts(sapporo_mpi *h)
+{
+    struct sap_share *const s = h->share;
+    const int nj = h->job->nj_all, units = units_of(h, nj < h->part ? nj : h->part);
+    int status = SAPPORO_OK;
+    for (int k = 0; k < 2 && k < s->parts && !status && !sap_share_is_here(h, nj); k++) {
+        s->half[k].cargo.unit = s->by->on_device ? h->unit_bytes : row_doubles(h) * sizeof(double);
+        status = s->by->allocate(h, &s->half[k].cargo, (size_t)units);
+        if (!status && s->by->on_device && !sap_room_reserve(&s->half[k].numbers, (size_t)units * sizeof(int)))
+            status = SAPPORO_ERR_MEMORY;
+    }
+    return status;
+}
+
 int sap_share_prepare(sapporo_mpi *h)
 {
     const sapporo_mpi_job *const j = h->job;
     struct sap_share *const s = h->share ? h->share : (h->share = create(h->link.size));
     if (!s) return -1;
+    s->by = sap_transport_of(h, j->asked);
     s->parts = sap_share_parts(h, j->nj_all);
     s->failed = s->partial = 0;
-    const size_t rows = (size_t)(j->nj_all < h->part ? j->nj_all : h->part) * row_doubles(h) * sizeof(double);
-    for (int k = 0; k < 2 && k < s->parts && !sap_share_is_here(h, j->nj_all); k++)
-        if (!sap_room_reserve(&s->half[k].rows, rows)) return -1;
+    if (reserve_parts(h)) return -1;
     if (s->parts == 1) return 0;
     const size_t own = (size_t)(j->ni / j->slabs) + 1;
     return sap_room_reserve(&s->sums, own * sap_answer_bytes(h)) &&
@@ -352,8 +428,7 @@ int sap_share_end(sapporo_mpi *h, int ni, const sapporo_result *result)
         if (next < steps && slab_of(h, next) == 0) status = next_part(h, part_of(h, next));
         if (next < steps && !status) start_step(h, next);
         if (!status) finish_step(h, k, ni, result);
-        if (!status) status = sap_link_poke(&h->link, &half_of(h, part_of(h, k) + 1)->request);
-        if (!status) status = sap_link_poke(&h->link, &half_of(h, part_of(h, k))->request);
+        for (int f = 0; f < 2 && !status; f++) status = h->share->by->poke(h, &h->share->half[f].cargo);
     }
     return status;
 }

@@ -17,8 +17,8 @@ struct sap_share;
 /* Collective.  Opens the two contexts, unless they are open. */
 int sap_share_open(sapporo_mpi *h);
 
-/* The first of the two contexts, of a handle for which sap_share_open succeeded; its particles are lost. */
-sapporo *sap_share_scratch(sapporo_mpi *h);
+/* One of the two contexts, 0 or 1, of a handle for which sap_share_open succeeded; its particles are lost. */
+sapporo *sap_share_scratch(sapporo_mpi *h, int which);
 
 /* Closes the contexts and frees the memory, which MPI must not use any more. */
 void sap_share_free(sapporo_mpi *h);

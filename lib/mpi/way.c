@@ -9,6 +9,7 @@
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/share.h"
+#include "mpi/transport.h"
 #include "physics/arithmetic.h"
 
 /* ------------------------------------------------------------------- model */
@@ -54,13 +55,17 @@ static double seconds_of_targets(const sapporo_mpi *h)
            c->byte * ((l.all - l.least) * target + (ranks - 1) * l.most * answer);
 }
 
+/* Whether large forces take their j-particles from device memory. */
+static int travels_from_device(const sapporo_mpi *h) { return sap_transport_of(h, SAP_FEW_J)->on_device; }
+
 /* j-particles are sent to all ranks. */
 static double seconds_of_sources(const sapporo_mpi *h)
 {
     const sapporo_mpi_costs *const c = &h->costs;
     const double nj = h->job->nj_all, most = loads_of(h).most, parts = sap_share_parts(h, h->job->nj_all);
-    const double slabs = ceil(most / h->rows),
-                 record = 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
+    const double slabs = ceil(most / h->rows);
+    const double record = travels_from_device(h) ? (double)h->unit_bytes / h->unit_addresses
+                                                 : 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
     const double away = nj - sap_block_count(h->job->nj_all, h->link.size - 1, h->link.size);
     const double sent =
         sap_share_is_here(h, h->job->nj_all) ? 0 : parts * c->message + c->byte * away * record + c->store * nj;
@@ -79,7 +84,8 @@ enum {
     MESSAGES = 8,       /* small messages in a try */
     BYTES = 1 << 19,    /* of all ranks, for the time per byte */
     NJ = 4 * SAP_BLOCK, /* j-particles of the longest force */
-    NI_MOST = 16384
+    NI_MOST = 16384,
+    UNITS_MOST = 64 /* of the sample, where particles travel from device memory */
 };
 static const double long_enough = 2e-3; /* seconds of a force that can be timed well */
 
@@ -193,12 +199,37 @@ static int time_store(struct sample *s, double *best)
     return status;
 }
 
+/* The same on the device: of packing the sample, which the context holds, and of taking it. */
+static int time_travel(sapporo_mpi *h, const struct sample *s, double *best)
+{
+    const struct sap_travel_part part = {.n = NJ, .block = SAP_BLOCK, .processes = 1};
+    const struct sap_travel_facts facts = {.terms = 1};
+    int number[UNITS_MOST];
+    const int units = NJ / h->unit_addresses;
+    void *hold;
+    sapporo *const to = sap_share_scratch(h, 1);
+    if (units > UNITS_MOST) return SAPPORO_OK; /* then the host's time counts */
+    int status = sapporo_travel_hold(to, (size_t)units * h->unit_bytes, &hold);
+    for (int k = 0; k < units; k++) number[k] = k;
+    if (!status) status = sapporo_travel_pack(s->context, to, 0, &part); /* uploads the sample */
+    *best = INFINITY;
+    for (int k = 0; k < TRIES && !status; k++) {
+        const double start = MPI_Wtime();
+        status = sapporo_travel_pack(s->context, to, 0, &part);
+        if (!status) status = sapporo_travel_take(to, number, units, NJ, &facts);
+        if (!status) status = sapporo_travel_packed(to);
+        *best = fmin(*best, (MPI_Wtime() - start) / NJ);
+    }
+    return status ? sap_link_note(&h->link, status, sapporo_last_error(to)) : SAPPORO_OK;
+}
+
 /* Times what this rank does alone. */
 static int measure_context(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
 {
     fill_sample(h, s);
-    s->context = sap_share_scratch(h);
+    s->context = sap_share_scratch(h, 0);
     int status = time_store(s, &c->store);
+    if (!status && travels_from_device(h)) status = time_travel(h, s, &c->store);
     if (!status) status = sapporo_set_time(s->context, 0);
     if (!status) status = time_forces(h, s, c);
     return status ? sap_link_note(&h->link, status, sapporo_last_error(s->context)) : SAPPORO_OK;

@@ -117,6 +117,7 @@ contains
         ended = sapporo_mpi_force_end(job, int(own, c_int), results)
         call sapporo_mpi_force_free(job)
         took = sapporo_mpi_get_way(handle)
+        call report(sapporo_mpi_get_transport(handle) == SAPPORO_MPI_TRANSPORT_HOST, 'the transport of the CPU engine')
         error = worst_error()
         call report(begun == SAPPORO_OK .and. ended == SAPPORO_OK .and. error < 1e-12_real128 .and. &
             (way == SAPPORO_MPI_WAY_AUTO .or. took == way), 'forces of a sum in quadruple precision')

@@ -39,7 +39,8 @@ compile() {
 }
 
 # Parts of libsapporo that libsapporo_mpi has, too.
-shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c'
+shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c lib/base/environment.c lib/base/variable_table.c
+    lib/base/static_program.c'
 
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
@@ -57,16 +58,54 @@ compile_all() {
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
-# ranks SUFFIX PROGRAM N...: runs a program with each number of ranks; all its lines must be ok, and be there
+# transports SUFFIX: how particles travel, on device memory that OpenCL keeps on a CPU, with a double of NCCL.  The
+# programs of forces run over each transport; transports.c looks at choices and faults.
+transports() {
+    flags="-std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra -Iinclude -Ilib -Itest/mpi"
+    mkdir -p "$work/nccl$1" "$work/old$1" "$work/none$1"
+    # shellcheck disable=SC2086 # a list of flags
+    {
+        "mpicc$1" $flags -shared -fPIC -o "$work/nccl$1/libnccl.so.2" test/mpi/fake_nccl.c &&
+            "mpicc$1" $flags -DncclSend=ncclSendNothing -shared -fPIC -o "$work/old$1/libnccl.so.2" test/mpi/fake_nccl.c
+    } >"$work/log" 2>&1
+    echo 'no library' >"$work/none$1/libnccl.so.2"
+    for program in transports forces ways; do
+        # shellcheck disable=SC2086 # a list of flags
+        "mpicc$1" $flags -rdynamic -o "$work/hosted_$program$1" "test/mpi/$program.c" test/mpi/hosted.c test/mpi/problem.c \
+            test/mpi/ranks.c lib/mpi/*.c lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
+    done
+    none "programs on device memory link with mpicc$1"
+    "$work/hosted_transports$1" devices >"$work/out" 2>&1 || { skipped "transports of MPI$1" "$(head -n 1 "$work/out")"; return; }
+    (
+        export SAPPORO_TEST_ENGINES=opencl SAPPORO_TEST_CHECKED=1 POCL_MAX_PTHREAD_COUNT=1 LD_LIBRARY_PATH="$work/nccl$1"
+        SAPPORO_VERBOSE=2 ranks "$1" hosted_transports 1 2 3
+        for transport in host mpi nccl; do
+            export SAPPORO_MPI_TRANSPORT=$transport HOSTED_AWARE=1
+            [ $transport = host ] || title=" by $transport" ranks "$1" hosted_forces 2 3
+            title=" by $transport" ranks "$1" hosted_ways 3
+        done
+        unset SAPPORO_MPI_TRANSPORT HOSTED_AWARE
+        export SAPPORO_VERBOSE=2 LD_LIBRARY_PATH="$work/none$1"
+        title=' without NCCL' words='no NCCL: ' ranks "$1" hosted_transports 2
+        export LD_LIBRARY_PATH="$work/old$1"
+        title=' with a part of NCCL' words='its libnccl.so.2 has no ncclSend' ranks "$1" hosted_transports 2
+        FAKE_NCCL='old 0' LD_LIBRARY_PATH="$work/nccl$1" title=' with an old NCCL' words='version 21212' ranks "$1" hosted_transports 1
+        exit "$failures"
+    )
+    failures=$?
+}
+
+# ranks SUFFIX PROGRAM N...: runs a program with each number of ranks; all its lines must be ok, and be there.  $words: its
+# argument; $title: what is added to the title
 ranks() {
     suffix=$1 program=$2
     shift 2
     for n in "$@"; do
-        timeout -k 5 100 "mpirun$suffix" -n "$n" "$work/$program$suffix" >"$work/out" 2>"$work/said" </dev/null
+        timeout -k 5 100 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
         status=$?
         { grep '^not ok' "$work/out"; [ $status -eq 0 ] || { echo "status $status"; tail -n 12 "$work/said"; }; } >"$work/log"
         grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
-        none "$program over $n ranks of MPI${suffix:-}, $(grep -c '^ok' "$work/out") cases"
+        none "$program over $n ranks of MPI${suffix:-}${title:-}, $(grep -c '^ok' "$work/out") cases"
     done
 }
 
@@ -120,6 +159,7 @@ for suffix in .openmpi .mpich ''; do
     ranks "$suffix" errors 1 3
     ranks "$suffix" memory 2
     ranks "$suffix" grape 3
+    transports "$suffix"
     fortran "$suffix"
     ranks "$suffix" trees 1 2 3 4 7
     ranks "$suffix" tree_active 1 2 3 4 7
