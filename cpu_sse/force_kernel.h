@@ -114,7 +114,7 @@ enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
  */
 SAP_INLINE struct sap_variant general(struct sap_variant v)
 {
-    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0};
+    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0, 0};
 }
 
 /* Returns the instance that serves a variant. A variant has its own if that makes it faster by 3 % or more. */
@@ -123,19 +123,19 @@ SAP_INLINE struct sap_variant general(struct sap_variant v)
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS) return general(v);
-    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (IN_DOUBLE && v.wide) return general(v);
     if (SAP_ORDER == 2 && !v.near && !(v.skip_own && v.soft == 2))
-        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0};
+        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0, 0};
     if (v.soft) return general(v);
     if (SAP_ORDER == 4 &&
         (v.skip_own ? v.near < SAP_LISTS || (!v.zero && (IN_DOUBLE || v.near == SAP_LISTS)) : !v.near && !v.zero))
-        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0};
-    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0} : general(v);
+        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0, 0};
+    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0, 0} : general(v);
 }
 #endif
 
@@ -144,7 +144,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Runs F(A, B, variant) with a variant that is a constant for the compiler. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
-        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0}));                                            \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0, 0}));                                         \
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
@@ -173,11 +173,35 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #else
 #define WIDE 0
 #endif
+/* Spline softening: forces without other results, and one instance for all others. */
+#if SAP_ORDER == 2
+#define SPLINE(F, A, B, near, own, wide, soft)                                                                         \
+    case ((near) != 0) * 4 + (own)*2 + ((soft) == 2):                                                                  \
+        F(A, B, ((struct sap_variant){near, 0, own, wide, soft, 0, 0, 1}));                                            \
+        return;
+#define SPLINE_CASES(F, A, B, v)                                                                                       \
+    if ((v).spline) {                                                                                                  \
+        switch (((v).near || (v).wide) * 4 + (v).skip_own * 2 + ((v).soft == 2)) {                                     \
+            SPLINE(F, A, B, 0, 0, 0, 1)                                                                                \
+            SPLINE(F, A, B, 0, 0, 0, 2)                                                                                \
+            SPLINE(F, A, B, 0, 1, 0, 1)                                                                                \
+            SPLINE(F, A, B, 0, 1, 0, 2)                                                                                \
+            SPLINE(F, A, B, 3, 0, WIDE, 1)                                                                             \
+            SPLINE(F, A, B, 3, 0, WIDE, 2)                                                                             \
+            SPLINE(F, A, B, 3, 1, WIDE, 1)                                                                             \
+        default:                                                                                                       \
+            F(A, B, ((struct sap_variant){3, 0, 1, WIDE, 2, 0, 0, 1}));                                                \
+        }                                                                                                              \
+        return;                                                                                                        \
+    }
+#else
+#define SPLINE_CASES(F, A, B, v)
+#endif
 /* The one variant that excludes members of lists. */
 #if SAP_ORDER == 4
 #define OUTSIDE_CASE(F, A, B, v)                                                                                       \
     if ((v).outside) {                                                                                                 \
-        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0}));                                               \
+        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0, 0}));                                            \
         return;                                                                                                        \
     }
 #else
@@ -199,8 +223,9 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Completes a variant as instance_of does: members of lists leave the sums, and only dp has wide distances. */
 SAP_INLINE struct sap_variant completed(struct sap_variant v)
 {
-    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0};
+    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0, 0};
     v.wide = IN_DOUBLE && v.wide;
+    v.zero = v.zero && !v.spline;
     return v;
 }
 #define DISPATCH(F, A, B, v) F(A, B, completed(v));
@@ -208,6 +233,7 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
 #define DISPATCH(F, A, B, v)                                                                                           \
     const struct sap_variant of = instance_of(v);                                                                      \
     OUTSIDE_CASE(F, A, B, v)                                                                                           \
+    SPLINE_CASES(F, A, B, v)                                                                                           \
     switch (VARIANT_KEY(of)) {                                                                                         \
         ORDER_CASES(F, A, B)                                                                                           \
         NEAR_CASES(F, A, B)                                                                                            \
@@ -215,7 +241,7 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0}));                                                       \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0, 0}));                                                    \
     }
 #endif
 
@@ -239,7 +265,8 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
                                       .block = (int)(a->first / SAP_BLOCK) + from / CHUNK,
                                       .first = a->first + (uint32_t)(from * LANES),
                                       .eps2 = a->eps2,
-                                      .soft = a->variant.soft};
+                                      .soft = a->variant.soft,
+                                      .spline = a->variant.spline};
         struct sap_variant variant = a->variant;
         if (predict_chunk(a->columns, a->terms, a->time, from, count, soa)) variant.wide = 1;
         for (int e = 0; e < count && variant.soft == 2; e++) copy_eps2(a->columns, from + e, soa[e][JE]);

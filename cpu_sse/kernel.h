@@ -121,6 +121,8 @@ struct sap_variant {
     int soft;     /* 0: eps2 is common; 1: each i has its own; 2: each j adds its own */
     int outside;  /* 1: candidates of lists are excluded (order 4; this variant has lists and no other results) */
     int exact;    /* 1: roots are made of correctly rounded operations, so all machines agree */
+    int spline;   /* of order 2: SAP_SPLINE_... of spline softening; 0: Plummer's. It needs soft, and looks at zero
+                     distances itself */
 };
 
 struct sap_many_args {

@@ -82,7 +82,8 @@ struct few_work {
     int count, n, block; /* vectors; addresses that take part, counted from the first; number of the block */
     uint32_t first;
     double eps2;
-    int soft; /* as the caller asked */
+    int soft;   /* as the caller asked */
+    int spline; /* SAP_SPLINE_..., or 0 */
 };
 
 SAP_INLINE void load_chunk(const struct few_work *a, int e, int f, struct source_words *j,
@@ -100,23 +101,24 @@ SAP_INLINE void few_packets(const struct few_work *a, const struct target_words 
 {
     const V eps2 = v_set1(a->eps2);
     V u[TWO_LOOPS ? CHUNK : 1];
+    int close[TWO_LOOPS ? CHUNK : 1] = {0};
     for (int e = 0; e < a->count; e++) {
         struct source_words j;
         unsigned bits = 0;
         load_chunk(a, e, f, &j, variant);
         if (low) p->low = v_set1(W_HUGE);
-        const V root = pair_root(&j, i, eps2, reach, weight, &p->low, &bits, variant);
+        const V root = pair_root(&j, i, eps2, reach, weight, &p->low, &bits, &close[TWO_LOOPS ? e : 0], variant);
         if (low) v_store(&low[e][f * V_LANES], p->low);
         if (TWO_LOOPS)
             u[TWO_LOOPS ? e : 0] = root;
         else
-            pair_sums(&j, i, root, p->sum);
+            pair_sums(&j, i, root, eps2, close[0], a->spline, p->sum, variant);
         if (variant.near & SAP_LISTS) mask[e] |= bits << (f * V_LANES);
     }
     for (int e = 0; TWO_LOOPS && e < a->count; e++) {
         struct source_words j;
         load_chunk(a, e, f, &j, variant);
-        pair_sums(&j, i, u[TWO_LOOPS ? e : 0], p->sum);
+        pair_sums(&j, i, u[TWO_LOOPS ? e : 0], eps2, close[TWO_LOOPS ? e : 0], a->spline, p->sum, variant);
     }
 }
 
@@ -146,6 +148,7 @@ SAP_INLINE void few_chunk(const struct few_work *a, struct sap_single *s, const 
     uint32_t mask[CHUNK] = {0};
     for (int w = 0; w < IWORDS; w++) i.word[w] = v_set1((double)((const W *)s->words)[w]);
     if (variant.soft && !a->soft) i.word[IE] = v_set1(a->eps2);
+    i.close2 = v_max(i.word[IE], v_set1(SAP_TINY_R2));
     i.index = vi_set1(s->index);
     EACH_VECTOR(f)
     {

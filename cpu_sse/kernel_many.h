@@ -7,6 +7,7 @@ struct many_state {
     V eps2, reach[NV], weight[NV];
     V best[NV], second[NV];
     VB block[NV];
+    int spline; /* SAP_SPLINE_..., or 0 */
 };
 
 /* Loads element e of packet l into all lanes. */
@@ -58,7 +59,12 @@ SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state 
     UNROLL
     for (int v = 0; v < NV; v++) {
         const V root = v_root_from(from->r2[v], from->seed[v]);
-        pair_sums(&j, &m->i[v], variant.skip_own ? v_keep(vi_ne(j.index, m->i[v].index), root) : root, s[v].sum);
+        int close = 0;
+#if SAP_ORDER == 2
+        if (variant.spline) close = any_within(from->r2[v], &j, &m->i[v], m->eps2, variant);
+#endif
+        pair_sums(&j, &m->i[v], variant.skip_own ? v_keep(vi_ne(j.index, m->i[v].index), root) : root, m->eps2, close,
+                  m->spline, s[v].sum, variant);
     }
 }
 
@@ -92,6 +98,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
     }
 #endif
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
+    int close[TWO_LOOPS ? SAP_BLOCK : 1][NV] = {{0}};
     for (int e = e0; e < e1; e++) {
         struct source_words j;
         uint32_t hits = 0;
@@ -99,11 +106,12 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         UNROLL
         for (int v = 0; v < NV; v++) {
             unsigned bits = 0;
-            const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], m->weight[v], &s[v].low, &bits, variant);
+            int *const near = &close[TWO_LOOPS ? e - e0 : 0][v];
+            const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], m->weight[v], &s[v].low, &bits, near, variant);
             if (TWO_LOOPS)
                 u[TWO_LOOPS ? e - e0 : 0][v] = root;
             else
-                pair_sums(&j, &m->i[v], root, s[v].sum);
+                pair_sums(&j, &m->i[v], root, m->eps2, *near, m->spline, s[v].sum, variant);
             hits |= bits << (v * V_LANES);
         }
         if (variant.near & SAP_LISTS) note_hits(h->row[0], ROW_WORDS, e * LANES + l, hits);
@@ -112,7 +120,10 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         struct source_words j;
         load_record(tile, l, e, &j, variant);
         UNROLL
-        for (int v = 0; v < NV; v++) pair_sums(&j, &m->i[v], u[TWO_LOOPS ? e - e0 : 0][v], s[v].sum);
+        for (int v = 0; v < NV; v++) {
+            const int at = TWO_LOOPS ? e - e0 : 0;
+            pair_sums(&j, &m->i[v], u[at][v], m->eps2, close[at][v], m->spline, s[v].sum, variant);
+        }
     }
 }
 
@@ -167,11 +178,13 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struc
                           const struct sap_variant variant)
 {
     m->eps2 = v_set1(a->eps2);
+    m->spline = a->variant.spline;
     UNROLL
     for (int v = 0; v < NV; v++) {
         UNROLL
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
         if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
+        m->i[v].close2 = v_max(m->i[v].word[IE], v_set1(SAP_TINY_R2));
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);

@@ -4,6 +4,7 @@
 
 struct target_words {
     V word[IWORDS];
+    V close2; /* of spline softening: squared distance from which on its own length plays no part */
     VI index;
 };
 
@@ -61,10 +62,70 @@ SAP_INLINE void separation(const struct source_words *j, const struct target_wor
     }
 }
 
-/* Adds softening to a squared distance. */
+#if SAP_ORDER == 2
+/* Operations of spline.h. */
+#define v_less             v_lt
+#define SAP_NOT_LESS(a, b) v_nlt(a, b)
+#define SAP_LARGER(a, b)   v_max(a, b)
+
+/* Returns s/h of the length of square h2; +0 where h2 is practically zero. */
+SAP_INLINE V sap_inverse_length(V h2) { return v_keep(v_nlt(h2, v_set1(SAP_COINCIDENT)), root_anywhere(h2)); }
+
+#include "physics/spline.h"
+
+/* Returns the squared length of the j-particle of a pair with spline softening; that of the i-particle is a word. */
+SAP_INLINE V length_of_j(const struct source_words *j, V eps2, const struct sap_variant variant)
+{
+    return variant.soft == 2 ? v_add(j->word[JE], eps2) : eps2;
+}
+
+/* Returns whether any pair is within the larger of both lengths, or practically at zero distance. */
+SAP_INLINE int any_within(V d2, const struct source_words *j, const struct target_words *i, V eps2,
+                          const struct sap_variant variant)
+{
+    return vm_bits(sap_within(d2, SAP_LARGER(i->close2, length_of_j(j, eps2, variant)))) != 0;
+}
+
+/* A pair of which any lane is within a length. */
+struct close_pair {
+    V d[3], mass, hi2, hj2, sum[SUMS];
+    int mean;
+};
+
+/*
+ * Adds the pair to its sums. A function of its own: few pairs need it, and the loop of all others keeps its registers.
+ * Roots within the range of single precision have the bits of that loop.
+ */
+static __attribute__((noinline, cold)) void add_close(struct close_pair *p, VM counts)
+{
+    const V d2 = sap_distance2(p->d[0], p->d[1], p->d[2]);
+    const V u = v_keep(vm_and(counts, v_nlt(d2, v_set1(SAP_COINCIDENT))), root_anywhere(d2));
+    sap_pair2_spline(p->sum, p->d, p->mass, u, counts, p->hi2, p->hj2, p->mean);
+}
+
+/* Second half of such a pair. */
+SAP_INLINE void pair_sums_spline(const struct source_words *j, const struct target_words *i, V eps2, int mean, V *sum,
+                                 const struct sap_variant variant)
+{
+    struct close_pair p;
+    separation(j, i, p.d);
+    p.mass = j->word[JM];
+    p.hi2 = i->word[IE];
+    p.hj2 = length_of_j(j, eps2, variant);
+    p.mean = mean;
+    UNROLL
+    for (int q = 0; q < SUMS; q++) p.sum[q] = sum[q];
+    add_close(&p, variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(v_set1(0.0), v_set1(0.0)));
+    UNROLL
+    for (int q = 0; q < SUMS; q++) sum[q] = p.sum[q];
+}
+#endif
+
+/* Adds Plummer's softening to a squared distance. */
 SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_words *i, V eps2,
                     const struct sap_variant variant)
 {
+    if (variant.spline) return d2;
     const V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
     return variant.soft == 2 ? v_add(r2, j->word[JE]) : r2;
 }
@@ -94,10 +155,10 @@ SAP_INLINE VM pair_inside(const struct source_words *j, const struct target_word
 
 /*
  * First half of a pair: returns s/R, +0 if the pair does not count. Notes the smallest distance; *hits gets the lanes
- * within reach.
+ * within reach, *close whether any lane is within the lengths of spline softening.
  */
 SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *i, V eps2, V reach, V weight, V *low,
-                       unsigned *hits, const struct sap_variant variant)
+                       unsigned *hits, int *close, const struct sap_variant variant)
 {
     V d[3];
     separation(j, i, d);
@@ -112,11 +173,16 @@ SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *
     if (variant.near & SAP_LISTS) *hits = vm_bits(vm_and(keep, v_lt(d2, reach)));
     if (variant.near & SAP_NEAREST || tells_zero(variant)) *low = v_min_where(keep, *low, d2);
     if (variant.zero) keep = vm_and(keep, v_nlt(r2, v_set1(SAP_COINCIDENT)));
+#if SAP_ORDER == 2
+    if (variant.spline) *close = any_within(d2, j, i, eps2, variant);
+#else
+    (void)close;
+#endif
     return root_of(r2, keep, variant);
 }
 
 /* Second half of a pair: adds its terms. */
-SAP_INLINE void pair_sums(const struct source_words *j, const struct target_words *i, V u, V *sum)
+SAP_INLINE void pair_sums_plain(const struct source_words *j, const struct target_words *i, V u, V *sum)
 {
     V d[3];
     separation(j, i, d);
@@ -134,6 +200,21 @@ SAP_INLINE void pair_sums(const struct source_words *j, const struct target_word
     sap_pair8(sum, d, dv, dv + 3, dv + 6, j->word[JM], u);
 #endif
 #endif
+}
+
+/* Second half of a pair. close: whether any lane is within the lengths of spline softening; spline: SAP_SPLINE_... */
+SAP_INLINE void pair_sums(const struct source_words *j, const struct target_words *i, V u, V eps2, int close,
+                          int spline, V *sum, const struct sap_variant variant)
+{
+#if SAP_ORDER == 2
+    if (variant.spline && __builtin_expect(close, 0)) {
+        pair_sums_spline(j, i, eps2, spline == SAP_SPLINE_MEAN, sum, variant);
+        return;
+    }
+#else
+    (void)eps2, (void)close, (void)spline, (void)variant;
+#endif
+    pair_sums_plain(j, i, u, sum);
 }
 
 /*

@@ -34,6 +34,7 @@ SAP_INLINE FM f_nlt(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_NLT_UQ); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm256_and_ps(m, a); }
 /* where m is not set, b becomes NaN and min returns its second operand */
 SAP_INLINE F f_drop(FM m, F a) { return _mm256_andnot_ps(m, a); }
+SAP_INLINE F f_select(FM m, F a, F b) { return _mm256_blendv_ps(b, a, m); }
 SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm256_min_ps(_mm256_or_ps(_mm256_andnot_ps(m, _mm256_castsi256_ps(_mm256_set1_epi32(-1))), b), a);

@@ -33,6 +33,7 @@ SAP_INLINE FM f_lt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 SAP_INLINE FM f_nlt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm512_maskz_mov_ps(m, a); }
 SAP_INLINE F f_drop(FM m, F a) { return _mm512_maskz_mov_ps((FM)~m, a); }
+SAP_INLINE F f_select(FM m, F a, F b) { return _mm512_mask_mov_ps(b, m, a); }
 SAP_INLINE F f_min_where(FM m, F a, F b) { return _mm512_mask_min_ps(a, m, b, a); }
 SAP_INLINE F f_div(F a, F b) { return _mm512_div_ps(a, b); }
 SAP_INLINE F f_sqrt(F a) { return _mm512_sqrt_ps(a); }

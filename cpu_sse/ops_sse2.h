@@ -34,6 +34,7 @@ SAP_INLINE FM f_nlt(F a, F b) { return _mm_cmpnlt_ps(a, b); }
 SAP_INLINE F f_keep(FM m, F a) { return _mm_and_ps(m, a); }
 /* where m is not set, b becomes NaN and min returns its second operand */
 SAP_INLINE F f_drop(FM m, F a) { return _mm_andnot_ps(m, a); }
+SAP_INLINE F f_select(FM m, F a, F b) { return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b)); }
 SAP_INLINE F f_min_where(FM m, F a, F b)
 {
     return _mm_min_ps(_mm_or_ps(_mm_andnot_ps(m, _mm_castsi128_ps(_mm_set1_epi32(-1))), b), a);

@@ -31,6 +31,7 @@ enum { V_LANES = D_LANES, V_HALVES = 1 };
 #define v_keep       d_keep
 #define v_drop       d_drop
 #define v_min_where  d_min_where
+#define v_select     d_select
 #define vm_and       dm_and
 #define vm_bits      dm_bits
 #define vi_set1      di_set1

@@ -42,6 +42,7 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define v_keep       f_keep
 #define v_drop       f_drop
 #define v_min_where  f_min_where
+#define v_select     f_select
 #define vm_and       fm_and
 #define vm_bits      fm_bits
 #define vi_set1      fi_set1

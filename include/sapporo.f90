@@ -35,6 +35,8 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
     integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
     integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
+    integer(c_int), parameter :: SAPPORO_SOFTENING_PLUMMER = 0, SAPPORO_SOFTENING_SPLINE_LARGER = 1, &
+        SAPPORO_SOFTENING_SPLINE_MEAN = 2
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 8
 
     ! ---- choices of trees (sapporo_tree.h)
@@ -110,6 +112,7 @@ module sapporo
         type(sapporo_column) :: h2
         integer(c_int) :: h2_by_mass = 0
         type(sapporo_column) :: dtr
+        integer(c_int) :: softening = 0
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...

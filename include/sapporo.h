@@ -322,10 +322,28 @@ enum sapporo_pairs {
     SAPPORO_PAIRS_OUTSIDE = 1 /* those beyond the neighbour sphere: who is in it makes the list and leaves the sums */
 };
 
+/* How forces are softened; the spline is of order 2 alone. */
+typedef enum sapporo_softening {
+    SAPPORO_SOFTENING_PLUMMER = 0,       /* R2 = |r|^2 + eps2 + eps2_i + eps2_j */
+    SAPPORO_SOFTENING_SPLINE_LARGER = 1, /* cubic spline of the larger of both lengths, as in GADGET */
+    SAPPORO_SOFTENING_SPLINE_MEAN = 2    /* mean of the forces by the spline with each length, as in StarSmasher */
+} sapporo_softening;
+
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
  * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
  * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
+ *
+ * Spline softening spreads the mass of a particle by the cubic spline of Monaghan & Lattanzio 1985, A&A 149, 135.  Its
+ * length h is the distance from which on forces are Newton's: h^2 = eps2 + eps2_i of the i-particle, eps2 + eps2_j of
+ * the j-particle.  With h the larger of both, q = |r|/h, the pair gives (Springel, Yoshida & White 2001, New Astronomy
+ * 6, 79, appendix A)
+ *     acc = m r / h^3 (32/3 - 192/5 q^2 + 32 q^3),  pot = -m / h (14/5 - 16/3 q^2 + 48/5 q^4 - 32/5 q^5)    q < 1/2
+ *     acc = m r / h^3 (64/3 - 48 q + 192/5 q^2 - 32/3 q^3 - 1/(15 q^3)),
+ *     pot = -m / h (16/5 - 32/3 q^2 + 16 q^3 - 48/5 q^4 + 32/15 q^5 - 1/(15 q))                             q < 1
+ * Plummer's softening eps has about the same potential at r = 0 as h = 2.8 eps.  A particle acts on itself with -2.8
+ * m/h where no indices are given.  With SAPPORO_SOFTENING_SPLINE_MEAN a pair gives half the sum of such terms with both
+ * h. A length of 0 is that of a point, which gives nothing at zero distance.
  *
  * SAPPORO_PAIRS_OUTSIDE is the regular force of Ahmad & Cohen 1973, J. Comput. Phys. 12, 389, in contexts of order 4.
  * A j-particle is in the sphere if min(|r|^2, |r + dtr v|^2) < h2, strictly, or < m_j h2 with h2_by_mass; the same
@@ -345,7 +363,7 @@ typedef struct sapporo_request {
     sapporo_column jerk;  /* double[3]: for order 8; absent: 0 */
     sapporo_column index; /* int: pairs of equal index are skipped; absent: no pair is skipped for its index */
     /* pairs and softening */
-    double eps2;           /* square of the Plummer softening length, >= 0 */
+    double eps2;           /* square of the softening length, >= 0 */
     sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
     int pairs;             /* sapporo_pairs */
     /* neighbours */
@@ -353,6 +371,7 @@ typedef struct sapporo_request {
     sapporo_column h2;  /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
     int h2_by_mass;     /* of SAPPORO_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
     sapporo_column dtr; /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
+    int softening;      /* sapporo_softening */
 } sapporo_request;
 
 /*

@@ -19,6 +19,7 @@ SAP_INLINE VM vm_set1(int x) { return x != 0; }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return a & !b; }
+SAP_INLINE int vm_any(VM m) { return m; }
 SAP_INLINE VI vi_set1(int x) { return x; }
 SAP_INLINE VI vi_select(VM m, VI a, VI b) { return m ? a : b; }
 #define v_get(p)    (*(p))

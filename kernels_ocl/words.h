@@ -167,6 +167,11 @@ SAP_INLINE VM vm_set1(int x) { return (VM)(x ? -1 : 0); }
 SAP_INLINE VM vm_or(VM a, VM b) { return a | b; }
 SAP_INLINE VM vm_and(VM a, VM b) { return a & b; }
 SAP_INLINE VM vm_and_not(VM a, VM b) { return b ? (VM)0 : a; }
+#if SAP_VECTORS
+#define vm_any any
+#else
+#define vm_any(m) ((m) != 0)
+#endif
 /* Returns whether a pair counts: its indices differ, or `any` is set. */
 typedef VI any_index;
 #define any_set vi_set1

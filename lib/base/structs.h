@@ -10,6 +10,9 @@
 /* Structs of all versions are shorter; a greater size means that the caller has not set it. */
 enum { SAP_STRUCT_MOST = 4096 };
 
+/* Size of the first version of sapporo_request. */
+enum { SAP_REQUEST_LEAST = offsetof(sapporo_request, softening) };
+
 /*
  * Copies a caller's struct; `least` is the size of its first version.  Members that an older struct lacks become zero.
  * A newer struct may be longer if all unknown members are zero, else SAPPORO_ERR_UNSUPPORTED.  SAPPORO_ERR_ARGUMENT:

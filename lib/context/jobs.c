@@ -15,6 +15,7 @@
 #include "context/context_private.h"
 #include "context/job_rows.h"
 #include "engine/canonical.h"
+#include "physics/spline.h"
 
 /* ------------------------------------------------------------------ memory */
 
@@ -178,6 +179,20 @@ static int check_pairs(sapporo *c, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
+/* Fails if the kind of softening is none, or not of this order. */
+static int check_softening(sapporo *c, const sapporo_request *r)
+{
+    _Static_assert((int)SAPPORO_SOFTENING_SPLINE_LARGER == SAP_SPLINE_LARGER &&
+                       (int)SAPPORO_SOFTENING_SPLINE_MEAN == SAP_SPLINE_MEAN,
+                   "kinds of softening");
+    if (r->softening < 0 || r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: softening is %d", r->softening);
+    if (r->softening && c->settings.order != 2)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "spline softening needs a context of order 2, this has order %d",
+                        c->settings.order);
+    return SAPPORO_OK;
+}
+
 /* Copies the column dtr into the job; *dtr becomes NULL if the column is absent or all zero. */
 static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **dtr)
 {
@@ -195,7 +210,7 @@ static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const 
 
 static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
 {
-    const int known = given ? sap_struct_copy(r, sizeof *r, given, sizeof *r) : -1;
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, SAP_REQUEST_LEAST) : -1;
     if (known == SAPPORO_ERR_UNSUPPORTED)
         return sap_fail(c, known, "sapporo_request of a newer version of the library");
     if (known) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
@@ -204,20 +219,23 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
-    const int status = check_pairs(c, r);
+    int status = check_pairs(c, r);
+    if (!status) status = check_softening(c, r);
     if (status) return status;
-    const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0);
+    const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0) |
+                          (r->softening ? SAP_SOFT_SPLINE : 0);
     if (need && (!c->engine->force->softening || need & ~c->engine->force->softening(c->devices)))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
                         "softening of each particle is not in this version of the %s engine", c->engine->name);
     return SAPPORO_OK;
 }
 
-/* Sums common and individual squared softening per i-particle; *eps2_i becomes NULL if all softening is common. */
+/* Sums common and individual squared softening per i-particle; *eps2_i becomes NULL if all softening is common, and
+ * Plummer's. */
 static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **eps2_i)
 {
     *eps2_i = NULL;
-    if (!r->eps2_i.base && c->host.soft == 0) return SAPPORO_OK;
+    if (!r->eps2_i.base && c->host.soft == 0 && !r->softening) return SAPPORO_OK;
     if (!j->eps2_i && !(j->eps2_i = malloc((size_t)j->room * sizeof *j->eps2_i)))
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
     for (int i = 0; i < r->ni; i++) {
@@ -285,6 +303,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
                                                                       : SAP_PAIRS_ALL,
                                               .dtr = dtr,
                                               .h2_by_mass = r->h2_by_mass != 0,
+                                              .spline = r->softening,
                                               .extra = wanted_now(c, j, (want & ~(unsigned)SAP_EXTRA_ACCUM) | needed)};
     j->time = request.time;
     j->nj = r->nj;

@@ -257,8 +257,8 @@ static const struct sap_store_ops store_ops = {
 
 static unsigned softening(const struct sap_device_set *devices)
 {
-    (void)devices;
-    return SAP_SOFT_I | SAP_SOFT_J;
+    const struct sap_cpu_set *const opened = (const void *)devices;
+    return SAP_SOFT_I | SAP_SOFT_J | (opened->kernel->sums == SAP_SUMS2 ? SAP_SOFT_SPLINE : 0);
 }
 
 static const struct sap_force_ops force_ops = {.softening = softening,

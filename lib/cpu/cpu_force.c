@@ -40,6 +40,7 @@ static void plan_softening(struct sap_variant *v, const struct sap_cpu_store *st
     for (int i = 0; i < r->ni && r->eps2_i; i++)
         if (r->eps2_i[i] > most) most = r->eps2_i[i];
     if (r->eps2 > most) most = r->eps2;
+    v->spline = r->spline;
     v->zero = least < SAP_TINY_R2;
     v->wide = r->far || most > SAP_FAR * SAP_FAR;
     v->soft = !r->eps2_i ? 0 : store->host->soft > 0 ? 2 : 1;

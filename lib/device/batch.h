@@ -225,7 +225,7 @@ SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, co
     (const GLOBAL part *predicted, const GLOBAL char *input, const GLOBAL int *kept, GLOBAL D *record, GLOBAL D *out,  \
      const struct sap_gpu_batch lists)                                                                                 \
     {                                                                                                                  \
-        const struct pair_mode mode = {0, ZERO, 0, SOFT};                                                              \
+        const struct pair_mode mode = {0, ZERO, 0, SOFT, 0};                                                           \
         const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];                     \
         const struct sources s = sources_of(mode, predicted, input, kept, &lists, &item);                              \
         const int step = SAP_GPU_PACKETS * TURN, elements = (item.nj + step - 1) / step * TURN;                        \

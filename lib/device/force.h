@@ -396,7 +396,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     {                                                                                                                  \
         NOTED_MEMORY                                                                                                   \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
-        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
+        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT, f.spline};                                               \
         MANY_ROOM                                                                                                      \
         many(mode, IPT, &m, &f, MANY_TILE, group_id(0) * local_size() * LANES * IPT);                                  \
     }
@@ -405,7 +405,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     {                                                                                                                  \
         NOTED_MEMORY                                                                                                   \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
-        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT};                                                         \
+        const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT, f.spline};                                               \
         FEW_ROOM(IPT)                                                                                                  \
         few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
@@ -420,7 +420,7 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     {                                                                                                                  \
         NOTED_MEMORY                                                                                                   \
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
-        const struct pair_mode plain = {0, 0, 0, 0}, own = {0, 1, 1, 0};                                               \
+        const struct pair_mode plain = {0, 0, 0, 0, 0}, own = {0, 1, 1, 0, 0};                                         \
         MANY_ROOM                                                                                                      \
         const int step = local_size() * LANES, first = group_id(0) * step * IPT;                                       \
         const int from = f.first_i + first, slot = group_id(1) * SAP_GPU_SUPERPACKET;                                  \
@@ -433,11 +433,14 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
 
 /*
  * The most frequent forces have kernels of their own; `soft` serves all other forces without neighbours, `near` all
- * forces with neighbours.
+ * forces with neighbours; `spline` and `spline_near` likewise with spline softening.
  */
 #define SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, plain, 0, 0, 0, 0) SHAPE(IPT, zero, 0, 1, 0, 0)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
-    SAP_PLAIN(SHAPE, IPT) SHAPE(IPT, own, 0, 1, 1, 0) SHAPE(IPT, soft, 0, 1, 1, 1) SHAPE(IPT, near, 3, 1, 1, 1)
+    SAP_PLAIN(SHAPE, IPT)                                                                                              \
+    SHAPE(IPT, own, 0, 1, 1, 0)                                                                                        \
+    SHAPE(IPT, soft, 0, 1, 1, 1)                                                                                       \
+    SHAPE(IPT, near, 3, 1, 1, 1) SHAPE(IPT, spline, 0, 1, 1, 2) SHAPE(IPT, spline_near, 3, 1, 1, 2)
 #elif SAP_KERNEL_ORDER > 4
 /* All of these kernels use a softening per i-particle. */
 #define SAP_ALL(SHAPE, IPT)                                                                                            \

@@ -141,6 +141,8 @@ struct sap_gpu_force {
     int units;      /* units per i-particle */
     int lone;       /* SAP_GPU_BY_...: there is one superpacket, and force kernels write rounded sums; 0: records */
     int sums;       /* sums per i-particle */
+    int spline;     /* SAP_SPLINE_..., for kernels with spline softening */
+    int unused;
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 

@@ -21,7 +21,8 @@ struct pair_mode {
     int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 candidates leave the sums, 8 list radii by mass */
     int zero; /* pairs at zero distance are skipped */
     int own;  /* pairs of the same index are skipped, unless `any` says that all count */
-    int soft; /* each i-particle, in order 2 each j-particle too, has its own softening; else eps2 is common */
+    int soft; /* 1: each i-particle, in order 2 each j-particle too, has its own softening; 2: spline; 0: common eps2 */
+    int spline; /* SAP_SPLINE_... of this force, where soft is 2; the one member that is no constant */
 };
 
 /* Returns the number of units of an i-particle. */
@@ -102,24 +103,59 @@ SAP_INLINE void add_pair_outside(struct pair_mode mode, struct packet_state *s, 
 }
 #endif
 
+#if SAP_KERNEL_ORDER == 2
+/* Operations of spline.h. */
+#define SAP_NOT_LESS(a, b) vm_and_not(vm_set1(1), v_less(a, b))
+#define SAP_LARGER         v_larger
+
+/* Returns 1/h of the length of square h2; +0 where h2 is practically zero. */
+SAP_INLINE V sap_inverse_length(V h2) { return v_root_kept(SAP_NOT_LESS(h2, v_set1(SAP_COINCIDENT)), h2); }
+
+#include "physics/spline.h"
+
+/*
+ * Adds a pair with spline softening; u is its 1/R, +0 if it is skipped or at zero distance, d2 its squared distance.
+ * Pairs beyond both lengths take the instructions of other softening.
+ */
+SAP_INLINE void add_terms_spline(struct pair_mode mode, V *sum, const struct separation *d, V d2, V u, VM counts,
+                                 const struct i_words *i, const struct j_words *j, V eps2)
+{
+    const V hj2 = v_add(j->eps2, eps2);
+    if (vm_any(sap_within(d2, SAP_LARGER(i->eps2, hj2))))
+        sap_pair2_spline(sum, d->x, j->mass, u, counts, i->eps2, hj2, mode.spline == SAP_SPLINE_MEAN);
+    else
+        add_terms(sum, d, j->mass, u);
+}
+#endif
+
 /* Adds a pair.  any: nonzero where pairs of the same index count too. */
 SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const struct i_words *i,
                          const struct j_words *j, V eps2, any_index any, int element, VM *coincident)
 {
     struct separation d;
     separate(i, j, &d);
-    const V soft = !mode.soft ? eps2 : AT_EPS2 > 0 ? v_add(i->eps2, j->eps2) : i->eps2;
-    const V r2 = v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
+    const V soft = mode.soft == 2 ? v_set1(0.0) : !mode.soft ? eps2 : AT_EPS2 > 0 ? v_add(i->eps2, j->eps2) : i->eps2;
+    const V r2 = mode.soft == 2 ? sap_distance2(d.x[0], d.x[1], d.x[2])
+                                : v_fma(d.x[0], d.x[0], v_fma(d.x[1], d.x[1], v_fma(d.x[2], d.x[2], soft)));
     VM keep = mode.own ? vi_differ(j->index, i->index, any) : vm_set1(1);
     const V near2 = v_select(keep, SOFT_DISTANCE ? r2 : sap_distance2(d.x[0], d.x[1], d.x[2]), v_set1(W_INFINITY));
     if (mode.near & 1) s->low = v_min(near2, s->low); /* in this order, a distance that is NaN changes nothing */
     if (mode.near & 2) s->mask = vi_note(s->mask, element, near2, i->reach);
+#if SAP_KERNEL_ORDER == 2
+    const VM counts = keep;
+#endif
     if (mode.zero) {
         const VM met = v_less(r2, v_set1(SAP_COINCIDENT));
         if (TELLS_ZERO) *coincident = vm_or(*coincident, vm_and(met, keep));
         keep = vm_and_not(keep, met);
     }
     const V u = v_root_kept(keep, r2);
+#if SAP_KERNEL_ORDER == 2
+    if (mode.soft == 2) {
+        add_terms_spline(mode, s->sum, &d, r2, u, counts, i, j, eps2);
+        return;
+    }
+#endif
     add_terms(s->sum, &d, j->mass, u);
 }
 

@@ -44,7 +44,8 @@ enum sap_pair_rule {
 /* Softening in addition to the common one. */
 enum sap_soft {
     SAP_SOFT_I = 1, /* i-particles have individual softening */
-    SAP_SOFT_J = 2  /* j-particles have individual softening */
+    SAP_SOFT_J = 2, /* j-particles have individual softening */
+    SAP_SOFT_SPLINE = 4
 };
 
 /* Outputs in addition to the sums. */
@@ -73,7 +74,8 @@ struct sap_force_request {
     enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index; SAP_PAIRS_OUTSIDE needs extra lists if any h2 > 0 */
     const double *dtr; /* [ni] or NULL; SAP_PAIRS_OUTSIDE: j within h at time + dtr on straight lines counts too */
     int h2_by_mass;    /* SAP_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
-    unsigned extra;    /* sap_extra that the engine computes at once */
+    int spline;     /* SAP_SPLINE_... of physics/spline.h: then eps2_i is there; 0: Plummer's; needs SAP_SOFT_SPLINE */
+    unsigned extra; /* sap_extra that the engine computes at once */
 };
 
 /* Results in arrays of the engine, valid until the force is begun again or dropped.  NULL: not computed. */

@@ -139,7 +139,7 @@ static const char *words(const struct sap_store *opaque_store)
 static unsigned softening(const struct sap_device_set *opaque_set)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J : set->order > 4 ? SAP_SOFT_I : 0;
+    return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J | SAP_SOFT_SPLINE : set->order > 4 ? SAP_SOFT_I : 0;
 }
 
 static int begin(struct sap_store *opaque_store, const struct sap_force_request *request, struct sap_force **force)

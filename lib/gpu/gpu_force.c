@@ -258,7 +258,8 @@ static struct sap_gpu_force kernel_force(const struct sap_gpu_store *store, cons
                                   .skip_own = r->rule == SAP_PAIRS_SKIP_OWN,
                                   .out_rows = r->ni,
                                   .accumulate = force->accumulate,
-                                  .sums = store->set->sums};
+                                  .sums = store->set->sums,
+                                  .spline = r->spline};
 }
 
 /* Notes what a slab must compute, and chooses its kernels. */

@@ -77,13 +77,14 @@ void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
  * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
  * kernels, of which all but the first serve softening per i-particle.
  */
-enum { PLAIN, ZERO, OWN, SOFT, NEAR, SELF, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
+enum { PLAIN, ZERO, OWN, SOFT, NEAR, SELF, SPLINE, SPLINE_NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
 
 const char *sap_gpu_mode_name(int order, int mode)
 {
     static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",   "n2_z0",
                                       "n2_z1", "n3_z0", "n3_z1", "outside", "weighted"},
-                             *const of2[] = {[PLAIN] = "plain", "zero", "own", "soft", "near", "self"},
+                             *const of2[] = {[PLAIN] = "plain", "zero",       "own", "soft", "near", "self",
+                                             "spline",          "spline_near"},
                              *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
     if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
     if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
@@ -95,6 +96,7 @@ int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *
     const int zero = r->eps2 < SAP_TINY_R2;
     if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
     if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
+    if (r->spline) return near ? SPLINE_NEAR : SPLINE;
     if (near) return NEAR;
     return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
 }

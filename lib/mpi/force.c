@@ -45,9 +45,13 @@ static int check_supported(sapporo_mpi *h, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-/* Fails if the softening of an i-particle is not valid: the rank that gave it names it. */
+/* Fails if the softening is not valid; the rank that gave an i-particle names it. */
 static int check_softening(sapporo_mpi *h, const sapporo_request *r)
 {
+    if (r->softening < 0 || r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: softening is %d", r->softening);
+    if (r->softening && h->order != 2)
+        return sap_link_fail(&h->link, SAPPORO_ERR_UNSUPPORTED, "spline softening needs order 2");
     for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
         const double eps2 = sap_column_double(&r->eps2_i, i);
         if (!(eps2 >= 0 && isfinite(eps2)))
@@ -60,7 +64,7 @@ static int check_softening(sapporo_mpi *h, const sapporo_request *r)
 static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_request *given)
 {
     memset(r, 0, sizeof *r);
-    const int known = given ? sap_struct_copy(r, sizeof *r, given, sizeof *r) : (int)SAPPORO_ERR_ARGUMENT;
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, SAP_REQUEST_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
     if (known) return sap_link_fail(&h->link, known, "sapporo_mpi_force_begin: no request of this version");
     if (h->job)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: the last job was not freed");
@@ -80,11 +84,14 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, UPPER, TERMS, SOFT_J, REQUEST_FIELDS };
-static const char *const request_names[REQUEST_FIELDS] = {
-    [NJ] = "nj",         [EPS2] = "eps2",
-    [WANT] = "want",     [TIME] = "the time of sapporo_mpi_set_time",
-    [TIME_SET] = "time", [INDEXED] = "index of the request"};
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, REQUEST_FIELDS };
+static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
+                                                          [EPS2] = "eps2",
+                                                          [WANT] = "want",
+                                                          [TIME] = "the time of sapporo_mpi_set_time",
+                                                          [TIME_SET] = "time",
+                                                          [INDEXED] = "index of the request",
+                                                          [SOFTENING] = "softening"};
 
 /* Collective.  Compares the requests of all ranks. */
 static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r)
@@ -99,6 +106,7 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [TIME_SET] = !isnan(h->time),
                                     [INDEXED] = r->ni > 0 ? (double)(r->index.base != NULL) : (double)NAN,
                                     [SOFT] = r->ni > 0 && r->eps2_i.base,
+                                    [SOFTENING] = r->softening,
                                     [UPPER] = h->upper,
                                     [TERMS] = facts.terms,
                                     [SOFT_J] = facts.soft};
@@ -153,6 +161,7 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->ni = r->ni;
     j->asked = r->nj;
     j->nearest = (r->want & SAPPORO_WANT_NEAREST) != 0;
+    j->softening = r->softening;
     j->eps2 = r->eps2;
     j->version = h->version;
     j->rows = malloc((size_t)h->link.size * sizeof *j->rows);

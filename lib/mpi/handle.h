@@ -22,6 +22,7 @@ struct sapporo_mpi_job {
     int nearest;         /* 1: nearest neighbours are wanted */
     int indexed;         /* 1: pairs of equal index are skipped */
     int soft;            /* 1: i-particles have individual softening */
+    int softening;       /* sapporo_softening */
     double eps2;         /* squared softening, common */
     uint64_t version;    /* of the particles */
     sapporo_mpi_way way; /* not SAPPORO_MPI_WAY_AUTO */

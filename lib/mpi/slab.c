@@ -115,7 +115,8 @@ sapporo_request sap_slab_request(const sapporo_mpi *h, const double *target, int
     const sapporo_mpi_job *const j = h->job;
     const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof *target;
     const ptrdiff_t tail = 3 * (ptrdiff_t)h->vectors;
-    sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .eps2 = j->eps2, .x = {target, stride}};
+    sapporo_request r = {
+        .size = sizeof r, .nj = nj, .ni = ni, .eps2 = j->eps2, .x = {target, stride}, .softening = j->softening};
     if (h->vectors > 1) r.v = (sapporo_column){target + 3, stride};
     if (h->vectors > 2) r.a = (sapporo_column){target + 6, stride};
     if (h->vectors > 3) r.jerk = (sapporo_column){target + 9, stride};

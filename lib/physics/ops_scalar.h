@@ -40,6 +40,7 @@ SAP_INLINE FM f_lt(F a, F b) { return a < b; }
 SAP_INLINE FM f_nlt(F a, F b) { return !(a < b); }      /* true for NaN, so values that are not finite show */
 SAP_INLINE F f_keep(FM m, F a) { return m ? a : 0.0F; } /* a, or +0 */
 SAP_INLINE F f_drop(FM m, F a) { return m ? 0.0F : a; } /* +0, or a */
+SAP_INLINE F f_select(FM m, F a, F b) { return m ? a : b; }
 SAP_INLINE F f_min_where(FM m, F a, F b) { return m && b < a ? b : a; } /* a, or the smaller where m */
 SAP_INLINE F f_div(F a, F b) { return a / b; }
 SAP_INLINE F f_sqrt(F a) { return sqrtf(a); }

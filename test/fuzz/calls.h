@@ -210,7 +210,8 @@ static inline sapporo_request native_request(int nj, int ni, int b, int from, in
                              .want = (unsigned)want,
                              .eps2_i = COLUMN(GIVEN_EPS2, batch[b].eps2),
                              .pairs = pairs & 1,
-                             .h2_by_mass = pairs >> 1,
+                             .h2_by_mass = pairs >> 1 & 1,
+                             .softening = pairs >> 2,
                              .dtr = COLUMN(GIVEN_DTR, batch[b].dtr)};
 #undef COLUMN
 }

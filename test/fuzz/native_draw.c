@@ -138,6 +138,13 @@ static void add_lists(struct plan *p, int at, int ni)
     if (op->i[3] < 0) op->i[3] = 0;
 }
 
+/* Kinds of pairs, as native_request takes them: regular forces, h2 by mass, softening. */
+static int draw_pairs(struct plan *p)
+{
+    const int softening = p->order == 2 ? draw(p->random, 3) : 0;
+    return (p->outside ? 1 + 2 * draw(p->random, 2) : 0) | softening << 2;
+}
+
 static void add_force(struct plan *p)
 {
     rng *const r = p->random;
@@ -154,7 +161,7 @@ static void add_force(struct plan *p)
     op->i[4] = b;
     op->i[5] = given_of(p);
     op->i[6] = p->outside ? (one_in(r, 60) ? 1 : 2 * draw(r, 2)) : draw(r, 4);
-    op->i[7] = p->outside ? 1 + 2 * draw(r, 2) : one_in(r, 100) ? 2 : 0;
+    op->i[7] = draw_pairs(p) | (one_in(r, 100) ? 2 : 0) | (one_in(r, 100) ? 4 * draw(r, 4) : 0);
     op->d[0] = scene_eps2(&p->scene);
     op->rows_at = 3;
     op->group = p->group;
@@ -179,7 +186,7 @@ static void add_twice(struct plan *p)
     op->i[4] = b;
     op->i[5] = given_of(p) | GIVEN_X;
     op->i[6] = p->outside ? 2 * draw(r, 2) : draw(r, 4);
-    op->i[7] = p->outside ? 1 + 2 * draw(r, 2) : 0;
+    op->i[7] = draw_pairs(p);
     op->d[0] = scene_eps2(&p->scene);
     op->d[1] = OUT_ACC | OUT_POT | (p->order >= 4 ? OUT_JERK : 0) | (p->order >= 6 ? OUT_SNAP : 0) |
                (p->order >= 8 ? OUT_CRACKLE : 0) | (p->outside ? 0 : OUT_NEAREST | OUT_R2);

@@ -22,7 +22,7 @@ static int bad_softening(const double *eps2, int n)
 
 static int check_pairs(const struct model_context *c, const struct op *op)
 {
-    const int given = op->i[5], want = op->i[6], pairs = op->i[7] & 1, by_mass = op->i[7] >> 1;
+    const int given = op->i[5], want = op->i[6], pairs = op->i[7] & 1, by_mass = op->i[7] >> 1 & 1;
     if (!pairs) return given & GIVEN_DTR || by_mass ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK;
     if (c->order != 4) return SAPPORO_ERR_UNSUPPORTED;
     if (given & GIVEN_INDEX || want & SAPPORO_WANT_NEAREST) return SAPPORO_ERR_ARGUMENT;
@@ -37,6 +37,12 @@ static int softening_there(const struct model_context *c, int given)
     return c->order > 4 ? !j : !i;
 }
 
+static int check_softening(const struct model_context *c, int softening)
+{
+    if (softening > SAPPORO_SOFTENING_SPLINE_MEAN) return SAPPORO_ERR_ARGUMENT;
+    return softening && c->order != 2 ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_OK;
+}
+
 static int expected_of_begin(const struct model_context *c, const struct op *op)
 {
     const int nj = op->i[2], ni = op->i[3], b = op->i[4], given = op->i[5];
@@ -45,6 +51,8 @@ static int expected_of_begin(const struct model_context *c, const struct op *op)
     if (!(op->d[0] >= 0 && isfinite(op->d[0]))) return SAPPORO_ERR_ARGUMENT;
     const int pairs = check_pairs(c, op);
     if (pairs) return pairs;
+    const int softening = check_softening(c, op->i[7] >> 2);
+    if (softening) return softening;
     if (!softening_there(c, given)) return SAPPORO_ERR_UNSUPPORTED;
     if (given & GIVEN_EPS2 && bad_softening(batch[b].eps2, ni)) return SAPPORO_ERR_ARGUMENT;
     for (int i = 0; i < ni && given & GIVEN_DTR; i++)
@@ -62,7 +70,8 @@ static struct answer *answer_of_begin(const struct model_context *c, const struc
                                                            : PAIRS_ALL,
                             .nj = op->i[2],
                             .ni = op->i[3],
-                            .by_mass = op->i[7] >> 1,
+                            .by_mass = op->i[7] >> 1 & 1,
+                            .spline = op->i[7] >> 2,
                             .time = c->order == 2 ? 0 : c->time,
                             .eps2 = op->d[0],
                             .index = given & GIVEN_INDEX ? b->index : NULL,

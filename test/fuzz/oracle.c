@@ -332,7 +332,7 @@ static void solve_row(const struct store *store, const struct force *f, const st
     int any = 0, heavy = 0; /* heavy: numbers beyond the range, with which spheres are compared */
     row->nearest = -1;
     /* addresses without a particle have factors of zero, too */
-    s.is_wild = is_beyond(t, f->precision) || !is_moderate(own2, f->precision) || !(fabs(f->time) < 1e290);
+    s.is_wild = f->spline || is_beyond(t, f->precision) || !is_moderate(own2, f->precision) || !(fabs(f->time) < 1e290);
     if (h2 > 0) row->list = calloc((size_t)n + 1, sizeof *row->list);
     for (int k = 0; k < n; k++) {
         const struct source *const j = &source[k];

@@ -46,6 +46,7 @@ struct force {
     sapporo_precision precision;
     enum pairs pairs;
     int nj, ni, by_mass;
+    int spline; /* 1: spline softening, whose sums test_spline.c bounds: here they have no bounds */
     double time, eps2;
     const int *index;
     double (*x)[3], (*v)[3], (*a)[3], (*jerk)[3];

@@ -147,6 +147,12 @@ static void test_softening(struct point *source, struct point *target)
     for (int k = 2100; k < 2200; k++) source[k].eps2 = 0.5;
     target[3].eps2 = 0.25;
     test_splits(&p, IN_TURN, 0);
+    for (int kind = SAPPORO_SOFTENING_SPLINE_LARGER; kind <= SAPPORO_SOFTENING_SPLINE_MEAN; kind++) {
+        struct problem spline = p;
+        spline.order = 2;
+        spline.softening = kind;
+        test_splits(&spline, IN_TURN, 0);
+    }
     for (int k = 2100; k < 2200; k++) source[k].eps2 = 0;
     target[3].eps2 = 0;
 }

@@ -26,7 +26,7 @@ int set_all(sapporo_mpi *h, const struct point *all, int n, enum split how);
 struct problem {
     int order;
     sapporo_precision precision;
-    int nj, ni, rows, nearest, no_index, soft;
+    int nj, ni, rows, nearest, no_index, soft, softening;
     sapporo_mpi_way way;
     int sources; /* j-particles in a part */
     const sapporo_mpi_costs *costs;

@@ -52,6 +52,37 @@ def test_softening_of_targets_and_sources_adds_up(context):
     assert relative(force.pot, pot).max() < 1e-13
 
 
+def spline(r, h):
+    """Potential and acceleration over distance of a unit mass: Springel, Yoshida & White 2001, appendix A."""
+    u = r / h
+    if u >= 1:
+        return -1 / r, r**-3
+    if u < 0.5:
+        return (-2.8 + u**2 * (16 / 3 + u**2 * (6.4 * u - 9.6))) / h, (32 / 3 + u**2 * (32 * u - 38.4)) / h**3
+    pot = -3.2 + 1 / (15 * u) + u**2 * (32 / 3 + u * (-16 + u * (9.6 - 32 * u / 15)))
+    return pot / h, (64 / 3 + u * (-48 + u * (38.4 - 32 * u / 3)) - 1 / (15 * u**3)) / h**3
+
+
+@pytest.mark.parametrize("softening", ["spline", "spline-mean"])
+def test_spline_softening(softening):
+    x, h = np.array([[0.0, 0, 0], [0.75, 0, 0], [2.0, 0, 0]]), np.array([0.5, 1.25, 0.25])
+    with sapporo.Context(order=2, precision="dp") as context:
+        context.set_particles(x, mass=np.ones(3), eps2=h**2)
+        force = context.force(x, index=np.arange(3), eps2_i=h**2, softening=softening)
+    for i in range(3):
+        pot, acc = 0.0, 0.0
+        for j in {0, 1, 2} - {i}:
+            d = x[j, 0] - x[i, 0]
+            with_both = [spline(abs(d), h[i]), spline(abs(d), h[j])]
+            terms = np.mean(with_both, axis=0) if softening == "spline-mean" else spline(abs(d), max(h[i], h[j]))
+            pot, acc = pot + terms[0], acc + terms[1] * d
+        assert force.pot[i] == pytest.approx(pot, rel=1e-13)
+        assert force.acc[i, 0] == pytest.approx(acc, rel=1e-13)
+    with sapporo.Context() as context, pytest.raises(sapporo.UnsupportedError, match="order 2"):
+        context.set_particles(x)
+        context.force(x, softening=softening)
+
+
 def test_without_indices_a_particle_acts_on_itself(context):
     x, _, mass = plummer(20)
     context.set_particles(x, mass=mass)

@@ -31,6 +31,7 @@ from ._library import (
 
 DERIVATIVES = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
 PAIRS = {"all": 0, "outside": 1}
+SOFTENINGS = {"plummer": 0, "spline": 1, "spline-mean": 2}
 
 # sapporo_particle, which never grows.
 _PARTICLE = np.dtype(
@@ -293,6 +294,7 @@ class Context(Handle):
         h2: ScalarOrArray | None = None,
         h2_by_mass: bool = False,
         dtr: ScalarOrArray | None = None,
+        softening: str = "plummer",
     ) -> Job:
         """Starts a force on ni i-particles and returns it; Job.result waits for it.
 
@@ -317,6 +319,7 @@ class Context(Handle):
         request.pairs = choose("pairs", pairs, PAIRS)
         request.want = (lib.SAPPORO_WANT_NEAREST if nearest else 0) | (lib.SAPPORO_WANT_LISTS if lists else 0)
         request.h2_by_mass = int(h2_by_mass)
+        request.softening = choose("softening", softening, SOFTENINGS)
         job = ffi.new("sapporo_job **")
         self._check(lib.sapporo_force_begin(self._handle, request, job))
         return Job(self, job[0], ni)
@@ -338,6 +341,7 @@ class Context(Handle):
         h2: ScalarOrArray | None = None,
         h2_by_mass: bool = False,
         dtr: ScalarOrArray | None = None,
+        softening: str = "plummer",
         out: Out = None,
     ) -> Force:
         """The force of the j-particles at addresses 0 .. nj - 1, predicted to `time`, on ni i-particles.
@@ -354,6 +358,8 @@ class Context(Handle):
         h2: (ni,) or one number: squared radius of the neighbour sphere
         h2_by_mass: with pairs="outside": h2 is multiplied by the mass of j
         dtr: (ni,) or one number: with pairs="outside": time ahead at which distances are looked at, too
+        softening: "plummer", or in order 2 "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of
+            the forces with both lengths; beyond the length sqrt(eps2 + eps2 of the particle) forces are Newton's
         out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
 
         Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
@@ -374,6 +380,7 @@ class Context(Handle):
             h2=h2,
             h2_by_mass=h2_by_mass,
             dtr=dtr,
+            softening=softening,
         ) as job:
             return job.result(nearest=nearest, lists=lists, out=out)
 
