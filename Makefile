@@ -141,7 +141,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 # ---- sources: new files are picked up by their place ---------------------------------------
 
 # Interfaces that are libraries of their own, on libsapporo.
-BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c)
+BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c)
 MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
 MPI_APPS       := examples/apps/hermite4_mpi.c
 LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
@@ -161,7 +161,7 @@ include cpu_sse/instances.mk
 include lib/mpi/mpi.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu $(MPI_LIBRARY)
+DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu sphgrav_sapporo $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -218,6 +218,7 @@ NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/n
                       lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)
+OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))

@@ -1,0 +1,178 @@
+/* sphgrav.c - StarSmasher's gravity: direct sums with spline softening, through sapporo.h. */
+#include "sapporo_sphgrav.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fpenv.h"
+#include "base/lock.h"
+
+/* Guarded by `lock`, which every call holds while it runs. */
+static struct {
+    sapporo *context; /* NULL: not open */
+    int rank;
+    sapporo_job *job;       /* NULL: no force is under way */
+    int n, first, ni;       /* of the first half; n < 0: there was none */
+    double (*x)[3], *eps2;  /* [room] */
+    double (*acc)[3], *pot; /* [room] */
+    int *index, room;
+} grav = {.n = -1};
+
+static struct sap_lock lock = SAP_LOCK_INIT;
+
+static void tell(const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sapporo_log(SAPPORO_LOG_ERROR, text);
+}
+
+static void drop_force(void)
+{
+    sapporo_force_free(grav.job);
+    grav.job = NULL;
+    grav.n = -1;
+}
+
+/* Opens the context; 0 after a message of sapporo_open. */
+static int ready(void)
+{
+    const sapporo_options options = {
+        .size = sizeof options, .order = 2, .preferred_device = grav.rank > 0 ? grav.rank : 0};
+    if (!grav.context) (void)sapporo_open(&options, &grav.context);
+    return grav.context != NULL;
+}
+
+void gpu_init_dev_(const int *myrank, const double *theta)
+{
+    (void)theta;
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    drop_force();
+    sapporo_close(grav.context);
+    grav.context = NULL;
+    grav.rank = myrank ? *myrank : 0;
+    (void)ready();
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}
+
+/* Makes room for n particles; 0 if memory is short. */
+static int reserve(int n)
+{
+    if (n <= grav.room) return 1;
+    free(grav.x);
+    free(grav.eps2);
+    free(grav.acc);
+    free(grav.pot);
+    free(grav.index);
+    grav.x = malloc((size_t)n * sizeof *grav.x);
+    grav.acc = malloc((size_t)n * sizeof *grav.acc);
+    grav.eps2 = malloc((size_t)n * sizeof *grav.eps2);
+    grav.pot = malloc((size_t)n * sizeof *grav.pot);
+    grav.index = malloc((size_t)n * sizeof *grav.index);
+    grav.room = grav.x && grav.acc && grav.eps2 && grav.pot && grav.index ? n : 0;
+    return grav.room > 0;
+}
+
+/*
+ * Stores the particles, whose indices are their addresses.  As targets, compact particles have that index, so that they
+ * skip themselves; others have one that no particle has.
+ */
+static int store(int n, const double *x, const double *y, const double *z, const double *mass, const double *range2)
+{
+    const sapporo_particles all = {
+        .size = sizeof all, .derivative = {{grav.x, 0}}, .mass = {mass, 0}, .eps2 = {grav.eps2, 0}};
+    for (int k = 0; k < n; k++) {
+        grav.x[k][0] = x[k], grav.x[k][1] = y[k], grav.x[k][2] = z[k];
+        grav.eps2[k] = fabs(range2[k]);
+        grav.index[k] = range2[k] < 0 ? k : -1;
+    }
+    const int status = sapporo_set_particles(grav.context, 0, n, &all);
+    return status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE;
+}
+
+static void start(void)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = grav.n,
+                                     .ni = grav.ni,
+                                     .x = {grav.x + grav.first, 0},
+                                     .index = {grav.index + grav.first, 0},
+                                     .eps2_i = {grav.eps2 + grav.first, 0},
+                                     .softening = SAPPORO_SOFTENING_SPLINE_MEAN};
+    (void)sapporo_force_begin(grav.context, &request, &grav.job);
+}
+
+/* Returns whether the numbers of a first half are valid; tells what is not. */
+static int valid(int n, int lower, int length, int kernel)
+{
+    if (n < 1 || lower < 1 || length < 0 || length > n - lower + 1) {
+        tell("firsthalf_grav_forces: n is %d, n_lower %d, my_length %d: forces are NaN", n, lower, length);
+        return 0;
+    }
+    if (kernel != 0)
+        tell("firsthalf_grav_forces: nkernel is %d, only 0, the cubic spline, is there: forces are NaN", kernel);
+    return kernel == 0;
+}
+
+void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_length, const double x[], const double y[],
+                            const double z[], const double mass[], const double range2[], const int *q,
+                            const int *nkernel)
+{
+    (void)q;
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    drop_force();
+    if (valid(*n, *n_lower, *my_length, *nkernel) && ready()) {
+        grav.n = *n;
+        grav.first = *n_lower - 1;
+        grav.ni = *my_length;
+        if (!reserve(*n))
+            tell("firsthalf_grav_forces: out of memory for %d particles: forces are NaN", *n);
+        else if (store(*n, x, y, z, mass, range2))
+            start();
+    }
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}
+
+static void write_nan(int n, double *ax, double *ay, double *az, double *pot)
+{
+    for (int k = 0; k < n; k++) ax[k] = ay[k] = az[k] = pot[k] = NAN;
+}
+
+/* Waits for the force; 0 if there is none, or it failed after a message. */
+static int finish(void)
+{
+    const sapporo_result out = {.size = sizeof out, .acc = grav.acc, .pot = grav.pot};
+    return grav.job && sapporo_force_end(grav.job, grav.ni, &out) >= 0;
+}
+
+void lasthalf_grav_forces_(const int *n, double ax[], double ay[], double az[], double pot[])
+{
+    sap_lock(&lock);
+    const sap_fpenv caller = sap_fp_enter();
+    const int first = grav.first;
+    if (grav.n != *n) {
+        if (grav.n >= 0)
+            tell("lasthalf_grav_forces: n is %d, that of the first half was %d: forces are NaN", *n, grav.n);
+        write_nan(*n, ax, ay, az, pot);
+    } else if (finish()) {
+        for (int k = 0; k < grav.ni; k++) {
+            ax[first + k] = grav.acc[k][0], ay[first + k] = grav.acc[k][1], az[first + k] = grav.acc[k][2];
+            pot[first + k] = grav.pot[k];
+        }
+    } else {
+        write_nan(grav.ni, ax + first, ay + first, az + first, pot + first);
+    }
+    drop_force();
+    sap_fp_leave(caller);
+    sap_unlock(&lock);
+}

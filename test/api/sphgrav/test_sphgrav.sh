@@ -1,0 +1,47 @@
+#!/bin/sh
+# StarSmasher's gravity interface from C and Fortran, on each backend that is there.  Prints TAP.
+
+. test/support/tap.sh
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+link="-Llib -lsphgrav_sapporo -lsapporo -lm -Wl,-rpath,$PWD/lib"
+
+# client TITLE COMMAND...: shows the lines of a client that prints TAP
+client() {
+    title=$1
+    shift
+    if SAPPORO_VERBOSE=0 "$@" >"$work/log" 2>&1; then
+        verdict 0 "$title"
+    else
+        verdict 1 "$title"
+    fi
+}
+
+# shellcheck disable=SC2086 # lists of words
+if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sphgrav/client.c $link -o "$work/client" >"$work/log" 2>&1; then
+    for isa in scalar sse2 avx2 avx512; do
+        if SAPPORO_CPU_ISA=$isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $isa"; then
+            client "C, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/client"
+        fi
+    done
+    client "C, dp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp "$work/client" 1e-13
+    for backend in opencl cuda; do
+        if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
+            client "C, $backend" env SAPPORO_BACKEND=$backend "$work/client"
+        else
+            skipped "C, $backend" "there is no device"
+        fi
+    done
+else
+    verdict 1 "the client in C compiles"
+fi
+
+if command -v "${FC:-gfortran}" >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # lists of words
+    "${FC:-gfortran}" -J "$work" test/api/sphgrav/client.f90 $link -o "$work/fortran" >"$work/log" 2>&1
+    verdict $? "the client in Fortran compiles"
+    client "Fortran" env SAPPORO_BACKEND=cpu "$work/fortran"
+else
+    skipped Fortran "there is no Fortran compiler"
+fi
+exit $((failures > 0))
