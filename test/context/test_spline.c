@@ -190,7 +190,7 @@ static void bound_pairs(const struct engine *e)
     for (size_t k = 0; k < 2 * sizeof length / sizeof length[0]; k++) {
         const int kind = k % 2 ? MEAN : LARGER;
         struct problem p;
-        struct found f;
+        struct found f = {0};
         problem_new(&p, 1, NI);
         p.body[0].mass = 1;
         p.body[0].index = -5;
@@ -308,7 +308,7 @@ static void newton(void **state)
 /* Particles at one place: potentials at the centre, no acceleration, and nothing of points. */
 static void zero_distance(const struct engine *e)
 {
-    struct found f;
+    struct found f = {0};
     struct problem p;
     problem_new(&p, 3, 4);
     for (int k = 0; k < 3; k++) p.body[k].mass = 1, p.body[k].address = k, p.body[k].index = k;
@@ -345,7 +345,7 @@ static void centres(void **state)
 static void shows(const struct engine *e, double x)
 {
     struct problem p;
-    struct found f;
+    struct found f = {0};
     make(&p, 1e-4);
     sapporo *const c = engine_open(e, 1);
     problem_load(c, &p);
