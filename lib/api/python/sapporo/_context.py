@@ -358,8 +358,8 @@ class Context(Handle):
         h2: (ni,) or one number: squared radius of the neighbour sphere
         h2_by_mass: with pairs="outside": h2 is multiplied by the mass of j
         dtr: (ni,) or one number: with pairs="outside": time ahead at which distances are looked at, too
-        softening: "plummer", or in order 2 "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of
-            the forces with both lengths; beyond the length sqrt(eps2 + eps2 of the particle) forces are Newton's
+        softening: "plummer", or in order 2 "spline": cubic spline of the larger of both lengths, or "spline-mean": mean
+            of the forces with both lengths; beyond the length sqrt(eps2 + eps2 of the particle) forces are Newton's
         out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
 
         Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
