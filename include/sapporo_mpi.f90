@@ -61,6 +61,12 @@ module sapporo_mpi
         integer(c_int) :: rows = 0, refreshes = 0
     end type sapporo_mpi_tree_statistics
 
+    type, bind(c) :: sapporo_mpi_stepper_options
+        integer(c_size_t) :: size = 0
+        type(c_ptr) :: stepper = c_null_ptr                 ! c_loc of a sapporo_stepper_options
+        real(c_double) :: timeout = 0
+    end type sapporo_mpi_stepper_options
+
     ! ---- functions
 
     interface
@@ -218,5 +224,67 @@ module sapporo_mpi
             type(c_ptr), value :: tree
             type(sapporo_mpi_tree_statistics), intent(inout) :: statistics
         end function sapporo_mpi_tree_get_statistics
+
+        integer(c_int) function sapporo_mpi_stepper_create(communicator, options, n, stepper) &
+            bind(c, name='sapporo_mpi_stepper_create_fortran')
+            import :: c_int, c_ptr, sapporo_mpi_stepper_options
+            integer(c_int), value :: communicator
+            type(sapporo_mpi_stepper_options), intent(in) :: options
+            integer(c_int), value :: n
+            type(c_ptr), intent(out) :: stepper
+        end function sapporo_mpi_stepper_create
+
+        subroutine sapporo_mpi_stepper_destroy(stepper) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+        end subroutine sapporo_mpi_stepper_destroy
+
+        function sapporo_mpi_stepper_last_error(stepper) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+            type(c_ptr) :: text
+        end function sapporo_mpi_stepper_last_error
+
+        function sapporo_mpi_stepper_kind_text(stepper) bind(c) result(text)
+            import :: c_ptr
+            type(c_ptr), value :: stepper
+            type(c_ptr) :: text
+        end function sapporo_mpi_stepper_kind_text
+
+        integer(c_int) function sapporo_mpi_stepper_set(stepper, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_particles
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_particles), intent(in) :: particles
+        end function sapporo_mpi_stepper_set
+
+        integer(c_int) function sapporo_mpi_stepper_advance(stepper, time, steps) bind(c)
+            import :: c_double, c_int, c_long_long, c_ptr
+            type(c_ptr), value :: stepper
+            real(c_double), value :: time
+            integer(c_long_long), value :: steps
+        end function sapporo_mpi_stepper_advance
+
+        integer(c_int) function sapporo_mpi_stepper_energy(stepper, totals) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_totals
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_totals), intent(inout) :: totals
+        end function sapporo_mpi_stepper_energy
+
+        integer(c_int) function sapporo_mpi_stepper_get(stepper, output) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_output
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_output), intent(in) :: output
+        end function sapporo_mpi_stepper_get
+
+        real(c_double) function sapporo_mpi_stepper_get_time(stepper) bind(c)
+            import :: c_double, c_ptr
+            type(c_ptr), value :: stepper
+        end function sapporo_mpi_stepper_get_time
+
+        integer(c_int) function sapporo_mpi_stepper_get_statistics(stepper, statistics) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_statistics
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_statistics), intent(inout) :: statistics
+        end function sapporo_mpi_stepper_get_statistics
     end interface
 end module sapporo_mpi

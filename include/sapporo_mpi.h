@@ -330,6 +330,84 @@ typedef struct sapporo_mpi_tree_statistics {
 /* Local.  Fills *statistics up to its size; numbers are 0 where there is no tree. */
 SAPPORO_API int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_statistics *statistics);
 
+/* ---- steppers ---------------------------------------------------------------------- */
+
+/*
+ * Steppers of sapporo_stepper.h over ranks: each rank keeps the particles that its caller gave and moves them, with
+ * forces from a tree over ranks or from direct sums over ranks.  All ranks take the same steps at the same times; which
+ * particles are active follows from the levels of the particles of all ranks.  Formulas and criteria are those of
+ * sapporo_stepper.h.  The arithmetic of a stepper runs on the CPU of each rank, from host memory, forces on the engine
+ * of the options.
+ *
+ * With one rank, orbits have the bits of sapporo_stepper.h, if no particle is massless.  With more ranks, those over
+ * direct sums have the bits of one stepper with the particles of rank 0, then those of rank 1, and so on, if the
+ * precision is named; those over trees have the errors of one tree, and their bits depend on the number of ranks.  The
+ * energy depends in the last bits on the number of ranks by either method.
+ *
+ * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
+ * other orbits; SAPPORO_REBUILD_TIMED is SAPPORO_ERR_UNSUPPORTED; particles are in host memory; there is no save and
+ * restore.
+ *
+ * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_stepper_last_error.  If
+ * sapporo_mpi_stepper_advance fails, the particles of all ranks are those of the last complete step, and the call may
+ * be repeated; but after SAPPORO_MPI_ERR_TIMEOUT and SAPPORO_MPI_ERR_MPI ranks may be one step apart.
+ * sapporo_mpi_stepper_get and sapporo_mpi_stepper_get_time work also then.
+ */
+typedef struct sapporo_mpi_stepper sapporo_mpi_stepper; /* handle of a stepper over ranks, never given twice */
+
+/* Options of a stepper over ranks. */
+typedef struct sapporo_mpi_stepper_options {
+    size_t size;                            /* sizeof(sapporo_mpi_stepper_options) */
+    const sapporo_stepper_options *stepper; /* the same on all ranks, but for devices and threads of its tree */
+    double timeout;                         /* as in sapporo_mpi_options */
+} sapporo_mpi_stepper_options;
+
+/*
+ * Collective.  Creates a stepper without particles, with room for n >= 0 particles of this rank; n may differ between
+ * ranks.  Options are compared, and so are the kinds of engine, as by sapporo_mpi_open.  On failure *stepper is NULL,
+ * and sapporo_mpi_stepper_last_error(NULL) says why.
+ */
+SAPPORO_API int sapporo_mpi_stepper_create(MPI_Comm communicator, const sapporo_mpi_stepper_options *options, int n,
+                                           sapporo_mpi_stepper **stepper);
+
+/* The same for Fortran; module sapporo_mpi calls it sapporo_mpi_stepper_create. */
+SAPPORO_API int sapporo_mpi_stepper_create_fortran(MPI_Fint communicator, const sapporo_mpi_stepper_options *options,
+                                                   int n, sapporo_mpi_stepper **stepper);
+
+/* Collective.  Destroys the stepper, as sapporo_mpi_close closes a handle.  NULL and destroyed steppers are allowed. */
+SAPPORO_API void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper);
+
+/* Local.  The last error of a stepper, or of creating one (NULL), with the rank at which it happened; "": none. */
+SAPPORO_API const char *sapporo_mpi_stepper_last_error(const sapporo_mpi_stepper *stepper);
+
+/* Local.  The kind of the forces of all ranks, as of sapporo_stepper_kind_text; "" if there is no such stepper. */
+SAPPORO_API const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper *stepper);
+
+/*
+ * Collective.  Takes the particles of each rank, 0 to as many as it has room for, by copy, and computes the first
+ * forces and steps.  The time is the same on all ranks.  Other rules are those of sapporo_stepper_set.
+ */
+SAPPORO_API int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles);
+
+/* Collective.  sapporo_stepper_advance of all ranks: time and steps are the same on all of them. */
+SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps);
+
+/* Collective.  sapporo_stepper_energy of the particles of all ranks; all ranks get the same totals. */
+SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
+
+/* Local.  sapporo_stepper_get of the particles of this rank, in host memory. */
+SAPPORO_API int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output);
+
+/* Local.  The present time, as sapporo_stepper_get_time. */
+SAPPORO_API double sapporo_mpi_stepper_get_time(const sapporo_mpi_stepper *stepper);
+
+/*
+ * Local.  sapporo_stepper_get_statistics of the particles of this rank; steps, builds, refreshes and `interactions`
+ * are those of all ranks.  Bytes are without those of the tree.
+ */
+SAPPORO_API int sapporo_mpi_stepper_get_statistics(sapporo_mpi_stepper *stepper,
+                                                   sapporo_stepper_statistics *statistics);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,7 +26,7 @@ static void retire(sapporo_stepper *s)
 {
     sap_handle_withdraw(&s->object.self);
     if (s->particles) s->ops->destroy(s->particles);
-    if (s->tree) s->trees->destroy(s->tree);
+    if (s->tree && !s->is_part) s->trees->destroy(s->tree);
     sap_tree_engine_close(&s->on);
     sapporo_close(s->direct.context);
     free(s->direct.x);
@@ -35,7 +35,9 @@ static void retire(sapporo_stepper *s)
     sap_object_retire(&s->object, sizeof *s);
 }
 
-int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper)
+/* Creates a stepper; whole NULL: it is no part. */
+static int create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
+                  sapporo_stepper **stepper)
 {
     if (!stepper) return SAPPORO_ERR_ARGUMENT;
     *stepper = NULL;
@@ -43,11 +45,24 @@ int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sappor
     if (!s) return SAPPORO_ERR_MEMORY;
     const sap_fpenv callers = sap_fp_enter();
     s->room = n;
+    s->is_part = whole != NULL;
+    if (whole) s->whole = *whole;
     const int status = sap_stepper_open(s, options, n);
     *stepper = sap_object_give(&s->object, status);
     if (status) retire(s);
     sap_fp_leave(callers);
     return status;
+}
+
+int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper)
+{
+    return create(options, n, NULL, stepper);
+}
+
+int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
+                                sapporo_stepper **stepper)
+{
+    return create(options, n, whole, stepper);
 }
 
 void sapporo_stepper_destroy(sapporo_stepper *stepper)
@@ -80,7 +95,7 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 {
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (!s) return NAN;
-    const double time = s->n > 0 ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
+    const double time = s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
     sap_unlock(&s->object.busy);
     return time;
 }
@@ -89,10 +104,16 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 
 int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
 {
-    const char *const words =
-        s->direct.source.force ? sapporo_last_error(s->direct.context) : s->ops->words(s->particles);
+    const char *const words = s->is_part               ? s->whole.words(s->whole.of)
+                              : s->direct.source.force ? sapporo_last_error(s->direct.context)
+                                                       : s->ops->words(s->particles);
     return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
                 words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+int sap_stepper_agree(sapporo_stepper *s, int status)
+{
+    return s->is_part ? s->whole.agree(s->whole.of, status, s->object.notes.error) : status;
 }
 
 int sap_stepper_empty(sapporo_stepper *s)
@@ -139,20 +160,23 @@ static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *
 {
     if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
         return fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_particles is not set");
-    if (p->n < 1 || p->n > s->room)
-        return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper was created for 1 to %d", p->n, s->room);
-    if (!p->x.base || !p->v.base || !p->mass.base)
+    const int least = s->is_part ? 0 : 1;
+    if (p->n < least || p->n > s->room)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper was created for %d to %d", p->n, least,
+                    s->room);
+    if (p->n > 0 && (!p->x.base || !p->v.base || !p->mass.base))
         return fail(s, SAPPORO_ERR_ARGUMENT, "particles without positions, velocities or masses");
     if (!(fabs(p->time) <= SAP_TREE_LIMIT)) return fail(s, SAPPORO_ERR_NOT_FINITE, "time is %g", p->time);
     const int status = check_memory(s, p->memory);
     return status || p->memory != SAPPORO_MEMORY_HOST ? status : check_numbers(s, p);
 }
 
-static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
+/* Copies the particles; there are none until all else has succeeded. */
+static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
 {
     int bad;
-    s->n = 0;
-    int status = s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, &bad);
+    s->n = s->ready = 0;
+    const int status = s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, &bad);
     if (status) return sap_stepper_failed(s, status, "particles");
     if (bad >= 0) return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", bad);
     for (int i = 0; i < p->n; i++) {
@@ -162,8 +186,15 @@ static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
     s->n = p->n;
     s->massive = s->ops->massive(s->particles);
     s->clock = (struct sap_stepper_clock){.start = p->time};
-    status = sap_stepper_start(s);
+    return SAPPORO_OK;
+}
+
+static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
+{
+    int status = sap_stepper_agree(s, copy(s, p));
+    if (!status) status = sap_stepper_start(s);
     if (status) s->n = 0;
+    s->ready = !status;
     return status;
 }
 
@@ -173,7 +204,7 @@ int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particle
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    int status = check_particles(s, particles, &p);
+    int status = sap_stepper_agree(s, check_particles(s, particles, &p));
     if (!status) status = take(s, &p);
     return sap_stepper_leave(s, callers, status);
 }
@@ -186,7 +217,7 @@ static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o, int
     if (known == SAPPORO_ERR_UNSUPPORTED)
         return fail(s, known, "sapporo_stepper_output of a newer version of the library");
     if (known) return fail(s, known, "size of sapporo_stepper_output is not set");
-    if (s->n == 0) return sap_stepper_empty(s);
+    if (!s->ready) return sap_stepper_empty(s);
     if (o->n != s->n) return fail(s, SAPPORO_ERR_ARGUMENT, "n is %d; the stepper has %d particles", o->n, s->n);
     if ((int)o->when < 0 || o->when > SAPPORO_STEP_AT_TIME)
         return fail(s, SAPPORO_ERR_ARGUMENT, "when is %d; it may be 0 to %d", (int)o->when, (int)SAPPORO_STEP_AT_TIME);
@@ -221,7 +252,7 @@ static int give_orbits(sapporo_stepper *s, const sapporo_stepper_output *o)
 static int give_levels(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
     if (!o->level && !o->own_time) return SAPPORO_OK;
-    int *const level = o->level ? o->level : malloc((size_t)s->n * sizeof *level);
+    int *const level = o->level ? o->level : malloc(((size_t)s->n + 1) * sizeof *level);
     const int status = level ? s->ops->read(s->particles, SAP_STEP_LEVEL, level) : (int)SAPPORO_ERR_MEMORY;
     for (int i = 0; i < s->n && !status && o->own_time; i++)
         o->own_time[i] =
@@ -290,14 +321,14 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     to->host_bytes = s->ops->memory(s->room, massless, s->direct.devices != NULL, &to->device_bytes);
     if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
-    if (s->n == 0) return;
+    if (!s->ready) return;
     to->massive = s->massive;
     to->active = c->active;
     to->steps = c->steps;
     to->particle_steps = c->particle_steps;
     to->builds = c->builds;
     to->refreshes = c->refreshes;
-    to->interactions = s->tree && s->massive > 0 ? s->trees->interactions(s->tree) : 0;
+    to->interactions = s->tree && s->all.massive > 0 ? s->trees->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
     memcpy(to->seconds, s->seconds, sizeof to->seconds);
     to->group_extent = s->tunes_groups ? s->groups.extent : s->signature.group_extent;

@@ -207,11 +207,12 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     find_columns(s, file, n, at);
     if (!levels_are_valid(s, at[SAP_STEP_LEVEL], n))
         return fail(s, SAPPORO_ERR_ARGUMENT, "levels of the file are wrong");
-    s->n = 0;
+    s->n = s->ready = 0;
     sap_stepper_forget_times(s);
     const int status = take_columns(s, n, at);
     if (status) return sap_stepper_failed(s, status, "restoring particles");
     s->n = n;
+    s->ready = 1;
     s->clock = head->clock;
     memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
     sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);

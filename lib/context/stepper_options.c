@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "base/threads.h"
 #include "context/context_private.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
@@ -149,7 +150,7 @@ static int open_source(sapporo_stepper *s, int n)
     if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
     for (int k = 0; k < n; k++) d->index[k] = k;
     d->eps2 = s->tree_settings.eps2;
-    d->source = (struct sap_step_source){sum_directly, d, sapporo_get_threads(d->context)};
+    d->source = (struct sap_step_source){.force = sum_directly, .of = d, .threads = sapporo_get_threads(d->context)};
     s->ops = sap_fallback_engine()->stepper;
     return SAPPORO_OK;
 }
@@ -204,6 +205,22 @@ static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, in
     return status ? fail(s, status, "no tree for a stepper of %d particles: %s", n, sapporo_status_text(status)) : 0;
 }
 
+/* ---- a part of a whole ------------------------------------------------------------------------------ */
+
+/* Takes forces and trees from the whole. */
+static int open_part(sapporo_stepper *s)
+{
+    const struct sap_stepper_whole *const w = &s->whole;
+    s->trees = w->trees;
+    s->tree = w->tree;
+    s->direct.source = w->source;
+    if (w->source.threads <= 0) s->direct.source.threads = sap_threads_default();
+    s->ops = sap_fallback_engine()->stepper;
+    s->settings.keeps_built = 0;
+    (void)snprintf(s->kind, sizeof s->kind, "%s", w->kind);
+    return SAPPORO_OK;
+}
+
 static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given, sapporo_stepper_options *o)
 {
     const int status = given ? sap_struct_copy(o, sizeof *o, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
@@ -228,9 +245,12 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     sapporo_stepper_options o = {.nfields = 0};
     sapporo_tree_options tree = {.size = sizeof tree};
     struct sap_settings settings;
-    if (n < 1) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has 1 or more", n);
+    const int least = s->is_part ? 0 : 1;
+    if (n < least) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has %d or more", n, least);
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
+    if (!status && s->is_part && o.rebuild == SAPPORO_REBUILD_TIMED)
+        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_REBUILD_TIMED is not supported over ranks");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);
@@ -238,13 +258,16 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     sign(s, &o);
     if (o.tree) (void)sap_struct_copy(&tree, sizeof tree, o.tree, sizeof o.tree->size);
     take_tuning(s, &o, tree.group_extent, settings.tune_frozen);
-    status = o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n) : open_tree(s, &settings, n);
+    status = s->is_part                        ? open_part(s)
+             : o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n)
+                                               : open_tree(s, &settings, n);
     if (status) return status;
-    s->label = malloc((size_t)n * sizeof *s->label);
+    s->label = malloc(((size_t)n + 1) * sizeof *s->label);
     struct sap_device_set *const devices = s->direct.devices ? s->direct.devices : s->on.devices;
     const struct sap_step_source *const source = s->direct.source.force ? &s->direct.source : NULL;
+    struct sap_tree *const own_tree = s->is_part ? NULL : s->tree;
     status =
-        s->label ? s->ops->create(devices, s->tree, source, &s->settings, n, &s->particles) : (int)SAPPORO_ERR_MEMORY;
+        s->label ? s->ops->create(devices, own_tree, source, &s->settings, n, &s->particles) : (int)SAPPORO_ERR_MEMORY;
     if (!status) return SAPPORO_OK;
     size_t device = 0;
     const size_t host = s->ops->memory(n, 0, s->direct.devices != NULL, &device);

@@ -5,6 +5,7 @@
 #include "context/group_tuner.h"
 #include "context/object.h"
 #include "context/rebuild.h"
+#include "context/stepper_part.h"
 #include "context/tree_engine.h"
 #include "engine/engine.h"
 
@@ -45,8 +46,17 @@ struct sap_stepper_direct {
     struct sap_step_source source;
 };
 
+/* Particles of all parts of a whole, or of a stepper that is no part. */
+struct sap_stepper_counts {
+    long long massive;                                           /* with mass */
+    long long moved;                                             /* active particles with mass of the last step */
+    long long level[SAP_STEP_LEVELS], massless[SAP_STEP_LEVELS]; /* per level; massless ones of them */
+};
+
 struct sapporo_stepper {
     struct sap_object object;
+    int is_part; /* 1: of this whole */
+    struct sap_stepper_whole whole;
     struct sap_tree_engine on;
     const struct sap_tree_ops *trees; /* NULL: direct sums */
     struct sap_tree *tree;
@@ -56,8 +66,10 @@ struct sapporo_stepper {
     struct sap_stepper *particles;
     struct sap_stepper_settings settings;
     struct sap_stepper_signature signature;
-    int room, n; /* n 0: there are no particles */
+    int room, n;
+    int ready;   /* 1: there are particles; of a part n may be 0 */
     int massive; /* particles with mass: those of the tree, or the sources of direct sums */
+    struct sap_stepper_counts all;
     long long *label;
     struct sap_stepper_clock clock;
     int level[SAP_STEP_LEVELS];          /* particles per level */
@@ -85,6 +97,9 @@ int sap_stepper_failed(sapporo_stepper *s, int status, const char *what);
 /* Sets the error of a call that needs particles while there are none. */
 int sap_stepper_empty(sapporo_stepper *s);
 
+/* Collective of a part: returns the worst status of all parts; otherwise returns its own. */
+int sap_stepper_agree(sapporo_stepper *s, int status);
+
 /* ---- a run (stepper_run.c) ---- */
 
 /* The time after complete long steps and ticks. */
@@ -107,7 +122,10 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s);
 
 /* ---- options (stepper_options.c) ---- */
 
-/* Reads the options, opens the engine, and makes tree and particles; after a failure the caller frees what there is. */
+/*
+ * Reads the options, opens the engine, unless the stepper is a part, and makes tree and particles; after a failure the
+ * caller frees what there is.
+ */
 int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *options, int n);
 
 #endif

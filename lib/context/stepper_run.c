@@ -38,6 +38,11 @@ void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void 
         s->level[mine]++;
         s->massless[mine] += sap_column_double(&masses, i) == 0;
     }
+    s->all = (struct sap_stepper_counts){.massive = s->massive, .moved = s->clock.massive};
+    for (int k = 0; k < SAP_STEP_LEVELS; k++) {
+        s->all.level[k] = s->level[k];
+        s->all.massless[k] = s->massless[k];
+    }
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -50,7 +55,7 @@ static int failed_tree(sapporo_stepper *s, int status, const char *what)
 }
 
 /* Whether there is a tree to build: some particles have a mass. */
-static int has_tree(const sapporo_stepper *s) { return s->tree && s->massive > 0; }
+static int has_tree(const sapporo_stepper *s) { return s->tree && s->all.massive > 0; }
 
 int sap_stepper_build(sapporo_stepper *s)
 {
@@ -115,11 +120,11 @@ static int lacks_tree(const sapporo_stepper *s)
 }
 
 /*
- * Whether the next step builds the tree. Until a build has been timed, counts decide; groups that get another limit
- * need a build, too. Steps of massless particles alone ask for no build, so these particles change no bit of the orbits
- * of the others.
+ * Whether the next step, of `massive` particles with mass, builds the tree. Until a build has been timed, counts
+ * decide; groups that get another limit need a build, too. Steps of massless particles alone ask for no build, so these
+ * particles change no bit of the orbits of the others.
  */
-static int must_build(const sapporo_stepper *s, int massive)
+static int must_build(const sapporo_stepper *s, long long massive)
 {
     const int every = s->signature.rebuild;
     if (lacks_tree(s)) return 1;
@@ -127,12 +132,12 @@ static int must_build(const sapporo_stepper *s, int massive)
     if (every > 0) return s->clock.since + 1 >= every;
     if (sap_group_tuner_is_ready(&s->groups)) return 1;
     if (s->is_timed && s->times.build > 0) return times_ask(s);
-    const double spare = REBUILD_SHARE * s->clock.fresh[0] * s->massive;
+    const double spare = REBUILD_SHARE * s->clock.fresh[0] * (double)s->all.massive;
     return s->clock.last > REBUILD_FACTOR * s->clock.first || s->clock.excess > spare;
 }
 
 /* Counts a build or a refresh, and notes what the force on `active` particles with mass has cost. */
-static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, int active)
+static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, long long active)
 {
     if (!has_tree(s)) return;
     const double cost = s->trees->interactions(s->tree);
@@ -142,8 +147,8 @@ static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built
     c->refreshes += !built;
     if (active == 0) return;
     if (built || !(c->fresh[coarsest] > 0) || cost < c->fresh[coarsest]) c->fresh[coarsest] = cost;
-    if (active < s->massive - active) {
-        if (cost > c->fresh[coarsest]) c->excess += (cost - c->fresh[coarsest]) * active;
+    if (active < s->all.massive - active) {
+        if (cost > c->fresh[coarsest]) c->excess += (cost - c->fresh[coarsest]) * (double)active;
         return;
     }
     c->last = cost;
@@ -168,17 +173,44 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
                 what, i, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
 }
 
-/* Computes forces on the active particles, checks them, and moves the particles. */
-static int finish_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
-                       struct sap_step_told *told)
+/* Adds the particles that have chosen each level over all parts. */
+static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, struct sap_stepper_counts *next)
 {
-    double since = sap_clock_seconds();
+    enum { NUMBERS = 2 * SAP_STEP_LEVELS };
+    long long number[NUMBERS];
+    for (int level = 0; level < SAP_STEP_LEVELS; level++) {
+        number[level] = told->levels[level];
+        number[SAP_STEP_LEVELS + level] = told->massless[level];
+    }
+    const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, NUMBERS) : SAPPORO_OK;
+    memcpy(next->level, number, sizeof next->level);
+    memcpy(next->massless, number + SAP_STEP_LEVELS, sizeof next->massless);
+    return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
+}
+
+/* Computes forces on the active particles, and checks them; next: the particles of all parts per level. */
+static int judge_forces(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
+                        struct sap_step_told *told, struct sap_stepper_counts *next, double *since)
+{
     int status = s->ops->force(s->particles, step, active);
     if (status) return sap_stepper_failed(s, status, "forces of a step");
-    end_phase(s, SAPPORO_STEP_PHASE_FORCE, &since);
+    end_phase(s, SAPPORO_STEP_PHASE_FORCE, since);
     status = s->ops->judge(s->particles, step, active, told);
-    if (status) return sap_stepper_failed(s, status, "time steps");
-    if (told->bad >= 0) return not_finite(s, "force or velocity", told->bad);
+    if (status)
+        (void)sap_stepper_failed(s, status, "time steps");
+    else if (told->bad >= 0)
+        status = not_finite(s, "force or velocity", told->bad);
+    status = sap_stepper_agree(s, status);
+    return status ? status : add_levels(s, told, next);
+}
+
+/* Computes forces on the active particles, checks them, and moves the particles. */
+static int finish_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
+                       struct sap_step_told *told, struct sap_stepper_counts *next)
+{
+    double since = sap_clock_seconds();
+    int status = judge_forces(s, step, active, told, next, &since);
+    if (status) return status;
     status = s->ops->commit(s->particles, step, active);
     if (status) return sap_stepper_failed(s, status, "correcting particles");
     end_phase(s, SAPPORO_STEP_PHASE_CORRECT, &since);
@@ -200,7 +232,7 @@ static struct sap_step next_step(const sapporo_stepper *s, struct sap_step_activ
 {
     struct sap_step step = {.dt = s->signature.dt};
     int finest = SAP_STEP_LEVELS - 1;
-    while (finest > 0 && s->level[finest] == 0) finest--;
+    while (finest > 0 && s->all.level[finest] == 0) finest--;
     step.tick = s->clock.tick + (SAP_STEP_TICKS >> finest);
     step.coarsest = finest;
     while (step.coarsest > 0 && step.tick % (SAP_STEP_TICKS >> (step.coarsest - 1)) == 0) step.coarsest--;
@@ -212,55 +244,100 @@ static struct sap_step next_step(const sapporo_stepper *s, struct sap_step_activ
     return step;
 }
 
-/* Takes the levels that the active particles have chosen. */
-static void take_levels(sapporo_stepper *s, int coarsest, const struct sap_step_told *told)
+/* Takes the levels that the active particles have chosen, and those of all parts. */
+static void take_levels(sapporo_stepper *s, int coarsest, const struct sap_step_told *told,
+                        const struct sap_stepper_counts *next)
 {
     for (int level = coarsest; level < SAP_STEP_LEVELS; level++) {
         s->level[level] = told->levels[level];
         s->massless[level] = told->massless[level];
+        s->all.level[level] = next->level[level];
+        s->all.massless[level] = next->massless[level];
     }
 }
 
-static int one_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
+/* Returns the active particles with mass of all parts in the next step. */
+static long long count_moving(const sapporo_stepper *s, int coarsest)
+{
+    long long n = 0;
+    for (int level = coarsest; level < SAP_STEP_LEVELS; level++) n += s->all.level[level] - s->all.massless[level];
+    return n;
+}
+
+/* Predicts all particles: to the end of a step, or, with `done`, to the present time. */
+static int predict(sapporo_stepper *s, const struct sap_step *step, int done)
+{
+    int bad, status = s->ops->predict(s->particles, step, done, &bad);
+    if (status)
+        (void)sap_stepper_failed(s, status, "predicting particles");
+    else if (bad >= 0)
+        status = not_finite(s, "predicted position", bad);
+    return sap_stepper_agree(s, status);
+}
+
+/* The clock after a step. */
+static struct sap_stepper_clock next_clock(const sapporo_stepper *s, const struct sap_step *step,
+                                           const struct sap_step_active *active)
 {
     struct sap_stepper_clock clock = s->clock;
-    struct sap_step_told told;
-    const int build = must_build(s, active->massive);
-    double since = sap_clock_seconds();
-    int bad, status = s->ops->predict(s->particles, step, 0, &bad);
-    if (status) return sap_stepper_failed(s, status, "predicting particles");
-    if (bad >= 0) return not_finite(s, "predicted position", bad);
-    end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
-    if (build) status = limit_groups(s, &since);
-    if (!status) status = build ? sap_stepper_build(s) : refresh(s);
-    end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
-    if (!status) status = finish_step(s, step, active, &told);
-    if (status) return status;
-    note_tree(s, &clock, build, step->coarsest, active->massive);
-    if (active->massive > 0) note_times(s, step, build);
-    take_levels(s, step->coarsest, &told);
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
     clock.active = active->n;
     clock.massive = active->massive;
     clock.steps++;
     clock.particle_steps += active->n;
+    return clock;
+}
+
+static int one_step(sapporo_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
+{
+    struct sap_stepper_clock clock = next_clock(s, step, active);
+    struct sap_stepper_counts next;
+    struct sap_step_told told;
+    const long long moving = count_moving(s, step->coarsest);
+    const int build = must_build(s, moving);
+    double since = sap_clock_seconds();
+    int status = predict(s, step, 0);
+    if (status) return status;
+    end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
+    if (build) status = limit_groups(s, &since);
+    if (!status) status = build ? sap_stepper_build(s) : refresh(s);
+    end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
+    if (!status) status = finish_step(s, step, active, &told, &next);
+    if (status) return status;
+    note_tree(s, &clock, build, step->coarsest, moving);
+    if (moving > 0) note_times(s, step, build);
+    take_levels(s, step->coarsest, &told, &next);
+    s->all.moved = moving;
     s->clock = clock;
     return SAPPORO_OK;
+}
+
+/* Tells the whole the particles of this part, and counts those of all parts. */
+static int join_whole(sapporo_stepper *s)
+{
+    long long massive = s->massive;
+    if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive);
+    const int status = s->is_part ? s->whole.add_counts(s->whole.of, &massive, 1) : SAPPORO_OK;
+    s->all = (struct sap_stepper_counts){.massive = massive};
+    return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
 }
 
 int sap_stepper_start(sapporo_stepper *s)
 {
     const struct sap_step step = {.dt = s->signature.dt, .start = 1};
+    struct sap_stepper_counts next;
     struct sap_step_told told;
     sap_stepper_forget_times(s);
     const struct sap_step_active all = {.n = s->n, .massive = s->massive};
-    int status = sap_stepper_build(s);
-    if (!status) status = finish_step(s, &step, &all, &told);
+    int status = join_whole(s);
+    if (!status) status = sap_stepper_build(s);
+    if (!status) status = finish_step(s, &step, &all, &told, &next);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n, .massive = s->massive};
-    note_tree(s, &s->clock, 1, 0, s->massive);
-    take_levels(s, 0, &told);
+    note_tree(s, &s->clock, 1, 0, s->all.massive);
+    take_levels(s, 0, &told, &next);
+    s->all.moved = s->all.massive;
     return SAPPORO_OK;
 }
 
@@ -285,7 +362,7 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
     int status;
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    if (s->n == 0)
+    if (!s->ready)
         status = sap_stepper_empty(s);
     else if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
         status =
@@ -302,9 +379,8 @@ static int force_now(sapporo_stepper *s, const struct sap_step *now)
 {
     const struct sap_step_active all = {.n = s->massive, .massive = s->massive};
     const int build = lacks_tree(s);
-    int bad, status = s->ops->predict(s->particles, now, 1, &bad);
-    if (status) return sap_stepper_failed(s, status, "predicting particles");
-    if (bad >= 0) return not_finite(s, "predicted position", bad);
+    int status = predict(s, now, 1);
+    if (status) return status;
     if (build) status = s->trees->build(s->tree);
     if (status) return failed_tree(s, status, "building the tree of a stepper");
     if (!build) status = refresh(s);
@@ -313,32 +389,37 @@ static int force_now(sapporo_stepper *s, const struct sap_step *now)
     return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;
 }
 
-static void add_runs(sapporo_stepper_totals *t, const double *sum, int runs)
+/* Adds the sums of runs, and those of all parts. */
+static int add_runs(sapporo_stepper *s, sapporo_stepper_totals *t, const double *sum, int runs)
 {
     double total[SAP_STEP_SUMS] = {0};
     for (int run = 0; run < runs; run++)
         for (int k = 0; k < SAP_STEP_SUMS; k++) total[k] += sum[(size_t)run * SAP_STEP_SUMS + (size_t)k];
+    const int status = s->is_part ? s->whole.add(s->whole.of, total, SAP_STEP_SUMS) : SAPPORO_OK;
     t->kinetic = total[0];
     t->potential = total[1];
     t->field = total[2];
     memcpy(t->momentum, total + 3, sizeof t->momentum);
     memcpy(t->angular_momentum, total + 6, sizeof t->angular_momentum);
     memcpy(t->moment, total + 9, sizeof t->moment);
+    t->time = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    return status ? sap_stepper_failed(s, status, "sums over particles") : SAPPORO_OK;
 }
 
 static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
 {
     const struct sap_step now = sap_stepper_now(s);
-    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->clock.massive < s->massive;
-    double *const sum = malloc((size_t)runs * SAP_STEP_SUMS * sizeof *sum);
-    if (!sum) return fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
-    int status = forced ? force_now(s, &now) : SAPPORO_OK;
-    if (!status) {
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->all.moved < s->all.massive;
+    double *const sum = malloc(((size_t)runs + 1) * SAP_STEP_SUMS * sizeof *sum);
+    int status = sum ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
+    status = sap_stepper_agree(s, status);
+    if (!status && forced) status = force_now(s, &now);
+    if (!status && sum) {
         status = s->ops->sums(s->particles, &now, forced, sum);
         if (status) (void)sap_stepper_failed(s, status, "sums over particles");
+        status = sap_stepper_agree(s, status);
     }
-    if (!status) add_runs(t, sum, runs);
-    if (!status) t->time = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    if (!status && sum) status = add_runs(s, t, sum, runs);
     free(sum);
     return status;
 }
@@ -361,7 +442,7 @@ int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *tot
     }
     const sap_fpenv callers = sap_fp_enter();
     int status = !sized      ? fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set")
-                 : s->n == 0 ? sap_stepper_empty(s)
+                 : !s->ready ? sap_stepper_empty(s)
                              : measure(s, &whole);
     if (status) whole = none;
     if (sized) sap_struct_return(totals, &whole, sizeof whole);

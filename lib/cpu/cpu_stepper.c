@@ -1,7 +1,7 @@
 /*
  * cpu_stepper.c - the stepper of the CPU engine: particles, predictions, corrections, sums.
  *
- * Forces come from a tree of this engine, or from a source of the context that computes from host memory.  Arrays are
+ * Forces come from a tree of this engine, or from a source that computes from host memory.  Arrays are
  * by address, but what forces read is by slot (engine/step_order.h).
  */
 #include "physics/ops_scalar.h"
@@ -33,6 +33,7 @@ struct cpu_stepper {
     int *level;
     double (*next_x)[3]; /* by slot, predicted positions: of the tree, or our own without a tree */
     double *next_mass;   /* the same, masses */
+    double *next_a;      /* the same, sizes of accelerations; NULL: without a tree */
     double (*own_x)[3], *own_mass;
     int *active; /* slots of the active particles; all are active if their number is n */
     double (*row_a)[3], *row_pot;
@@ -98,10 +99,12 @@ static int reserve(struct cpu_stepper *s)
         !s->row_level)
         return SAPPORO_ERR_MEMORY;
     if (s->settings.keeps_built) s->built = malloc(room * sizeof *s->built);
-    if (!s->tree) s->own_x = malloc(room * sizeof *s->own_x);
-    if (!s->tree) s->own_mass = malloc(room * sizeof *s->own_mass);
-    s->next_x = s->tree ? s->tree->given_x : s->own_x;
-    s->next_mass = s->tree ? s->tree->given_mass : s->own_mass;
+    const int own = !s->tree && !s->source.x;
+    if (own) s->own_x = malloc(room * sizeof *s->own_x);
+    if (own) s->own_mass = malloc(room * sizeof *s->own_mass);
+    s->next_x = s->tree ? s->tree->given_x : own ? s->own_x : s->source.x;
+    s->next_mass = s->tree ? s->tree->given_mass : own ? s->own_mass : s->source.mass;
+    s->next_a = s->tree ? s->tree->a : s->source.a;
     if (!s->next_x || !s->next_mass) return SAPPORO_ERR_MEMORY;
     return s->settings.keeps_built && !s->built ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
@@ -117,7 +120,7 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     s->tree = (void *)tree;
     if (source) s->source = *source;
     s->threads = tree ? s->tree->threads : source ? source->threads : 1;
-    s->room = n;
+    s->room = n > 0 ? n : 1;
     if (reserve(s)) {
         destroy((void *)s);
         return SAPPORO_ERR_MEMORY;
@@ -169,7 +172,7 @@ static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const 
         memcpy(&s->mass[i], sap_column_at(mass, i, sizeof(double)), sizeof(double));
         memcpy(s->next_x[k], s->x[i], sizeof *s->x);
         s->next_mass[k] = s->mass[i];
-        if (s->tree) s->tree->a[k] = -1; /* unknown, also if the tree had as many particles */
+        if (s->next_a) s->next_a[k] = -1; /* unknown, also if the tree had as many particles */
         s->level[i] = 0;
     }
     return SAPPORO_OK;
@@ -247,7 +250,7 @@ static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (int i = (int)from; i < to; i++) {
         const int k = sap_step_slot(&s->order, i);
         predict_one(s, l->step, l->done, i, s->next_x[k], v);
-        if (s->settings.by_acceleration) s->tree->a[k] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+        if (s->settings.by_acceleration) s->next_a[k] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
     }
 }
 
@@ -309,7 +312,7 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
                                        .mass = s->next_mass,
                                        .acc = s->row_a,
                                        .pot = s->row_pot};
-    if (s->order.massive == 0) {
+    if (s->order.massive == 0 && !s->source.shared) {
         memset(s->row_a, 0, (size_t)active->n * sizeof *s->row_a);
         memset(s->row_pot, 0, (size_t)active->n * sizeof *s->row_pot);
         return SAPPORO_OK;

@@ -24,11 +24,18 @@ struct sap_step_rows {
     double (*acc)[3], *pot;      /* [ni] */
 };
 
-/* A function of the context that computes forces from host memory; it returns a sapporo_status. */
+/* A function that computes forces from host memory; it returns a sapporo_status. */
 struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
     void *of;
     int threads; /* of the CPU, for all else */
+    int shared;  /* 1: particles of other steppers act, too, so a force is needed also if none of these has a mass */
+    /*
+     * Arrays of the source, by slot, for as many particles as the stepper has room for: positions, masses, and sizes of
+     * accelerations (< 0: unknown), as for the next build or refresh of a tree.  NULL: the stepper's own; `a` is then
+     * not kept.
+     */
+    double (*x)[3], *mass, *a;
 };
 
 /* Columns of particles that `read` and `write` copy, as doubles; SAP_STEP_LEVEL as int. */

@@ -14,6 +14,8 @@ program client
     type(sapporo_tree_options), target :: options_of_tree
     type(sapporo_mpi_tree_options) :: tree_options
     type(sapporo_mpi_tree_statistics) :: statistics
+    type(sapporo_stepper_options), target :: options_of_stepper
+    type(sapporo_mpi_stepper_options) :: stepper_options
     real(c_double), target :: x(3, n), v(3, n), m(n)
     real(c_double), allocatable, target :: own_x(:, :), own_v(:, :), own_m(:), acc(:, :), jerk(:, :), pot(:)
     integer(c_int), allocatable, target :: address(:)
@@ -26,8 +28,8 @@ program client
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
     failures = 0
-    if (rank == 0) print '(a,4(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs), &
-        c_sizeof(tree_options), c_sizeof(statistics)
+    if (rank == 0) print '(a,5(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs), &
+        c_sizeof(tree_options), c_sizeof(statistics), c_sizeof(stepper_options)
     call make_model
     context_options%size = c_sizeof(context_options)
     context_options%precision = SAPPORO_DP
@@ -45,6 +47,7 @@ program client
         call test_forces
     end do
     call test_trees
+    call test_steppers
     text = sapporo_text(sapporo_mpi_status_text(SAPPORO_MPI_ERR_TIMEOUT))
     call report(index(text, 'in time') > 0, 'texts of statuses')
     call MPI_Finalize(ierr)
@@ -172,6 +175,52 @@ contains
         call report(forced == SAPPORO_OK .and. built == 0 .and. statistics%refreshes == 2, 'refreshes')
         call sapporo_mpi_tree_destroy(tree)
     end subroutine test_trees
+
+    subroutine test_steppers
+        type(sapporo_stepper_particles) :: particles
+        type(sapporo_stepper_output) :: output
+        type(sapporo_stepper_totals) :: before, after
+        type(sapporo_stepper_statistics) :: did
+        type(c_ptr) :: stepper
+        integer(c_int) :: made, moved, got, asked(2)
+        options_of_stepper%size = c_sizeof(options_of_stepper)
+        options_of_stepper%tree = c_loc(options_of_tree)
+        stepper_options%size = c_sizeof(stepper_options)
+        stepper_options%stepper = c_loc(options_of_stepper)
+        stepper_options%timeout = 60
+        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(own, c_int), stepper)
+        text = sapporo_text(sapporo_mpi_stepper_last_error(c_null_ptr))
+        call report(made == SAPPORO_ERR_ARGUMENT .and. index(text, 'dt') > 0, 'a stepper without dt')
+        options_of_stepper%scheme = SAPPORO_STEPS_BLOCK
+        options_of_stepper%dt = 1d0 / 64
+        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(own, c_int), stepper)
+        text = sapporo_text(sapporo_mpi_stepper_kind_text(stepper))
+        call report(made == SAPPORO_OK .and. index(text, 'octree') > 0, 'a stepper')
+        particles%size = c_sizeof(particles)
+        particles%n = int(own, c_int)
+        particles%x = sapporo_column(c_loc(own_x), 0)
+        particles%v = sapporo_column(c_loc(own_v), 0)
+        particles%mass = sapporo_column(c_loc(own_m), 0)
+        before%size = c_sizeof(before)
+        after%size = c_sizeof(after)
+        did%size = c_sizeof(did)
+        made = sapporo_mpi_stepper_set(stepper, particles)
+        asked(1) = sapporo_mpi_stepper_energy(stepper, before)
+        moved = sapporo_mpi_stepper_advance(stepper, 1d0, 2_c_long_long)
+        asked(2) = sapporo_mpi_stepper_energy(stepper, after)
+        acc = 0
+        output%size = c_sizeof(output)
+        output%n = int(own, c_int)
+        output%acc = c_loc(acc)
+        got = sapporo_mpi_stepper_get(stepper, output)
+        call report(all([made, moved, asked, got] == SAPPORO_OK) .and. all(sum(acc(:, :own)**2, 1) > 0), 'steps')
+        got = sapporo_mpi_stepper_get_statistics(stepper, did)
+        call report(did%steps == 2 .and. did%n == own .and. after%time > before%time .and. &
+            abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0 .and. &
+            abs(after%kinetic + after%potential - before%kinetic - before%potential) < 1e-3 * abs(before%potential), &
+            'energy of steps')
+        call sapporo_mpi_stepper_destroy(stepper)
+    end subroutine test_steppers
 
     ! Numbers of all particles of this rank, from 0.
     function address_here() result(number)

@@ -55,7 +55,9 @@ compile_all() {
     compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
         compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
-        compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts
+        compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
+        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts &&
+        compile "$1" stepper_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
 # transports SUFFIX: how particles travel, on device memory that OpenCL keeps on a CPU, with a double of NCCL.  The
@@ -128,8 +130,8 @@ fortran() {
 #include <stdio.h>
 int main(void)
 {
-    printf("sizes %zu %zu %zu %zu\n", sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs),
-           sizeof(sapporo_mpi_tree_options), sizeof(sapporo_mpi_tree_statistics));
+    printf("sizes %zu %zu %zu %zu %zu\n", sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs),
+           sizeof(sapporo_mpi_tree_options), sizeof(sapporo_mpi_tree_statistics), sizeof(sapporo_mpi_stepper_options));
     return 0;
 }
 END
@@ -151,7 +153,7 @@ for suffix in .openmpi .mpich ''; do
     verdict $compiled "the library and its tests compile with mpicc$suffix"
     [ $compiled -eq 0 ] || continue
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_errors; do ranks "$suffix" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_errors steppers stepper_errors; do ranks "$suffix" $program 2; done
         continue
     fi
     ranks "$suffix" forces 1 2 3 4 7
@@ -165,6 +167,9 @@ for suffix in .openmpi .mpich ''; do
     ranks "$suffix" tree_active 1 2 3 4 7
     ranks "$suffix" tree_errors 1 3
     ranks "$suffix" tree_memory 2
+    ranks "$suffix" steppers 1 2 3 4 7
+    ranks "$suffix" stepper_errors 1 3
+    ranks "$suffix" stepper_memory 2
 done
 if [ -z "$found" ] && ! command -v mpicc >/dev/null 2>&1; then
     skipped "forces over ranks" "mpicc and mpirun are missing: openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev"
@@ -177,14 +182,14 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2
-    for program in trees tree_active; do
+    for program in trees tree_active steppers; do
         mpicc -std=c11 -Iinclude -Itest/mpi -o "$work/$program" "test/mpi/$program.c" test/mpi/tree_problem.c test/mpi/ranks.c \
             -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
         verdict $? "a client of trees, $program, links libsapporo_mpi.so"
     done
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.
     for engine in opencl cuda; do
-        for program in forces trees tree_active; do
+        for program in forces trees tree_active steppers; do
             SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 300 mpirun -n 2 "$work/$program" >"$work/out" 2>"$work/said"
             { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
             if grep -q 'no such device' "$work/out"; then

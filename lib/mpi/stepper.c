@@ -1,0 +1,387 @@
+/* stepper.c - sapporo_mpi_stepper_*: creates and destroys steppers over ranks, and makes each call collective. */
+#include "mpi/stepper.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/structs.h"
+#include "mpi/handle.h"
+#include "mpi/tree.h"
+
+/* State of the process (base/process.h). */
+static struct sap_lock stepper_lock; /* guards all_steppers */
+static sapporo_mpi_stepper *all_steppers;
+static _Thread_local char create_error[SAP_LINK_TEXT];
+
+/* The object of a rank that has no memory for one: it tells the other ranks so. */
+static sapporo_mpi_stepper poor_stepper;
+static atomic_int poor_stepper_used;
+
+/* ------------------------------------------------------------------ handles */
+
+/* The object of a handle; NULL: there is none. */
+static sapporo_mpi_stepper *find(const sapporo_mpi_stepper *handle)
+{
+    sap_lock(&stepper_lock);
+    sapporo_mpi_stepper *h = all_steppers;
+    while (h && h->number != (uintptr_t)handle) h = h->next;
+    sap_unlock(&stepper_lock);
+    return h;
+}
+
+/* Gives an object its handle. */
+static sapporo_mpi_stepper *enlist(sapporo_mpi_stepper *h)
+{
+    h->number = sap_mpi_number();
+    sap_lock(&stepper_lock);
+    h->next = all_steppers;
+    all_steppers = h;
+    sap_unlock(&stepper_lock);
+    return (sapporo_mpi_stepper *)h->number;
+}
+
+/* Withdraws the handle of an object. */
+static void withdraw(const sapporo_mpi_stepper *h)
+{
+    sap_lock(&stepper_lock);
+    sapporo_mpi_stepper **at = &all_steppers;
+    while (*at && *at != h) at = &(*at)->next;
+    if (*at) *at = h->next;
+    sap_unlock(&stepper_lock);
+}
+
+/* ------------------------------------------------------------------ options */
+
+static int bad_option(sapporo_mpi_stepper *h, int status, const char *what)
+{
+    return sap_link_fail(&h->link, status, "%s: %s", h->call, what);
+}
+
+/* Copies the options of a caller, and checks those that all ranks compare. */
+static int read_options(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *given)
+{
+    static const char unsized[] = "options without a size, or of a newer version of the library";
+    sapporo_mpi_stepper_options own = {0};
+    if (!given || sap_struct_copy(&own, sizeof own, given, sizeof given->size))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
+    const sapporo_stepper_options *const o = own.stepper;
+    if (!o || sap_struct_copy(&h->options, sizeof h->options, o, sizeof o->size))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
+    h->options.size = sizeof h->options;
+    const sapporo_tree_options *const t = h->options.tree;
+    if (t && sap_struct_copy(&h->tree_options, sizeof h->tree_options, t, sizeof t->size))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
+    h->tree_options.size = sizeof h->tree_options;
+    if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
+    if (h->options.nfields < 0 || h->options.nfields > SAPPORO_FIELDS_MOST ||
+        (h->options.nfields > 0 && !h->options.fields))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, "nfields may be 0 to 8, with fields");
+    return SAPPORO_OK;
+}
+
+/* The timeout of options that may be wrong in other ways. */
+static double timeout_of(const sapporo_mpi_stepper_options *given)
+{
+    sapporo_mpi_stepper_options o = {0};
+    if (given && sap_struct_copy(&o, sizeof o, given, sizeof given->size)) return sap_link_timeout(0);
+    return sap_link_timeout(o.timeout);
+}
+
+/* Collective.  Fails if the ranks have different fields. */
+static int compare_fields(sapporo_mpi_stepper *h)
+{
+    static const char *const name[] = {"field.kind",      "field.strength",  "field.a",        "field.b",
+                                       "field.centre[0]", "field.centre[1]", "field.centre[2]"};
+    enum { NUMBERS = sizeof name / sizeof *name };
+    int status = SAPPORO_OK;
+    for (int k = 0; k < h->options.nfields && !status; k++) {
+        const sapporo_field *const f = &h->options.fields[k];
+        const double number[NUMBERS] = {f->kind, f->strength, f->a, f->b, f->centre[0], f->centre[1], f->centre[2]};
+        status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
+    }
+    return status;
+}
+
+/* Collective.  Fails if the ranks have different options; those of trees and contexts are compared by these. */
+static int compare_options(sapporo_mpi_stepper *h)
+{
+    static const char *const name[] = {"method", "scheme",  "criterion", "dt",   "eta",
+                                       "levels", "rebuild", "nfields",   "eps2", "timeout"};
+    enum { NUMBERS = sizeof name / sizeof *name };
+    const sapporo_stepper_options *const o = &h->options;
+    const double number[NUMBERS] = {o->method,  o->scheme,  o->criterion,         o->dt,          o->eta, o->levels,
+                                    o->rebuild, o->nfields, h->tree_options.eps2, h->link.timeout};
+    const int status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
+    return status ? status : compare_fields(h);
+}
+
+/* ----------------------------------------------------------------- creation */
+
+static int reserve(sapporo_mpi_stepper *h, int n)
+{
+    const size_t room = (size_t)n + 1;
+    h->room = n;
+    h->x = malloc(room * sizeof *h->x);
+    h->mass = malloc(room * sizeof *h->mass);
+    h->a = malloc(room * sizeof *h->a);
+    h->all_sums = malloc((size_t)h->link.size * sizeof h->sum);
+    if (!h->x || !h->mass || !h->a || !h->all_sums) return SAPPORO_ERR_MEMORY;
+    if (h->options.method != SAPPORO_STEP_DIRECT) return SAPPORO_OK;
+    h->target = malloc(room * sizeof *h->target);
+    h->address = malloc(room * sizeof *h->address);
+    h->index = malloc(room * sizeof *h->index);
+    return h->target && h->address && h->index ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+/* What one rank can do alone: options, and memory. */
+static int prepare(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *given, int n)
+{
+    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+        return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "libsapporo_mpi needs a libsapporo of its version");
+    const int status = read_options(h, given);
+    if (status) return status;
+    if (n < 0) return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: %d particles", h->call, n);
+    h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
+    if (h == &poor_stepper || !h->link.records || reserve(h, n))
+        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call,
+                             n, h->link.size);
+    return SAPPORO_OK;
+}
+
+static int open_tree(sapporo_mpi_stepper *h)
+{
+    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &h->tree_options, .timeout = h->link.timeout};
+    return sapporo_mpi_tree_create(h->link.communicator, &o, &h->tree);
+}
+
+static int open_sums(sapporo_mpi_stepper *h)
+{
+    const sapporo_tree_options *const t = &h->tree_options;
+    const sapporo_options context = {.size = sizeof context,
+                                     .order = 2,
+                                     .precision = t->precision,
+                                     .backend = t->backend,
+                                     .devices = t->devices,
+                                     .ndevices = t->ndevices,
+                                     .preferred_device = t->preferred_device,
+                                     .cpu_isa = t->cpu_isa,
+                                     .threads = t->threads};
+    const sapporo_mpi_options o = {.size = sizeof o, .context = &context, .timeout = h->link.timeout};
+    return sapporo_mpi_open(h->link.communicator, &o, &h->sums);
+}
+
+/* Collective.  Opens the tree over ranks, or the direct sums. */
+static int open_forces(sapporo_mpi_stepper *h)
+{
+    const int direct = h->options.method == SAPPORO_STEP_DIRECT, status = direct ? open_sums(h) : open_tree(h);
+    if (status) {
+        const char *const text = direct ? sapporo_mpi_last_error(NULL) : sapporo_mpi_tree_last_error(NULL);
+        (void)snprintf(h->link.error, sizeof h->link.error, "%s", text);
+        return sap_mpi_stepper_note(h, status, text);
+    }
+    (void)snprintf(h->kind, sizeof h->kind, "%s%s",
+                   direct ? sapporo_mpi_kind(h->sums) : sapporo_mpi_tree_kind_text(h->tree), direct ? " direct" : "");
+    return SAPPORO_OK;
+}
+
+/* Collective.  Creates the part of each rank. */
+static int create_part(sapporo_mpi_stepper *h)
+{
+    const struct sap_stepper_whole whole = sap_mpi_stepper_whole(h);
+    int status = sapporo_stepper_part_create(&h->options, h->room, &whole, &h->stepper);
+    if (status) (void)sap_link_note(&h->link, status, sapporo_last_error(NULL));
+    return sap_link_agree(&h->link, status);
+}
+
+static int create(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *options, int n)
+{
+    int status = sap_link_agree(&h->link, prepare(h, options, n));
+    if (!status) status = compare_options(h);
+    if (!status) status = open_forces(h);
+    return status ? status : create_part(h);
+}
+
+/* Breaks the links of the forces of a broken stepper, so that their end waits for no rank. */
+static void break_forces(const sapporo_mpi_stepper *h)
+{
+    sapporo_mpi_tree *const tree = sap_mpi_tree_find(h->tree);
+    sapporo_mpi *const sums = sap_mpi_find(h->sums);
+    if (tree && !tree->link.broken) tree->link.broken = h->link.broken;
+    if (sums && !sums->link.broken) sums->link.broken = h->link.broken;
+}
+
+/* Frees an object.  Memory that MPI may still use stays. */
+static void destroy(sapporo_mpi_stepper *h)
+{
+    const int broken = h->link.broken;
+    if (broken) break_forces(h);
+    sapporo_stepper_destroy(h->stepper);
+    sapporo_mpi_tree_destroy(h->tree);
+    sapporo_mpi_close(h->sums);
+    free(h->x);
+    free(h->mass);
+    free(h->a);
+    free(h->target);
+    free(h->address);
+    free(h->index);
+    sap_link_close(&h->link);
+    if (broken) return;
+    free(h->all_sums);
+    if (h == &poor_stepper)
+        atomic_store(&poor_stepper_used, 0);
+    else
+        free(h);
+}
+
+/* Returns the object of a rank without memory; NULL: another thread has it. */
+static sapporo_mpi_stepper *take_poor_stepper(void)
+{
+    if (atomic_exchange(&poor_stepper_used, 1)) return NULL;
+    memset(&poor_stepper, 0, sizeof poor_stepper);
+    return &poor_stepper;
+}
+
+int sapporo_mpi_stepper_create(MPI_Comm communicator, const sapporo_mpi_stepper_options *options, int n,
+                               sapporo_mpi_stepper **stepper)
+{
+    static const char call[] = "sapporo_mpi_stepper_create";
+    if (!stepper) return SAPPORO_ERR_ARGUMENT;
+    *stepper = NULL;
+    create_error[0] = '\0';
+    int status = sap_link_check(communicator, call, create_error);
+    if (status) return status;
+    sapporo_mpi_stepper *h = calloc(1, sizeof *h);
+    if (!h) h = take_poor_stepper();
+    if (!h) return SAPPORO_ERR_MEMORY;
+    h->call = call;
+    h->link.timeout = timeout_of(options);
+    status = sap_link_open(&h->link, communicator);
+    if (!status) status = create(h, options, n);
+    if (!status) {
+        *stepper = enlist(h);
+        return status;
+    }
+    (void)snprintf(create_error, sizeof create_error, "%s", h->link.error);
+    destroy(h);
+    return status;
+}
+
+int sapporo_mpi_stepper_create_fortran(MPI_Fint communicator, const sapporo_mpi_stepper_options *options, int n,
+                                       sapporo_mpi_stepper **stepper)
+{
+    return sapporo_mpi_stepper_create(sap_link_communicator(communicator), options, n, stepper);
+}
+
+void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper)
+{
+    sapporo_mpi_stepper *const h = find(stepper);
+    if (!h) return;
+    withdraw(h);
+    (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
+    destroy(h);
+}
+
+/* --------------------------------------------------------- collective calls */
+
+/* Begins a collective call. */
+static void start(sapporo_mpi_stepper *h, const char *call)
+{
+    h->call = call;
+    h->agreed = 0;
+    h->words[0] = '\0';
+}
+
+/* Ends it: an error that all ranks found together is told by the part of each, in the same words. */
+static int end(sapporo_mpi_stepper *h, int status)
+{
+    if (status && !h->agreed)
+        (void)snprintf(h->link.error, sizeof h->link.error, "%s", sapporo_stepper_last_error(h->stepper));
+    return status;
+}
+
+int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles)
+{
+    static const char *const name[1] = {"time"};
+    sapporo_mpi_stepper *const h = find(stepper);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    start(h, "sapporo_mpi_stepper_set");
+    sapporo_stepper_particles p = {.n = 0};
+    int status = SAPPORO_OK;
+    if (!particles || sap_struct_copy(&p, sizeof p, particles, sizeof particles->size))
+        status = bad_option(h, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_particles is not set");
+    else if (isnan(p.time))
+        status = bad_option(h, SAPPORO_ERR_NOT_FINITE, "time is NaN");
+    status = sap_link_compare(&h->link, status, 1, &p.time, name);
+    if (status) return status;
+    return end(h, sapporo_stepper_set(h->stepper, particles));
+}
+
+int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps)
+{
+    static const char *const name[2] = {"time", "steps"};
+    sapporo_mpi_stepper *const h = find(stepper);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    start(h, "sapporo_mpi_stepper_advance");
+    int status = SAPPORO_OK;
+    if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
+        status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
+                               "%s: time is %g and steps %lld; without end, steps must be > 0", h->call, time, steps);
+    const double field[2] = {time, (double)steps};
+    status = sap_link_compare(&h->link, status, 2, field, name);
+    if (status) return status;
+    return end(h, sapporo_stepper_advance(h->stepper, time, steps));
+}
+
+int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals)
+{
+    sapporo_mpi_stepper *const h = find(stepper);
+    int status = SAPPORO_OK;
+    (void)sapporo_stepper_energy(NULL, totals); /* numbers of a call that fails */
+    if (!h) return SAPPORO_ERR_CLOSED;
+    start(h, "sapporo_mpi_stepper_energy");
+    if (!totals || totals->size < sizeof totals->size || totals->size > SAP_STRUCT_MOST)
+        status = bad_option(h, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set");
+    status = sap_link_agree(&h->link, status);
+    if (status) return status;
+    return end(h, sapporo_stepper_energy(h->stepper, totals));
+}
+
+/* -------------------------------------------------------------- local calls */
+
+int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output)
+{
+    sapporo_mpi_stepper *const h = find(stepper);
+    if (!h) return sapporo_stepper_get(NULL, output);
+    const int status = sapporo_stepper_get(h->stepper, output);
+    if (status) (void)sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper));
+    return status;
+}
+
+double sapporo_mpi_stepper_get_time(const sapporo_mpi_stepper *stepper)
+{
+    const sapporo_mpi_stepper *const h = find(stepper);
+    return h ? sapporo_stepper_get_time(h->stepper) : NAN;
+}
+
+const char *sapporo_mpi_stepper_last_error(const sapporo_mpi_stepper *stepper)
+{
+    if (!stepper) return create_error;
+    const sapporo_mpi_stepper *const h = find(stepper);
+    return h ? h->link.error : sapporo_status_text(SAPPORO_ERR_CLOSED);
+}
+
+const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper *stepper)
+{
+    const sapporo_mpi_stepper *const h = find(stepper);
+    return h ? h->kind : "";
+}
+
+int sapporo_mpi_stepper_get_statistics(sapporo_mpi_stepper *stepper, sapporo_stepper_statistics *statistics)
+{
+    const sapporo_mpi_stepper *const h = find(stepper);
+    return sapporo_stepper_get_statistics(h ? h->stepper : NULL, statistics);
+}

@@ -1,0 +1,53 @@
+/*
+ * stepper.h - the object behind a handle of a stepper over ranks.
+ *
+ * Each rank has a stepper of libsapporo with the particles that its caller gave: a part of the whole
+ * (context/stepper_part.h).  Its forces come from a tree over ranks, or from direct sums over ranks, whose particles
+ * are those of the arrays below.
+ */
+#ifndef SAP_MPI_STEPPER_H
+#define SAP_MPI_STEPPER_H
+
+#include <stdint.h>
+
+#include "context/stepper_part.h"
+#include "mpi/link.h"
+
+enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 3 };
+
+struct sapporo_mpi_stepper {
+    uintptr_t number;
+    sapporo_mpi_stepper *next; /* in the list of all steppers */
+    struct sap_link link;
+    sapporo_stepper_options options;     /* of the caller, during the creation */
+    sapporo_tree_options tree_options;   /* the same */
+    sapporo_stepper *stepper;            /* of the particles of this rank */
+    sapporo_mpi_tree *tree;              /* NULL: direct sums */
+    sapporo_mpi *sums;                   /* NULL: a tree */
+    const char *call;                    /* name of the call under way, for errors */
+    char kind[96], words[SAP_LINK_TEXT]; /* words: what failed in the last force, build or refresh */
+    int agreed;                          /* 1: the link has the error of the call under way */
+
+    /* particles of this rank, by slot (engine/step_order.h) */
+    int room, n, massive;
+    double (*x)[3], *mass, *a;
+    double (*target)[3]; /* [room] active particles of direct sums */
+    int *address;        /* [room] of direct sums, over all ranks; of massless particles the index of no source */
+    int *index;          /* [room] of active particles */
+    int placed;          /* 1: addresses are those of the present particles */
+    int built;           /* 1: the tree is that of the present particles */
+
+    /* the last force of this rank: interactions and rows; of all ranks: their mean, and the particles with mass */
+    long long work, rows, all_massive;
+    double interactions;
+    long long count[SAP_STEPPER_COUNTS], all_count[SAP_STEPPER_COUNTS]; /* MPI reads and writes them */
+    double sum[SAP_STEP_SUMS], *all_sums;                               /* [ranks][SAP_STEP_SUMS] */
+};
+
+/* Fills the functions of the whole, for the part of this rank (stepper_forces.c). */
+struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
+
+/* Notes a status that a tree or a handle returned: if its link is broken, so is that of the stepper. */
+int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text);
+
+#endif

@@ -1,0 +1,237 @@
+/* stepper_forces.c - what the part of a rank asks of all ranks: statuses, sums, trees and forces (stepper.h). */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/stepper.h"
+
+static sapporo_mpi_stepper *of_hook(void *of) { return of; }
+
+/* ----------------------------------------------------------------- agreement */
+
+static int agree(void *of, int status, const char *text)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    if (status) (void)sap_link_note(&h->link, status, text);
+    const int agreed = sap_link_agree(&h->link, status);
+    if (agreed) h->agreed = 1;
+    return agreed;
+}
+
+/* Adds counts over all ranks, and with them those of the last force. */
+static int add_counts(void *of, long long *count, int n)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    struct sap_link *const link = &h->link;
+    memcpy(h->count, count, (size_t)n * sizeof *count);
+    h->count[n] = h->work;
+    h->count[n + 1] = h->rows;
+    h->count[n + 2] = h->massive;
+    const int status = link->broken
+                           ? link->broken
+                           : sap_link_finish(link, MPI_Iallreduce(h->count, h->all_count, n + 3, MPI_LONG_LONG, MPI_SUM,
+                                                                  link->communicator, &link->request));
+    if (status) h->agreed = 1;
+    if (status) return status;
+    memcpy(count, h->all_count, (size_t)n * sizeof *count);
+    h->interactions = h->all_count[n + 1] > 0 ? (double)h->all_count[n] / (double)h->all_count[n + 1] : 0;
+    h->all_massive = h->all_count[n + 2];
+    return SAPPORO_OK;
+}
+
+/* Adds numbers over all ranks, in their order. */
+static int add(void *of, double *number, int n)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    struct sap_link *const link = &h->link;
+    memcpy(h->sum, number, (size_t)n * sizeof *number);
+    const int status = link->broken
+                           ? link->broken
+                           : sap_link_finish(link, MPI_Iallgather(h->sum, n, MPI_DOUBLE, h->all_sums, n, MPI_DOUBLE,
+                                                                  link->communicator, &link->request));
+    if (status) h->agreed = 1;
+    if (status) return status;
+    memcpy(number, h->all_sums, (size_t)n * sizeof *number);
+    for (int r = 1; r < link->size; r++)
+        for (int k = 0; k < n; k++) number[k] += h->all_sums[(size_t)r * (size_t)n + (size_t)k];
+    return SAPPORO_OK;
+}
+
+static void begin(void *of, int n, int massive)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    h->n = n;
+    h->massive = massive;
+    h->built = h->placed = 0;
+    h->work = h->rows = 0;
+    h->words[0] = '\0';
+}
+
+static const char *words(const void *of)
+{
+    const sapporo_mpi_stepper *const h = of;
+    return h->words;
+}
+
+int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text)
+{
+    (void)snprintf(h->words, sizeof h->words, "%s", status ? text : "");
+    if (status == SAPPORO_MPI_ERR_TIMEOUT || status == SAPPORO_MPI_ERR_MPI) h->link.broken = status;
+    return status;
+}
+
+/* --------------------------------------------------------------------- trees */
+
+static sapporo_mpi_stepper *of_tree(struct sap_tree *tree) { return (void *)tree; }
+
+static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
+{
+    return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
+                                    .n = h->n,
+                                    .x = {h->x, 0},
+                                    .mass = {h->mass, 0},
+                                    .a = {h->a, 0}};
+}
+
+static int build(struct sap_tree *tree)
+{
+    sapporo_mpi_stepper *const h = of_tree(tree);
+    const sapporo_tree_particles p = particles_of(h);
+    const int status = sapporo_mpi_tree_build(h->tree, &p);
+    h->built = !status;
+    return sap_mpi_stepper_note(h, status, sapporo_mpi_tree_last_error(h->tree));
+}
+
+static int refresh(struct sap_tree *tree)
+{
+    sapporo_mpi_stepper *const h = of_tree(tree);
+    const sapporo_tree_particles p = particles_of(h);
+    const int status = sapporo_mpi_tree_refresh(h->tree, &p);
+    if (status) h->built = 0;
+    return sap_mpi_stepper_note(h, status, sapporo_mpi_tree_last_error(h->tree));
+}
+
+static int count(const struct sap_tree *tree, int cells)
+{
+    const sapporo_mpi_stepper *const h = (const void *)tree;
+    (void)cells;
+    return h->built ? h->massive : (int)SAP_TREE_NONE;
+}
+
+static double interactions(const struct sap_tree *tree)
+{
+    const sapporo_mpi_stepper *const h = (const void *)tree;
+    return h->interactions;
+}
+
+/* Trees over ranks are not counted: their size depends on the division among ranks. */
+static size_t memory(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
+                     size_t *device_bytes)
+{
+    (void)devices;
+    (void)settings;
+    (void)n;
+    *device_bytes = 0;
+    return 0;
+}
+
+static const char *tree_words(const struct sap_tree *tree) { return words((const void *)tree); }
+
+static const struct sap_tree_ops trees = {.build = build,
+                                          .refresh = refresh,
+                                          .count = count,
+                                          .interactions = interactions,
+                                          .memory = memory,
+                                          .words = tree_words};
+
+static int force_by_tree(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
+{
+    sapporo_mpi_tree_statistics s = {.size = sizeof s};
+    const int status = sapporo_mpi_tree_force_active(h->tree, r->ni, r->active, r->acc, r->pot);
+    (void)sapporo_mpi_tree_get_statistics(h->tree, &s);
+    h->work = status ? 0 : s.particle_particle + s.particle_cell;
+    h->rows = status ? 0 : s.rows;
+    return sap_mpi_stepper_note(h, status, sapporo_mpi_tree_last_error(h->tree));
+}
+
+/* --------------------------------------------------------------- direct sums */
+
+/* Collective.  Gives each source an address: those of rank 0 come first, then those of rank 1, and so on. */
+static int place(sapporo_mpi_stepper *h)
+{
+    static const char *const name[1] = {NULL};
+    struct sap_link *const link = &h->link;
+    const double massive = h->massive;
+    double before = 0, all = 0;
+    int status = sap_link_compare(link, SAPPORO_OK, 1, &massive, name);
+    for (int r = 0; r < link->size && !status; r++) {
+        if (r < link->rank) before += sap_link_field(link, r, 0);
+        all += sap_link_field(link, r, 0);
+    }
+    if (!status && all > INT_MAX / 2)
+        status =
+            sap_link_fail(link, SAPPORO_ERR_MEMORY, "%s: %.0f particles are too many for direct sums", h->call, all);
+    if (status) h->agreed = 1;
+    for (int k = 0; k < h->n && !status; k++)
+        h->address[k] = k < h->massive ? (int)before + k : (int)all + (k - h->massive);
+    h->placed = !status;
+    return status;
+}
+
+static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
+{
+    sapporo_particles all = {.size = sizeof all};
+    sapporo_request request = {
+        .size = sizeof request, .nj = (int)h->all_massive, .ni = r->ni, .eps2 = h->tree_options.eps2};
+    const sapporo_result result = {.size = sizeof result, .acc = r->acc, .pot = r->pot};
+    sapporo_mpi_job *job = NULL;
+    int status = h->placed ? SAPPORO_OK : place(h);
+    all.derivative[0].base = h->x;
+    all.mass.base = h->mass;
+    for (int k = 0; k < r->ni && !status; k++) {
+        const int slot = r->active ? r->active[k] : k;
+        memcpy(h->target[k], h->x[slot], sizeof *h->target);
+        h->index[k] = h->address[slot];
+    }
+    request.x.base = (const double(*)[3])h->target;
+    request.index.base = h->index;
+    if (!status) status = sapporo_mpi_set_particles(h->sums, h->massive, h->address, &all);
+    if (!status) status = sapporo_mpi_force_begin(h->sums, &request, &job);
+    if (!status) status = sapporo_mpi_force_end(job, r->ni, &result);
+    sapporo_mpi_force_free(job);
+    return sap_mpi_stepper_note(h, status, sapporo_mpi_last_error(h->sums));
+}
+
+/* -------------------------------------------------------------------- forces */
+
+static int force(void *of, const struct sap_step_rows *rows)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    if (h->link.broken) return h->link.broken;
+    if (h->all_massive > 0) return h->tree ? force_by_tree(h, rows) : force_by_sums(h, rows);
+    memset(rows->acc, 0, (size_t)rows->ni * sizeof *rows->acc);
+    memset(rows->pot, 0, (size_t)rows->ni * sizeof *rows->pot);
+    return SAPPORO_OK;
+}
+
+struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
+{
+    const int threads = h->tree ? h->tree_options.threads : sapporo_get_threads(sapporo_mpi_context(h->sums));
+    return (struct sap_stepper_whole){.of = h,
+                                      .agree = agree,
+                                      .add_counts = add_counts,
+                                      .add = add,
+                                      .begin = begin,
+                                      .words = words,
+                                      .trees = h->tree ? &trees : NULL,
+                                      .tree = h->tree ? (void *)h : NULL,
+                                      .source = {.force = force,
+                                                 .of = h,
+                                                 .threads = threads,
+                                                 .shared = 1,
+                                                 .x = h->x,
+                                                 .mass = h->mass,
+                                                 .a = h->tree ? h->a : NULL},
+                                      .kind = h->kind};
+}

@@ -1,0 +1,317 @@
+/*
+ * stepper_errors.c - steppers over ranks: what fails on one rank fails on all, with the rank named; the particles of
+ * all ranks are then those of the last complete step, and the next call works.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { N = 120 };
+
+static struct point *source;
+static double x[N][3], v[N][3], mass[N];
+
+/* The rank on which tests fail: not the first, if there are several. */
+static int is_guilty(void) { return rank == ranks - 1; }
+
+/* 1 if the last error names the guilty rank. */
+static int names_rank(const sapporo_mpi_stepper *s)
+{
+    char word[32];
+    (void)snprintf(word, sizeof word, "rank %d", ranks - 1);
+    return strstr(sapporo_mpi_stepper_last_error(s), word) != NULL;
+}
+
+static sapporo_tree_options tree_options(void)
+{
+    return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .precision = SAPPORO_DP,
+                                  .backend = tested_backend(),
+                                  .threads = 1,
+                                  .eps2 = 1e-2};
+}
+
+static sapporo_stepper_options plain(const sapporo_tree_options *tree, sapporo_step_method method)
+{
+    return (sapporo_stepper_options){.size = sizeof(sapporo_stepper_options),
+                                     .method = method,
+                                     .tree = tree,
+                                     .scheme = SAPPORO_STEPS_BLOCK,
+                                     .dt = 1.0 / 32,
+                                     .levels = 5};
+}
+
+/* The particles of this rank, in turn. */
+static sapporo_stepper_particles columns(void)
+{
+    int n = 0;
+    for (int i = rank; i < N; i += ranks, n++) {
+        memcpy(x[n], source[i].derivative[0], sizeof x[n]);
+        memcpy(v[n], source[i].derivative[1], sizeof v[n]);
+        mass[n] = source[i].mass;
+    }
+    return (sapporo_stepper_particles){
+        .size = sizeof(sapporo_stepper_particles), .n = n, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}};
+}
+
+/* ----------------------------------------------------------------- creation */
+
+/* Creates with options that are wrong on one rank; every rank must get `expected`, with `word` in the error. */
+static void test_create(const char *what, int expected, const char *word, const sapporo_stepper_options *wrong,
+                        double timeout, int room)
+{
+    const sapporo_tree_options tree = tree_options();
+    const sapporo_stepper_options good = plain(&tree, SAPPORO_STEP_TREE);
+    sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = is_guilty() ? wrong : &good, .timeout = 30};
+    sapporo_mpi_stepper *s = (sapporo_mpi_stepper *)&o;
+    if (is_guilty() && timeout != 0) o.timeout = timeout;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, is_guilty() ? room : N, &s);
+    report(status == expected && !s && strstr(sapporo_mpi_stepper_last_error(NULL), word) && names_rank(NULL),
+           "create, %s: %d, %s", what, status, sapporo_mpi_stepper_last_error(NULL));
+}
+
+static void test_differences(void)
+{
+    const sapporo_field field = {.kind = SAPPORO_FIELD_POINT, .strength = 1};
+    sapporo_tree_options tree = tree_options(), soft = tree_options(), strict = tree_options();
+    soft.eps2 = 1e-3;
+    strict.accuracy = 0.4;
+    const sapporo_stepper_options good = plain(&tree, SAPPORO_STEP_TREE);
+    const struct {
+        const char *word;
+        size_t at; /* of the option that differs; 0: given below */
+        int value;
+    } all[] = {{"method", offsetof(sapporo_stepper_options, method), SAPPORO_STEP_DIRECT},
+               {"scheme", offsetof(sapporo_stepper_options, scheme), SAPPORO_STEPS_SHARED},
+               {"criterion", offsetof(sapporo_stepper_options, criterion), SAPPORO_STEP_BY_CHANGE},
+               {"levels", offsetof(sapporo_stepper_options, levels), 4},
+               {"rebuild", offsetof(sapporo_stepper_options, rebuild), 2}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        sapporo_stepper_options other = good;
+        memcpy((char *)&other + all[k].at, &all[k].value, sizeof all[k].value);
+        test_create(all[k].word, SAPPORO_MPI_ERR_DIFFERENT, all[k].word, &other, 0, N);
+    }
+    sapporo_stepper_options other = good;
+    other.dt = 1.0 / 64;
+    test_create("another dt", SAPPORO_MPI_ERR_DIFFERENT, "dt", &other, 0, N);
+    other = good;
+    other.eta = 0.5;
+    test_create("another eta", SAPPORO_MPI_ERR_DIFFERENT, "eta", &other, 0, N);
+    other = good;
+    other.tree = &soft;
+    test_create("another softening", SAPPORO_MPI_ERR_DIFFERENT, "eps2", &other, 0, N);
+    other.tree = &strict;
+    test_create("another accuracy", SAPPORO_MPI_ERR_DIFFERENT, "accuracy", &other, 0, N);
+    other = good;
+    other.nfields = 1;
+    other.fields = &field;
+    test_create("a field", SAPPORO_MPI_ERR_DIFFERENT, "nfields", &other, 0, N);
+    test_create("another timeout", SAPPORO_MPI_ERR_DIFFERENT, "timeout", &good, 20, N);
+}
+
+static void test_creation(void)
+{
+    const sapporo_tree_options tree = tree_options();
+    const sapporo_stepper_options good = plain(&tree, SAPPORO_STEP_TREE);
+    sapporo_stepper_options wrong = good;
+    if (ranks > 1) test_differences();
+    test_create("no options of a stepper", SAPPORO_ERR_ARGUMENT, "size", NULL, 0, N);
+    wrong.size = 3;
+    test_create("options without a size", SAPPORO_ERR_ARGUMENT, "size", &wrong, 0, N);
+    wrong = good;
+    wrong.nfields = 9;
+    test_create("nine fields", SAPPORO_ERR_ARGUMENT, "nfields", &wrong, 0, N);
+    test_create("room for -1 particles", SAPPORO_ERR_ARGUMENT, "-1", &good, 0, -1);
+    test_create("a timeout below 0", SAPPORO_ERR_ARGUMENT, "timeout", &good, -1, N);
+    wrong = good;
+    wrong.rebuild = SAPPORO_REBUILD_TIMED;
+    const sapporo_mpi_stepper_options timed = {.size = sizeof timed, .stepper = &wrong, .timeout = 30};
+    sapporo_mpi_stepper *s;
+    int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &timed, N, &s);
+    report(status == SAPPORO_ERR_UNSUPPORTED && !s && strstr(sapporo_mpi_stepper_last_error(NULL), "TIMED"),
+           "create, builds by times: %d", status);
+    wrong = good;
+    wrong.dt = -1;
+    status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &timed, N, &s);
+    report(status == SAPPORO_ERR_ARGUMENT && !s && strstr(sapporo_mpi_stepper_last_error(NULL), "dt"),
+           "create, dt below 0: %d", status);
+    report(sapporo_mpi_stepper_create(MPI_COMM_NULL, &timed, N, &s) == SAPPORO_ERR_ARGUMENT && !s &&
+               sapporo_mpi_stepper_create(MPI_COMM_WORLD, &timed, N, NULL) == SAPPORO_ERR_ARGUMENT,
+           "no communicator, no handle");
+}
+
+/* ---------------------------------------------------------------- particles */
+
+static int is_number(double energy) { return isfinite(energy); }
+
+/* 1 if particles can be set and moved. */
+static int works(sapporo_mpi_stepper *s)
+{
+    const sapporo_stepper_particles good = columns();
+    sapporo_stepper_totals t = {.size = sizeof t};
+    return !sapporo_mpi_stepper_set(s, &good) && !sapporo_mpi_stepper_advance(s, 1, 3) &&
+           !sapporo_mpi_stepper_energy(s, &t) && is_number(t.kinetic + t.potential);
+}
+
+/* Sets particles that are wrong on one rank; before and after, others can be moved. */
+static void test_set(sapporo_mpi_stepper *s, const char *what, int expected, const char *word,
+                     const sapporo_stepper_particles *wrong, const sapporo_stepper_particles *good)
+{
+    const int status = sapporo_mpi_stepper_set(s, is_guilty() ? wrong : good);
+    const int says = strstr(sapporo_mpi_stepper_last_error(s), word) && names_rank(s);
+    report(status == expected && says && works(s), "set, %s: %d, %s", what, status, sapporo_mpi_stepper_last_error(s));
+}
+
+static void test_sets(sapporo_mpi_stepper *s)
+{
+    sapporo_stepper_particles good = columns(), wrong = good;
+    wrong.n = N + 1;
+    test_set(s, "too many particles", SAPPORO_ERR_ARGUMENT, "particles", &wrong, &good);
+    wrong = good = columns();
+    wrong.mass.base = NULL;
+    test_set(s, "no masses", SAPPORO_ERR_ARGUMENT, "masses", &wrong, &good);
+    wrong = good = columns();
+    wrong.size = 0;
+    test_set(s, "no size", SAPPORO_ERR_ARGUMENT, "size", &wrong, &good);
+    wrong = good = columns();
+    wrong.memory = SAPPORO_MEMORY_DEVICE;
+    test_set(s, "device memory", SAPPORO_ERR_UNSUPPORTED, "CUDA", &wrong, &good);
+    wrong = good = columns();
+    wrong.time = NAN;
+    test_set(s, "a time of NaN", SAPPORO_ERR_NOT_FINITE, "time", &wrong, &good);
+    wrong = good = columns();
+    if (is_guilty()) v[good.n - 1][1] = INFINITY;
+    test_set(s, "an infinite velocity", SAPPORO_ERR_NOT_FINITE, "velocity", &wrong, &good);
+    wrong = good = columns();
+    wrong.time = 2;
+    if (ranks > 1) test_set(s, "another time", SAPPORO_MPI_ERR_DIFFERENT, "time", &wrong, &good);
+}
+
+/* -------------------------------------------------------------------- steps */
+
+/* A particle of one rank leaves the range of positions in the third step; all ranks stay at the second. */
+static void test_escape(sapporo_mpi_stepper *s)
+{
+    static double before[N][3], after[N][3];
+    const sapporo_stepper_particles good = columns();
+    const sapporo_stepper_output out = {.size = sizeof out, .n = good.n, .x = before},
+                                 again = {.size = sizeof again, .n = good.n, .x = after};
+    sapporo_stepper_totals t = {.size = sizeof t};
+    if (is_guilty() && good.n > 0) v[0][2] = 1e100 / (1.5 / 32);
+    int status = sapporo_mpi_stepper_set(s, &good);
+    if (!status) status = sapporo_mpi_stepper_advance(s, 1, 1);
+    const double time = sapporo_mpi_stepper_get_time(s);
+    int bad = status || sapporo_mpi_stepper_get(s, &out);
+    status = sapporo_mpi_stepper_advance(s, 1, 5);
+    const int says = names_rank(s) && strstr(sapporo_mpi_stepper_last_error(s), "position of particle 0");
+    bad |= sapporo_mpi_stepper_get(s, &again) || sapporo_mpi_stepper_get_time(s) < time;
+    bad |= sapporo_mpi_stepper_energy(s, &t) != SAPPORO_OK;
+    const int later = sapporo_mpi_stepper_advance(s, 1, 5);
+    report(!bad && status == SAPPORO_ERR_NOT_FINITE && says && later == status && works(s),
+           "a particle leaves the range of positions: %d, %d, time %g and %g", status, bad, time, t.time);
+}
+
+/* Arguments of advance and energy that are wrong on one rank. */
+static void test_arguments(sapporo_mpi_stepper *s)
+{
+    sapporo_stepper_totals t = {.size = sizeof t}, small = {.size = 0};
+    const int worked = works(s);
+    const double time = sapporo_mpi_stepper_get_time(s);
+    int status = sapporo_mpi_stepper_advance(s, is_guilty() ? NAN : 1, 1);
+    int bad = status != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    bad |= sapporo_mpi_stepper_advance(s, 1, is_guilty() ? -1 : 1) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    bad |= sapporo_mpi_stepper_advance(s, INFINITY, is_guilty() ? 0 : 1) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    if (ranks > 1) {
+        bad |= sapporo_mpi_stepper_advance(s, is_guilty() ? 2 : 1, 1) != SAPPORO_MPI_ERR_DIFFERENT || !names_rank(s);
+        bad |= sapporo_mpi_stepper_advance(s, 1, is_guilty() ? 2 : 1) != SAPPORO_MPI_ERR_DIFFERENT || !names_rank(s);
+    }
+    bad |= sapporo_mpi_stepper_get_time(s) != time;
+    status = sapporo_mpi_stepper_energy(s, is_guilty() ? &small : &t);
+    bad |= status != SAPPORO_ERR_ARGUMENT || !names_rank(s) || (!is_guilty() && is_number(t.kinetic));
+    bad |= sapporo_mpi_stepper_energy(s, is_guilty() ? NULL : &t) != SAPPORO_ERR_ARGUMENT;
+    report(worked && !bad && works(s), "arguments of advance and energy: %s", sapporo_mpi_stepper_last_error(s));
+    double one[1][3];
+    const sapporo_stepper_output wrong = {.size = sizeof wrong, .n = columns().n + 1, .x = one}, none = {.size = 0};
+    report(sapporo_mpi_stepper_get(s, &none) == SAPPORO_ERR_ARGUMENT && wrong.n > 0 && works(s),
+           "outputs without a size: %s", sapporo_mpi_stepper_last_error(s));
+}
+
+static sapporo_mpi_stepper *open_stepper(sapporo_step_method method, double timeout)
+{
+    const sapporo_tree_options tree = tree_options();
+    const sapporo_stepper_options plain_ones = plain(&tree, method);
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &plain_ones, .timeout = timeout};
+    sapporo_mpi_stepper *s;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &s);
+    if (status) report(0, "create: %s", sapporo_mpi_stepper_last_error(NULL));
+    return s;
+}
+
+static void test_closed(sapporo_mpi_stepper *s)
+{
+    const sapporo_stepper_particles good = columns();
+    double at[1][3] = {{1, 1, 1}};
+    const sapporo_stepper_output out = {.size = sizeof out, .n = 1, .x = at};
+    sapporo_stepper_totals t = {.size = sizeof t};
+    sapporo_stepper_statistics did = {.size = sizeof did, .n = 7};
+    int bad = sapporo_mpi_stepper_set(s, &good) != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_stepper_advance(s, 1, 1) != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_stepper_energy(s, &t) != SAPPORO_ERR_CLOSED || is_number(t.kinetic);
+    bad |= sapporo_mpi_stepper_get(s, &out) != SAPPORO_ERR_CLOSED || is_number(at[0][0]);
+    bad |= sapporo_mpi_stepper_get_statistics(s, &did) != SAPPORO_ERR_CLOSED || did.n != 0;
+    bad |= !isnan(sapporo_mpi_stepper_get_time(s)) || sapporo_mpi_stepper_kind_text(s)[0];
+    sapporo_mpi_stepper_destroy(s);
+    sapporo_mpi_stepper_destroy(NULL);
+    report(!bad, "a destroyed stepper stays destroyed: %s", sapporo_mpi_stepper_last_error(s));
+}
+
+static void test_life(sapporo_step_method method)
+{
+    sapporo_mpi_stepper *const s = open_stepper(method, 60);
+    sapporo_stepper_totals t = {.size = sizeof t};
+    int bad = sapporo_mpi_stepper_advance(s, 1, 1) != SAPPORO_ERR_ARGUMENT;
+    bad |= !strstr(sapporo_mpi_stepper_last_error(s), "no particles") || !isnan(sapporo_mpi_stepper_get_time(s));
+    bad |= sapporo_mpi_stepper_energy(s, &t) != SAPPORO_ERR_ARGUMENT || is_number(t.kinetic);
+    report(!bad && works(s), "no particles: %s", sapporo_mpi_stepper_last_error(s));
+    report(strstr(sapporo_mpi_stepper_kind_text(s), method == SAPPORO_STEP_DIRECT ? "direct" : "octree") != NULL,
+           "kind: %s", sapporo_mpi_stepper_kind_text(s));
+    test_sets(s);
+    test_escape(s);
+    test_arguments(s);
+    sapporo_mpi_stepper_destroy(s);
+    test_closed(s);
+}
+
+/* One rank does not come: the others give up, and so does the late rank; all can still read their particles. */
+static void test_timeout(sapporo_step_method method)
+{
+    static double at[N][3];
+    sapporo_mpi_stepper *const s = open_stepper(method, 2);
+    const int worked = works(s), n = columns().n;
+    const sapporo_stepper_output out = {.size = sizeof out, .n = n, .x = at};
+    int status = SAPPORO_MPI_ERR_TIMEOUT, later = SAPPORO_MPI_ERR_TIMEOUT;
+    if (!is_guilty()) status = sapporo_mpi_stepper_advance(s, 1, 1);
+    if (!is_guilty()) later = sapporo_mpi_stepper_advance(s, 1, 1);
+    report(worked && status == SAPPORO_MPI_ERR_TIMEOUT && later == status, "a rank that does not come: %d, %s", status,
+           sapporo_mpi_stepper_last_error(s));
+    if (is_guilty()) status = sapporo_mpi_stepper_advance(s, 1, 1);
+    const int got = sapporo_mpi_stepper_get(s, &out);
+    report(status == SAPPORO_MPI_ERR_TIMEOUT && !got && is_number(at[0][0]), "the late rank gives up, too: %d", status);
+    sapporo_mpi_stepper_destroy(s);
+}
+
+int main(int argc, char **argv)
+{
+    ranks_begin(&argc, &argv);
+    source = points_new(N);
+    test_creation();
+    test_life(SAPPORO_STEP_TREE);
+    test_life(SAPPORO_STEP_DIRECT);
+    if (ranks > 1) test_timeout(SAPPORO_STEP_TREE);
+    if (ranks > 1) test_timeout(SAPPORO_STEP_DIRECT);
+    free(source);
+    return ranks_end();
+}
