@@ -143,7 +143,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 # Interfaces that are libraries of their own, on libsapporo.
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c)
 MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
-MPI_APPS       := examples/apps/hermite4_mpi.c
+MPI_APPS       := examples/apps/galaxy_mpi.c examples/apps/hermite4_mpi.c
 LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out %_instance.c,$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 # Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both

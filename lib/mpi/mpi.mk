@@ -51,7 +51,16 @@ $(HERMITE4_MAIN): examples/apps/hermite4.c
 	$(call say,CC,'$< (for MPI)')
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -include examples/apps/hermite4_mpi.h -Dmain=hermite4_main -MMD -MP -c -o $@ $<
-$(B)/examples/hermite4_mpi: $(call objects,$(MPI_APPS)) $(HERMITE4_MAIN) $(B)/examples/libcommon.a | \
+# galaxy with its calls of steppers, and with its main function, under other names.
+GALAXY_PARTS := $(patsubst %,$(B)/examples/apps/%_over_ranks.o,galaxy common/stepping)
+$(GALAXY_PARTS): $(B)/%_over_ranks.o: %.c
+	$(call say,CC,'$< (for MPI)')
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(call flags,$<) -DGALAXY_OVER_RANKS=1 -include examples/apps/galaxy_mpi.h -MMD -MP -c -o $@ $<
+
+$(B)/examples/hermite4_mpi: $(HERMITE4_MAIN)
+$(B)/examples/galaxy_mpi: $(GALAXY_PARTS)
+$(B)/examples/hermite4_mpi $(B)/examples/galaxy_mpi: $(B)/examples/%: $(B)/examples/apps/%.o $(B)/examples/libcommon.a | \
     $(foreach l,sapporo sapporo_mpi,$(B)/lib/$(call SO_NAME,$l) $(B)/lib/$(call SO_LINK,$l))
 	$(call say,LINK,$(@:$(B)/%=%))
-	$(Q)$(mpicc) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo_mpi -lsapporo $(RPATH) $(LIBS)
+	$(Q)$(mpicc) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -L$(B)/lib -lsapporo_mpi -lsapporo $(RPATH) $(LIBS)

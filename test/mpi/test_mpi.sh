@@ -220,6 +220,28 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     [ -f "$work/alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
     diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
     none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
+    run="--model plummer -n 1500 --eps 1/32 --interval 1/16 -t 1/8 -o stars"
+    for ranks in 0 1 3; do
+        mkdir "$work/galaxy$ranks"
+        program="timeout -k 5 100 mpirun -n $ranks $top/examples/galaxy_mpi"
+        [ $ranks -gt 0 ] || program=$top/examples/galaxy
+        # shellcheck disable=SC2086 # lists of words
+        (cd "$work/galaxy$ranks" && $program $run) >"$work/galaxy$ranks.out" 2>&1 || cat "$work/galaxy$ranks.out" >"$work/log"
+    done
+    for k in 0 1 2; do cmp "$work/galaxy0/stars.000$k.txt" "$work/galaxy1/stars.000$k.txt" >>"$work/log" 2>&1; done
+    none "galaxy_mpi with one rank writes the snapshots of galaxy"
+    for ranks in 0 3; do
+        awk '/relative energy error/ { sub(/,.*/, "", $6); e = $6 + 0; found = 1 } END { exit !(found && e < 1e-3 && e > -1e-3) }' \
+            "$work/galaxy$ranks.out" || cat "$work/galaxy$ranks.out" >>"$work/log"
+    done
+    # The last positions, in the order of the particles: those of the tree of one rank within its errors.
+    paste "$work/galaxy0/stars.0002.txt" "$work/galaxy3/stars.0002.txt" | awk '!/^#/ && NF > 8 { h = NF / 2; n++
+        for (k = 1; k <= h; k++) { d = $k - $(k + h); if (d > 1e-3 || d < -1e-3) print "row " NR ", column " k ": " d } }
+        END { if (n < 1500) print n " rows" }' | head -n 5 >>"$work/log"
+    none "galaxy_mpi over 3 ranks keeps the energy, and near positions"
+    (cd "$work/galaxy3" && timeout -k 5 100 mpirun -n 2 "$top/examples/galaxy_mpi" --restart stars.restart) >"$work/out" 2>&1 &&
+        echo "a restart succeeded" >"$work/log"
+    none "galaxy_mpi refuses a restart"
     sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo_mpi.h | grep -v '_fortran$' | sort >"$work/header"
     sed -n ':more; /&$/ { N; s/&\n *//; b more }; s/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' \
         include/sapporo_mpi.f90 | sort >"$work/module"

@@ -106,7 +106,9 @@ static int save(stepping *s, int always)
     const restart_piece piece[] = {{"stepping", &s->set, sizeof s->set}, {"id", s->body.id, n * sizeof *s->body.id}};
     if (!s->job->plan.files && !always) return 0;
     if (path_of_slot(s, slot, path)) return -1;
-    if (sapporo_stepper_save(s->stepper, path)) return failed(s, "no restart file");
+    const int saved = sapporo_stepper_save(s->stepper, path);
+    if (saved == SAPPORO_ERR_UNSUPPORTED && !always) return 0; /* a program that has no restart files */
+    if (saved) return failed(s, "no restart file");
     s->set.slot = slot;
     return run_save(s->job, piece, (int)(sizeof piece / sizeof *piece), always);
 }
