@@ -87,11 +87,8 @@ static sapporo_mpi_stepper *of_tree(struct sap_tree *tree) { return (void *)tree
 
 static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
 {
-    return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
-                                    .n = h->n,
-                                    .x = {h->x, 0},
-                                    .mass = {h->mass, 0},
-                                    .a = {h->a, 0}};
+    return (sapporo_tree_particles){
+        .size = sizeof(sapporo_tree_particles), .n = h->n, .x = {h->x, 0}, .mass = {h->mass, 0}, .a = {h->a, 0}};
 }
 
 static int build(struct sap_tree *tree)

@@ -133,7 +133,7 @@ static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], i
     struct sap_link *const link = &h->link;
     const int short_of = !l || !l->all || !l->sample.count || !l->sample.mine || !l->sample.all;
     int status = sap_link_agree(link, short_of ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
-    if (status || short_of) return status;
+    if (status || short_of) return status ? status : (int)SAPPORO_ERR_MEMORY;
     l->mine = report_of(h, body, n);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));

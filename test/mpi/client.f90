@@ -192,7 +192,7 @@ contains
         text = sapporo_text(sapporo_mpi_stepper_last_error(c_null_ptr))
         call report(made == SAPPORO_ERR_ARGUMENT .and. index(text, 'dt') > 0, 'a stepper without dt')
         options_of_stepper%scheme = SAPPORO_STEPS_BLOCK
-        options_of_stepper%dt = 1d0 / 64
+        options_of_stepper%dt = 1d0 / 2048
         made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(own, c_int), stepper)
         text = sapporo_text(sapporo_mpi_stepper_kind_text(stepper))
         call report(made == SAPPORO_OK .and. index(text, 'octree') > 0, 'a stepper')
