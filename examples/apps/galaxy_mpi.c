@@ -33,6 +33,10 @@ static int own, total;    /* particles of this rank, and of all */
 static int *share, *from; /* numbers and first particles of all ranks, in doubles of a vector */
 static double *mine;      /* a column of this rank */
 
+/* Columns that a rank does not have. */
+static const double *const no_input[3];
+static double *const no_output[5];
+
 /* ---- what all ranks do ----------------------------------------------------------------------------- */
 
 /* Gives the next call of rank 0 to all ranks. */
@@ -44,7 +48,7 @@ static void *allocate(size_t bytes)
     if (memory) return memory;
     fprintf(stderr, "galaxy_mpi: rank %d is out of memory\n", rank);
     MPI_Abort(MPI_COMM_WORLD, 1);
-    return NULL;
+    exit(1);
 }
 
 /* Divides the particles: each rank has about as many, rank 0 the first ones. */
@@ -155,10 +159,8 @@ static int make(order *o, const double *const in[3], double *const out[5])
 /* Ranks other than 0: make the calls that rank 0 makes.  A failed call fails on rank 0, too, which ends the run. */
 static void follow(void)
 {
-    static const double *const in[3];
-    static double *const out[5];
     order o;
-    for (tell(&o); o.call != END; tell(&o)) (void)make(&o, in, out);
+    for (tell(&o); o.call != END; tell(&o)) (void)make(&o, no_input, no_output);
 }
 
 /* ---- the calls of galaxy, on rank 0 ------------------------------------------------------------------ */
@@ -167,7 +169,7 @@ int over_ranks_create(const sapporo_stepper_options *options, int n, sapporo_ste
 {
     order o = {.call = CREATE, .n = n, .options = *options, .tree = *options->tree};
     tell(&o);
-    const int status = make(&o, NULL, NULL);
+    const int status = make(&o, no_input, no_output);
     *stepper = (sapporo_stepper *)(void *)all;
     return status;
 }
@@ -177,7 +179,7 @@ void over_ranks_destroy(sapporo_stepper *stepper)
     order o = {.call = DESTROY};
     if (!stepper) return;
     tell(&o);
-    (void)make(&o, NULL, NULL);
+    (void)make(&o, no_input, no_output);
 }
 
 const char *over_ranks_last_error(const sapporo_stepper *stepper)
@@ -204,7 +206,7 @@ int over_ranks_set(sapporo_stepper *stepper, const sapporo_stepper_particles *p)
     order o = {.call = SET, .time = p->time};
     (void)stepper;
     tell(&o);
-    return make(&o, in, NULL);
+    return make(&o, in, no_output);
 }
 
 int over_ranks_advance(sapporo_stepper *stepper, double time, long long steps)
@@ -212,7 +214,7 @@ int over_ranks_advance(sapporo_stepper *stepper, double time, long long steps)
     order o = {.call = ADVANCE, .time = time, .steps = steps};
     (void)stepper;
     tell(&o);
-    return make(&o, NULL, NULL);
+    return make(&o, no_input, no_output);
 }
 
 int over_ranks_get(sapporo_stepper *stepper, const sapporo_stepper_output *output)
@@ -223,7 +225,7 @@ int over_ranks_get(sapporo_stepper *stepper, const sapporo_stepper_output *outpu
     (void)stepper;
     for (int k = 0; k < 5; k++) o.wants[k] = out[k] != NULL;
     tell(&o);
-    return make(&o, NULL, out);
+    return make(&o, no_input, out);
 }
 
 int over_ranks_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics)

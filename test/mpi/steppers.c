@@ -258,8 +258,9 @@ static void pull(const struct bodies *b, long double (*x)[3], long double (*a)[3
 static void leapfrog(const struct bodies *b, double dt, double (*x)[3], double (*v)[3])
 {
     const size_t n = (size_t)b->n + 1;
-    long double(*const at)[3] = calloc(n, sizeof *at), (*const go)[3] = calloc(n, sizeof *go),
-                       (*const a)[3] = calloc(n, sizeof *a);
+    long double(*const at)[3] = calloc(n, sizeof *at);
+    long double(*const go)[3] = calloc(n, sizeof *go);
+    long double(*const a)[3] = calloc(n, sizeof *a);
     for (int i = 0; i < b->n; i++)
         for (int c = 0; c < 3; c++) at[i][c] = b->x[i][c], go[i][c] = b->v[i][c];
     pull(b, at, a);
