@@ -240,8 +240,10 @@ static int same_states(const struct state *a, const struct state *b)
 
 /* ------------------------------------------------------------ long double */
 
+typedef long double triple[3];
+
 /* Exact accelerations. */
-static void pull(const struct bodies *b, long double (*x)[3], long double (*a)[3])
+static void pull(const struct bodies *b, triple *x, triple *a)
 {
     for (int i = 0; i < b->n; i++) {
         a[i][0] = a[i][1] = a[i][2] = 0;
@@ -258,9 +260,9 @@ static void pull(const struct bodies *b, long double (*x)[3], long double (*a)[3
 static void leapfrog(const struct bodies *b, double dt, double (*x)[3], double (*v)[3])
 {
     const size_t n = (size_t)b->n + 1;
-    long double(*const at)[3] = calloc(n, sizeof *at);
-    long double(*const go)[3] = calloc(n, sizeof *go);
-    long double(*const a)[3] = calloc(n, sizeof *a);
+    triple *const at = calloc(n, sizeof *at);
+    triple *const go = calloc(n, sizeof *go);
+    triple *const a = calloc(n, sizeof *a);
     for (int i = 0; i < b->n; i++)
         for (int c = 0; c < 3; c++) at[i][c] = b->x[i][c], go[i][c] = b->v[i][c];
     pull(b, at, a);
