@@ -205,6 +205,8 @@ step_mpi() {
         run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
             -o build/gpu-mpi/$program test/mpi/$program.c $parts -Llib -lsapporo_mpi -lsapporo -lm || return
     done
+    run "build mpi aware" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -rdynamic -Iinclude -Itest/mpi -o build/gpu-mpi/aware \
+        test/mpi/ways.c test/mpi/problem.c test/mpi/ranks.c test/mpi/aware.c -Llib -lsapporo_mpi -lsapporo -lm -ldl || return
     (mpi_runs)
 }
 
@@ -219,6 +221,13 @@ mpi_runs() {
             run "mpi $program, $ranks ranks on $gpus GPUs" mpirun -n "$ranks" build/gpu-mpi/$program
         done
     done
+    # Transports: from device memory by a stand-in for an MPI that takes it; of one rank NCCL is tried when a handle opens.
+    run "mpi ways from device memory, 2 ranks" env SAPPORO_MPI_TRANSPORT=mpi mpirun -n 2 build/gpu-mpi/aware
+    if echo 'int main(void) { return 0; }' | gcc -x c - -o build/nccl.out -l:libnccl.so.2 2>/dev/null; then
+        run "mpi ways by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/ways
+    else
+        skip "mpi ways by NCCL" "libnccl.so.2 is missing: LIBRARY_PATH and LD_LIBRARY_PATH"
+    fi
     for ranks in $(seq "$gpus"); do
         for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024"; do
             # shellcheck disable=SC2086 # a list of words
