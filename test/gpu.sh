@@ -155,7 +155,7 @@ step_build() {
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch outside extremes not_finite sparse neighbour_devices gpu_lists closed outputs lost_stores races
-    stepper stepper_direct stepper_device stepper_faults leapfrog_direct"
+    stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct spline few"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
