@@ -124,7 +124,7 @@ typedef enum sapporo_backend {
 } sapporo_backend;
 
 typedef enum sapporo_precision {
-    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds, and dp for fewer than 64 j-particles; dp in orders 6
+    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds, and dp for fewer than 1,024 j-particles; dp in orders 6
                                     * and 8 */
     SAPPORO_SP = 1,                /* positions and pair terms in single precision, sums as good as double; not of
                                       orders 6 and 8 */
@@ -229,7 +229,7 @@ SAPPORO_API void sapporo_clear_error(sapporo *context);
 SAPPORO_API const char *sapporo_kind(const sapporo *context);
 
 /* What was chosen; of a closed context 0 (AUTO, DEFAULT).  Where no precision was named, the precision is that of
- * forces of 64 or more j-particles. */
+ * forces of 1,024 or more j-particles. */
 SAPPORO_API sapporo_backend sapporo_get_backend(const sapporo *context);
 SAPPORO_API sapporo_precision sapporo_get_precision(const sapporo *context);
 SAPPORO_API int sapporo_get_threads(const sapporo *context); /* CPU threads that a large force may use */

@@ -19,12 +19,12 @@
 #include "physics/numbers.h"
 
 enum {
-    SAP_ARITH_VERSION = 12,
+    SAP_ARITH_VERSION = 11,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* a tile of the CPU engine */
     SAP_LIMBS = 4,                                        /* 32-bit limbs of an accumulator */
-    SAP_FEW_J = 64 /* forces of fewer j-particles are computed in dp where no precision was named */
+    SAP_FEW_J = 1024 /* forces of fewer j-particles are computed in dp where no precision was named */
 };
 
 /*
