@@ -49,29 +49,51 @@ static double time_of(sapporo *c, const sapporo_request *r, const sapporo_result
     return end - start;
 }
 
-int main(int argc, char **argv)
+/* Least seconds of a force by each kind of softening, the kinds in turns. */
+static void measure(sapporo *c, const sapporo_request *asked, const sapporo_result *out, double best[KINDS])
 {
-    static const char *const name[KINDS] = {"plummer", "spline, larger", "spline, mean"};
-    const int n = argc > 1 ? atoi(argv[1]) : 16384, ni = argc > 2 ? atoi(argv[2]) : n;
-    double(*const x)[3] = calloc((size_t)n, sizeof *x), *const m = calloc((size_t)n, sizeof *m);
-    double *const eps2 = calloc((size_t)n, sizeof *eps2), *const pot = calloc((size_t)n, sizeof *pot);
-    double(*const acc)[3] = calloc((size_t)n, sizeof *acc), best[KINDS] = {INFINITY, INFINITY, INFINITY};
-    const sapporo_options options = {.size = sizeof options, .order = 2};
-    const sapporo_particles all = {.size = sizeof all, .derivative[0] = {x, 0}, .mass = {m, 0}, .eps2 = {eps2, 0}};
-    const sapporo_result out = {.size = sizeof out, .acc = acc, .pot = pot};
-    sapporo *c;
-    if (!x || !m || !eps2 || !pot || !acc || n < 2 || ni < 1 || ni > n) return 1;
-    make(n, x, m, eps2);
-    if (sapporo_open(&options, &c) < 0 || sapporo_set_particles(c, 0, n, &all) < 0) return 1;
+    for (int kind = 0; kind < KINDS; kind++) best[kind] = INFINITY;
     for (int round = 0; round < ROUNDS; round++)
         for (int kind = 0; kind < KINDS; kind++) {
-            const sapporo_request r = {
-                .size = sizeof r, .nj = n, .ni = ni, .x = {x, 0}, .eps2_i = {eps2, 0}, .softening = kind};
-            best[kind] = fmin(best[kind], time_of(c, &r, &out));
+            sapporo_request r = *asked;
+            r.softening = kind;
+            best[kind] = fmin(best[kind], time_of(c, &r, out));
         }
+}
+
+/* Measures forces on the first ni of n particles, whose columns are in `room`, of 9 numbers for each. */
+static int run(int n, int ni, double *room)
+{
+    static const char *const name[KINDS] = {"plummer", "spline, larger", "spline, mean"};
+    double(*const x)[3] = (void *)room, (*const acc)[3] = (void *)(room + 3 * (size_t)n);
+    double *const m = room + 6 * (size_t)n, *const eps2 = m + n, *const pot = eps2 + n, best[KINDS];
+    const sapporo_options options = {.size = sizeof options, .order = 2};
+    const sapporo_particles all = {.size = sizeof all, .derivative[0] = {x, 0}, .mass = {m, 0}, .eps2 = {eps2, 0}};
+    const sapporo_request r = {.size = sizeof r, .nj = n, .ni = ni, .x = {x, 0}, .eps2_i = {eps2, 0}};
+    const sapporo_result out = {.size = sizeof out, .acc = acc, .pot = pot};
+    sapporo *c;
+    make(n, x, m, eps2);
+    if (sapporo_open(&options, &c) < 0) return 1;
+    if (sapporo_set_particles(c, 0, n, &all) < 0) return 1;
+    measure(c, &r, &out, best);
     printf("%s, %d on %d\n", sapporo_kind(c), n, ni);
     for (int kind = 0; kind < KINDS; kind++)
         printf("  %-14s %.3e /s  %.2f\n", name[kind], (double)n * ni / best[kind], best[0] / best[kind]);
     sapporo_close(c);
     return 0;
+}
+
+static int number(int argc, char **argv, int k, int without)
+{
+    return argc > k ? (int)strtol(argv[k], NULL, 10) : without;
+}
+
+int main(int argc, char **argv)
+{
+    const int n = number(argc, argv, 1, 16384), ni = number(argc, argv, 2, n);
+    if (n < 2 || ni < 1 || ni > n) return 1;
+    double *const room = calloc(9 * (size_t)n, sizeof *room);
+    const int status = room ? run(n, ni, room) : 1;
+    free(room);
+    return status;
 }

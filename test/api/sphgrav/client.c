@@ -113,7 +113,7 @@ static void failing_calls(void)
 int main(int argc, char **argv)
 {
     const int rank = 0;
-    const double theta = 0.5, bound = argc > 1 ? atof(argv[1]) : 1e-6;
+    const double theta = 0.5, bound = argc > 1 ? strtod(argv[1], NULL) : 1e-6;
     make();
     gpu_init_dev_(&rank, &theta);
     clear();
