@@ -1,6 +1,7 @@
 #!/bin/sh
 # StarSmasher's gravity interface from C and Fortran, on each backend that is there.  Prints TAP.
 
+case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 . test/support/tap.sh
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
