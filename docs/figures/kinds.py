@@ -100,11 +100,14 @@ def draw_budget(look, table):
 def draw_energy(look, table):
     """Figure 4: energy of a Hernquist sphere."""
     figure, (axis,) = look.figure()
-    for kind, rebuild, colour, mark, line in (("octree", "1", "blue", "o", "-"), ("kdtree", "1", "red", "s", "--"),
-                                              ("kdtree", "auto", "green", "^", ":")):
-        points = [(r["time"], abs(r["error"])) for r in table if (r["tree"], r["rebuild"]) == (kind, rebuild)]
-        points = [p for p in points if p[0] > 0]
+    for kind, rebuild, order, colour, mark, line in (("octree", "1", 1, "blue", "o", "-"),
+                                                     ("kdtree", "1", 1, "red", "s", "--"),
+                                                     ("kdtree", "auto", 1, "green", "^", ":"),
+                                                     ("kdtree", "auto", 2, "orange", "v", "-.")):
+        points = [(r["time"], abs(r["error"])) for r in table
+                  if (r["tree"], r["rebuild"], r["multipoles"]) == (kind, rebuild, order) and r["time"] > 0]
         words = "built when it pays" if rebuild == "auto" else "built each step"
+        words += ", second moments" if order == 2 else ""
         axis.plot(*zip(*points), color=look.colour(colour), marker=mark, linestyle=line, label=f"{NAMES[kind]}, {words}")
     axis.set(title=f"Hernquist, {table[0]['n']:,} particles", yscale="log", xlabel="time [N-body units]",
              ylabel="|relative energy error|")
