@@ -18,12 +18,11 @@
  *   sap_g6, sap_npipes_known    api/g6/g6_table.h, npipes.h      GRAPE-6 clusters; the number of pipes
  *   sap_g5                      api/g5/g5_table.h                GRAPE-5 devices
  *   sap_open_error              context/context.h                why opening failed, per thread
- *   open handles, the last number, poor_link   mpi/handle.c      handles over MPI; the link of a rank without memory
+ *   list, last_number, spare    mpi/registry.c                   objects over MPI; those of ranks without memory
  *   open_error                  mpi/handle.c                     why opening a handle over MPI failed, per thread
  *   nccl                        mpi/nccl.c                       the functions of NCCL
  *   said                        mpi/transport.c                  1: that `auto` passes over NCCL has been said
- *   all_trees, poor_tree        mpi/tree.c                       trees over MPI; the tree of a rank without memory
- *   create_error                mpi/tree.c                       why creating a tree over MPI failed, per thread
+ *   create_error                mpi/tree.c, mpi/stepper.c        why creating an object over MPI failed, per thread
  *   sap_cuda_error, sap_opencl_error   driver/cuda, driver/opencl   the last failed call, per thread
  */
 #ifndef SAP_PROCESS_H

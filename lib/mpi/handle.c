@@ -3,12 +3,10 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lock.h"
 #include "base/structs.h"
 #include "context/partial.h"
 #include "mpi/blocks.h"
@@ -20,14 +18,7 @@
 enum { DEFAULT_ROWS = 16384, DEFAULT_SOURCES = 32768 };
 
 /* State of the process (base/process.h). */
-static struct sap_lock open_lock; /* guards open_handles */
-static sapporo_mpi *open_handles;
-static atomic_uintptr_t last_number;
 static _Thread_local char open_error[SAP_LINK_TEXT];
-
-/* The link of a rank that has no memory for a handle: it tells the other ranks so. */
-static struct sap_link poor_link;
-static atomic_int poor_link_used;
 
 const char *sapporo_mpi_status_text(int status)
 {
@@ -47,46 +38,17 @@ const char *sapporo_mpi_status_text(int status)
 
 /* ----------------------------------------------------------------- handles */
 
-/* Odd numbers, so that none is the address of an object. */
-uintptr_t sap_mpi_number(void) { return 2 * atomic_fetch_add(&last_number, 1) + 1; }
+sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle) { return sap_listed_find(SAP_LISTED_SUMS, handle); }
 
-sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle)
+static int has_job(const struct sap_listed *listed, uintptr_t number)
 {
-    sap_lock(&open_lock);
-    sapporo_mpi *h = open_handles;
-    while (h && h->number != (uintptr_t)handle) h = h->next;
-    sap_unlock(&open_lock);
-    return h;
+    const sapporo_mpi *const h = (const sapporo_mpi *)listed;
+    return h->job && h->job->number == number;
 }
 
 sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job)
 {
-    sap_lock(&open_lock);
-    sapporo_mpi *h = open_handles;
-    while (h && !(h->job && h->job->number == (uintptr_t)job)) h = h->next;
-    sap_unlock(&open_lock);
-    return h;
-}
-
-/* Gives an object its handle. */
-static sapporo_mpi *enlist(sapporo_mpi *h)
-{
-    h->number = sap_mpi_number();
-    sap_lock(&open_lock);
-    h->next = open_handles;
-    open_handles = h;
-    sap_unlock(&open_lock);
-    return (sapporo_mpi *)h->number;
-}
-
-/* Withdraws the handle of an object. */
-static void withdraw(const sapporo_mpi *h)
-{
-    sap_lock(&open_lock);
-    sapporo_mpi **at = &open_handles;
-    while (*at && *at != h) at = &(*at)->next;
-    if (*at) *at = h->next;
-    sap_unlock(&open_lock);
+    return sap_listed_search(SAP_LISTED_SUMS, has_job, (uintptr_t)job);
 }
 
 /* ----------------------------------------------------------------- opening */
@@ -155,9 +117,10 @@ static int keep_context_options(sapporo_mpi *h, const sapporo_options *o)
     return 0;
 }
 
-/* What one rank can prepare alone.  h may be NULL. */
-static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_options *given, struct all_options *o)
+/* What one rank can prepare alone. */
+static int prepare(sapporo_mpi *h, const sapporo_mpi_options *given, struct all_options *o)
 {
+    struct sap_link *const link = &h->link;
     if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
         return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED,
                              "libsapporo_mpi %s needs a libsapporo of its version, not %s", SAPPORO_VERSION,
@@ -165,7 +128,7 @@ static int prepare(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_opti
     const int status = read_options(link, given, o);
     if (status) return status;
     link->records = malloc((size_t)link->size * sizeof link->record);
-    if (!h || !link->records || keep_context_options(h, &o->context))
+    if (h->listed.is_spare || !link->records || keep_context_options(h, &o->context))
         return sap_link_fail(link, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for %d ranks", link->size);
     h->order = o->context.order ? o->context.order : 4;
     h->rows = o->own.rows > 0 ? o->own.rows : DEFAULT_ROWS;
@@ -271,17 +234,15 @@ static void destroy(sapporo_mpi *h)
     sap_cargo_close(&h->trial);
     free(h->kept_text);
     free(h->kept_devices);
-    free(h);
+    sap_listed_free(&h->listed);
 }
 
-/* Opens everything behind the link, on a rank with or without memory for h. */
-static int open_parts(struct sap_link *link, sapporo_mpi *h, const sapporo_mpi_options *options)
+/* Opens everything behind the link. */
+static int open_parts(sapporo_mpi *h, const sapporo_mpi_options *options)
 {
     struct all_options o = {.own = {0}};
-    int status = prepare(link, h, options, &o);
-    status = sap_link_agree(link, status);
-    if (status || !h) return status; /* without h it failed on every rank */
-    status = compare_options(h, &o);
+    int status = sap_link_agree(&h->link, prepare(h, options, &o));
+    if (!status) status = compare_options(h, &o);
     if (!status) status = open_context(h);
     if (!status) status = compare_kinds(h);
     if (!status) status = make_types(h);
@@ -296,20 +257,6 @@ static double timeout_of(const sapporo_mpi_options *given)
     return sap_link_timeout(o.timeout);
 }
 
-/* A rank without memory for a handle takes part until all ranks know. */
-static int open_poor(MPI_Comm communicator, const sapporo_mpi_options *options)
-{
-    if (atomic_exchange(&poor_link_used, 1)) return SAPPORO_ERR_MEMORY; /* another thread has no memory either */
-    memset(&poor_link, 0, sizeof poor_link);
-    poor_link.timeout = timeout_of(options);
-    int status = sap_link_open(&poor_link, communicator);
-    if (!status) status = open_parts(&poor_link, NULL, options);
-    (void)snprintf(open_error, sizeof open_error, "%s", poor_link.error);
-    sap_link_close(&poor_link);
-    if (!poor_link.broken) atomic_store(&poor_link_used, 0);
-    return status;
-}
-
 int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, sapporo_mpi **handle)
 {
     if (!handle) return SAPPORO_ERR_ARGUMENT;
@@ -317,14 +264,14 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     open_error[0] = '\0';
     int status = sap_link_check(communicator, "sapporo_mpi_open", open_error);
     if (status) return status;
-    sapporo_mpi *const h = calloc(1, sizeof *h);
-    if (!h) return open_poor(communicator, options);
+    sapporo_mpi *const h = sap_listed_make(SAP_LISTED_SUMS, sizeof *h);
+    if (!h) return SAPPORO_ERR_MEMORY;
     h->link.timeout = timeout_of(options);
     h->particle = h->target = h->answer = h->answer_near = h->unit = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
-    if (!status) status = open_parts(&h->link, h, options);
+    if (!status) status = open_parts(h, options);
     if (!status) {
-        *handle = enlist(h);
+        *handle = sap_listed_give(&h->listed);
         return status;
     }
     (void)snprintf(open_error, sizeof open_error, "%s", h->link.error);
@@ -341,7 +288,7 @@ void sapporo_mpi_close(sapporo_mpi *handle)
 {
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return;
-    withdraw(h);
+    sap_listed_withdraw(&h->listed);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }

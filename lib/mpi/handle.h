@@ -7,12 +7,10 @@
 #include "engine/travel_ops.h"
 #include "mpi/cargo.h"
 #include "mpi/link.h"
+#include "mpi/registry.h"
 #include "mpi/room.h"
 
-/*
- * The object of a force.  Handles are numbers that are never given twice, in the form of pointers; objects are found by
- * a search through all open handles, of which a program has few.
- */
+/* The object of a force. */
 struct sapporo_mpi_job {
     uintptr_t number;
     int ni;              /* i-particles of this rank */
@@ -45,8 +43,7 @@ struct sap_parcel {
 struct sap_nccl;
 
 struct sapporo_mpi {
-    uintptr_t number;
-    sapporo_mpi *next; /* in the list of all open handles */
+    struct sap_listed listed;
     struct sap_link link;
     sapporo *context;
     char kind[96];
@@ -88,8 +85,5 @@ sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle);
 
 /* The open handle with this job; NULL: there is none. */
 sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job);
-
-/* A number for a new handle or job. */
-uintptr_t sap_mpi_number(void);
 
 #endif

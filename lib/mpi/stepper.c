@@ -2,56 +2,21 @@
 #include "mpi/stepper.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lock.h"
 #include "base/structs.h"
 #include "mpi/handle.h"
 #include "mpi/tree.h"
 
 /* State of the process (base/process.h). */
-static struct sap_lock stepper_lock; /* guards all_steppers */
-static sapporo_mpi_stepper *all_steppers;
 static _Thread_local char create_error[SAP_LINK_TEXT];
-
-/* The object of a rank that has no memory for one: it tells the other ranks so. */
-static sapporo_mpi_stepper poor_stepper;
-static atomic_int poor_stepper_used;
-
-/* ------------------------------------------------------------------ handles */
 
 /* The object of a handle; NULL: there is none. */
 static sapporo_mpi_stepper *find(const sapporo_mpi_stepper *handle)
 {
-    sap_lock(&stepper_lock);
-    sapporo_mpi_stepper *h = all_steppers;
-    while (h && h->number != (uintptr_t)handle) h = h->next;
-    sap_unlock(&stepper_lock);
-    return h;
-}
-
-/* Gives an object its handle. */
-static sapporo_mpi_stepper *enlist(sapporo_mpi_stepper *h)
-{
-    h->number = sap_mpi_number();
-    sap_lock(&stepper_lock);
-    h->next = all_steppers;
-    all_steppers = h;
-    sap_unlock(&stepper_lock);
-    return (sapporo_mpi_stepper *)h->number;
-}
-
-/* Withdraws the handle of an object. */
-static void withdraw(const sapporo_mpi_stepper *h)
-{
-    sap_lock(&stepper_lock);
-    sapporo_mpi_stepper **at = &all_steppers;
-    while (*at && *at != h) at = &(*at)->next;
-    if (*at) *at = h->next;
-    sap_unlock(&stepper_lock);
+    return sap_listed_find(SAP_LISTED_STEPPER, handle);
 }
 
 /* ------------------------------------------------------------------ options */
@@ -146,7 +111,7 @@ static int prepare(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *gi
     if (status) return status;
     if (n < 0) return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: %d particles", h->call, n);
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h == &poor_stepper || !h->link.records || reserve(h, n))
+    if (h->listed.is_spare || !h->link.records || reserve(h, n))
         return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call,
                              n, h->link.size);
     return SAPPORO_OK;
@@ -231,18 +196,7 @@ static void destroy(sapporo_mpi_stepper *h)
     sap_link_close(&h->link);
     if (broken) return;
     free(h->all_sums);
-    if (h == &poor_stepper)
-        atomic_store(&poor_stepper_used, 0);
-    else
-        free(h);
-}
-
-/* Returns the object of a rank without memory; NULL: another thread has it. */
-static sapporo_mpi_stepper *take_poor_stepper(void)
-{
-    if (atomic_exchange(&poor_stepper_used, 1)) return NULL;
-    memset(&poor_stepper, 0, sizeof poor_stepper);
-    return &poor_stepper;
+    sap_listed_free(&h->listed);
 }
 
 int sapporo_mpi_stepper_create(MPI_Comm communicator, const sapporo_mpi_stepper_options *options, int n,
@@ -254,15 +208,14 @@ int sapporo_mpi_stepper_create(MPI_Comm communicator, const sapporo_mpi_stepper_
     create_error[0] = '\0';
     int status = sap_link_check(communicator, call, create_error);
     if (status) return status;
-    sapporo_mpi_stepper *h = calloc(1, sizeof *h);
-    if (!h) h = take_poor_stepper();
+    sapporo_mpi_stepper *const h = sap_listed_make(SAP_LISTED_STEPPER, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = call;
     h->link.timeout = timeout_of(options);
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options, n);
     if (!status) {
-        *stepper = enlist(h);
+        *stepper = sap_listed_give(&h->listed);
         return status;
     }
     (void)snprintf(create_error, sizeof create_error, "%s", h->link.error);
@@ -280,7 +233,7 @@ void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper)
 {
     sapporo_mpi_stepper *const h = find(stepper);
     if (!h) return;
-    withdraw(h);
+    sap_listed_withdraw(&h->listed);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }

@@ -8,16 +8,14 @@
 #ifndef SAP_MPI_STEPPER_H
 #define SAP_MPI_STEPPER_H
 
-#include <stdint.h>
-
 #include "context/stepper_part.h"
 #include "mpi/link.h"
+#include "mpi/registry.h"
 
 enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 3 };
 
 struct sapporo_mpi_stepper {
-    uintptr_t number;
-    sapporo_mpi_stepper *next; /* in the list of all steppers */
+    struct sap_listed listed;
     struct sap_link link;
     sapporo_stepper_options options;     /* of the caller, during the creation */
     sapporo_tree_options tree_options;   /* the same */

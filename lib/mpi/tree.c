@@ -1,25 +1,16 @@
 /* tree.c - creates and destroys trees over a communicator, and answers queries about them. */
 #include "mpi/tree.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lock.h"
 #include "base/structs.h"
-#include "mpi/handle.h"
 
 static const char call[] = "sapporo_mpi_tree_create";
 
 /* State of the process (base/process.h). */
-static struct sap_lock tree_lock; /* guards all_trees */
-static sapporo_mpi_tree *all_trees;
 static _Thread_local char create_error[SAP_LINK_TEXT];
-
-/* The object of a rank that has no memory for one: it tells the other ranks so. */
-static sapporo_mpi_tree poor_tree;
-static atomic_int poor_tree_used;
 
 int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n)
 {
@@ -32,37 +23,7 @@ void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory)
     if (!h->link.broken) free(memory);
 }
 
-/* ------------------------------------------------------------------ handles */
-
-sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle)
-{
-    sap_lock(&tree_lock);
-    sapporo_mpi_tree *h = all_trees;
-    while (h && h->number != (uintptr_t)handle) h = h->next;
-    sap_unlock(&tree_lock);
-    return h;
-}
-
-/* Gives an object its handle. */
-static sapporo_mpi_tree *enlist(sapporo_mpi_tree *h)
-{
-    h->number = sap_mpi_number();
-    sap_lock(&tree_lock);
-    h->next = all_trees;
-    all_trees = h;
-    sap_unlock(&tree_lock);
-    return (sapporo_mpi_tree *)h->number;
-}
-
-/* Withdraws the handle of an object. */
-static void withdraw(const sapporo_mpi_tree *h)
-{
-    sap_lock(&tree_lock);
-    sapporo_mpi_tree **at = &all_trees;
-    while (*at && *at != h) at = &(*at)->next;
-    if (*at) *at = h->next;
-    sap_unlock(&tree_lock);
-}
+sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle) { return sap_listed_find(SAP_LISTED_TREE, handle); }
 
 /* ------------------------------------------------------------------ options */
 
@@ -122,7 +83,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     int status = read_options(h, given);
     if (status) return status;
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h == &poor_tree || !h->link.records) return sap_mpi_tree_no_memory(h, 0);
+    if (h->listed.is_spare || !h->link.records) return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     return sapporo_tree_part_settings(h->tree, &h->settings);
@@ -186,16 +147,7 @@ static void destroy(sapporo_mpi_tree *h)
     free(h->size);
     free(h->work);
     sap_link_close(&h->link);
-    if (!broken && h != &poor_tree) free(h);
-    if (!broken && h == &poor_tree) atomic_store(&poor_tree_used, 0);
-}
-
-/* Returns the object of a rank without memory; NULL: another thread has it. */
-static sapporo_mpi_tree *take_poor_tree(void)
-{
-    if (atomic_exchange(&poor_tree_used, 1)) return NULL;
-    memset(&poor_tree, 0, sizeof poor_tree);
-    return &poor_tree;
+    if (!broken) sap_listed_free(&h->listed);
 }
 
 int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_options *options, sapporo_mpi_tree **tree)
@@ -205,8 +157,7 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     create_error[0] = '\0';
     int status = sap_link_check(communicator, call, create_error);
     if (status) return status;
-    sapporo_mpi_tree *h = calloc(1, sizeof *h);
-    if (!h) h = take_poor_tree();
+    sapporo_mpi_tree *const h = sap_listed_make(SAP_LISTED_TREE, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = call;
     h->link.timeout = timeout_of(options);
@@ -214,7 +165,7 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options);
     if (!status) {
-        *tree = enlist(h);
+        *tree = sap_listed_give(&h->listed);
         return status;
     }
     (void)snprintf(create_error, sizeof create_error, "%s", h->link.error);
@@ -232,7 +183,7 @@ void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree)
 {
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     if (!h) return;
-    withdraw(h);
+    sap_listed_withdraw(&h->listed);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }

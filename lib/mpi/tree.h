@@ -6,6 +6,7 @@
 
 #include "context/tree_part.h"
 #include "mpi/link.h"
+#include "mpi/registry.h"
 #include "mpi/tree_halo.h"
 
 /* A particle that is sent to the rank that walks it, in doubles: x, y, z, mass, size of the acceleration (< 0:
@@ -40,8 +41,7 @@ struct sap_active {
 };
 
 struct sapporo_mpi_tree {
-    uintptr_t number;
-    sapporo_mpi_tree *next; /* in the list of all trees */
+    struct sap_listed listed;
     struct sap_link link;
     sapporo_tree *tree;           /* of the particles that this rank walks */
     int room;                     /* particles for which it has room */

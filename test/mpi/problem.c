@@ -49,6 +49,21 @@ int set_all(sapporo_mpi *h, const struct point *all, int n, enum split how)
     return status;
 }
 
+struct problem way_problem(sapporo_mpi_way way, int part, const struct point *source, int nj,
+                           const struct point *target, int ni)
+{
+    return (struct problem){.order = 4,
+                            .precision = SAPPORO_DS,
+                            .nj = nj,
+                            .ni = ni,
+                            .way = way,
+                            .sources = part,
+                            .nearest = 1,
+                            .source = source,
+                            .target = target,
+                            .eps2 = 0x1p-12};
+}
+
 sapporo_request request_of(const struct problem *p, const struct point *target, int ni)
 {
     sapporo_request r = points_request(target, ni, p->nj);

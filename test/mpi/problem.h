@@ -34,6 +34,10 @@ struct problem {
     const struct point *source, *target;
 };
 
+/* The force of order 4 in `ds`, with nearest neighbours, of nj sources on ni targets, by one way, in parts. */
+struct problem way_problem(sapporo_mpi_way way, int part, const struct point *source, int nj,
+                           const struct point *target, int ni);
+
 sapporo_request request_of(const struct problem *p, const struct point *target, int ni);
 
 /* The forces of one context with all particles. */

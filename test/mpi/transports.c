@@ -23,20 +23,6 @@ static void listen(void *user, int level, const char *text)
     (void)snprintf(to + strlen(to), sizeof warnings - strlen(to), "%s\n", text);
 }
 
-static struct problem problem_of(int part)
-{
-    return (struct problem){.order = 4,
-                            .precision = SAPPORO_DS,
-                            .nj = NJ,
-                            .ni = NI,
-                            .way = SAPPORO_MPI_WAY_SOURCES,
-                            .sources = part,
-                            .nearest = 1,
-                            .source = source,
-                            .target = target,
-                            .eps2 = 0x1p-12};
-}
-
 static int open_by(sapporo_mpi_transport transport, double timeout, sapporo_mpi **h)
 {
     const sapporo_options context = one_thread(4, SAPPORO_DS);
@@ -144,7 +130,7 @@ static void test_errors(void)
 /* A fault in a later group, after forces that were right; what rank it names; later forces fail at once. */
 static void test_fault(const char *kind, int group, int expected, const char *words)
 {
-    const struct problem p = problem_of(PART);
+    const struct problem p = way_problem(SAPPORO_MPI_WAY_SOURCES, PART, source, NJ, target, NI);
     struct mine m = pick(target, NI, IN_TURN);
     struct answers a = answers_new(m.n), alone = solve_alone(&p, 0);
     char fault[40];

@@ -16,16 +16,7 @@ static struct point *source, *target;
 
 static struct problem problem_of(sapporo_mpi_way way, int part)
 {
-    return (struct problem){.order = 4,
-                            .precision = SAPPORO_DS,
-                            .nj = NJ,
-                            .ni = NI,
-                            .way = way,
-                            .sources = part,
-                            .nearest = 1,
-                            .source = source,
-                            .target = target,
-                            .eps2 = 0x1p-12};
+    return way_problem(way, part, source, NJ, target, NI);
 }
 
 /* ------------------------------------------------------------------- costs */
