@@ -411,6 +411,32 @@ module sapporo
             type(sapporo_result), intent(in) :: results(*)
         end function sapporo_force_batch
 
+        integer(c_int) function sapporo_force_batch_begin(context, nlists, lists, batch) bind(c)
+            import :: c_int, c_ptr, sapporo_small_force
+            type(c_ptr), value :: context
+            integer(c_int), value :: nlists
+            type(sapporo_small_force), intent(in) :: lists(*)
+            type(c_ptr), intent(out) :: batch
+        end function sapporo_force_batch_begin
+
+        integer(c_int) function sapporo_force_batch_done(batch) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: batch
+        end function sapporo_force_batch_done
+
+        integer(c_int) function sapporo_force_batch_end(batch, nlists, ni, results) bind(c)
+            import :: c_int, c_ptr, sapporo_result
+            type(c_ptr), value :: batch
+            integer(c_int), value :: nlists
+            integer(c_int), intent(in) :: ni(*)             ! rows of each list
+            type(sapporo_result), intent(in) :: results(*)
+        end function sapporo_force_batch_end
+
+        subroutine sapporo_force_batch_free(batch) bind(c)
+            import :: c_ptr
+            type(c_ptr), value :: batch
+        end subroutine sapporo_force_batch_free
+
         integer(c_int) function sapporo_keep_addresses(context, address, n) bind(c)
             import :: c_int, c_ptr, c_size_t
             type(c_ptr), value :: context

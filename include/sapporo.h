@@ -29,8 +29,8 @@
  * and for closed handles.  Nothing is written where the number of rows is
  * negative, or where a struct does not tell its size.
  *
- * Handles: sapporo *, sapporo_job * and sapporo_tree * name contexts, forces
- * and trees.  They are no addresses; the library never follows one.  A handle
+ * Handles: sapporo *, sapporo_job *, sapporo_batch * and sapporo_tree * name
+ * contexts, forces, batches and trees.  They are no addresses; the library never follows one.  A handle
  * that was closed or freed is closed for ever, whatever was opened since: calls
  * with it return SAPPORO_ERR_CLOSED (functions without a status give "", 0 or
  * what their comment says), and closing it once more does nothing.  No handle
@@ -470,6 +470,8 @@ typedef struct sapporo_small_force {
     double eps2;           /* squared softening, common */
 } sapporo_small_force;
 
+typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces, under way or done */
+
 /*
  * Computes nlists independent forces in one call: list k gives results[k].acc and .pot, ni rows each (other members
  * must be NULL).  Only for contexts of order 2.  Made for tree codes of the multi-walk kind (FDPS): a list is a group
@@ -483,6 +485,29 @@ typedef struct sapporo_small_force {
  */
 SAPPORO_API int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists,
                                     const sapporo_result *results);
+
+/*
+ * The same in two calls, so that the caller does something else while an accelerator computes: begin starts the forces
+ * of nlists lists and copies all inputs before it returns.  Forces are those from the particles set up to now.  Several
+ * batches may be under way at a time; particles, addresses and the lists may change meanwhile.  *batch must be freed by
+ * sapporo_force_batch_free.  On error *batch is NULL.  The CPU engine computes all forces in begin.
+ */
+SAPPORO_API int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_force *lists,
+                                          sapporo_batch **batch);
+
+/* 1 if the batch is ready, or closed; 0 if sapporo_force_batch_end would wait. */
+SAPPORO_API int sapporo_force_batch_done(sapporo_batch *batch);
+
+/*
+ * Waits for the batch and writes its first nlists lists (0 <= nlists <= those it was begun with): the first ni[k] rows
+ * (0 <= ni[k] <= lists[k].ni) of list k to results[k], as sapporo_force_batch does.  May be repeated.  Returns
+ * SAPPORO_PARTIAL if some targets are not finite.  After an error the ni[k] rows of all nlists lists are NaN.
+ * SAPPORO_ERR_ARGUMENT if batch is NULL.
+ */
+SAPPORO_API int sapporo_force_batch_end(sapporo_batch *batch, int nlists, const int *ni, const sapporo_result *results);
+
+/* Frees a batch, done or not.  NULL is allowed; a batch that was freed, or whose context was closed, stays so. */
+SAPPORO_API void sapporo_force_batch_free(sapporo_batch *batch);
 
 /*
  * Announces addresses that lists will name in several calls, as those of a tree that is used for some steps: n of them

@@ -1,6 +1,6 @@
 /*
- * handle.h - handles of contexts, forces, trees and steppers: numbers in the form of pointers, which are never
- * dereferenced.
+ * handle.h - handles of contexts, forces, batches, trees and steppers: numbers in the form of pointers, which are
+ * never dereferenced.
  *
  * A handle names a slot of the process's one table, and one life of the object in the slot.  A life lasts from one open
  * call to the close call.  Objects are never freed: the next open call reuses a closed object, with another handle.  So
@@ -28,6 +28,7 @@ enum sap_handle_kind {
     SAP_HANDLE_JOB = 2,
     SAP_HANDLE_TREE = 3,
     SAP_HANDLE_STEPPER = 4,
+    SAP_HANDLE_BATCH = 5,
     SAP_HANDLE_KINDS = 8 /* 2^SAP_HANDLE_KIND_BITS */
 };
 

@@ -33,7 +33,7 @@ COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
 
 PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc sapporo6th.pc yebisug6.pc nbody6pp_gpu.pc nbody6_gpu.pc sphgrav_sapporo.pc $(MPI_LIBRARY:%=%.pc)
 CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
-HEADERS     := $(filter-out $(if $(MPI_LIBRARY),,sapporo_mpi.h sapporo_mpi.f90),$(notdir $(wildcard include/*.h include/*.f90)))
+HEADERS     := $(filter-out $(if $(MPI_LIBRARY),,sapporo_mpi.h sapporo_mpi.f90),$(notdir $(wildcard include/*.h include/*.hpp include/*.f90)))
 COMPAT      := $(notdir $(wildcard include/compat/*.h))
 
 INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \

@@ -132,14 +132,19 @@ struct list_check {
     atomic_int first; /* the first list that is bad; nlists: none */
 };
 
+static int is_bad(const struct list_check *check, int k)
+{
+    if (check->m->results && wants_too_much(sap_batch_result(check->m, k))) return 1;
+    return fault_of(check->c, sap_batch_force(check->m, k)) != NULL;
+}
+
 static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct list_check *const check = argument;
     for (int k = (int)from; k < to; k++) {
         int first = atomic_load_explicit(&check->first, memory_order_relaxed);
         if (k >= first) return;
-        if (!wants_too_much(sap_batch_result(check->m, k)) && !fault_of(check->c, sap_batch_force(check->m, k)))
-            continue;
+        if (!is_bad(check, k)) continue;
         while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
         return;
     }
@@ -155,40 +160,52 @@ static int first_bad(const sapporo *c, const struct sap_batch *m)
     return atomic_load(&check.first);
 }
 
-static int check(sapporo *c, const struct sap_batch *m)
+static int check(sapporo *c, const struct sap_batch *m, const char *caller)
 {
     const int n = m->nlists;
-    if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: nlists is %d", n);
+    if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: nlists is %d", caller, n);
     if (n > 0 &&
-        (!m->lists || !m->results || m->lists->size < sizeof *m->lists || m->results->size < sizeof *m->results))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: no lists or results, or their size is not set");
+        (!m->lists || m->lists->size < sizeof *m->lists || (m->results && m->results->size < sizeof *m->results)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: no lists or results, or their size is not set", caller);
     if (c->settings.order != 2)
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch needs a context of order 2, this one has %d",
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s needs a context of order 2, this one has %d", caller,
                         c->settings.order);
     const int k = first_bad(c, m);
     if (k == n) return SAPPORO_OK;
     const char *const fault = fault_of(c, sap_batch_force(m, k));
     if (fault && names_lost(c, sap_batch_force(m, k))) {
         write_failed(m);
-        return sap_fail(c, SAPPORO_ERR_MEMORY, "sapporo_force_batch: list %d names a particle that could not be stored",
-                        k);
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "%s: list %d names a particle that could not be stored", caller, k);
     }
-    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: list %d %s", k, fault);
-    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch gives acc and pot only (list %d)", k);
+    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: list %d %s", caller, k, fault);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc and pot only (list %d)", caller, k);
+}
+
+int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
+{
+    if (c->nstaged) sap_context_settle(c);
+    sap_jstore_finish(&c->host);
+    judge_kept(c);
+    if (c->kept_below > 0) m->kept = c->kept;
+    const int status = check(c, m, caller);
+    if (!status && m->nlists > 0) sap_context_warn_wide(c);
+    return status;
 }
 
 /* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
-static int run(sapporo *c, const struct sap_batch *m)
+int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
 {
     if (c->engine->batch) {
         sap_context_use_store(c, 0);
-        const int status = c->engine->batch(c->devices, c->store, &c->host, m);
+        const int begins = flight && c->engine->flight;
+        const int status = begins ? c->engine->flight->begin(c->devices, c->store, &c->host, m, flight)
+                                  : c->engine->batch(c->devices, c->store, &c->host, m);
         return status < 0 ? sap_engine_failed(c, c->store, status, "%d lists", m->nlists) : status;
     }
     if (c->settings.backend_given)
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_batch is not in this version of the %s engine",
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s is not in this version of the %s engine", caller,
                         c->engine->name);
-    const struct sap_fallback *const f = sap_context_fallback(c, "sapporo_force_batch");
+    const struct sap_fallback *const f = sap_context_fallback(c, caller);
     return f ? f->engine->batch(f->devices, NULL, &c->host, m) : SAPPORO_ERR_DEVICE;
 }
 
@@ -201,15 +218,9 @@ int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force 
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv caller = sap_fp_enter();
-    if (c->nstaged) sap_context_settle(c);
-    sap_jstore_finish(&c->host);
-    judge_kept(c);
-    if (c->kept_below > 0) m.kept = c->kept;
-    int status = check(c, &m);
-    if (!status && nlists > 0) {
-        sap_context_warn_wide(c);
-        status = run(c, &m);
-    }
+    int status = nlists > 0 && !results ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: results is NULL")
+                                        : sap_batch_prepare(c, &m, "sapporo_force_batch");
+    if (!status && nlists > 0) status = sap_batch_run(c, &m, NULL, "sapporo_force_batch");
     if (status < 0) write_failed(&m);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

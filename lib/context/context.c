@@ -198,7 +198,7 @@ void sap_context_choose(sapporo *c, int nj)
 {
     char why[200] = "";
     c->chosen = 1;
-    if (c->settings.backend_given || c->jobs || !c->engine->cpu_below) return;
+    if (c->settings.backend_given || c->jobs || c->batches || !c->engine->cpu_below) return;
     const int below = c->engine->cpu_below(c->devices);
     if (nj >= below) return;
     if (replace_engine(c, sap_fallback_engine(), why, sizeof why))
@@ -261,6 +261,7 @@ const struct sap_fallback *sap_context_few_fallback(sapporo *c, const char *call
 static void free_parts(sapporo *c)
 {
     sap_jobs_free_all(c);
+    sap_batches_free_all(c);
     close_few(c);
     if (c->store) c->engine->store->destroy(c->store);
     if (c->devices) c->engine->close(c->devices);

@@ -50,6 +50,8 @@ struct sapporo {
     sapporo_job *jobs;     /* list of all live jobs, the newest first */
     sapporo_job *spare[2]; /* lists of freed jobs whose memory new jobs reuse: [1] of jobs on the store of `few` */
     int spares[2];
+    sapporo_batch *batches, *spare_batch; /* lists of all live batches and of freed ones whose memory new ones reuse */
+    int spare_batches;
     int open_needs;               /* live jobs that may still need the store as it is */
     int nearest_left, lists_left; /* number of next forces that compute neighbours without being asked */
     char kinds[2][96];            /* texts of sapporo_kind: of the first engine, and of the engine that replaced it */
@@ -87,6 +89,22 @@ struct sapporo_job {
     double time, eps2;
     int nj;
     enum sap_pair_rule rule;
+};
+
+/* The object behind the handle of a batch of small forces. */
+struct sapporo_batch {
+    struct sap_handle self;
+    _Atomic(sapporo *) context;     /* the object whose lock guards all members that follow */
+    sapporo_batch *previous, *next; /* retire_batch clears these members and all that follow, unless memory is kept */
+    struct sap_flight *flight;      /* NULL: the engine had computed everything when the batch was begun */
+    int status;                     /* of the results; until the flight has ended, of its begin */
+    int ended;                      /* 1: all results are there, or the flight failed */
+    struct sap_batch work;          /* the lists are the caller's and are used while the batch begins only */
+    int *ni;                        /* [work.nlists] */
+    sapporo_result *result;         /* [work.nlists] on acc and pot */
+    double (*acc)[3], *pot;         /* of the targets of all lists, one list behind the other */
+    int lists;                      /* room of ni and result */
+    size_t rows;                    /* room of acc and pot */
 };
 
 /* Number of forces that compute neighbours without being asked, after a force whose neighbours were asked for. */
@@ -201,6 +219,15 @@ void sap_context_choose(sapporo *context, int nj);
  * Both stay until the context is closed.  Takes the handle of an open context.
  */
 const struct sap_engine *sap_context_engine(sapporo *context, int nj, struct sap_device_set **devices);
+
+/* What sapporo_force_batch and sapporo_force_batch_begin do alike.  Context locked. */
+/* Stores staged particles, and prepares and checks the lists and, unless NULL, the results of a batch. */
+int sap_batch_prepare(sapporo *context, struct sap_batch *batch, const char *caller);
+/* Computes a batch.  flight: NULL, or where an engine may store what it has not finished; it stores NULL if it has. */
+int sap_batch_run(sapporo *context, const struct sap_batch *batch, struct sap_flight **flight, const char *caller);
+
+/* Frees all batches and their memory, before the store.  Context locked. */
+void sap_batches_free_all(sapporo *context);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

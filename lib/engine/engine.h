@@ -32,6 +32,7 @@ struct sap_device_set; /* the devices of one context */
 struct sap_store;      /* the j-particles of one context */
 struct sap_force;      /* a force that was begun */
 struct sap_tree;       /* a tree with its particles */
+struct sap_flight;     /* a batch of small forces that is being computed */
 
 /* Which j-particles exert a force on i-particle i. */
 enum sap_pair_rule {
@@ -133,6 +134,20 @@ struct sap_force_ops {
     void (*drop)(struct sap_force *force);
 };
 
+/* Batches of small forces that are computed while the caller does something else. */
+struct sap_flight_ops {
+    /*
+     * Like `batch` of struct sap_engine, but may return before the results are written.  The lists and what they point
+     * to may change after the call; `batch` itself and the results stay until the flight ends or is dropped.  Several
+     * flights may be under way, and the store may change meanwhile.  If it fails, *flight is NULL.
+     */
+    int (*begin)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
+                 const struct sap_batch *batch, struct sap_flight **flight);
+    int (*done)(const struct sap_flight *flight); /* 1: `end` would not wait */
+    int (*end)(struct sap_flight *flight);        /* waits until all results are written; called once */
+    void (*drop)(struct sap_flight *flight);      /* waits for the devices; frees the flight, ended or not */
+};
+
 /* What an engine returns if it leaves a call to the CPU fallback; no sapporo_status has this value. */
 enum { SAP_LEFT = 100 };
 
@@ -178,6 +193,7 @@ struct sap_engine {
      */
     int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_batch *batch);
+    const struct sap_flight_ops *flight; /* NULL: `batch` serves batches that are begun */
     /*
      * Computes neighbour forces, or returns SAP_LEFT.  All engines give the same bits.  SAPPORO_PARTIAL: some rows are
      * NaN, because an address holds no particle.  NULL: the CPU fallback computes neighbour forces.

@@ -8,6 +8,9 @@
  * The threads work in steps. Each step is a region of its own (team.h). In a step, all threads fill the next slab and
  * write the results of an older one. Meanwhile the caller's thread sends the slab that the previous step filled, plans
  * the slab to come, and waits for another one. Only the caller's thread calls the driver.
+ *
+ * A batch that was begun returns once its last slab has started. Each batch in flight has slabs of its own; sources and
+ * kept addresses on the device are common, and later changes of them wait in stream order for the batches in flight.
  */
 #include "gpu/gpu_batch.h"
 
@@ -35,11 +38,21 @@ enum {
     SUMS = SAP_GPU_LONG_SUMS
 };
 
-struct sap_gpu_places {
+/* What the batches of a store share. */
+struct sap_gpu_batches {
     struct sap_gpu_attached attached;
     struct sap_event *ready;    /* recorded when the store's particles are up to date */
     struct sap_gpu_buffer kept; /* addresses that the caller keeps */
     uint64_t kept_number;       /* identifies them; 0: none */
+    struct sap_gpu_places *first;
+};
+
+/* The slabs of a batch, and its work; without a batch they are kept for the next one. */
+struct sap_gpu_places {
+    struct sap_gpu_batches *batches;
+    struct sap_gpu_places *next;
+    struct sap_batch_work work;
+    int busy; /* a batch is in flight */
     int n;
     struct sap_gpu_place place[];
 };
@@ -128,7 +141,8 @@ static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p
     if (!owner->stream) TRY(d->stream_create(dev, &owner->stream));
     p->stream = owner->stream;
     if (!p->done) TRY(d->event_create(dev, &p->done));
-    TRY(sap_gpu_reserve_pinned(d, dev, &p->host, bytes));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->host, bytes + (size_t)p->rows));
+    p->bad = (unsigned char *)p->host.host + bytes;
     TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * SUMS * sizeof(double)));
     TRY(sap_gpu_reserve(d, dev, &p->input, bytes));
     return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
@@ -148,7 +162,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const size_t bytes = lay_out(w, p), results = (size_t)p->rows * SUMS * sizeof(double);
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->all->kept),
+    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->all->batches->kept),
                                          MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
     int found = 0;
@@ -158,7 +172,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     w->store->at = p->device;
     p->under_way = 1;
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
-    if (w->resident) TRY(d->stream_wait(p->stream, w->all->ready));
+    if (w->resident) TRY(d->stream_wait(p->stream, w->all->batches->ready));
     TRY(launch(w, p, k->batch[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs)));
     if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
@@ -208,11 +222,12 @@ static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, st
         TRY(prepare(w, place_of(w, w->planned)));
         if (place_of(w, w->planned)->rows > 0) next->fill = w->planned++;
     }
-    if (shall_wait(w, next->fill < 0)) {
+    const int leave = w->leave && w->list == w->m->nlists;
+    if (!leave && shall_wait(w, next->fill < 0)) {
         TRY(finish(w, place_of(w, w->waited)));
         next->write = w->waited++;
     }
-    next->over = next->fill < 0 && next->write < 0 && w->waited == w->planned;
+    next->over = next->fill < 0 && next->write < 0 && (leave ? w->started : w->waited) == w->planned;
     return SAP_DRIVER_OK;
 }
 
@@ -237,15 +252,13 @@ static void work_along(void *argument, int thread)
         for (ptrdiff_t k = from; k < to; k++) sap_batch_write(w, s->out, &s->out->spot[k]);
 }
 
-static int run_slabs(struct sap_batch_work *w)
+/* Works from step `next` on until the call is over. */
+static int run_steps(struct sap_batch_work *w, struct sap_batch_step next)
 {
     enum { FILLS_AT_ONCE = 2, WRITES_AT_ONCE = 8 };
     const double wanted = w->bytes / THREAD_BYTES + 1;
     const int threads = sap_threads_up_to(wanted < SAP_TEAM_MOST ? (int)wanted : (int)SAP_TEAM_MOST);
-    TRY(prepare(w, place_of(w, 0)));
-    if (place_of(w, 0)->rows == 0) return SAP_DRIVER_OK;
-    w->planned = 1;
-    struct step s = {.work = w, .next = {0, -1, 0}};
+    struct step s = {.work = w, .next = next};
     while (!s.next.over && !w->status) {
         s.now = s.next;
         s.in = s.now.fill < 0 ? NULL : place_of(w, s.now.fill);
@@ -255,6 +268,14 @@ static int run_slabs(struct sap_batch_work *w)
         sap_team_run(threads, work_along, &s);
     }
     return w->status;
+}
+
+static int run_slabs(struct sap_batch_work *w)
+{
+    TRY(prepare(w, place_of(w, 0)));
+    if (place_of(w, 0)->rows == 0) return SAP_DRIVER_OK;
+    w->planned = 1;
+    return run_steps(w, (struct sap_batch_step){0, -1, 0});
 }
 
 /* --------------------------------------------------------------------- all */
@@ -272,7 +293,7 @@ static int slots_in_order(const struct sap_gpu_share *h)
  */
 static int bring_kept(struct sap_batch_work *w)
 {
-    struct sap_gpu_places *const all = w->all;
+    struct sap_gpu_batches *const all = w->all->batches;
     const struct sap_gpu_share *h = &w->store->share[0];
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_kept *kept = &w->m->kept;
@@ -294,7 +315,7 @@ static int bring_particles(struct sap_batch_work *w)
     struct sap_gpu_share *h = &store->share[0];
     store->at = 0;
     if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
-    if (!w->all->ready) TRY(d->event_create(h->device->dev, &w->all->ready));
+    if (!w->all->batches->ready) TRY(d->event_create(h->device->dev, &w->all->batches->ready));
     TRY(sap_gpu_store_update(store));
     const struct sap_gpu_force f = {.nj = w->host->upper,
                                     .superpackets = h->slots,
@@ -305,7 +326,7 @@ static int bring_particles(struct sap_batch_work *w)
     if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
     w->in_order = slots_in_order(h);
     TRY(bring_kept(w));
-    return d->event_record(w->all->ready, h->stream);
+    return d->event_record(w->all->batches->ready, h->stream);
 }
 
 static int run(struct sap_batch_work *w)
@@ -314,10 +335,9 @@ static int run(struct sap_batch_work *w)
     return run_slabs(w);
 }
 
-static void free_places(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
+static void free_places(const struct sap_gpu_store *store, struct sap_gpu_places *all)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_places *const all = (void *)attached;
     for (int k = 0; k < all->n; k++) {
         struct sap_gpu_place *p = &all->place[k];
         struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
@@ -330,19 +350,41 @@ static void free_places(struct sap_gpu_store *store, struct sap_gpu_attached *at
     for (int k = 0; k < all->n; k++)
         if (all->place[k].stream && stream_owner(store->set, all, &all->place[k]) == &all->place[k])
             d->stream_destroy(all->place[k].stream);
-    if (all->ready) d->event_destroy(all->ready);
-    sap_gpu_free(d, &all->kept);
     free(all);
 }
 
-static struct sap_gpu_places *new_places(struct sap_gpu_store *store)
+static void free_batches(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
+{
+    const struct sap_driver *d = store->set->driver;
+    struct sap_gpu_batches *const b = (void *)attached;
+    for (struct sap_gpu_places *all = b->first, *next; all; all = next) {
+        next = all->next;
+        free_places(store, all);
+    }
+    if (b->ready) d->event_destroy(b->ready);
+    sap_gpu_free(d, &b->kept);
+    free(b);
+}
+
+/* Returns slabs that no batch uses; NULL: no memory. */
+static struct sap_gpu_places *take_places(struct sap_gpu_store *store)
 {
     const int devices = store->set->n, n = PLACES * devices;
-    struct sap_gpu_places *all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
+    struct sap_gpu_batches *b = sap_gpu_attached_by(store, free_batches);
+    if (!b) {
+        if (!(b = calloc(1, sizeof *b))) return NULL;
+        sap_gpu_attach(store, &b->attached, free_batches);
+    }
+    struct sap_gpu_places *all = b->first;
+    while (all && all->busy) all = all->next;
+    if (all) return all;
+    all = calloc(1, sizeof *all + (size_t)n * sizeof all->place[0]);
     if (!all) return NULL;
+    all->batches = b;
+    all->next = b->first;
+    b->first = all;
     all->n = n;
     for (int k = 0; k < n; k++) all->place[k].device = k % devices;
-    sap_gpu_attach(store, &all->attached, free_places);
     return all;
 }
 
@@ -367,7 +409,7 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
     return w;
 }
 
-/* Waits for the work that a failed call has in flight. */
+/* Waits for the work of a batch that is in flight. */
 static void halt(const struct sap_gpu_store *store, struct sap_gpu_places *all)
 {
     for (int k = 0; k < all->n; k++) {
@@ -375,21 +417,82 @@ static void halt(const struct sap_gpu_store *store, struct sap_gpu_places *all)
         if (p->stream && p->under_way) (void)store->set->driver->stream_finish(p->stream);
         p->under_way = 0;
     }
-    all->kept_number = 0;
+}
+
+/* Changes of the store wait for the slabs in flight, which read the sources on the device. */
+static int order_changes(const struct sap_batch_work *w)
+{
+    const struct sap_driver *d = w->store->set->driver;
+    w->store->at = 0;
+    for (int k = w->waited; k < w->started && w->resident; k++)
+        TRY(d->stream_wait(w->store->share[0].stream, place_of(w, k)->done));
+    return SAP_DRIVER_OK;
+}
+
+/* Ends a call on a batch; returns its sapporo_status. */
+static int judge(struct sap_gpu_places *all, int status)
+{
+    struct sap_gpu_store *const store = all->work.store;
+    if (!status) return all->work.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
+    const int judged = sap_gpu_judge(store, status);
+    halt(store, all);
+    all->batches->kept_number = 0;
+    return judged;
+}
+
+/* Computes a batch; leave: only until all slabs have started. */
+static int compute(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *m, int leave,
+                   struct sap_gpu_places **of)
+{
+    store->words[0] = '\0';
+    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    struct sap_gpu_places *const all = *of = take_places(store);
+    if (!all) return SAPPORO_ERR_MEMORY;
+    all->work = work_of(store, host, m);
+    all->work.all = all;
+    all->work.leave = leave;
+    int status = run(&all->work);
+    if (!status && leave) status = order_changes(&all->work);
+    return judge(all, status);
 }
 
 int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *m)
 {
-    store->words[0] = '\0';
-    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
-    struct sap_gpu_places *all = sap_gpu_attached_by(store, free_places);
-    if (!all) all = new_places(store);
-    if (!all) return SAPPORO_ERR_MEMORY;
-    struct sap_batch_work w = work_of(store, host, m);
-    w.all = all;
-    const int status = run(&w);
-    if (!status) return w.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
-    const int judged = sap_gpu_judge(store, status);
-    halt(store, all);
-    return judged;
+    struct sap_gpu_places *all;
+    return compute(store, host, m, 0, &all);
+}
+
+int sap_gpu_batch_begin(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *m,
+                        struct sap_gpu_places **flight)
+{
+    const int status = compute(store, host, m, 1, flight);
+    if (status < 0)
+        *flight = NULL;
+    else
+        (*flight)->busy = 1;
+    return status;
+}
+
+int sap_gpu_batch_done(const struct sap_gpu_places *all)
+{
+    const struct sap_batch_work *const w = &all->work;
+    for (int k = w->waited; k < w->started; k++)
+        if (w->store->set->driver->event_query(place_of(w, k)->done) == SAP_DRIVER_PENDING) return 0;
+    return 1;
+}
+
+int sap_gpu_batch_end(struct sap_gpu_places *all)
+{
+    struct sap_batch_work *const w = &all->work;
+    w->store->words[0] = '\0';
+    if (w->store->broken)
+        return sap_gpu_refuse(w->store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    w->leave = 0;
+    return judge(all, run_steps(w, (struct sap_batch_step){-1, -1, w->waited == w->planned}));
+}
+
+void sap_gpu_batch_drop(struct sap_gpu_places *all)
+{
+    halt(all->work.store, all);
+    all->busy = 0;
 }

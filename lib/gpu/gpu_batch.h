@@ -12,8 +12,15 @@
 
 struct sap_gpu_store;
 
-/* Implements the entry of struct sap_engine. */
+struct sap_gpu_places;
+
+/* Implement the entries of struct sap_engine and of its batches in flight. */
 int sap_gpu_batch(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *batch);
+int sap_gpu_batch_begin(struct sap_gpu_store *store, const struct sap_jstore *host, const struct sap_batch *batch,
+                        struct sap_gpu_places **flight);
+int sap_gpu_batch_done(const struct sap_gpu_places *flight);
+int sap_gpu_batch_end(struct sap_gpu_places *flight);
+void sap_gpu_batch_drop(struct sap_gpu_places *flight);
 
 /* ---- between gpu_batch.c, which cuts a call into slabs, and gpu_batch_rows.c, which fills and reads them ---- */
 
@@ -35,6 +42,7 @@ struct sap_gpu_place {
     int spots, room;
     int under_way;
     int items, longs, rows, sources, addresses, records; /* of the slab so far */
+    unsigned char *bad; /* [rows] behind the input in `host`: 1: this target is not finite; set in bad spots only */
     struct sap_gpu_batch layout;
 };
 
@@ -46,7 +54,7 @@ struct sap_batch_step {
 /* The call, as all slabs see it. */
 struct sap_batch_work {
     struct sap_gpu_store *store;
-    struct sap_gpu_places *all; /* the slabs of the store */
+    struct sap_gpu_places *all; /* the slabs of the batch */
     const struct sap_jstore *host;
     const struct sap_batch *m;
     int rows;     /* rows per item */
@@ -61,6 +69,7 @@ struct sap_batch_work {
     int planned, started, waited; /* counts of slabs */
     int status;                   /* status of the driver */
     int partial;                  /* some target is not finite */
+    int leave;                    /* return once all slabs have started */
 };
 
 static inline int sap_batch_superpackets(const sapporo_small_force *l)

@@ -89,19 +89,21 @@ static void put_row(const struct sap_batch_work *w, const double *x, double four
 
 /* ----------------------------------------------------------------- targets */
 
-/* Replaces targets that are not finite by harmless positions. */
-static void put_aside(const struct sap_batch_work *w, const sapporo_small_force *l, int from, int n, char *to)
+/* Replaces targets that are not finite by harmless positions, and marks them. */
+static void put_aside(const struct sap_batch_work *w, const sapporo_small_force *l, int from, int n, char *to,
+                      unsigned char *bad)
 {
     static const double nowhere[3] = {SAP_EMPTY_X / 2, SAP_EMPTY_X / 2, SAP_EMPTY_X / 2};
     for (int k = 0; k < n; k++, to += w->target_bytes) {
         double x[3];
         memcpy(x, sap_column_at(&l->x, from + k, sizeof x), sizeof x);
-        if (!finite_place(x)) put_row(w, nowhere, l->eps2 + sap_column_double(&l->eps2_i, from + k), to);
+        bad[k] = !finite_place(x);
+        if (bad[k]) put_row(w, nowhere, l->eps2 + sap_column_double(&l->eps2_i, from + k), to);
     }
 }
 
 static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_spot *s, const sapporo_small_force *l,
-                        char *to)
+                        char *to, unsigned char *bad)
 {
     int found = !l->eps2_i.base && l->eps2 < SAP_TINY_R2 ? SAP_BATCH_ZERO : 0;
     for (int k = 0; k < s->n && l->eps2_i.base; k++)
@@ -110,8 +112,9 @@ static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_s
         const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
         const struct column_source r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
         if (!put_rows(w, &r, n, to, w->target_bytes)) continue;
+        if (!(found & SAP_BATCH_BAD)) memset(bad, 0, (size_t)s->n);
         found |= SAP_BATCH_BAD;
-        put_aside(w, l, s->from + k, n, to);
+        put_aside(w, l, s->from + k, n, to, bad + k);
     }
     return found;
 }
@@ -220,25 +223,22 @@ void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *
         fill_stored(w, l, own);
     else if (!l->address)
         fill_own(w, l, own);
-    s->found = fill_targets(w, s, l, to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes);
+    s->found = fill_targets(w, s, l, to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes, p->bad + s->row);
 }
 
 /* ----------------------------------------------------------------- results */
 
-static void write_bad(const sapporo_small_force *l, const sapporo_result *r, int from, int n)
+static void write_bad(const sapporo_result *r, int from, int n, const unsigned char *bad)
 {
-    for (int i = from; i < from + n; i++) {
-        double x[3];
-        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
-        if (finite_place(x)) continue;
-        if (r->pot) r->pot[i] = NAN;
-        for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = NAN;
+    for (int i = 0; i < n; i++) {
+        if (!bad[i]) continue;
+        if (r->pot) r->pot[from + i] = NAN;
+        for (int c = 0; c < 3 && r->acc; c++) r->acc[from + i][c] = NAN;
     }
 }
 
 void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s)
 {
-    const sapporo_small_force *const l = sap_batch_force(w->m, s->list);
     const sapporo_result *const r = sap_batch_result(w->m, s->list);
     const double *const pot = (const double *)p->out.host + s->row, *const x = pot + p->rows, *const y = x + p->rows,
                         *const z = y + p->rows;
@@ -247,5 +247,5 @@ void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place 
         double *const to = r->acc[s->from + k];
         to[0] = x[k], to[1] = y[k], to[2] = z[k];
     }
-    if (s->found & SAP_BATCH_BAD) write_bad(l, r, s->from, s->n);
+    if (s->found & SAP_BATCH_BAD) write_bad(r, s->from, s->n, p->bad + s->row);
 }

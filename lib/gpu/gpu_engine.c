@@ -202,6 +202,42 @@ static int batch(struct sap_device_set *opaque_set, struct sap_store *opaque_sto
     GUARDED(int, sap_gpu_batch(store, host, lists));
 }
 
+static int batch_begin(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
+                       const struct sap_batch *lists, struct sap_flight **flight)
+{
+    struct sap_gpu_store *const store = (void *)opaque_store;
+    struct sap_gpu_places *places = NULL;
+    (void)opaque_set;
+    const sap_fpguard caller = sap_fp_guard();
+    const int status = sap_gpu_batch_begin(store, host, lists, &places);
+    sap_fp_release(caller);
+    *flight = (void *)places;
+    return status;
+}
+
+static int batch_done(const struct sap_flight *opaque_flight)
+{
+    const struct sap_gpu_places *const flight = (const void *)opaque_flight;
+    GUARDED(int, sap_gpu_batch_done(flight));
+}
+
+static int batch_end(struct sap_flight *opaque_flight)
+{
+    struct sap_gpu_places *const flight = (void *)opaque_flight;
+    GUARDED(int, sap_gpu_batch_end(flight));
+}
+
+static void batch_drop(struct sap_flight *opaque_flight)
+{
+    struct sap_gpu_places *const flight = (void *)opaque_flight;
+    const sap_fpguard caller = sap_fp_guard();
+    sap_gpu_batch_drop(flight);
+    sap_fp_release(caller);
+}
+
+static const struct sap_flight_ops flight_ops = {
+    .begin = batch_begin, .done = batch_done, .end = batch_end, .drop = batch_drop};
+
 static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_context *context,
                      const struct sap_neighbour_request *request)
 {
@@ -263,6 +299,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .store = &store_ops,
                                            .force = &force_ops,
                                            .batch = batch,
+                                           .flight = &flight_ops,
                                            .neighbour = neighbour,
                                            .tree = &sap_tree_gpu,
                                            .stepper = &sap_stepper_gpu,
@@ -341,6 +378,7 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .store = &store_ops,
                                              .force = &force_ops,
                                              .batch = batch,
+                                             .flight = &flight_ops,
                                              .neighbour = neighbour,
                                              .tree = &sap_tree_gpu,
                                              .stepper = &sap_stepper_gpu,

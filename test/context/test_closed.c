@@ -84,6 +84,16 @@ static void forces_are_closed(sapporo *c)
     r = outputs_poisoned(&out, OUTPUT_ALL);
     assert_int_equal(sapporo_force_batch(c, 1, &small, &r), SAPPORO_ERR_CLOSED);
     outputs_failed("sapporo_force_batch, closed", &out, OUTPUT_ALL, NI);
+    static const int ni[1] = {NI};
+    sapporo_batch *batch;
+    poison(&batch, sizeof batch);
+    assert_int_equal(sapporo_force_batch_begin(c, 1, &small, &batch), SAPPORO_ERR_CLOSED);
+    assert_null(batch);
+    r = outputs_poisoned(&out, OUTPUT_ALL);
+    assert_int_equal(sapporo_force_batch_end((sapporo_batch *)c, 1, ni, &r), SAPPORO_ERR_CLOSED);
+    outputs_failed("sapporo_force_batch_end, closed", &out, OUTPUT_ALL, NI);
+    assert_int_equal(sapporo_force_batch_done((sapporo_batch *)c), 1);
+    sapporo_force_batch_free((sapporo_batch *)c);
 }
 
 static void context_is_closed(sapporo *c)

@@ -139,6 +139,12 @@ program native
 
     lists(1)%size = c_sizeof(lists(1))
     if (sapporo_force_batch(context, -1, lists, [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_batch'
+    if (sapporo_force_batch_begin(context, -1, lists, job) /= SAPPORO_ERR_ARGUMENT) error stop 'batch_begin'
+    if (c_associated(job)) error stop 'batch that has not begun'
+    if (sapporo_force_batch_begin(context, 0, lists, job) /= SAPPORO_ERR_UNSUPPORTED) error stop 'batch of order 4'
+    if (sapporo_force_batch_done(job) /= 1) error stop 'sapporo_force_batch_done'
+    if (sapporo_force_batch_end(job, 0, [0], [results]) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_force_batch_end'
+    call sapporo_force_batch_free(job)
     call sapporo_clear_error(context)
     if (sapporo_text(sapporo_last_error(context)) /= '') error stop 'sapporo_clear_error'
     if (sapporo_clear_particles(context) /= SAPPORO_OK) error stop 'sapporo_clear_particles'

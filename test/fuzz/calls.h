@@ -324,6 +324,8 @@ static inline int native_neighbour_force(int h, int ni, int wanted, double eps2,
     return sapporo_neighbour_force(context[h], &request, &result);
 }
 
+enum { BATCH_BEGUN = 1 << 16 }; /* in `wanted`: begun and ended apart */
+
 /*
  * Many small forces: list k has ni[k] targets of batch `b`, one list after the other, and nj[k] sources: of batch `bj`
  * (positions, h2 as masses, eps2), or, where by_address[k], the addresses members[k].
@@ -356,7 +358,12 @@ static inline int native_batch_force(int h, int nlists, int b, int bj, int wante
                                      .crackle = wanted & OUT_CRACKLE ? out.crackle + i : NULL};
         i += ni[k] > 0 ? ni[k] : 0;
     }
-    return sapporo_force_batch(context[h], nlists, list, result);
+    if (!(wanted & BATCH_BEGUN)) return sapporo_force_batch(context[h], nlists, list, result);
+    sapporo_batch *begun;
+    const int status = sapporo_force_batch_begin(context[h], nlists, list, &begun);
+    const int ended = sapporo_force_batch_end(begun, nlists, ni, result);
+    sapporo_force_batch_free(begun);
+    return status < 0 ? status : ended;
 }
 
 /* ---- several threads on one context ---- */

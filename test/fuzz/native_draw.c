@@ -244,6 +244,7 @@ static void add_batch_force(struct plan *p)
     op->i[2] = b;
     op->i[3] = bj;
     op->i[4] = one_in(r, 20) ? wanted_of(p) : OUT_ACC | OUT_POT;
+    if (one_in(r, 2)) op->i[4] |= BATCH_BEGUN;
     op->d[0] = scene_eps2(&p->scene);
     int *const ni = op_whole(op, 0, 1), *const nj = op_whole(op, 1, 1), *const by = op_whole(op, 2, 1);
     int *const members = op_whole(op, 3, CALL_MEMBERS);

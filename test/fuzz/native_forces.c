@@ -342,7 +342,7 @@ static struct answer *answer_of_batch(const struct model_context *c, const struc
 static void run_batch_force(const struct op *op)
 {
     struct model_context *const c = &native_contexts[op->i[0]];
-    const unsigned wanted = (unsigned)op->i[4];
+    const unsigned wanted = (unsigned)op->i[4] & ~(unsigned)BATCH_BEGUN;
     struct answer *a = NULL;
     int total = 0, expected = SAPPORO_OK;
     if (op->i[1] > op->rows) return;

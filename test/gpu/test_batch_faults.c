@@ -92,18 +92,64 @@ static int call(sapporo *c, int fault, int sure)
     return failed;
 }
 
-/* Several calls, between which particles change; returns how many said that they failed. */
-static int session(int devices, int fault)
+/* A batch that has begun; its rows, like those of call(). */
+static int ended(sapporo *c, int fault, sapporo_batch *batch, double before)
+{
+    int ni[LISTS];
+    for (int k = 0; k < lists; k++) ni[k] = list[k].ni;
+    memset(acc, 0x11, sizeof acc);
+    memset(pot, 0x11, sizeof pot);
+    const int failed = failure(c, sapporo_force_batch_end(batch, lists, ni, result), fault);
+    for (int k = 0; k < lists; k++)
+        for (int i = 0; i < list[k].ni; i++)
+            for (int q = 0; q < 4; q++) {
+                const double sum = q < 3 ? acc[k][i][q] : pot[k][i];
+                if (failed ? !isnan(sum) : !(sum > before)) fail_msg("list %d, row %d: %g, %d", k, i, sum, failed);
+            }
+    if (failed) assert_true(sapporo_force_batch_end(batch, lists, ni, result) < 0); /* once more */
+    sapporo_force_batch_free(batch);
+    return failed;
+}
+
+static int opened(int devices, sapporo **c)
 {
     const sapporo_options options = {.size = sizeof options,
                                      .backend = SAPPORO_BACKEND_CUDA,
                                      .ndevices = devices > 1 ? -1 : 0,
                                      .precision = SAPPORO_SP,
                                      .order = 2};
-    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
-    sapporo *c = NULL;
-    int failed = sapporo_open(&options, &c) != SAPPORO_OK;
+    *c = NULL;
+    const int failed = sapporo_open(&options, c) != SAPPORO_OK;
     if (failed) assert_true(faulty.failed > 0);
+    return failed;
+}
+
+/* Two batches in flight, between whose begins particles change. */
+static int session_in_flight(int devices, int fault)
+{
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    const double before = (double)atomic_load(&launched);
+    sapporo *c;
+    sapporo_batch *batch[2] = {NULL};
+    int failed = opened(devices, &c);
+    if (!c) return failed;
+    assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
+    for (int k = 0; k < 2; k++) {
+        failed += failure(c, sapporo_force_batch_begin(c, lists, list, &batch[k]), fault);
+        assert_int_equal(sapporo_set_particles(c, N / 2, 1, &all), SAPPORO_OK);
+    }
+    for (int k = 0; k < 2; k++)
+        if (batch[k]) failed += ended(c, fault, batch[k], before);
+    sapporo_close(c);
+    return failed;
+}
+
+/* Several calls, between which particles change; returns how many said that they failed. */
+static int session(int devices, int fault)
+{
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    sapporo *c;
+    int failed = opened(devices, &c);
     if (!c) return failed;
     assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
     failed += call(c, fault, 0);
@@ -115,31 +161,39 @@ static int session(int devices, int fault)
 }
 
 /* every: of the calls that can fail, so many further on */
-static void walk(int devices, int every)
+static void walk(int devices, int every, int (*of)(int devices, int fault))
 {
     lists = devices > 1 ? OF_SEVERAL : LISTS;
     stub_reset(devices);
     stub.on_launch = kernel;
     stub.pending = 1;
-    faulty_walk(session, devices, every);
+    faulty_walk(of, devices, every);
     assert_true(stub_launches("finish_long") > 0 && stub_launches("batch_plain_order2_sp") > 100);
 }
 
 static void one_device(void **state)
 {
     (void)state;
-    walk(1, 2);
+    walk(1, 2, session);
 }
 
 static void several_devices(void **state)
 {
     (void)state;
-    walk(DEVICES, 5);
+    walk(DEVICES, 5, session);
+}
+
+static void in_flight(void **state)
+{
+    (void)state;
+    walk(1, 13, session_in_flight);
+    walk(DEVICES, 29, session_in_flight);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices),
+                                       cmocka_unit_test(in_flight)};
     (void)argc;
     faulty_alone(argv);
     struct body *body = zeroed(N, sizeof *body);

@@ -42,6 +42,25 @@ def test_lists_with_addresses_and_with_sources_of_their_own(tree_code):
         batch[20]
 
 
+def test_batches_that_are_begun(tree_code):
+    context, x, mass = tree_code
+    lists = [sapporo.SmallForce(x[k : k + 4], address=np.arange(k, 50), eps2=0.01) for k in range(0, 40, 4)]
+    right = context.force_batch(lists)
+    one, two = context.begin_batch(lists), context.begin_batch(lists[:3])
+    context.set_particles(2 * x, mass=mass)
+    assert (two.result().pot == right.pot[:12]).all() and two.done
+    for _ in range(2):
+        assert (one.result().acc == right.acc).all()
+    one.close()
+    with pytest.raises(sapporo.ClosedError):
+        one.result()
+    with pytest.raises(sapporo.ArgumentError):
+        context.begin_batch([sapporo.SmallForce(x[:4], address=[N], eps2=0.01)])
+    bad = context.begin_batch([sapporo.SmallForce([[np.nan, 0, 0], [1, 2, 3]], x_j=x, mass_j=1.0)])
+    with pytest.warns(sapporo.PartialWarning):
+        assert np.isnan(bad.result().pot[0])
+
+
 def test_addresses_that_are_kept(tree_code):
     context, x, _ = tree_code
     at = np.arange(N, dtype=np.int32)[::-1].copy()

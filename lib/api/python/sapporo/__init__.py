@@ -9,7 +9,7 @@ Context: forces from direct sums, neighbours, batches of small forces.  Tree: fo
 Stepper: orbits, integrated where forces are computed.
 """
 
-from ._batch import BatchForce, SmallForce
+from ._batch import Batch, BatchForce, SmallForce
 from ._context import Context, Memory, Particles
 from ._errors import (
     ArgumentError,
@@ -33,6 +33,7 @@ __version__ = version()
 
 __all__ = [
     "ArgumentError",
+    "Batch",
     "BatchForce",
     "ClosedError",
     "Context",

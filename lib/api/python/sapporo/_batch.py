@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arrays import ArrayLike, Floats, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
-from ._library import ffi, lib
+from ._job import warn_if_partial
+from ._library import Handle, ffi, lib
+
+if TYPE_CHECKING:
+    from ._context import Context
 
 
 @dataclass(frozen=True)
@@ -89,17 +93,62 @@ def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
     return len(x)
 
 
-def compute_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[BatchForce, int]:
-    """Computes all lists; returns the results and the status."""
+def _fill_all(lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], list[Any]]:
+    """The structs of all lists, the row at which each begins, and what must stay until they are used."""
     n = len(lists)
-    small, results = ffi.new("sapporo_small_force[]", max(n, 1)), ffi.new("sapporo_result[]", max(n, 1))
+    small = ffi.new("sapporo_small_force[]", max(n, 1))
     keep: list[Any] = []
     first = np.zeros(n + 1, dtype=np.int64)
     np.cumsum([_fill(small[k], force, keep) for k, force in enumerate(lists)], out=first[1:])
+    return small, first, keep
+
+
+def _results(first: npt.NDArray[np.int64]) -> tuple[Any, BatchForce]:
+    """New arrays of results, and their structs."""
+    results = ffi.new("sapporo_result[]", max(len(first) - 1, 1))
     acc, pot = np.empty((int(first[-1]), 3)), np.empty(int(first[-1]))
     for k, row in enumerate(first[:-1].tolist()):
         results[k].size = ffi.sizeof("sapporo_result")
         results[k].acc = ffi.cast("double (*)[3]", address(acc) + 24 * row)
         results[k].pot = ffi.cast("double *", address(pot) + 8 * row)
-    status = int(lib.sapporo_force_batch(handle, n, small, results))
-    return BatchForce(acc, pot, first), status
+    return results, BatchForce(acc, pot, first)
+
+
+def compute_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[BatchForce, int]:
+    """Computes all lists; returns the results and the status."""
+    small, first, _keep = _fill_all(lists)
+    results, forces = _results(first)
+    status = int(lib.sapporo_force_batch(handle, len(lists), small, results))
+    return forces, status
+
+
+def begin_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], int]:
+    """Begins all lists; returns the handle, the row at which each list begins, and the status."""
+    small, first, _keep = _fill_all(lists)
+    batch = ffi.new("sapporo_batch **")
+    status = int(lib.sapporo_force_batch_begin(handle, len(lists), small, batch))
+    return batch[0], first, status
+
+
+class Batch(Handle):
+    """A batch of small forces under way (Context.begin_batch).  Closing it frees it; closing its context does, too."""
+
+    def __init__(self, context: Context, handle: Any, first: npt.NDArray[np.int64]) -> None:
+        """Takes over a batch that has begun; made by Context.begin_batch."""
+        super().__init__(handle, lib.sapporo_force_batch_free)
+        self._context = context
+        self._first = first
+
+    @property
+    def done(self) -> bool:
+        """Whether result() would not wait."""
+        return bool(lib.sapporo_force_batch_done(self._handle))
+
+    def result(self) -> BatchForce:
+        """Waits for the batch and returns its forces.  May be repeated."""
+        results, forces = _results(self._first)
+        ni = np.diff(self._first).astype(np.int32)
+        status = lib.sapporo_force_batch_end(self._handle, len(ni), pointer(ni, "int *"), results)
+        status = self._context._check(status)
+        warn_if_partial(status == lib.SAPPORO_PARTIAL)
+        return forces

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, host_array, indices, pointer, scalars, set_column, vectors
-from ._batch import BatchForce, SmallForce, compute_batch
+from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
 from ._errors import NotFiniteError, OutOfMemoryError
 from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_partial
 from ._library import (
@@ -428,6 +428,15 @@ class Context(Handle):
         self._check(status)
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return forces
+
+    def begin_batch(self, lists: Sequence[SmallForce]) -> Batch:
+        """Begins a batch of small forces, as of force_batch; Batch.result() waits for it.
+
+        All arrays are copied before this returns, and several batches may be under way.  The CPU engine computes here.
+        """
+        handle, first, status = begin_batch(self._handle, lists)
+        self._check(status)
+        return Batch(self, handle, first)
 
     def keep_addresses(self, address: npt.NDArray[np.int32] | None) -> None:
         """Announces addresses that several calls of force_batch will name by views of this array; None: none any more.
