@@ -118,7 +118,7 @@ none "relative links lead somewhere"
 
 # shellcheck disable=SC2086 # a list of files
 {
-    cat $sources include/compat/*.h include/*.f90 examples/*.[cf]* examples/apps/*.[cf]* lib/build/pkgconfig/* lib/build/cmake/* lib/build/sapporo.map
+    cat $sources include/*.hpp include/compat/*.h include/*.f90 examples/*.[cf]* examples/apps/*.[cf]* lib/build/pkgconfig/* lib/build/cmake/* lib/build/sapporo.map
     find lib -name '*.in'
 } | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/words"
 awk -F '\t' '{

@@ -1,0 +1,420 @@
+/*
+ * sapporo_fdps.hpp - gravity for programs on FDPS (Framework for Developing Particle Simulators), over sapporo.h.
+ *
+ * An object of sapporo_fdps::gravity gives the functors that FDPS calls for forces of particles and superparticles:
+ *
+ *     sapporo_fdps::gravity gravity(eps * eps);
+ *     tree.calcForceAllAndWriteBack(gravity.kernel(), gravity.kernel(), particles, domain);
+ *     tree.calcForceAllAndWriteBackMultiWalk(gravity.dispatch(), gravity.retrieve(), 1, particles, domain, 200);
+ *     tree.calcForceAllAndWriteBackMultiWalkIndex(gravity.dispatch_index(), gravity.retrieve(), 1, particles, domain,
+ *                                                 200);
+ *
+ * kernel() computes list after list on the CPU, in the thread that calls it: the form for CPUs.  dispatch() hands over
+ * some hundreds of lists with their own sources, and dispatch_index() lists of addresses of sources, which are stored
+ * once per tree: the forms for accelerators.  retrieve() serves both.
+ *
+ * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
+ * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller: settings.
+ * Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
+ *
+ * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
+ * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.
+ */
+#ifndef SAPPORO_FDPS_HPP
+#define SAPPORO_FDPS_HPP
+
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sapporo.h"
+
+namespace sapporo_fdps
+{
+
+/* How forces are computed.  Zero everywhere: the default, or what the environment says. */
+struct settings {
+    double eps2;                 /* squared softening length, common */
+    sapporo_precision precision; /* SAPPORO_SP unless SAPPORO_PRECISION names another */
+    sapporo_backend backend;     /* of dispatch() and dispatch_index(); kernel() always computes on the CPU */
+    int threads;                 /* of the CPU engine in dispatch() and dispatch_index() */
+};
+
+/* Adds a result to a force of the caller's type.  A class of the caller with the same function may replace it. */
+struct add_to_acc_and_pot {
+    template <class Force> static void add(Force &force, const double *acc, double pot)
+    {
+        force.acc.x += acc[0];
+        force.acc.y += acc[1];
+        force.acc.z += acc[2];
+        force.pot += pot;
+    }
+};
+
+namespace detail
+{
+
+/* Positions relative to an origin, and masses. */
+struct points {
+    std::vector<double> x, mass;
+
+    void clear()
+    {
+        x.clear();
+        mass.clear();
+    }
+    int size() const { return static_cast<int>(mass.size()); }
+
+    /* Appends n particles.  No origin: absolute positions. */
+    template <class Particle> void append(const Particle *p, int n, const double *origin)
+    {
+        const std::size_t at = mass.size();
+        x.resize(3 * (at + static_cast<std::size_t>(n)));
+        mass.resize(at + static_cast<std::size_t>(n));
+        double *to = x.data() + 3 * at;
+        for (int k = 0; k < n; k++, to += 3) {
+            const auto pos = p[k].getPos();
+            to[0] = static_cast<double>(pos.x) - (origin ? origin[0] : 0);
+            to[1] = static_cast<double>(pos.y) - (origin ? origin[1] : 0);
+            to[2] = static_cast<double>(pos.z) - (origin ? origin[2] : 0);
+            mass[at + static_cast<std::size_t>(k)] = static_cast<double>(p[k].getCharge());
+        }
+    }
+};
+
+/* Appends the positions of n targets, of which no masses are needed. */
+template <class Particle> void append_targets(std::vector<double> &x, const Particle *p, int n, const double *origin)
+{
+    const std::size_t at = x.size();
+    x.resize(at + 3 * static_cast<std::size_t>(n));
+    double *to = x.data() + at;
+    for (int k = 0; k < n; k++, to += 3) {
+        const auto pos = p[k].getPos();
+        to[0] = static_cast<double>(pos.x) - (origin ? origin[0] : 0);
+        to[1] = static_cast<double>(pos.y) - (origin ? origin[1] : 0);
+        to[2] = static_cast<double>(pos.z) - (origin ? origin[2] : 0);
+    }
+}
+
+/* The first target of a list, to which positions are relative: single precision then resolves the list's own size. */
+template <class Particle> void origin_of(const Particle *p, int n, double *origin)
+{
+    origin[0] = origin[1] = origin[2] = 0;
+    if (n <= 0) return;
+    const auto pos = p[0].getPos();
+    origin[0] = static_cast<double>(pos.x);
+    origin[1] = static_cast<double>(pos.y);
+    origin[2] = static_cast<double>(pos.z);
+}
+
+inline sapporo *open_context(const settings &s, sapporo_backend backend, int threads)
+{
+    sapporo_options o = sapporo_options();
+    sapporo *context = NULL;
+    o.size = sizeof o;
+    o.order = 2;
+    o.precision = s.precision;
+    if (!s.precision && !std::getenv("SAPPORO_PRECISION")) o.precision = SAPPORO_SP;
+    o.backend = backend;
+    o.threads = threads;
+    return sapporo_open(&o, &context) < 0 ? NULL : context;
+}
+
+/* A context, and memory for a list. */
+struct worker {
+    sapporo *context;
+    std::vector<double> x, acc, pot;
+    points j;
+
+    explicit worker(sapporo *opened) : context(opened) {}
+    ~worker() { sapporo_close(context); }
+    worker(const worker &) = delete;
+    worker &operator=(const worker &) = delete;
+};
+
+/* Workers that no thread uses now. */
+class pool
+{
+  public:
+    std::unique_ptr<worker> take(const settings &s)
+    {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (!idle_.empty()) {
+                std::unique_ptr<worker> w = std::move(idle_.back());
+                idle_.pop_back();
+                return w;
+            }
+        }
+        return std::unique_ptr<worker>(new worker(open_context(s, SAPPORO_BACKEND_CPU, 1)));
+    }
+    void give(std::unique_ptr<worker> w)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        idle_.push_back(std::move(w));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<worker>> idle_;
+};
+
+} // namespace detail
+
+template <class Add> class gravity_with;
+
+namespace detail
+{
+
+/* The functors, which FDPS copies.  They refer to an object that must outlive them. */
+template <class Add> struct kernel {
+    gravity_with<Add> *to;
+    template <class I, class J, class Force>
+    void operator()(const I *i, const int ni, const J *j, const int nj, Force *force) const
+    {
+        to->compute(i, ni, j, nj, force);
+    }
+};
+
+template <class Add> struct dispatch {
+    gravity_with<Add> *to;
+    template <class I, class J, class S>
+    int operator()(const int tag, const int nwalk, const I **i, const int *ni, const J **j, const int *nj, const S **s,
+                   const int *ns) const
+    {
+        return to->begin(tag, nwalk, i, ni, j, nj, s, ns);
+    }
+    template <class I, class J>
+    int operator()(const int tag, const int nwalk, const I **i, const int *ni, const J **j, const int *nj) const
+    {
+        return to->begin(tag, nwalk, i, ni, j, nj, static_cast<const J **>(NULL), NULL);
+    }
+};
+
+template <class Add> struct dispatch_index {
+    gravity_with<Add> *to;
+    template <class I, class J, class S>
+    int operator()(const int tag, const int nwalk, const I **i, const int *ni, const int **at_j, const int *nj,
+                   const int **at_s, const int *ns, const J *j, const int all_j, const S *s, const int all_s,
+                   const bool send) const
+    {
+        const int status = send ? to->store(j, all_j, s, all_s) : SAPPORO_OK;
+        const int begun = nwalk > 0 ? to->begin_index(tag, nwalk, i, ni, at_j, nj, at_s, ns) : SAPPORO_OK;
+        return status < 0 ? status : begun;
+    }
+    template <class I, class J>
+    int operator()(const int tag, const int nwalk, const I **i, const int *ni, const int **at_j, const int *nj,
+                   const J *j, const int all_j, const bool send) const
+    {
+        return (*this)(tag, nwalk, i, ni, at_j, nj, static_cast<const int **>(NULL), static_cast<const int *>(NULL), j,
+                       all_j, static_cast<const J *>(NULL), 0, send);
+    }
+};
+
+template <class Add> struct retrieve {
+    gravity_with<Add> *to;
+    template <class Force> int operator()(const int tag, const int nwalk, const int *ni, Force **force) const
+    {
+        return to->end(tag, nwalk, ni, force);
+    }
+};
+
+} // namespace detail
+
+/*
+ * Forces of one system.  kernel() may be called by any number of threads at a time; all else by one thread at a time,
+ * which may be another one in the next call.
+ */
+template <class Add> class gravity_with
+{
+  public:
+    explicit gravity_with(double eps2) : settings_(), context_(NULL), stored_j_(0), stored_(0)
+    {
+        settings_.eps2 = eps2;
+    }
+    explicit gravity_with(const settings &s) : settings_(s), context_(NULL), stored_j_(0), stored_(0) {}
+    ~gravity_with() { sapporo_close(context_); }
+    gravity_with(const gravity_with &) = delete;
+    gravity_with &operator=(const gravity_with &) = delete;
+
+    detail::kernel<Add> kernel() { return detail::kernel<Add>{this}; }
+    detail::dispatch<Add> dispatch() { return detail::dispatch<Add>{this}; }
+    detail::dispatch_index<Add> dispatch_index() { return detail::dispatch_index<Add>{this}; }
+    detail::retrieve<Add> retrieve() { return detail::retrieve<Add>{this}; }
+
+    /* Adds the forces of nj sources to those of ni targets. */
+    template <class I, class J, class Force> void compute(const I *i, int ni, const J *j, int nj, Force *force)
+    {
+        std::unique_ptr<detail::worker> w = workers_.take(settings_);
+        double origin[3];
+        sapporo_small_force list = sapporo_small_force();
+        sapporo_result result = sapporo_result();
+        detail::origin_of(i, ni, origin);
+        w->x.clear();
+        w->j.clear();
+        detail::append_targets(w->x, i, ni, origin);
+        w->j.append(j, nj, origin);
+        w->acc.resize(w->x.size());
+        w->pot.resize(w->x.size() / 3);
+        fill(list, ni, nj, w->x.data());
+        list.x_j.base = w->j.x.data();
+        list.mass_j.base = w->j.mass.data();
+        fill(result, w->acc.data(), w->pot.data());
+        if (ni > 0) (void)sapporo_force_batch(w->context, 1, &list, &result);
+        for (int k = 0; k < ni; k++) Add::add(force[k], &w->acc[3 * static_cast<std::size_t>(k)], result.pot[k]);
+        workers_.give(std::move(w));
+    }
+
+    /* Begins the forces of nwalk lists with sources of their own. */
+    template <class I, class J, class S>
+    int begin(int tag, int nwalk, const I *const *i, const int *ni, const J *const *j, const int *nj, const S *const *s,
+              const int *ns)
+    {
+        x_.clear();
+        sources_.clear();
+        for (int k = 0; k < nwalk; k++) {
+            double origin[3];
+            detail::origin_of(i[k], ni[k], origin);
+            detail::append_targets(x_, i[k], ni[k], origin);
+            sources_.append(j[k], nj[k], origin);
+            if (ns) sources_.append(s[k], ns[k], origin);
+        }
+        lists_.assign(static_cast<std::size_t>(nwalk), sapporo_small_force());
+        std::size_t target = 0, source = 0;
+        for (int k = 0; k < nwalk; k++) {
+            sapporo_small_force &l = lists_[static_cast<std::size_t>(k)];
+            fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
+            l.x_j.base = sources_.x.data() + 3 * source;
+            l.mass_j.base = sources_.mass.data() + source;
+            target += static_cast<std::size_t>(l.ni);
+            source += static_cast<std::size_t>(l.nj);
+        }
+        return launch(tag);
+    }
+
+    /* Begins the forces of nwalk lists of stored sources: particles at_j[k][..] and superparticles at_s[k][..]. */
+    template <class I>
+    int begin_index(int tag, int nwalk, const I *const *i, const int *ni, const int *const *at_j, const int *nj,
+                    const int *const *at_s, const int *ns)
+    {
+        x_.clear();
+        address_.clear();
+        for (int k = 0; k < nwalk; k++) {
+            detail::append_targets(x_, i[k], ni[k], NULL);
+            address_.insert(address_.end(), at_j[k], at_j[k] + nj[k]);
+            for (int n = 0; ns && n < ns[k]; n++) address_.push_back(stored_j_ + at_s[k][n]);
+        }
+        lists_.assign(static_cast<std::size_t>(nwalk), sapporo_small_force());
+        std::size_t target = 0, source = 0;
+        for (int k = 0; k < nwalk; k++) {
+            sapporo_small_force &l = lists_[static_cast<std::size_t>(k)];
+            fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
+            l.address = address_.data() + source;
+            target += static_cast<std::size_t>(l.ni);
+            source += static_cast<std::size_t>(l.nj);
+        }
+        return launch(tag);
+    }
+
+    /* Stores the sources of a tree: particles from address 0 on, superparticles behind them. */
+    template <class J, class S> int store(const J *j, int nj, const S *s, int ns)
+    {
+        sapporo_particles all = sapporo_particles();
+        if (!opened()) return SAPPORO_ERR_DEVICE;
+        sources_.clear();
+        sources_.append(j, nj, NULL);
+        if (ns > 0) sources_.append(s, ns, NULL);
+        const int n = sources_.size();
+        stored_j_ = nj;
+        all.size = sizeof all;
+        all.derivative[0].base = sources_.x.data();
+        all.mass.base = sources_.mass.data();
+        int status = n < stored_ ? sapporo_clear_particles(context_) : SAPPORO_OK;
+        if (status >= 0 && n > 0) status = sapporo_set_particles(context_, 0, n, &all);
+        stored_ = n;
+        return status;
+    }
+
+    /* Waits for the oldest batch with this tag, and adds its forces; NaN where there is no such batch. */
+    template <class Force> int end(int tag, int nwalk, const int *ni, Force *const *force)
+    {
+        std::deque<sapporo_batch *> &waiting = begun_[tag];
+        sapporo_batch *batch = NULL;
+        std::size_t rows = 0;
+        if (nwalk <= 0) return SAPPORO_OK;
+        if (!waiting.empty()) {
+            batch = waiting.front();
+            waiting.pop_front();
+        }
+        for (int k = 0; k < nwalk; k++) rows += static_cast<std::size_t>(ni[k]);
+        acc_.resize(3 * rows);
+        pot_.resize(rows);
+        results_.assign(static_cast<std::size_t>(nwalk), sapporo_result());
+        rows = 0;
+        for (int k = 0; k < nwalk; k++) {
+            fill(results_[static_cast<std::size_t>(k)], acc_.data() + 3 * rows, pot_.data() + rows);
+            rows += static_cast<std::size_t>(ni[k]);
+        }
+        const int status = sapporo_force_batch_end(batch, nwalk, ni, results_.data());
+        sapporo_force_batch_free(batch);
+        rows = 0;
+        for (int k = 0; k < nwalk; k++)
+            for (int n = 0; n < ni[k]; n++, rows++) Add::add(force[k][n], &acc_[3 * rows], pot_[rows]);
+        return status < 0 ? status : 0;
+    }
+
+  private:
+    bool opened()
+    {
+        if (!context_) context_ = detail::open_context(settings_, settings_.backend, settings_.threads);
+        return context_ != NULL;
+    }
+
+    void fill(sapporo_small_force &l, int ni, int nj, const double *x) const
+    {
+        l.size = sizeof l;
+        l.ni = ni;
+        l.nj = nj;
+        l.x.base = x;
+        l.eps2 = settings_.eps2;
+    }
+
+    static void fill(sapporo_result &r, double *acc, double *pot)
+    {
+        r.size = sizeof r;
+        r.acc = reinterpret_cast<double(*)[3]>(acc);
+        r.pot = pot;
+    }
+
+    /* Begins the batch of lists_.  One that cannot begin is queued, too: its end gives NaN. */
+    int launch(int tag)
+    {
+        sapporo_batch *batch = NULL;
+        const int status =
+            opened() ? sapporo_force_batch_begin(context_, static_cast<int>(lists_.size()), lists_.data(), &batch)
+                     : static_cast<int>(SAPPORO_ERR_DEVICE);
+        begun_[tag].push_back(batch);
+        return status;
+    }
+
+    settings settings_;
+    detail::pool workers_;
+    sapporo *context_;
+    int stored_j_, stored_; /* stored particles, and all that is stored */
+    std::map<int, std::deque<sapporo_batch *>> begun_;
+    std::vector<double> x_, acc_, pot_;
+    std::vector<int> address_;
+    detail::points sources_;
+    std::vector<sapporo_small_force> lists_;
+    std::vector<sapporo_result> results_;
+};
+
+typedef gravity_with<add_to_acc_and_pot> gravity;
+
+} // namespace sapporo_fdps
+
+#endif

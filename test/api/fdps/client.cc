@@ -1,0 +1,314 @@
+/*
+ * client.cc - plays FDPS's part: calls the functors of sapporo_fdps.hpp with types whose members have FDPS's names, in
+ * the order of FDPS's calls, and compares with sums in long double.  The argument names a backend.  Status 1: there is
+ * no device.  Prints TAP lines.
+ */
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "sapporo_fdps.hpp"
+
+namespace
+{
+
+template <class T> struct vec {
+    T x, y, z;
+};
+
+/* A particle of the user: target, source and force at a time. */
+struct particle {
+    double mass;
+    vec<double> pos, acc;
+    double pot;
+    vec<double> getPos() const { return pos; }
+    double getCharge() const { return mass; }
+};
+
+/* A superparticle with single-precision members. */
+struct superparticle {
+    float mass;
+    vec<float> pos;
+    vec<float> getPos() const { return pos; }
+    float getCharge() const { return mass; }
+};
+
+/* A force with other names. */
+struct other_force {
+    double a[3], phi;
+};
+struct add_other {
+    static void add(other_force &f, const double *acc, double pot)
+    {
+        for (int c = 0; c < 3; c++) f.a[c] += acc[c];
+        f.phi += pot;
+    }
+};
+
+const double eps2 = 1e-3;
+int cases, failures;
+
+void check(bool good, const char *what, double error)
+{
+    std::printf("%sok %d - %s (%g)\n", good ? "" : "not ", ++cases, what, error);
+    failures += !good;
+}
+
+double draw()
+{
+    static unsigned long long state = 12345;
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<double>(state >> 11) / 9007199254740992.0;
+}
+
+/* Walks of a system: targets, and lists of sources by number. */
+struct problem {
+    std::vector<particle> all, targets;
+    std::vector<superparticle> super;
+    std::vector<std::vector<particle>> j;
+    std::vector<std::vector<superparticle>> s;
+    std::vector<std::vector<int>> at_j, at_s;
+    std::vector<int> ni, nj, ns, first;
+};
+
+problem new_problem(int walks, int n, int nsuper)
+{
+    problem p;
+    for (int k = 0; k < n; k++) {
+        const particle one = {draw() / n, {4 + draw(), draw(), draw()}, {0, 0, 0}, 0};
+        p.all.push_back(one);
+    }
+    for (int k = 0; k < nsuper; k++) {
+        const superparticle one = {static_cast<float>(draw()),
+                                   {static_cast<float>(9 * draw()), static_cast<float>(9 * draw()), 0.5F}};
+        p.super.push_back(one);
+    }
+    for (int w = 0; w < walks; w++) {
+        p.first.push_back(static_cast<int>(p.targets.size()));
+        p.ni.push_back(w == 3 ? 0 : 1 + w % 40);
+        p.nj.push_back(w == 4 ? 0 : 1 + w * 7 % 60);
+        p.ns.push_back(w == 5 ? 0 : w * 11 % 50);
+        p.j.push_back(std::vector<particle>());
+        p.s.push_back(std::vector<superparticle>());
+        p.at_j.push_back(std::vector<int>());
+        p.at_s.push_back(std::vector<int>());
+        const std::size_t at = static_cast<std::size_t>(w);
+        for (int k = 0; k < p.ni[at]; k++) p.targets.push_back(p.all[static_cast<std::size_t>((w * 13 + k) % n)]);
+        for (int k = 0; k < p.nj[at]; k++) {
+            p.at_j[at].push_back((w * 17 + k * 3) % n);
+            p.j[at].push_back(p.all[static_cast<std::size_t>(p.at_j[at].back())]);
+        }
+        for (int k = 0; k < p.ns[at]; k++) {
+            p.at_s[at].push_back((w * 5 + k) % nsuper);
+            p.s[at].push_back(p.super[static_cast<std::size_t>(p.at_s[at].back())]);
+        }
+    }
+    return p;
+}
+
+template <class J> void sum(const particle &i, const std::vector<J> &j, long double *of)
+{
+    for (std::size_t k = 0; k < j.size(); k++) {
+        const long double x = static_cast<long double>(j[k].getPos().x) - i.pos.x,
+                          y = static_cast<long double>(j[k].getPos().y) - i.pos.y,
+                          z = static_cast<long double>(j[k].getPos().z) - i.pos.z;
+        const long double r2 = x * x + y * y + z * z, R2 = r2 + eps2, R = std::sqrt(R2), m = j[k].getCharge();
+        of[0] += m * x / (R * R2);
+        of[1] += m * y / (R * R2);
+        of[2] += m * z / (R * R2);
+        of[3] -= m / R;
+        of[4] += m * std::sqrt(r2) / (R * R2);
+    }
+}
+
+/* The largest error of the forces of walks, which began with acc 1, 2, 3 and pot 4. */
+double error_of(const problem &p, const std::vector<particle> &f)
+{
+    double worst = 0;
+    for (std::size_t w = 0; w < p.ni.size(); w++)
+        for (int k = 0; k < p.ni[w]; k++) {
+            const std::size_t at = static_cast<std::size_t>(p.first[w] + k);
+            long double right[5] = {0, 0, 0, 0, 1e-300L};
+            sum(p.targets[at], p.j[w], right);
+            sum(p.targets[at], p.s[w], right);
+            const long double got[4] = {f[at].acc.x - 1, f[at].acc.y - 2, f[at].acc.z - 3, f[at].pot - 4};
+            for (int c = 0; c < 4; c++) {
+                const long double size = c < 3 ? right[4] : -right[3];
+                const double error = static_cast<double>(std::fabs(got[c] - right[c]) / (size + 1e-3L));
+                if (!(error <= worst)) worst = error;
+            }
+        }
+    return worst;
+}
+
+std::vector<particle> fresh(const problem &p)
+{
+    std::vector<particle> f = p.targets;
+    for (std::size_t k = 0; k < f.size(); k++) f[k].acc = {1, 2, 3}, f[k].pot = 4;
+    return f;
+}
+
+/* Arrays of pointers, as FDPS passes them. */
+template <class T> std::vector<const T *> pointers(const std::vector<std::vector<T>> &lists)
+{
+    std::vector<const T *> at;
+    for (std::size_t k = 0; k < lists.size(); k++) at.push_back(lists[k].data());
+    return at;
+}
+
+std::vector<const particle *> targets_of(const problem &p)
+{
+    std::vector<const particle *> at;
+    for (std::size_t w = 0; w < p.ni.size(); w++) at.push_back(p.targets.data() + p.first[w]);
+    return at;
+}
+
+std::vector<particle *> forces_of(const problem &p, std::vector<particle> &f)
+{
+    std::vector<particle *> at;
+    for (std::size_t w = 0; w < p.ni.size(); w++) at.push_back(f.data() + p.first[w]);
+    return at;
+}
+
+void kernels(const problem &p, double bound)
+{
+    sapporo_fdps::gravity gravity(eps2);
+    std::vector<particle> f = fresh(p);
+    std::vector<std::thread> team;
+    for (std::size_t t = 0; t < 3; t++)
+        team.push_back(std::thread([&p, &f, &gravity, t]() {
+            const auto kernel = gravity.kernel();
+            for (std::size_t w = t; w < p.ni.size(); w += 3) {
+                kernel(p.targets.data() + p.first[w], p.ni[w], p.j[w].data(), p.nj[w], f.data() + p.first[w]);
+                kernel(p.targets.data() + p.first[w], p.ni[w], p.s[w].data(), p.ns[w], f.data() + p.first[w]);
+            }
+        }));
+    for (std::size_t t = 0; t < team.size(); t++) team[t].join();
+    const double error = error_of(p, f);
+    check(error < bound, "kernel, three threads", error);
+}
+
+/* Two problems in flight, as with FDPS's tags; then particles alone. */
+void multi_walk(const problem &p, const problem &q, const sapporo_fdps::settings &s, double bound)
+{
+    sapporo_fdps::gravity gravity(s);
+    const auto dispatch = gravity.dispatch();
+    const auto retrieve = gravity.retrieve();
+    const problem *const both[2] = {&p, &q};
+    std::vector<particle> f[2] = {fresh(p), fresh(q)};
+    const int n = static_cast<int>(p.ni.size());
+    for (int turn = 0; turn < 4; turn++) {
+        const int tags = turn < 2, k = turn % 2;
+        for (int t = 0; t < 2; t++) { /* with two tags, or the same tag twice */
+            auto i = targets_of(*both[t]);
+            auto j = pointers(both[t]->j);
+            auto sp = pointers(both[t]->s);
+            check(dispatch(tags ? t : 0, n, i.data(), both[t]->ni.data(), j.data(), both[t]->nj.data(), sp.data(),
+                           both[t]->ns.data()) == 0,
+                  "dispatch", turn);
+        }
+        for (int t = 0; t < 2; t++) {
+            const int of = tags && k ? 1 - t : t;
+            f[of] = fresh(*both[of]);
+            auto to = forces_of(*both[of], f[of]);
+            const int status = retrieve(tags ? of : 0, n, both[of]->ni.data(), to.data());
+            const double error = error_of(*both[of], f[of]);
+            check(status == 0 && error < bound, "retrieve", error);
+        }
+    }
+    problem alone = p;
+    for (std::size_t w = 0; w < alone.s.size(); w++) alone.s[w].clear();
+    auto i = targets_of(alone);
+    auto j = pointers(alone.j);
+    f[0] = fresh(alone);
+    auto to = forces_of(alone, f[0]);
+    const int begun = dispatch(0, n, i.data(), alone.ni.data(), j.data(), alone.nj.data());
+    const int status = retrieve(0, n, alone.ni.data(), to.data());
+    const double error = error_of(alone, f[0]);
+    check(begun == 0 && status == 0 && error < bound, "particles alone", error);
+    const int nothing = retrieve(0, n, alone.ni.data(), to.data());
+    check(nothing < 0 && std::isnan(f[0][0].pot), "retrieve without dispatch", nothing);
+}
+
+/* Trees of different sizes, each of which is sent once. */
+void multi_walk_index(const problem &p, const problem &q, const sapporo_fdps::settings &s, double bound)
+{
+    sapporo_fdps::gravity gravity(s);
+    const auto dispatch = gravity.dispatch_index();
+    const auto retrieve = gravity.retrieve();
+    const problem *const order[3] = {&p, &q, &p};
+    for (int turn = 0; turn < 3; turn++) {
+        const problem &of = *order[turn];
+        const int n = static_cast<int>(of.ni.size()), nj = static_cast<int>(of.all.size()),
+                  ns = static_cast<int>(of.super.size());
+        auto i = targets_of(of);
+        auto j = pointers(of.at_j), sp = pointers(of.at_s);
+        std::vector<particle> f[2] = {fresh(of), fresh(of)};
+        int begun = dispatch(0, 0, i.data(), of.ni.data(), j.data(), of.nj.data(), sp.data(), of.ns.data(),
+                             of.all.data(), nj, of.super.data(), ns, true);
+        for (int t = 0; t < 2; t++)
+            begun |= dispatch(0, n, i.data(), of.ni.data(), j.data(), of.nj.data(), sp.data(), of.ns.data(),
+                              of.all.data(), nj, of.super.data(), ns, false);
+        for (int t = 0; t < 2; t++) {
+            auto to = forces_of(of, f[t]);
+            const int status = retrieve(0, n, of.ni.data(), to.data());
+            const double error = error_of(of, f[t]);
+            check(begun == 0 && status == 0 && error < bound, "index", error);
+        }
+        problem alone = of;
+        for (std::size_t w = 0; w < alone.s.size(); w++) alone.s[w].clear();
+        f[0] = fresh(of);
+        auto to = forces_of(of, f[0]);
+        begun = dispatch(0, n, i.data(), of.ni.data(), j.data(), of.nj.data(), of.all.data(), nj, turn == 1);
+        const int status = retrieve(0, n, of.ni.data(), to.data());
+        const double error = error_of(alone, f[0]);
+        check(begun == 0 && status == 0 && error < bound, "index, particles alone", error);
+    }
+    auto i = targets_of(p);
+    auto j = pointers(p.at_j);
+    const int beyond[1] = {1 << 20}, *const wrong[1] = {beyond};
+    const int *at[1] = {wrong[0]};
+    const int one = 1;
+    std::vector<particle> f = fresh(p);
+    auto to = forces_of(p, f);
+    const int begun = dispatch(0, 1, i.data(), &one, at, &one, p.all.data(), 1, false);
+    const int status = retrieve(0, 1, &one, to.data());
+    check(begun < 0 && status < 0 && std::isnan(f[0].acc.x), "a number beyond the tree", begun);
+}
+
+void other_names(const problem &p)
+{
+    sapporo_fdps::gravity_with<add_other> gravity(eps2);
+    other_force f = {{0, 0, 0}, 1};
+    gravity.kernel()(p.targets.data(), 1, p.j[7].data(), p.nj[7], &f);
+    long double right[5] = {0};
+    sum(p.targets[0], p.j[7], right);
+    const double error = static_cast<double>(std::fabs(f.phi - 1 - right[3]) / -right[3]);
+    check(error < 1e-6 && f.a[0] != 0, "a force with other names", error);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const char *const backend = argc > 1 ? argv[1] : "cpu";
+    sapporo_fdps::settings s = sapporo_fdps::settings();
+    s.eps2 = eps2;
+    s.backend = std::strcmp(backend, "cuda") == 0     ? SAPPORO_BACKEND_CUDA
+                : std::strcmp(backend, "opencl") == 0 ? SAPPORO_BACKEND_OPENCL
+                                                      : SAPPORO_BACKEND_CPU;
+    if (sapporo_device_count(s.backend) < 1) return 1;
+    const problem p = new_problem(120, 900, 70), q = new_problem(120, 500, 40);
+    if (s.backend == SAPPORO_BACKEND_CPU) {
+        kernels(p, 1e-5);
+        other_names(p);
+    }
+    multi_walk(p, q, s, 1e-5);
+    multi_walk_index(p, q, s, 3e-5); /* positions are those in the whole system */
+    s.precision = SAPPORO_DS;
+    multi_walk(p, q, s, 1e-6);
+    multi_walk_index(q, p, s, 1e-6);
+    return failures ? 2 : 0;
+}
