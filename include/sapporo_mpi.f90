@@ -6,10 +6,10 @@
 ! module has everything of module sapporo too, whose rules hold.  A communicator is an integer: of module mpi the
 ! communicator itself, of module mpi_f08 its component, as in MPI_COMM_WORLD%MPI_VAL.  Addresses count from 0.
 module sapporo_mpi
-    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
     use sapporo
     implicit none
-    private :: c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
+    private :: c_char, c_double, c_int, c_long_long, c_ptr, c_size_t, c_null_ptr
 
     ! ---- statuses
 
@@ -269,6 +269,18 @@ module sapporo_mpi
             type(c_ptr), value :: stepper
             type(sapporo_stepper_totals), intent(inout) :: totals
         end function sapporo_mpi_stepper_energy
+
+        integer(c_int) function sapporo_mpi_stepper_save(stepper, path) bind(c)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: stepper
+            character(kind=c_char), intent(in) :: path(*) ! ends with c_null_char
+        end function sapporo_mpi_stepper_save
+
+        integer(c_int) function sapporo_mpi_stepper_restore(stepper, path) bind(c)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: stepper
+            character(kind=c_char), intent(in) :: path(*)
+        end function sapporo_mpi_stepper_restore
 
         integer(c_int) function sapporo_mpi_stepper_get(stepper, output) bind(c)
             import :: c_int, c_ptr, sapporo_stepper_output

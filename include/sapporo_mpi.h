@@ -345,8 +345,7 @@ SAPPORO_API int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_
  * energy depends in the last bits on the number of ranks by either method.
  *
  * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
- * other orbits; SAPPORO_REBUILD_TIMED is SAPPORO_ERR_UNSUPPORTED; particles are in host memory; there is no save and
- * restore.
+ * other orbits; SAPPORO_REBUILD_TIMED is SAPPORO_ERR_UNSUPPORTED; particles are in host memory.
  *
  * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_stepper_last_error.  If
  * sapporo_mpi_stepper_advance fails, the particles of all ranks are those of the last complete step, and the call may
@@ -394,6 +393,26 @@ SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double
 
 /* Collective.  sapporo_stepper_energy of the particles of all ranks; all ranks get the same totals. */
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
+
+/*
+ * Collective.  Rank 0 writes the particles of all ranks to one new file, which replaces `path` when it is complete: a
+ * job that is killed at any moment leaves the file before, or the new one.  `path` of other ranks is not used.  The
+ * file has a version, the byte order and a checksum; it is not that of sapporo_stepper_save.  Rank 0 needs memory for
+ * its particles and 1 MiB, other ranks 24 bytes per particle.  SAPPORO_ERR_ARGUMENT: there are no particles, or the
+ * file cannot be written.
+ */
+SAPPORO_API int sapporo_mpi_stepper_save(sapporo_mpi_stepper *stepper, const char *path);
+
+/*
+ * Collective.  Rank 0 reads a file that steppers over ranks with the same options have saved, and sends each rank its
+ * particles; `path` of other ranks is not used.  With as many ranks as saved it, each rank gets the particles that it
+ * had, and a run continues with the same bits on the same kind of engine.  Other numbers of ranks divide the particles
+ * evenly, as far as they have room, in the order of the ranks that saved them: over direct sums the bits are still the
+ * same; over trees forces have the errors of one tree, and bits differ.  sapporo_stepper_statistics tells how many
+ * particles this rank got.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper, or
+ * a rank has too little room; nothing was taken.  After other errors there are no particles.
+ */
+SAPPORO_API int sapporo_mpi_stepper_restore(sapporo_mpi_stepper *stepper, const char *path);
 
 /* Local.  sapporo_stepper_get of the particles of this rank, in host memory. */
 SAPPORO_API int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output);

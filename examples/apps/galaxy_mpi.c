@@ -3,8 +3,8 @@
  *
  * Rank 0 runs galaxy.c, which is not changed: this file has the calls of sapporo_stepper.h that it makes, over
  * sapporo_mpi.h.  Rank 0 makes the model and writes the snapshots; it tells the other ranks which call comes next, and
- * each rank moves its share of the particles.  With one rank the snapshots have the bytes of galaxy.  There are no
- * restart files.
+ * each rank moves its share of the particles.  With one rank the snapshots have the bytes of galaxy.  A restart may
+ * have another number of ranks.
  */
 #include "galaxy_mpi.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREATE, DESTROY, SET, ADVANCE, GET, STATISTICS, END }; /* the next call of rank 0 */
+enum { CREATE, DESTROY, SET, ADVANCE, GET, STATISTICS, SAVE, RESTORE, END }; /* the next call of rank 0 */
 
 /* What rank 0 tells the others. */
 typedef struct order {
@@ -32,6 +32,7 @@ static int rank, ranks;
 static int own, total;    /* particles of this rank, and of all */
 static int *share, *from; /* numbers and first particles of all ranks, in doubles of a vector */
 static double *mine;      /* a column of this rank */
+static const char *file;  /* that rank 0 saves or restores */
 
 /* Columns that a rank does not have. */
 static const double *const no_input[3];
@@ -151,6 +152,10 @@ static int make(order *o, const double *const in[3], double *const out[5])
         return sapporo_mpi_stepper_advance(all, o->time, o->steps);
     case GET:
         return get(o, out);
+    case SAVE:
+        return sapporo_mpi_stepper_save(all, file);
+    case RESTORE:
+        return sapporo_mpi_stepper_restore(all, file);
     default:
         return get_statistics(&did);
     }
@@ -236,18 +241,25 @@ int over_ranks_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statisti
     return get_statistics(statistics);
 }
 
+/* Rank 0 alone opens files. */
+static int make_with_file(int call, const char *path)
+{
+    order o = {.call = call};
+    tell(&o);
+    file = path;
+    return make(&o, no_input, no_output);
+}
+
 int over_ranks_save(sapporo_stepper *stepper, const char *path)
 {
     (void)stepper;
-    (void)path;
-    return SAPPORO_ERR_UNSUPPORTED;
+    return make_with_file(SAVE, path);
 }
 
 int over_ranks_restore(sapporo_stepper *stepper, const char *path)
 {
     (void)stepper;
-    fprintf(stderr, "galaxy_mpi: %s: there are no restarts over ranks\n", path);
-    return SAPPORO_ERR_UNSUPPORTED;
+    return make_with_file(RESTORE, path);
 }
 
 int main(int argc, char **argv)

@@ -1,25 +1,20 @@
 /*
- * stepper_file.c - saves the particles of a stepper to a file, and restores them.
+ * stepper_file.c - saves the particles of a stepper to a file, and restores them (stepper_saved.c).
  *
  * The file: struct head, the columns x, v, acceleration, potential, mass, positions of the last build of the tree (if
  * trees are refreshed), levels, labels, and a checksum of all of these (FNV-1a, 64 bits).  Numbers have the byte order
  * of the machine that wrote them, which the head tells.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/saving.h"
 #include "context/stepper_private.h"
 
 enum { VERSION = 2, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
-static const uint64_t CHECK_START = UINT64_C(0xcbf29ce484222325), CHECK_PRIME = UINT64_C(0x100000001b3);
 
 struct head {
     char magic[8];
@@ -34,9 +29,9 @@ static const enum sap_step_column columns[] = {SAP_STEP_X,    SAP_STEP_V,     SA
                                                SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* Bytes per particle of a column; 0: it is not saved. */
-static size_t width(const sapporo_stepper *s, enum sap_step_column column)
+size_t sap_stepper_saved_width(const sapporo_stepper *s, int column)
 {
+    if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
     if (column == SAP_STEP_LEVEL) return sizeof(int);
     if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
     return column == SAP_STEP_BUILT && !s->settings.keeps_built ? 0 : 3 * sizeof(double);
@@ -45,58 +40,29 @@ static size_t width(const sapporo_stepper *s, enum sap_step_column column)
 static uint64_t bytes_of(const sapporo_stepper *s, size_t n)
 {
     size_t each = sizeof *s->label;
-    for (int k = 0; k < COLUMNS; k++) each += width(s, columns[k]);
+    for (int k = 0; k < COLUMNS; k++) each += sap_stepper_saved_width(s, columns[k]);
     return sizeof(struct head) + n * each + sizeof(uint64_t);
-}
-
-static uint64_t check(uint64_t sum, const void *from, size_t n)
-{
-    const unsigned char *const at = from;
-    for (size_t k = 0; k < n; k++) sum = (sum ^ at[k]) * CHECK_PRIME;
-    return sum;
 }
 
 /* ---- save --------------------------------------------------------------------------------- */
 
-/* A file that is written. */
-struct output {
-    int file;
-    uint64_t sum;
-    int error; /* errno of the first failure */
-};
-
-static void put(struct output *o, const void *from, size_t n)
-{
-    const char *at = from;
-    o->sum = check(o->sum, from, n);
-    while (n > 0 && !o->error) {
-        const ssize_t done = write(o->file, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) o->error = errno;
-        if (done <= 0) break;
-        at += done;
-        n -= (size_t)done;
-    }
-    if (n > 0 && !o->error) o->error = ENOSPC;
-}
-
 /* Writes all columns; a sapporo_status of the engine. */
-static int put_columns(sapporo_stepper *s, struct output *o)
+static int put_columns(sapporo_stepper *s, struct sap_saving *o)
 {
     void *const room = malloc((size_t)s->n * 3 * sizeof(double));
     int status = room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
     for (int k = 0; k < COLUMNS && !status && !o->error; k++) {
-        const size_t each = width(s, columns[k]);
+        const size_t each = sap_stepper_saved_width(s, columns[k]);
         if (each == 0) continue;
         status = s->ops->read(s->particles, columns[k], room);
-        if (!status) put(o, room, (size_t)s->n * each);
+        if (!status) sap_saving_put(o, room, (size_t)s->n * each);
     }
     free(room);
-    put(o, s->label, (size_t)s->n * sizeof *s->label);
+    sap_saving_put(o, s->label, (size_t)s->n * sizeof *s->label);
     return status;
 }
 
-static int write_all(sapporo_stepper *s, struct output *o)
+static int write_all(sapporo_stepper *s, struct sap_saving *o)
 {
     struct head head = {.order = ORDER,
                         .version = VERSION,
@@ -105,40 +71,30 @@ static int write_all(sapporo_stepper *s, struct output *o)
                         .signature = s->signature,
                         .clock = s->clock};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    put(o, &head, sizeof head);
+    sap_saving_put(o, &head, sizeof head);
     const int status = put_columns(s, o);
-    const uint64_t sum = o->sum;
-    put(o, &sum, sizeof sum);
-    if (!o->error && fsync(o->file) != 0) o->error = errno;
+    sap_saving_seal(o);
     return status;
 }
 
-/* Writes the particles to a new file `part`, and renames it. */
-static int save_to(sapporo_stepper *s, const char *part, const char *path)
+/* Writes the particles to a new file, and renames it. */
+static int save_to(sapporo_stepper *s, const char *path)
 {
-    struct output o = {.sum = CHECK_START, .file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (o.file < 0) return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", part, errno);
-    const int status = write_all(s, &o);
-    if (close(o.file) != 0 && !o.error) o.error = errno;
-    if (!status && !o.error && rename(part, path) != 0) o.error = errno;
-    if (!status && !o.error) return SAPPORO_OK;
-    (void)unlink(part);
+    struct sap_saving o;
+    const int bad = sap_saving_open(&o, path);
+    if (bad < 0) return fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes", (int)sizeof o.part - 32);
+    if (bad) return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", o.part, bad);
+    const int status = write_all(s, &o), error = sap_saving_close(&o, path, !status);
     if (status) return sap_stepper_failed(s, status, "saving particles");
-    return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", path, o.error);
+    return error ? fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", path, error) : SAPPORO_OK;
 }
 
 int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 {
     sapporo_stepper *const s = sap_stepper_hold(stepper);
-    char part[4096];
-    int status;
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    const int length = path ? snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid()) : -1;
-    if (!path || path[0] == '\0' || length < 0 || length >= (int)sizeof part)
-        status = fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes", (int)sizeof part - 32);
-    else
-        status = s->n == 0 ? sap_stepper_empty(s) : save_to(s, part, path);
+    const int status = s->n == 0 ? sap_stepper_empty(s) : save_to(s, path);
     return sap_stepper_leave(s, callers, status);
 }
 
@@ -155,7 +111,7 @@ static const char *look_at(const sapporo_stepper *s, const struct sap_file *file
     if (head->version != VERSION) return "it is of another version";
     if (head->bytes != file->size) return "it is incomplete";
     memcpy(&sum, file->bytes + file->size - sizeof sum, sizeof sum);
-    if (sum != check(CHECK_START, file->bytes, file->size - sizeof sum)) return "its checksum is wrong";
+    if (sum != sap_check_add(SAP_CHECK_START, file->bytes, file->size - sizeof sum)) return "its checksum is wrong";
     if (memcmp(&head->signature, &s->signature, sizeof s->signature) != 0) return "a stepper of other options wrote it";
     if (head->n < 1 || head->n > s->room) return "it has more particles than the stepper was created for";
     if (head->bytes != bytes_of(s, (size_t)head->n)) return "its size is wrong";
@@ -169,35 +125,9 @@ static void find_columns(const sapporo_stepper *s, const struct sap_file *file, 
     const char *next = file->bytes + sizeof(struct head);
     for (int k = 0; k < COLUMNS; k++) {
         at[columns[k]] = next;
-        next += (size_t)n * width(s, columns[k]);
+        next += (size_t)n * sap_stepper_saved_width(s, columns[k]);
     }
     at[SAP_STEP_COLUMNS] = next; /* labels */
-}
-
-static int levels_are_valid(const sapporo_stepper *s, const void *from, int n)
-{
-    for (int i = 0; i < n; i++) {
-        int level;
-        memcpy(&level, (const char *)from + (size_t)i * sizeof level, sizeof level);
-        if (level < 0 || level >= s->settings.rule.levels) return 0;
-    }
-    return 1;
-}
-
-/* Gives the engine the particles, and the tree of the last build. */
-static int take_columns(sapporo_stepper *s, int n, const void *const *at)
-{
-    const int built = s->settings.keeps_built;
-    const sapporo_column x = {at[built ? SAP_STEP_BUILT : SAP_STEP_X], 0}, v = {at[SAP_STEP_V], 0},
-                         mass = {at[SAP_STEP_MASS], 0};
-    int bad, status = s->ops->take(s->particles, n, SAPPORO_MEMORY_HOST, &x, &v, &mass, &bad);
-    if (!status) s->massive = s->ops->massive(s->particles);
-    if (!status && built && s->massive > 0) status = s->trees->build(s->tree);
-    if (!status) status = s->ops->note_build(s->particles);
-    static const enum sap_step_column rest[] = {SAP_STEP_X, SAP_STEP_A, SAP_STEP_POT, SAP_STEP_LEVEL};
-    for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
-        status = s->ops->write(s->particles, rest[k], at[rest[k]]);
-    return status;
 }
 
 static int take_file(sapporo_stepper *s, const struct sap_file *file, const struct head *head)
@@ -205,18 +135,9 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     const void *at[SAP_STEP_COLUMNS + 1];
     const int n = (int)head->n;
     find_columns(s, file, n, at);
-    if (!levels_are_valid(s, at[SAP_STEP_LEVEL], n))
+    if (!sap_stepper_levels_are_valid(s, at[SAP_STEP_LEVEL], n))
         return fail(s, SAPPORO_ERR_ARGUMENT, "levels of the file are wrong");
-    s->n = s->ready = 0;
-    sap_stepper_forget_times(s);
-    const int status = take_columns(s, n, at);
-    if (status) return sap_stepper_failed(s, status, "restoring particles");
-    s->n = n;
-    s->ready = 1;
-    s->clock = head->clock;
-    memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
-    sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);
-    return SAPPORO_OK;
+    return sap_stepper_take_saved(s, n, &head->clock, at);
 }
 
 int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)

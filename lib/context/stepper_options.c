@@ -216,7 +216,7 @@ static int open_part(sapporo_stepper *s)
     s->direct.source = w->source;
     if (w->source.threads <= 0) s->direct.source.threads = sap_threads_default();
     s->ops = sap_fallback_engine()->stepper;
-    s->settings.keeps_built = 0;
+    s->signature.precision = (int)s->tree_settings.precision;
     (void)snprintf(s->kind, sizeof s->kind, "%s", w->kind);
     return SAPPORO_OK;
 }

@@ -13,6 +13,38 @@
 
 #include "engine/stepper_ops.h"
 
+/* Where a run is.  A long step is one of level 0. */
+struct sap_stepper_clock {
+    double start;        /* time of the particles that were set */
+    long long long_step; /* complete long steps */
+    int tick;            /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
+    int active;          /* particles of the last step */
+    int since;           /* steps of particles with mass since the last build of the tree */
+    int massive;         /* particles with mass of the last step */
+    /* interactions per row of forces on at least half of the particles: the first after a build, and the last; 0: none
+     */
+    double first, last;
+    double fresh[SAP_STEP_LEVELS]; /* least interactions per row, by `coarsest` of the step; 0: none */
+    double excess;                 /* interactions of forces on fewer particles beyond these, since the last build */
+    long long steps, particle_steps, builds, refreshes;
+};
+
+/* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
+struct sap_stepper_signature {
+    int method, scheme, criterion, levels, rebuild, kind, mac, order;
+    int leaf_size, group_size, precision, unused;
+    double dt, eta, eps2, accuracy, group_extent;
+    struct sap_field_list fields;
+};
+
+/* What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS. */
+struct sap_stepper_saved {
+    struct sap_stepper_signature signature;
+    struct sap_stepper_clock clock; /* active, massive and particle_steps are of this part */
+    int n;
+    int width[SAP_STEP_COLUMNS + 1]; /* bytes per particle of each column; 0: it is not saved */
+};
+
 /* The functions of a whole; each returns a sapporo_status. */
 struct sap_stepper_whole {
     void *of; /* their first argument */
@@ -42,5 +74,18 @@ struct sap_stepper_whole {
  */
 SAPPORO_API int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n,
                                             const struct sap_stepper_whole *whole, sapporo_stepper **stepper);
+
+/* Local.  Tells what is saved of a part.  SAPPORO_ERR_ARGUMENT: it has not been set; its options are told. */
+SAPPORO_API int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved);
+
+/* Local.  Copies a column of all particles of a part. */
+SAPPORO_API int sapporo_stepper_part_read(sapporo_stepper *stepper, int column, void *to);
+
+/*
+ * Collective.  Takes the particles of saved columns, builds the tree at the positions of its last build, and goes on
+ * where the run was.  After a failure there are no particles.
+ */
+SAPPORO_API int sapporo_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved,
+                                             const void *const *column);
 
 #endif

@@ -9,30 +9,6 @@
 #include "context/tree_engine.h"
 #include "engine/engine.h"
 
-/* Where a run is.  A long step is one of level 0. */
-struct sap_stepper_clock {
-    double start;        /* time of the particles that were set */
-    long long long_step; /* complete long steps */
-    int tick;            /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
-    int active;          /* particles of the last step */
-    int since;           /* steps of particles with mass since the last build of the tree */
-    int massive;         /* particles with mass of the last step */
-    /* interactions per row of forces on at least half of the particles: the first after a build, and the last; 0: none
-     */
-    double first, last;
-    double fresh[SAP_STEP_LEVELS]; /* least interactions per row, by `coarsest` of the step; 0: none */
-    double excess;                 /* interactions of forces on fewer particles beyond these, since the last build */
-    long long steps, particle_steps, builds, refreshes;
-};
-
-/* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
-struct sap_stepper_signature {
-    int method, scheme, criterion, levels, rebuild, kind, mac, order;
-    int leaf_size, group_size, precision, unused;
-    double dt, eta, eps2, accuracy, group_extent;
-    struct sap_field_list fields;
-};
-
 /*
  * Forces from direct sums.  They come from the devices of a context, where the particles are, or, if the engine cannot
  * have the particles there, through the context's own calls from host memory.
@@ -114,11 +90,30 @@ int sap_stepper_build(sapporo_stepper *s);
 /* Begins to measure: the next builds come as if no time had been measured. */
 void sap_stepper_forget_times(sapporo_stepper *s);
 
-/* Counts the particles per level, from columns of levels and of masses, which need not be aligned. */
-void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass);
+/* Tells the whole the particles of this part, and counts those of all parts that have a mass. */
+int sap_stepper_join(sapporo_stepper *s);
+
+/*
+ * Collective of a part.  Counts the particles per level, from columns of levels and of masses, which need not be
+ * aligned, those of all parts too, and the active particles of the last step.
+ */
+int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass);
 
 /* The step that describes the present time. */
 struct sap_step sap_stepper_now(const sapporo_stepper *s);
+
+/* ---- saved particles (stepper_saved.c) ---- */
+
+/* Bytes per particle of a column, which may be SAP_STEP_COLUMNS: labels; 0: it is not saved (stepper_file.c). */
+size_t sap_stepper_saved_width(const sapporo_stepper *s, int column);
+
+int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n);
+
+/*
+ * Collective of a part.  Takes the particles of columns that were saved, and builds the tree of the last build.  After
+ * a failure there are no particles.
+ */
+int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at);
 
 /* ---- options (stepper_options.c) ---- */
 

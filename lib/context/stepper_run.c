@@ -27,7 +27,24 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s)
     return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
 }
 
-void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass)
+/* Collective of a part.  Adds the particles per level, and the active ones of the last step, over all parts. */
+static int add_present(sapporo_stepper *s)
+{
+    enum { NUMBERS = 2 * SAP_STEP_LEVELS + 1 };
+    long long number[NUMBERS];
+    for (int k = 0; k < SAP_STEP_LEVELS; k++) {
+        number[k] = s->level[k];
+        number[SAP_STEP_LEVELS + k] = s->massless[k];
+    }
+    number[NUMBERS - 1] = s->clock.massive;
+    const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, NUMBERS) : SAPPORO_OK;
+    memcpy(s->all.level, number, sizeof s->all.level);
+    memcpy(s->all.massless, number + SAP_STEP_LEVELS, sizeof s->all.massless);
+    s->all.moved = number[NUMBERS - 1];
+    return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
+}
+
+int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *mass)
 {
     const sapporo_column levels = {level, 0}, masses = {mass, 0};
     memset(s->level, 0, sizeof s->level);
@@ -38,11 +55,7 @@ void sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void 
         s->level[mine]++;
         s->massless[mine] += sap_column_double(&masses, i) == 0;
     }
-    s->all = (struct sap_stepper_counts){.massive = s->massive, .moved = s->clock.massive};
-    for (int k = 0; k < SAP_STEP_LEVELS; k++) {
-        s->all.level[k] = s->level[k];
-        s->all.massless[k] = s->massless[k];
-    }
+    return add_present(s);
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -313,8 +326,7 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
     return SAPPORO_OK;
 }
 
-/* Tells the whole the particles of this part, and counts those of all parts. */
-static int join_whole(sapporo_stepper *s)
+int sap_stepper_join(sapporo_stepper *s)
 {
     long long massive = s->massive;
     if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive);
@@ -330,7 +342,7 @@ int sap_stepper_start(sapporo_stepper *s)
     struct sap_step_told told;
     sap_stepper_forget_times(s);
     const struct sap_step_active all = {.n = s->n, .massive = s->massive};
-    int status = join_whole(s);
+    int status = sap_stepper_join(s);
     if (!status) status = sap_stepper_build(s);
     if (!status) status = finish_step(s, &step, &all, &told, &next);
     if (status) return status;
@@ -381,9 +393,7 @@ static int force_now(sapporo_stepper *s, const struct sap_step *now)
     const int build = lacks_tree(s);
     int status = predict(s, now, 1);
     if (status) return status;
-    if (build) status = s->trees->build(s->tree);
-    if (status) return failed_tree(s, status, "building the tree of a stepper");
-    if (!build) status = refresh(s);
+    status = build ? sap_stepper_build(s) : refresh(s);
     if (status) return status;
     status = s->ops->force(s->particles, now, &all);
     return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;

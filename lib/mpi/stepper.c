@@ -13,8 +13,7 @@
 /* State of the process (base/process.h). */
 static _Thread_local char create_error[SAP_LINK_TEXT];
 
-/* The object of a handle; NULL: there is none. */
-static sapporo_mpi_stepper *find(const sapporo_mpi_stepper *handle)
+sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle)
 {
     return sap_listed_find(SAP_LISTED_STEPPER, handle);
 }
@@ -231,7 +230,7 @@ int sapporo_mpi_stepper_create_fortran(MPI_Fint communicator, const sapporo_mpi_
 
 void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper)
 {
-    sapporo_mpi_stepper *const h = find(stepper);
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return;
     sap_listed_withdraw(&h->listed);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
@@ -240,16 +239,14 @@ void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper)
 
 /* --------------------------------------------------------- collective calls */
 
-/* Begins a collective call. */
-static void start(sapporo_mpi_stepper *h, const char *call)
+void sap_mpi_stepper_start(sapporo_mpi_stepper *h, const char *call)
 {
     h->call = call;
     h->agreed = 0;
     h->words[0] = '\0';
 }
 
-/* Ends it: an error that all ranks found together is told by the part of each, in the same words. */
-static int end(sapporo_mpi_stepper *h, int status)
+int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status)
 {
     if (status && !h->agreed)
         (void)snprintf(h->link.error, sizeof h->link.error, "%s", sapporo_stepper_last_error(h->stepper));
@@ -259,9 +256,9 @@ static int end(sapporo_mpi_stepper *h, int status)
 int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles)
 {
     static const char *const name[1] = {"time"};
-    sapporo_mpi_stepper *const h = find(stepper);
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    start(h, "sapporo_mpi_stepper_set");
+    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_set");
     sapporo_stepper_particles p = {.n = 0};
     int status = SAPPORO_OK;
     if (!particles || sap_struct_copy(&p, sizeof p, particles, sizeof particles->size))
@@ -270,15 +267,15 @@ int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_
         status = bad_option(h, SAPPORO_ERR_NOT_FINITE, "time is NaN");
     status = sap_link_compare(&h->link, status, 1, &p.time, name);
     if (status) return status;
-    return end(h, sapporo_stepper_set(h->stepper, particles));
+    return sap_mpi_stepper_end(h, sapporo_stepper_set(h->stepper, particles));
 }
 
 int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps)
 {
     static const char *const name[2] = {"time", "steps"};
-    sapporo_mpi_stepper *const h = find(stepper);
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    start(h, "sapporo_mpi_stepper_advance");
+    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_advance");
     int status = SAPPORO_OK;
     if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
         status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
@@ -286,28 +283,28 @@ int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long 
     const double field[2] = {time, (double)steps};
     status = sap_link_compare(&h->link, status, 2, field, name);
     if (status) return status;
-    return end(h, sapporo_stepper_advance(h->stepper, time, steps));
+    return sap_mpi_stepper_end(h, sapporo_stepper_advance(h->stepper, time, steps));
 }
 
 int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals)
 {
-    sapporo_mpi_stepper *const h = find(stepper);
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     int status = SAPPORO_OK;
     (void)sapporo_stepper_energy(NULL, totals); /* numbers of a call that fails */
     if (!h) return SAPPORO_ERR_CLOSED;
-    start(h, "sapporo_mpi_stepper_energy");
+    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_energy");
     if (!totals || totals->size < sizeof totals->size || totals->size > SAP_STRUCT_MOST)
         status = bad_option(h, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set");
     status = sap_link_agree(&h->link, status);
     if (status) return status;
-    return end(h, sapporo_stepper_energy(h->stepper, totals));
+    return sap_mpi_stepper_end(h, sapporo_stepper_energy(h->stepper, totals));
 }
 
 /* -------------------------------------------------------------- local calls */
 
 int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output)
 {
-    sapporo_mpi_stepper *const h = find(stepper);
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return sapporo_stepper_get(NULL, output);
     const int status = sapporo_stepper_get(h->stepper, output);
     if (status) (void)sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper));
@@ -316,25 +313,25 @@ int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_
 
 double sapporo_mpi_stepper_get_time(const sapporo_mpi_stepper *stepper)
 {
-    const sapporo_mpi_stepper *const h = find(stepper);
+    const sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     return h ? sapporo_stepper_get_time(h->stepper) : NAN;
 }
 
 const char *sapporo_mpi_stepper_last_error(const sapporo_mpi_stepper *stepper)
 {
     if (!stepper) return create_error;
-    const sapporo_mpi_stepper *const h = find(stepper);
+    const sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     return h ? h->link.error : sapporo_status_text(SAPPORO_ERR_CLOSED);
 }
 
 const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper *stepper)
 {
-    const sapporo_mpi_stepper *const h = find(stepper);
+    const sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     return h ? h->kind : "";
 }
 
 int sapporo_mpi_stepper_get_statistics(sapporo_mpi_stepper *stepper, sapporo_stepper_statistics *statistics)
 {
-    const sapporo_mpi_stepper *const h = find(stepper);
+    const sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     return sapporo_stepper_get_statistics(h ? h->stepper : NULL, statistics);
 }

@@ -12,7 +12,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 
-enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 3 };
+enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 4 };
 
 struct sapporo_mpi_stepper {
     struct sap_listed listed;
@@ -44,6 +44,15 @@ struct sapporo_mpi_stepper {
 
 /* Fills the functions of the whole, for the part of this rank (stepper_forces.c). */
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
+
+/* The object of a handle; NULL: there is none. */
+sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle);
+
+/* Begins a collective call. */
+void sap_mpi_stepper_start(sapporo_mpi_stepper *h, const char *call);
+
+/* Ends it: an error that all ranks found together is told by the part of each, in the same words. */
+int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status);
 
 /* Notes a status that a tree or a handle returned: if its link is broken, so is that of the stepper. */
 int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text);

@@ -54,9 +54,10 @@ struct sapporo_mpi_tree {
 
     /* particles of this rank's caller */
     int given;
-    double *size;  /* [given] size of the acceleration of the last force; < 0: unknown */
-    int64_t *work; /* [given] interactions in all forces since the build before the last force; < 0: unknown */
-    int worked;    /* 1: there was a force since the last build */
+    double *size;      /* [given] size of the acceleration of the last force; < 0: unknown */
+    int64_t *work;     /* [given] interactions in all forces since the build before the last force; < 0: unknown */
+    int worked;        /* 1: there was a force since the last build */
+    const int *walker; /* [given] ranks that walk the particles of the next build; NULL: it divides them */
 
     /* particles that this rank walks, in order of the ranks that gave them */
     int built;
@@ -93,6 +94,12 @@ int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY],
  * writes the rank of each particle (tree_split.c).
  */
 int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, int *to);
+
+/* Local.  Writes the rank that walks each particle of this rank's caller. */
+void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker);
+
+/* Local.  Takes the interactions of n particles of this rank's caller, as they were saved, for the next build. */
+int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work);
 
 /* Collective.  Sends the particles to their ranks: fills the route and h->mine (tree_exchange.c). */
 int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to);

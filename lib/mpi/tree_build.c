@@ -76,6 +76,13 @@ static int reserve_given(sapporo_mpi_tree *h, int n)
     return SAPPORO_OK;
 }
 
+int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
+{
+    const int status = reserve_given(h, n);
+    for (int i = 0; i < n && !status; i++) h->work[i] = work[i];
+    return status;
+}
+
 /* --------------------------------------------------------------------- build */
 
 /* Collective.  Finds the ranks of the particles and sends them there. */
@@ -86,7 +93,8 @@ static int distribute(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
     int *const to = malloc(((size_t)n + 1) * sizeof *to);
     int status = sap_link_agree(&h->link, to ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (!status) status = sap_mpi_tree_find_whole(h, body, n, &mean);
-    if (!status) status = sap_mpi_tree_split(h, body, n, mean, to);
+    if (!status && !h->walker) status = sap_mpi_tree_split(h, body, n, mean, to);
+    if (!status && h->walker) memcpy(to, h->walker, (size_t)n * sizeof *to);
     if (!status) status = sap_mpi_tree_send(h, body, to);
     free(to);
     return status;

@@ -49,6 +49,13 @@ static int sort_by_rank(sapporo_mpi_tree *h, const int *to)
     return SAPPORO_OK;
 }
 
+void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker)
+{
+    const struct sap_route *const p = &h->route;
+    for (int r = 0; r < h->link.size; r++)
+        for (int k = 0; k < p->sent[r]; k++) walker[p->order[p->sent_at[r] + k]] = r;
+}
+
 /* Collective.  Tells each rank how many particles it gets, and makes room for those of this rank. */
 static int announce(sapporo_mpi_tree *h)
 {

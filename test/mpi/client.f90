@@ -182,6 +182,7 @@ contains
         type(sapporo_stepper_totals) :: before, after
         type(sapporo_stepper_statistics) :: did
         type(c_ptr) :: stepper
+        character(len=400) :: folder, path
         integer(c_int) :: made, moved, got, asked(2)
         options_of_stepper%size = c_sizeof(options_of_stepper)
         options_of_stepper%tree = c_loc(options_of_tree)
@@ -219,6 +220,13 @@ contains
             abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0 .and. &
             abs(after%kinetic + after%potential - before%kinetic - before%potential) < 1e-3 * abs(before%potential), &
             'energy of steps')
+        call get_environment_variable('TMPDIR', folder)
+        path = trim(folder)//'/client.steps'//c_null_char
+        made = sapporo_mpi_stepper_save(stepper, path)
+        moved = sapporo_mpi_stepper_advance(stepper, 1d0, 2_c_long_long)
+        got = sapporo_mpi_stepper_restore(stepper, path)
+        call report(all([made, moved, got] == SAPPORO_OK) .and. &
+            abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0, 'a file of steps')
         call sapporo_mpi_stepper_destroy(stepper)
     end subroutine test_steppers
 

@@ -2,10 +2,13 @@
  * stepper_errors.c - steppers over ranks: what fails on one rank fails on all, with the rank named; the particles of
  * all ranks are then those of the last complete step, and the next call works.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "ranks.h"
 
@@ -239,6 +242,92 @@ static void test_arguments(sapporo_mpi_stepper *s)
            "outputs without a size: %s", sapporo_mpi_stepper_last_error(s));
 }
 
+/* -------------------------------------------------------------------- files */
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    const char *const folder = getenv("TMPDIR");
+    (void)snprintf(path, sizeof path, "%s/%s", folder ? folder : "/tmp", name);
+    return path;
+}
+
+/* Writes a part of a file to another one, with the bits `flip` of the byte in the middle changed. */
+static void copy_file(const char *from, const char *to, double part, int flip)
+{
+    static char bytes[1 << 17];
+    FILE *f = fopen(path_of(from), "rb");
+    const size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0, keep = (size_t)((double)n * part);
+    if (f) (void)fclose(f);
+    bytes[n / 2] = (char)(bytes[n / 2] ^ flip);
+    f = fopen(path_of(to), "wb");
+    if (f) (void)fwrite(bytes, 1, keep, f);
+    if (f) (void)fclose(f);
+}
+
+/* Restores a file that is not good: nothing is taken. */
+static void test_bad_file(sapporo_mpi_stepper *s, const char *what, const char *name, const char *word)
+{
+    const double time = sapporo_mpi_stepper_get_time(s);
+    const int status = sapporo_mpi_stepper_restore(s, name ? path_of(name) : NULL);
+    report(status == SAPPORO_ERR_ARGUMENT && strstr(sapporo_mpi_stepper_last_error(s), word) &&
+               sapporo_mpi_stepper_get_time(s) == time && !sapporo_mpi_stepper_advance(s, 1, 1),
+           "restore, %s: %d, %s", what, status, sapporo_mpi_stepper_last_error(s));
+}
+
+/* A file that cannot be written leaves the one before, which can be restored. */
+static void test_full(sapporo_mpi_stepper *s)
+{
+    struct rlimit limit;
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    const struct rlimit little = {4096, limit.rlim_max};
+    const double time = sapporo_mpi_stepper_get_time(s);
+    int bad = sapporo_mpi_stepper_save(s, path_of("full")) || sapporo_mpi_stepper_advance(s, 1, 1);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (rank == 0) (void)setrlimit(RLIMIT_FSIZE, &little);
+    const int status = sapporo_mpi_stepper_save(s, path_of("full"));
+    if (rank == 0) (void)setrlimit(RLIMIT_FSIZE, &limit);
+    const int says = strstr(sapporo_mpi_stepper_last_error(s), "rank 0") && sapporo_mpi_stepper_get_time(s) > time;
+    bad |= sapporo_mpi_stepper_restore(s, path_of("full")) || sapporo_mpi_stepper_get_time(s) != time;
+    report(!bad && status == SAPPORO_ERR_ARGUMENT && says, "save, the disk is full: %d, %s", status,
+           sapporo_mpi_stepper_last_error(s));
+}
+
+static void test_files(sapporo_mpi_stepper *s, sapporo_step_method method)
+{
+    const sapporo_tree_options tree = tree_options();
+    sapporo_stepper_options other = plain(&tree, method);
+    other.dt = 1.0 / 64;
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &other, .timeout = 60};
+    sapporo_mpi_stepper *t;
+    int bad = !works(s) || sapporo_mpi_stepper_save(s, path_of("good"));
+    if (rank == 0)
+        copy_file("good", "half", 0.5, 0), copy_file("good", "damaged", 1, 16), copy_file("good", "few", 1e-3, 0);
+    report(!bad && sapporo_mpi_stepper_save(s, path_of("none/file")) == SAPPORO_ERR_ARGUMENT &&
+               sapporo_mpi_stepper_save(s, NULL) == SAPPORO_ERR_ARGUMENT,
+           "save, no folder: %s", sapporo_mpi_stepper_last_error(s));
+    test_bad_file(s, "no path", NULL, "no such file");
+    test_bad_file(s, "no file", "nothing", "no such file");
+    test_bad_file(s, "a folder", ".", "no regular file");
+    test_bad_file(s, "half of a file", "half", "incomplete");
+    test_bad_file(s, "the begin of a file", "few", "too short");
+    test_bad_file(s, "a damaged file", "damaged", "checksum");
+    test_full(s);
+    bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &t) != SAPPORO_OK;
+    const int status = bad ? SAPPORO_OK : sapporo_mpi_stepper_restore(t, path_of("good"));
+    report(status == SAPPORO_ERR_ARGUMENT && strstr(sapporo_mpi_stepper_last_error(t), "other options") &&
+               isnan(sapporo_mpi_stepper_get_time(t)) &&
+               sapporo_mpi_stepper_save(t, path_of("good")) == SAPPORO_ERR_ARGUMENT,
+           "restore, another dt; save, no particles: %s", sapporo_mpi_stepper_last_error(t));
+    sapporo_mpi_stepper_destroy(t);
+    other.dt = 1.0 / 32;
+    bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, is_guilty() ? 1 : N, &t) != SAPPORO_OK;
+    bad |= sapporo_mpi_stepper_restore(t, path_of("good")) != SAPPORO_ERR_ARGUMENT;
+    report(!bad && strstr(sapporo_mpi_stepper_last_error(t), "room for 1"), "restore, no room: %s",
+           sapporo_mpi_stepper_last_error(t));
+    sapporo_mpi_stepper_destroy(t);
+}
+
 static sapporo_mpi_stepper *open_stepper(sapporo_step_method method, double timeout)
 {
     const sapporo_tree_options tree = tree_options();
@@ -262,6 +351,8 @@ static void test_closed(sapporo_mpi_stepper *s)
     bad |= sapporo_mpi_stepper_energy(s, &t) != SAPPORO_ERR_CLOSED || is_number(t.kinetic);
     bad |= sapporo_mpi_stepper_get(s, &out) != SAPPORO_ERR_CLOSED || is_number(at[0][0]);
     bad |= sapporo_mpi_stepper_get_statistics(s, &did) != SAPPORO_ERR_CLOSED || did.n != 0;
+    bad |= sapporo_mpi_stepper_save(s, "x") != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_stepper_restore(s, "x") != SAPPORO_ERR_CLOSED;
     bad |= !isnan(sapporo_mpi_stepper_get_time(s)) || sapporo_mpi_stepper_kind_text(s)[0];
     sapporo_mpi_stepper_destroy(s);
     sapporo_mpi_stepper_destroy(NULL);
@@ -281,6 +372,7 @@ static void test_life(sapporo_step_method method)
     test_sets(s);
     test_escape(s);
     test_arguments(s);
+    test_files(s, method);
     sapporo_mpi_stepper_destroy(s);
     test_closed(s);
 }

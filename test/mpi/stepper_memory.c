@@ -11,12 +11,12 @@
 #include "allocations.h"
 #include "ranks.h"
 
-enum { N = 200, CALLS = 5, MOST = 400 };
+enum { N = 200, CALLS = 8, MOST = 400 };
 
 /* What the calls of a session returned. */
 struct session {
     int status[CALLS];
-    double x[N][3], energy;
+    double x[N][3], again[N][3], energy; /* again: after the particles were restored */
 };
 
 static void run(struct session *s, const struct point *source, sapporo_step_method method, int fault)
@@ -38,8 +38,12 @@ static void run(struct session *s, const struct point *source, sapporo_step_meth
                                             .v = {source[rank].derivative[1], stride},
                                             .mass = {&source[rank].mass, stride}};
     const sapporo_stepper_output out = {.size = sizeof out, .n = n, .x = s->x};
+    const sapporo_stepper_output restored = {.size = sizeof restored, .n = n, .x = s->again};
+    const char *const folder = getenv("TMPDIR");
+    char path[512];
     sapporo_stepper_totals t = {.size = sizeof t};
     sapporo_mpi_stepper *stepping;
+    (void)snprintf(path, sizeof path, "%s/stepper_memory", folder ? folder : "/tmp");
     memset(s->x, 0, sizeof s->x);
     counted = 0, fails_at = fault;
     s->status[0] = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n, &stepping);
@@ -47,6 +51,9 @@ static void run(struct session *s, const struct point *source, sapporo_step_meth
     s->status[2] = sapporo_mpi_stepper_advance(stepping, 1, 2);
     s->status[3] = sapporo_mpi_stepper_energy(stepping, &t);
     s->status[4] = sapporo_mpi_stepper_get(stepping, &out);
+    s->status[5] = sapporo_mpi_stepper_save(stepping, path);
+    s->status[6] = s->status[5] ? s->status[5] : sapporo_mpi_stepper_restore(stepping, path);
+    s->status[7] = s->status[6] ? s->status[6] : sapporo_mpi_stepper_get(stepping, &restored);
     s->energy = t.kinetic + t.potential;
     sapporo_mpi_stepper_destroy(stepping);
     fails_at = 0;
@@ -56,6 +63,7 @@ static void run(struct session *s, const struct point *source, sapporo_step_meth
 static int is_honest(const struct session *s, const struct session *good, int n)
 {
     int honest = s->status[3] ? isnan(s->energy) : s->status[2] || fabs(s->energy / good->energy - 1) < 1e-3;
+    for (int i = 0; i < n && !s->status[7]; i++) honest &= s->again[i][0] == s->x[i][0];
     for (int i = 0; i < n && !s->status[2]; i++) honest &= fabs(s->x[i][0] - good->x[i][0]) < 1e-5;
     return honest;
 }
@@ -67,7 +75,7 @@ static void test(const struct point *source, sapporo_step_method method, const c
     const int mine = (N - rank + ranks - 1) / ranks;
     int n = 0, ended = 0, failing = 0;
     run(&good, source, method, 0);
-    int bad = good.status[0] || good.status[1] || good.status[2] || good.status[3] || good.status[4];
+    int bad = good.status[0] || good.status[1] || good.status[2] || good.status[3] || good.status[4] || good.status[7];
     for (n = 1; n < MOST && !ended; n++) {
         const int guilty = n % ranks;
         run(&s, source, method, rank == guilty ? n : 0);

@@ -188,22 +188,28 @@ struct told {
     sapporo_stepper_statistics s;
 };
 
-/* Runs over all ranks, in two calls of advance; returns a status and the state of all particles. */
-static int run_ranks(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
+static sapporo_mpi_stepper *stepper_new(const struct way *w, double dt, MPI_Comm over, int n)
 {
     const sapporo_tree_options tree = tree_of(w);
     const sapporo_stepper_options stepper = stepper_of(w, &tree, dt);
     const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &stepper, .timeout = 60};
+    sapporo_mpi_stepper *s = NULL;
+    if (sapporo_mpi_stepper_create(over, &o, n, &s)) report(0, "%s: %s", w->name, sapporo_mpi_stepper_last_error(NULL));
+    return s;
+}
+
+/* Runs over all ranks, in two calls of advance; returns a status and the state of all particles. */
+static int run_ranks(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
+{
     int n;
     const int first = first_of(b, &n);
     const sapporo_stepper_particles p = columns_from(b, first, n);
     const sapporo_stepper_output out = output_of(to, first, n);
-    sapporo_mpi_stepper *s;
+    sapporo_mpi_stepper *const s = stepper_new(w, dt, MPI_COMM_WORLD, n);
     told->start.size = sizeof told->start, told->end.size = sizeof told->end, told->s.size = sizeof told->s;
-    int bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, n, &s) || sapporo_mpi_stepper_set(s, &p) ||
-              sapporo_mpi_stepper_energy(s, &told->start) || sapporo_mpi_stepper_advance(s, 0.5 + END / 3, 0) ||
-              sapporo_mpi_stepper_energy(s, &told->end) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0) ||
-              sapporo_mpi_stepper_energy(s, &told->end);
+    int bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_energy(s, &told->start) ||
+              sapporo_mpi_stepper_advance(s, 0.5 + END / 3, 0) || sapporo_mpi_stepper_energy(s, &told->end) ||
+              sapporo_mpi_stepper_advance(s, 0.5 + END, 0) || sapporo_mpi_stepper_energy(s, &told->end);
     if (bad) report(0, "%s: %s", w->name, sapporo_mpi_stepper_last_error(s));
     bad |= sapporo_mpi_stepper_get(s, &out) || sapporo_mpi_stepper_get_statistics(s, &told->s);
     bad |= fabs(sapporo_mpi_stepper_get_time(s) - (0.5 + END)) > 1e-12;
@@ -411,6 +417,85 @@ static void test_few(const struct way *w, int n, int light)
     bodies_free(&b);
 }
 
+/* -------------------------------------------------------------------- files */
+
+static const char *path_of_file(void)
+{
+    static char path[512];
+    const char *const folder = getenv("TMPDIR");
+    (void)snprintf(path, sizeof path, "%s/steppers.%d", folder ? folder : "/tmp", ranks);
+    return path;
+}
+
+/* The first part of run_ranks; the particles are then saved. */
+static int run_and_save(const struct bodies *b, const struct way *w, double dt)
+{
+    int n;
+    const int first = first_of(b, &n);
+    const sapporo_stepper_particles p = columns_from(b, first, n);
+    sapporo_stepper_totals t = {.size = sizeof t};
+    sapporo_mpi_stepper *const s = stepper_new(w, dt, MPI_COMM_WORLD, n);
+    const int bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_energy(s, &t) ||
+                    sapporo_mpi_stepper_advance(s, 0.5 + END / 3, 0) ||
+                    sapporo_mpi_stepper_save(s, rank == 0 ? path_of_file() : NULL);
+    if (bad) report(0, "%s: %s", w->name, sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    return bad;
+}
+
+/* The second part, over the first `over` ranks, in the order of the file. */
+static int run_restored(const struct bodies *b, const struct way *w, double dt, int over, struct state *to,
+                        sapporo_stepper_statistics *did)
+{
+    MPI_Comm some;
+    (void)MPI_Comm_split(MPI_COMM_WORLD, rank < over, rank, &some);
+    int bad = 0, mine = 0, before = 0;
+    did->size = sizeof *did;
+    did->particle_steps = 0;
+    sapporo_stepper_totals t = {.size = sizeof t};
+    sapporo_mpi_stepper *const s = rank < over ? stepper_new(w, dt, some, b->n) : NULL;
+    if (s) bad = sapporo_mpi_stepper_restore(s, rank == 0 ? path_of_file() : NULL);
+    if (s)
+        bad = bad || sapporo_mpi_stepper_energy(s, &t) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0) ||
+              sapporo_mpi_stepper_energy(s, &t) || sapporo_mpi_stepper_get_statistics(s, did);
+    if (bad) printf("# %s: %s\n", w->name, sapporo_mpi_stepper_last_error(s));
+    if (s) mine = did->n;
+    (void)MPI_Exscan(&mine, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    const sapporo_stepper_output out = output_of(to, rank > 0 ? before : 0, mine);
+    if (s && !bad) bad = sapporo_mpi_stepper_get(s, &out);
+    sapporo_mpi_stepper_destroy(s);
+    (void)MPI_Comm_free(&some);
+    join_states(to);
+    return bad;
+}
+
+/* A run that was saved and restored has the bits of one that was not, over as many ranks, and over others if the sums
+ * are direct. */
+static void test_file(const struct way *w, enum split how, int light)
+{
+    enum { N = 500 };
+    const double dt = w->scheme == SAPPORO_STEPS_BLOCK ? 1.0 / 32 : 1.0 / 64;
+    struct bodies b = cluster(N, how, light);
+    struct state whole = state_new(N);
+    struct told told = {.s = {.n = 0}};
+    const int bad = run_ranks(&b, w, dt, &whole, &told) || run_and_save(&b, w, dt);
+    const double steps = total((double)told.s.particle_steps);
+    for (int over = ranks; over > 0; over = over > 1 ? over / 2 : 0) {
+        struct state again = state_new(N);
+        sapporo_stepper_statistics did = {.n = 0};
+        const int wrong = run_restored(&b, w, dt, over, &again, &did), bits = over == ranks || w->method == DIRECT;
+        const double apart = distance((const double(*)[3])whole.x, (const double(*)[3])again.x, N);
+        const double counted = total((double)did.particle_steps);
+        report(!bad && !wrong && (bits ? same_states(&whole, &again) && counted == steps : apart < 1e-4),
+               "%s, saved by %d ranks, restored over %d: %s", w->name, ranks, over,
+               bits ? "the same bits" : "near orbits");
+        state_free(&again);
+    }
+    if (rank == 0) (void)remove(path_of_file());
+    state_free(&whole);
+    bodies_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     ranks_begin(&argc, &argv);
@@ -420,6 +505,10 @@ int main(int argc, char **argv)
             if (ranks < 4 || k == 1 || k == 4) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
         if (ranks < 4) test_way(&ways[1], IN_TURN, 5);
         test_way(&ways[4], PIECES, 5);
+        test_file(&ways[1], PIECES, 5);
+        test_file(&ways[4], IN_TURN, 5);
+        if (ranks < 4) test_file(&ways[5], ALL_ON_LAST, 0);
+        if (ranks < 4) test_file(&ways[6], PIECES, 0);
         test_leapfrog();
         if (ranks < 4) test_orders(&ways[1], "direct, block steps");
         if (ranks < 4) test_orders(&ways[6], "tree, block steps");

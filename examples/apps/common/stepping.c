@@ -107,7 +107,6 @@ static int save(stepping *s, int always)
     if (!s->job->plan.files && !always) return 0;
     if (path_of_slot(s, slot, path)) return -1;
     const int saved = sapporo_stepper_save(s->stepper, path);
-    if (saved == SAPPORO_ERR_UNSUPPORTED && !always) return 0; /* a program that has no restart files */
     if (saved) return failed(s, "no restart file");
     s->set.slot = slot;
     return run_save(s->job, piece, (int)(sizeof piece / sizeof *piece), always);
