@@ -345,7 +345,8 @@ SAPPORO_API int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_
  * energy depends in the last bits on the number of ranks by either method.
  *
  * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
- * other orbits; SAPPORO_REBUILD_TIMED is SAPPORO_ERR_UNSUPPORTED; particles are in host memory.
+ * other orbits; with SAPPORO_REBUILD_TIMED the times of all ranks decide, and groups keep the extent of the options;
+ * particles are in host memory.
  *
  * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_stepper_last_error.  If
  * sapporo_mpi_stepper_advance fails, the particles of all ranks are those of the last complete step, and the call may

@@ -233,8 +233,8 @@ static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given
 static void take_tuning(sapporo_stepper *s, const sapporo_stepper_options *o, double extent, int is_frozen)
 {
     const int wants = o->method != SAPPORO_STEP_DIRECT && o->rebuild == SAPPORO_REBUILD_TIMED;
-    s->is_timed = wants && !is_frozen;
-    s->tunes_groups = s->is_timed && !(extent > 0);
+    s->wants_times = s->is_timed = wants && !is_frozen;
+    s->tunes_groups = s->is_timed && !s->is_part && !(extent > 0);
     if (s->tunes_groups) s->tree_settings.splits = 1;
     if (wants && is_frozen)
         sap_log(SAPPORO_LOG_INFO, "stepper: tuning is frozen, so counts of interactions decide when trees are built");
@@ -249,8 +249,6 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (n < least) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has %d or more", n, least);
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
-    if (!status && s->is_part && o.rebuild == SAPPORO_REBUILD_TIMED)
-        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_REBUILD_TIMED is not supported over ranks");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);

@@ -70,7 +70,7 @@ struct sap_stepper_whole {
 
 /*
  * Creates a stepper of at most n >= 0 particles that is a part of a whole, as sapporo_stepper_create does; *whole is
- * copied.  SAPPORO_REBUILD_TIMED is not supported, since times differ between parts.
+ * copied.  With SAPPORO_REBUILD_TIMED the sums of the times of all parts decide; groups keep their extent.
  */
 SAPPORO_API int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n,
                                             const struct sap_stepper_whole *whole, sapporo_stepper **stepper);

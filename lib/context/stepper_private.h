@@ -51,7 +51,9 @@ struct sapporo_stepper {
     int level[SAP_STEP_LEVELS];          /* particles per level */
     int massless[SAP_STEP_LEVELS];       /* massless ones of them */
     double seconds[SAPPORO_STEP_PHASES]; /* of the last step */
-    int is_timed;                        /* SAPPORO_REBUILD_TIMED, and tuning is not frozen */
+    int wants_times;                     /* SAPPORO_REBUILD_TIMED, and tuning is not frozen */
+    int is_timed;                        /* wants_times, in all parts */
+    double tree_seconds, force_seconds;  /* of the last step, as measured times count: of all parts */
     int tunes_groups;                    /* is_timed, and the extent of groups is not given */
     struct sap_rebuild times;            /* if is_timed */
     struct sap_group_tuner groups;       /* if tunes_groups */
@@ -90,7 +92,10 @@ int sap_stepper_build(sapporo_stepper *s);
 /* Begins to measure: the next builds come as if no time had been measured. */
 void sap_stepper_forget_times(sapporo_stepper *s);
 
-/* Tells the whole the particles of this part, and counts those of all parts that have a mass. */
+/*
+ * Collective of a part.  Tells the whole the particles of this part, counts those of all parts that have a mass, and
+ * finds out whether all parts want measured times to decide.
+ */
 int sap_stepper_join(sapporo_stepper *s);
 
 /*

@@ -186,18 +186,25 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
                 what, i, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
 }
 
-/* Adds the particles that have chosen each level over all parts. */
+/* Seconds in whole nanoseconds, of which parts add the same numbers in any order. */
+static long long nanoseconds(double seconds) { return (long long)(1e9 * seconds); }
+
+/* Adds the particles that have chosen each level, and the times of the step, over all parts. */
 static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, struct sap_stepper_counts *next)
 {
-    enum { NUMBERS = 2 * SAP_STEP_LEVELS };
+    enum { TREE = 2 * SAP_STEP_LEVELS, FORCE, NUMBERS };
     long long number[NUMBERS];
     for (int level = 0; level < SAP_STEP_LEVELS; level++) {
         number[level] = told->levels[level];
         number[SAP_STEP_LEVELS + level] = told->massless[level];
     }
+    number[TREE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_TREE]);
+    number[FORCE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_FORCE]);
     const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, NUMBERS) : SAPPORO_OK;
     memcpy(next->level, number, sizeof next->level);
     memcpy(next->massless, number + SAP_STEP_LEVELS, sizeof next->massless);
+    s->tree_seconds = 1e-9 * (double)number[TREE];
+    s->force_seconds = 1e-9 * (double)number[FORCE];
     return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
 }
 
@@ -235,8 +242,7 @@ static void note_times(sapporo_stepper *s, const struct sap_step *step, int buil
 {
     if (built) s->interval = s->clock.since + 1;
     if (!s->is_timed) return;
-    sap_rebuild_note(&s->times, built, s->seconds[SAPPORO_STEP_PHASE_TREE], s->seconds[SAPPORO_STEP_PHASE_FORCE],
-                     step->coarsest);
+    sap_rebuild_note(&s->times, built, s->tree_seconds, s->force_seconds, step->coarsest);
     sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], step->tick % SAP_STEP_TICKS);
 }
 
@@ -328,10 +334,11 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
 
 int sap_stepper_join(sapporo_stepper *s)
 {
-    long long massive = s->massive;
+    long long number[2] = {s->massive, !s->wants_times};
     if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive);
-    const int status = s->is_part ? s->whole.add_counts(s->whole.of, &massive, 1) : SAPPORO_OK;
-    s->all = (struct sap_stepper_counts){.massive = massive};
+    const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, 2) : SAPPORO_OK;
+    s->all = (struct sap_stepper_counts){.massive = number[0]};
+    s->is_timed = number[1] == 0;
     return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
 }
 

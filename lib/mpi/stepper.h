@@ -12,7 +12,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 
-enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 4 };
+enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 5 };
 
 struct sapporo_mpi_stepper {
     struct sap_listed listed;

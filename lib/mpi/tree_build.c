@@ -94,7 +94,7 @@ static int distribute(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
     int status = sap_link_agree(&h->link, to ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (!status) status = sap_mpi_tree_find_whole(h, body, n, &mean);
     if (!status && !h->walker) status = sap_mpi_tree_split(h, body, n, mean, to);
-    if (!status && h->walker) memcpy(to, h->walker, (size_t)n * sizeof *to);
+    if (!status && h->walker && to) memcpy(to, h->walker, (size_t)n * sizeof *to);
     if (!status) status = sap_mpi_tree_send(h, body, to);
     free(to);
     return status;

@@ -3,6 +3,7 @@
  * of sapporo_stepper.h; others are compared with a leap-frog in long double, which also checks the energy; halved steps
  * leave a quarter of the error; and particles that are difficult to share.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -496,6 +497,34 @@ static void test_file(const struct way *w, enum split how, int light)
     bodies_free(&b);
 }
 
+/* ------------------------------------------------------------ builds by times */
+
+/* Builds that times decide come in the same steps on all ranks, and leave the orbits near those of other builds; a rank
+ * on which tuning is frozen lets counts decide on all ranks, so runs repeat. */
+static void test_timed(void)
+{
+    enum { N = 500 };
+    const struct way usual = ways[4];
+    struct way w = usual;
+    w.rebuild = SAPPORO_REBUILD_TIMED;
+    struct bodies b = cluster(N, IN_TURN, 5);
+    struct state counted = state_new(N), timed = state_new(N), frozen = state_new(N);
+    struct told first = {.s = {.n = 0}}, second = first, third = first;
+    int bad = run_ranks(&b, &usual, 1.0 / 32, &counted, &first) || run_ranks(&b, &w, 1.0 / 32, &timed, &second);
+    if (rank == ranks - 1) (void)setenv("SAPPORO_TUNE", "frozen", 1);
+    bad |= run_ranks(&b, &w, 1.0 / 32, &frozen, &third);
+    (void)unsetenv("SAPPORO_TUNE");
+    const int did[2] = {(int)second.s.builds, (int)second.s.refreshes};
+    const double apart = distance((const double(*)[3])timed.x, (const double(*)[3])counted.x, N);
+    report(!bad && ranks_same(did, 2) && did[0] > 0 && apart < 1e-4, "builds by times: %d and %d refreshes, %.1e apart",
+           did[0], did[1], apart);
+    report(!bad && same_states(&frozen, &counted), "tuning is frozen on one rank: the bits of builds by counts");
+    state_free(&counted);
+    state_free(&timed);
+    state_free(&frozen);
+    bodies_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     ranks_begin(&argc, &argv);
@@ -509,6 +538,7 @@ int main(int argc, char **argv)
         test_file(&ways[4], IN_TURN, 5);
         if (ranks < 4) test_file(&ways[5], ALL_ON_LAST, 0);
         if (ranks < 4) test_file(&ways[6], PIECES, 0);
+        if (ranks < 4) test_timed();
         test_leapfrog();
         if (ranks < 4) test_orders(&ways[1], "direct, block steps");
         if (ranks < 4) test_orders(&ways[6], "tree, block steps");
