@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/team.h"
 #include "engine/accum.h"
 #include "sapporo.h"
 
@@ -71,5 +72,11 @@ SAPPORO_API int sapporo_partial_read(sapporo *context, int first, int n, double 
  * addresses are lost.
  */
 SAPPORO_API int sapporo_partial_store(sapporo *context, int first, int n, const double *rows);
+
+/*
+ * Calls range(argument, from, to) for the numbers 0 .. n-1, on at most `threads` threads of the library, fewer if n is
+ * small; threads <= 0: on as many as a context of the default options has.  Ranges may come in any order.
+ */
+SAPPORO_API void sapporo_partial_loop(int threads, int n, sap_team_range *range, void *argument);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/partial.h"
 #include "context/travel.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
@@ -134,6 +135,19 @@ static void write_target(const sapporo_mpi *h, const sapporo_request *r, int i, 
     if (r->index.base) memcpy(to + 1, sap_column_at(&r->index, i, sizeof(int)), sizeof(int));
 }
 
+/* i-particles that threads copy. */
+struct targets {
+    const sapporo_mpi *h;
+    const sapporo_request *r;
+    double *to;
+};
+
+static void write_targets(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct targets *const t = argument;
+    for (int i = (int)from; i < to; i++) write_target(t->h, t->r, i, t->to + (size_t)i * (size_t)t->h->width);
+}
+
 /* Takes from the requests of all ranks what this rank must know of them. */
 static void learn(sapporo_mpi *h, sapporo_mpi_job *j, int nj)
 {
@@ -168,7 +182,8 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->target = sap_room_reserve(&h->targets, (size_t)r->ni * (size_t)h->width * sizeof *j->target);
     if (!j->rows || !j->target) return sap_link_fail(&h->link, short_of, words, h->link.size);
     learn(h, j, r->nj);
-    for (int i = 0; i < r->ni; i++) write_target(h, r, i, j->target + (size_t)i * (size_t)h->width);
+    struct targets t = {h, r, j->target};
+    sapporo_partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
     return SAPPORO_OK;
 }
 

@@ -333,22 +333,40 @@ static void merge_row(const sapporo_mpi *h, int part, double *row, double *total
         sap_answer_merge(h, total, row);
 }
 
+/* Rows of a step that threads merge, and write after the last part. */
+struct merge {
+    const sapporo_mpi *h;
+    int part, first, ni; /* first: row of the result of the step's first row */
+    const sapporo_result *result;
+};
+
+static void merge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct merge *const m = argument;
+    const sapporo_mpi *const h = m->h;
+    const struct sap_share *const s = h->share;
+    const size_t doubles = sap_answer_bytes(h) / sizeof(double);
+    for (int i = (int)from; i < to; i++) {
+        const int row = m->first + i;
+        double *const total = (double *)s->totals.at + (size_t)row * doubles;
+        merge_row(h, m->part, (double *)s->sums.at + (size_t)i * doubles, total);
+        if (m->part == s->parts - 1 && row < m->ni) sap_answer_write(h, total, s->scale, row, m->result);
+    }
+}
+
 /* Waits for the force of a step, merges its sums, and writes the rows below ni once all parts are merged. */
 static int finish_part(sapporo_mpi *h, int step, int ni, const sapporo_result *result)
 {
     struct sap_share *const s = h->share;
     const int part = part_of(h, step), slab = slab_of(h, step), first = sap_slab_first(h->job, h->job->ni, slab);
-    const size_t bytes = sap_answer_bytes(h), doubles = bytes / sizeof(double);
     struct sap_partial partial;
-    const int status = sapporo_partial_end(s->job[step % 2], h->job->nearest, s->sums.at, bytes, &partial);
+    const int status =
+        sapporo_partial_end(s->job[step % 2], h->job->nearest, s->sums.at, sap_answer_bytes(h), &partial);
     if (status < 0) return status;
     memcpy(s->scale, partial.scale, sizeof s->scale);
+    struct merge m = {h, part, first, ni, result};
     const sap_fpenv caller = sap_fp_enter();
-    for (int i = 0; i < slab_rows(h, slab); i++) {
-        double *const total = (double *)s->totals.at + (size_t)(first + i) * doubles;
-        merge_row(h, part, (double *)s->sums.at + (size_t)i * doubles, total);
-        if (part == s->parts - 1 && first + i < ni) sap_answer_write(h, total, s->scale, first + i, result);
-    }
+    sapporo_partial_loop(sapporo_get_threads(h->context), slab_rows(h, slab), merge_some, &m);
     sap_fp_leave(caller);
     return status;
 }

@@ -204,14 +204,30 @@ static void write_row(const sapporo_mpi *h, const struct sap_gathered *g, int i,
     sap_answer_write(h, sum, h->slab->scale, row, result);
 }
 
+/* Rows of a slab that threads write. */
+struct finish {
+    const sapporo_mpi *h;
+    const struct sap_gathered *g;
+    int first; /* row of the result of the slab's first row */
+    const sapporo_result *result;
+};
+
+static void write_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct finish *const f = argument;
+    for (int i = (int)from; i < to; i++) write_row(f->h, f->g, i, f->first + i, f->result);
+}
+
 int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *result)
 {
     const struct sap_gathered *const g = gathered(h, number);
     const int first = sap_slab_first(h->job, h->job->ni, number), own = g->count[h->link.rank];
     const int status = sap_link_wait(&h->link, &h->slab->exchange);
     if (status) return status;
+    struct finish f = {h, g, first, result};
+    const int rows = ni - first < own ? ni - first : own;
     const sap_fpenv caller = sap_fp_enter();
-    for (int i = 0; i < own && first + i < ni; i++) write_row(h, g, i, first + i, result);
+    if (rows > 0) sapporo_partial_loop(sapporo_get_threads(h->context), rows, write_some, &f);
     sap_fp_leave(caller);
     return SAPPORO_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/structs.h"
+#include "context/partial.h"
 #include "engine/tree_limits.h"
 #include "mpi/tree.h"
 
@@ -29,16 +30,30 @@ static int check_body(sapporo_mpi_tree *h, int i, const double *body)
     return SAPPORO_OK;
 }
 
+/* Particles that threads copy. */
+struct bodies {
+    const sapporo_mpi_tree *h;
+    const sapporo_tree_particles *p;
+    double (*body)[SAP_BODY];
+};
+
+static void take_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct bodies *const b = argument;
+    for (int i = (int)from; i < to; i++) {
+        memcpy(b->body[i], sap_column_at(&b->p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
+        b->body[i][SAP_BODY_MASS] = sap_column_double(&b->p->mass, i);
+        b->body[i][SAP_BODY_A] = b->p->a.base ? sap_column_double(&b->p->a, i) : b->h->size[i];
+    }
+}
+
 /* Copies the particles of the caller, and checks them. */
 static int take_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double (*body)[SAP_BODY])
 {
+    struct bodies b = {h, p, body};
     int status = SAPPORO_OK;
-    for (int i = 0; i < p->n && !status; i++) {
-        memcpy(body[i], sap_column_at(&p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
-        body[i][SAP_BODY_MASS] = sap_column_double(&p->mass, i);
-        body[i][SAP_BODY_A] = p->a.base ? sap_column_double(&p->a, i) : h->size[i];
-        status = check_body(h, i, body[i]);
-    }
+    sapporo_partial_loop(h->options.threads, p->n, take_some_bodies, &b);
+    for (int i = 0; i < p->n && !status; i++) status = check_body(h, i, body[i]);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/partial.h"
 #include "mpi/tree.h"
 
 void sap_mpi_tree_free_route(sapporo_mpi_tree *h)
@@ -25,12 +26,25 @@ static int64_t place(const int *number, int *at, int ranks)
 
 /* ---------------------------------------------------------------- particles */
 
-/* Copies the particles in the order of the route; NULL: out of memory. */
-static double (*pack(const struct sap_route *p, const double (*body)[SAP_BODY]))[SAP_BODY]
+/* Particles that threads copy. */
+struct packing {
+    const int *order;
+    const double (*body)[SAP_BODY];
+    double (*out)[SAP_BODY];
+};
+
+static void pack_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    double(*const out)[SAP_BODY] = malloc(((size_t)p->n + 1) * sizeof *out);
-    for (int k = 0; k < p->n && out; k++) memcpy(out[k], body[p->order[k]], sizeof *out);
-    return out;
+    const struct packing *const p = argument;
+    for (ptrdiff_t k = from; k < to; k++) memcpy(p->out[k], p->body[p->order[k]], sizeof *p->out);
+}
+
+/* Copies the particles in the order of the route; NULL: out of memory. */
+static double (*pack(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY]))[SAP_BODY]
+{
+    struct packing p = {h->route.order, body, malloc(((size_t)h->route.n + 1) * sizeof *p.out)};
+    if (p.out) sapporo_partial_loop(h->options.threads, h->route.n, pack_some, &p);
+    return p.out;
 }
 
 /* Sorts the particles by rank, each rank's in the caller's order; 0 or SAPPORO_ERR_MEMORY. */
@@ -85,7 +99,7 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const
     struct sap_route *const p = &h->route;
     struct sap_link *const link = &h->link;
     p->n = h->given;
-    double(*const out)[SAP_BODY] = sort_by_rank(h, to) ? NULL : pack(p, body);
+    double(*const out)[SAP_BODY] = sort_by_rank(h, to) ? NULL : pack(h, body);
     int status = sap_link_agree(link, out ? SAPPORO_OK : sap_mpi_tree_no_memory(h, p->n));
     if (!status) status = announce(h);
     if (!status) status = send_packed(h, (const double(*)[SAP_BODY])out, h->mine);
@@ -96,7 +110,7 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
 {
     const struct sap_route *const p = &h->route;
-    double(*const out)[SAP_BODY] = pack(p, body), (*in)[SAP_BODY] = malloc(((size_t)p->arrived + 1) * sizeof *in);
+    double(*const out)[SAP_BODY] = pack(h, body), (*in)[SAP_BODY] = malloc(((size_t)p->arrived + 1) * sizeof *in);
     int status = out && in ? SAPPORO_OK : sap_mpi_tree_no_memory(h, p->n);
     status = sap_link_agree(&h->link, status);
     if (!status) status = send_packed(h, (const double(*)[SAP_BODY])out, in);

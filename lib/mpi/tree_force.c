@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
+#include "context/partial.h"
 #include "mpi/tree.h"
 
 /* What a caller asks for. */
@@ -105,12 +106,14 @@ static int import(sapporo_mpi_tree *h, const struct sap_travel *t)
     return status;
 }
 
-static void add_rows(struct rows *to, const struct rows *from)
+/* Adds the forces of the nodes of other ranks to some rows. */
+static void add_some_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    for (int i = 0; i < to->n; i++) {
-        for (int c = 0; c < 3; c++) to->acc[i][c] += from->acc[i][c];
-        to->pot[i] += from->pot[i];
-        to->work[i] += from->work[i];
+    struct force *const f = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        for (int c = 0; c < 3; c++) f->sum.acc[i][c] += f->more.acc[i][c];
+        f->sum.pot[i] += f->more.pot[i];
+        f->sum.work[i] += f->more.work[i];
     }
 }
 
@@ -121,7 +124,7 @@ static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const s
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
     if (!status) status = walk(h, 1, active, a, &f->more);
-    if (!status) add_rows(&f->sum, &f->more);
+    if (!status) sapporo_partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
     return status;
 }
 

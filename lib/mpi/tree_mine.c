@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/partial.h"
 #include "mpi/tree.h"
 
 /* Makes a tree with room for all particles of this rank. */
@@ -79,16 +80,35 @@ static int new_nodes(const struct sap_tree_structure *s, struct sap_halo_nodes *
                                                                                                : SAPPORO_ERR_MEMORY;
 }
 
+/* Nodes that threads copy, and whose reach they find. */
+struct copying {
+    const struct sap_tree_structure *s;
+    struct sap_halo_nodes *t;
+    struct sap_criterion how;
+};
+
+static void take_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct copying *const c = argument;
+    for (int k = (int)from; k < to; k++) take_node(c->s, k, c->t);
+}
+
+static void find_some_reaches(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct copying *const c = argument;
+    for (int k = (int)from; k < to; k++) c->t->reach[k] = sap_accept_reach(&c->t->cell[k], &c->how);
+}
+
 /* Keeps the nodes of the tree, and from which distance on each is accepted. */
 static int take_nodes(sapporo_mpi_tree *h, const struct sap_tree_structure *s)
 {
     struct sap_halo_nodes *const t = &h->nodes;
     if (new_nodes(s, t)) return SAPPORO_ERR_MEMORY;
     t->nodes = s->nodes, t->n = s->n, t->groups = s->groups;
-    for (int k = 0; k < s->nodes; k++) take_node(s, k, t);
-    const struct sap_criterion how =
-        sap_criterion_of((int)h->settings.mac, h->settings.order, h->settings.accuracy, h->whole.pull, &t->cell[0]);
-    for (int k = 0; k < s->nodes; k++) t->reach[k] = sap_accept_reach(&t->cell[k], &how);
+    struct copying c = {.s = s, .t = t};
+    sapporo_partial_loop(h->options.threads, s->nodes, take_some_nodes, &c);
+    c.how = sap_criterion_of((int)h->settings.mac, h->settings.order, h->settings.accuracy, h->whole.pull, &t->cell[0]);
+    sapporo_partial_loop(h->options.threads, s->nodes, find_some_reaches, &c);
     memcpy(t->address, s->address, (size_t)s->n * sizeof *t->address);
     memcpy(t->group, s->group, (size_t)s->n * sizeof *t->group);
     memcpy(t->ball, s->ball, (size_t)s->groups * sizeof *t->ball);

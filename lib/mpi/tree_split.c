@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/partial.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -93,9 +94,23 @@ static uint64_t weight_of(const sapporo_mpi_tree *h, int i, uint64_t mean)
     return (h->work[i] >= 0 ? 2 * (uint64_t)h->work[i] : 2 * mean) + mean;
 }
 
+/* Particles whose keys threads find. */
+struct keys {
+    const struct sap_cube *cube;
+    const double (*body)[SAP_BODY];
+    struct spot *spot;
+};
+
+static void find_some_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct keys *const k = argument;
+    for (int i = (int)from; i < to; i++) k->spot[i] = (struct spot){key_of(k->cube, k->body[i]), i};
+}
+
 static void weigh(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, struct division *d)
 {
-    for (int i = 0; i < n; i++) d->spot[i] = (struct spot){key_of(&h->whole.cube, body[i]), i};
+    struct keys keys = {&h->whole.cube, body, d->spot};
+    sapporo_partial_loop(h->options.threads, n, find_some_keys, &keys);
     sort_spots(d, n);
     for (int k = 0; k < n; k++) d->weight[k + 1] = d->weight[k] + weight_of(h, d->spot[k].number, (uint64_t)mean);
 }

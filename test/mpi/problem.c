@@ -115,7 +115,8 @@ int differing(sapporo_mpi *h, const struct problem *p, enum split how, const str
 
 sapporo_mpi *open_with(const struct problem *p, enum split how, double time)
 {
-    const sapporo_options context = one_thread(p->order, p->precision);
+    sapporo_options context = one_thread(p->order, p->precision);
+    if (p->threads > 0) context.threads = p->threads;
     const sapporo_mpi_options options = {.size = sizeof options,
                                          .context = &context,
                                          .timeout = 60,

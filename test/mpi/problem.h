@@ -29,6 +29,7 @@ struct problem {
     int nj, ni, rows, nearest, no_index, soft, softening;
     sapporo_mpi_way way;
     int sources; /* j-particles in a part */
+    int threads; /* of the contexts over ranks; 0: one */
     const sapporo_mpi_costs *costs;
     double eps2;
     const struct point *source, *target;

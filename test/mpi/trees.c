@@ -199,6 +199,34 @@ static void test_given(void)
     model_free(&m);
 }
 
+/* Loops that several threads share leave the bits of forces, after a build and after a refresh. */
+static void test_threads(void)
+{
+    enum { MANY = 14000 };
+    struct model m = clusters(MANY);
+    struct particles_of_rank mine = model_pick(&m, IN_TURN);
+    struct rows found[2][2];
+    int bad = 0;
+    for (int k = 0; k < 2; k++) {
+        sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SP);
+        o.threads = k ? 3 : 1;
+        o.accuracy = 1;
+        sapporo_mpi_tree *const t = open_tree(&o);
+        const sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
+        for (int f = 0; f < 2; f++) {
+            found[k][f] = rows_new(mine.n);
+            bad |= f ? sapporo_mpi_tree_refresh(t, &columns) : sapporo_mpi_tree_build(t, &columns);
+            bad |= sapporo_mpi_tree_force(t, found[k][f].acc, found[k][f].pot);
+        }
+        sapporo_mpi_tree_destroy(t);
+    }
+    report(!bad && same_rows(&found[0][0], &found[1][0], mine.n) && same_rows(&found[0][1], &found[1][1], mine.n),
+           "three threads: the bits of one");
+    for (int k = 0; k < 4; k++) rows_free(&found[k / 2][k % 2]);
+    model_drop(&mine);
+    model_free(&m);
+}
+
 int main(int argc, char **argv)
 {
     ranks_begin(&argc, &argv);
@@ -207,6 +235,7 @@ int main(int argc, char **argv)
         test_errors();
         test_odd_models(fewer);
         test_given();
+        if (ranks < 4) test_threads();
     }
     return ranks_end();
 }

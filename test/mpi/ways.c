@@ -240,6 +240,19 @@ static void test_options(void)
     test_bad("costs on one rank", different, "costs", (sapporo_mpi_options){.costs = &costs});
 }
 
+/* Rows that several threads copy, merge and write have the same bits; one rank has all of them. */
+static void test_threads(sapporo_mpi_way way)
+{
+    struct problem p = way_problem(way, BLOCK, source, NJ, target, NJ);
+    p.threads = 3;
+    struct answers alone = solve_alone(&p, 0);
+    sapporo_mpi *const h = open_with(&p, IN_TURN, 0);
+    const int wrong = differing(h, &p, ALL_ON_LAST, &alone);
+    report(wrong == 0, "three threads, way %d: %d rows differ", (int)way, wrong);
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+}
+
 int main(int argc, char **argv)
 {
     static const int parts[] = {0, BLOCK, 3 * BLOCK};
@@ -257,6 +270,8 @@ int main(int argc, char **argv)
         test_not_finite(parts[k]);
         test_left(parts[k]);
     }
+    test_threads(SAPPORO_MPI_WAY_TARGETS);
+    test_threads(SAPPORO_MPI_WAY_SOURCES);
     test_options();
     free(source);
     free(target);
