@@ -136,7 +136,7 @@ static void write_target(const sapporo_mpi *h, const sapporo_request *r, int i, 
 }
 
 /* i-particles that threads copy. */
-struct targets {
+struct target_rows {
     const sapporo_mpi *h;
     const sapporo_request *r;
     double *to;
@@ -144,7 +144,7 @@ struct targets {
 
 static void write_targets(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct targets *const t = argument;
+    const struct target_rows *const t = argument;
     for (int i = (int)from; i < to; i++) write_target(t->h, t->r, i, t->to + (size_t)i * (size_t)t->h->width);
 }
 
@@ -182,7 +182,7 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->target = sap_room_reserve(&h->targets, (size_t)r->ni * (size_t)h->width * sizeof *j->target);
     if (!j->rows || !j->target) return sap_link_fail(&h->link, short_of, words, h->link.size);
     learn(h, j, r->nj);
-    struct targets t = {h, r, j->target};
+    struct target_rows t = {h, r, j->target};
     sapporo_partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
     return SAPPORO_OK;
 }

@@ -31,7 +31,7 @@ static int check_body(sapporo_mpi_tree *h, int i, const double *body)
 }
 
 /* Particles that threads copy. */
-struct bodies {
+struct body_rows {
     const sapporo_mpi_tree *h;
     const sapporo_tree_particles *p;
     double (*body)[SAP_BODY];
@@ -39,7 +39,7 @@ struct bodies {
 
 static void take_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct bodies *const b = argument;
+    const struct body_rows *const b = argument;
     for (int i = (int)from; i < to; i++) {
         memcpy(b->body[i], sap_column_at(&b->p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
         b->body[i][SAP_BODY_MASS] = sap_column_double(&b->p->mass, i);
@@ -50,7 +50,7 @@ static void take_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
 /* Copies the particles of the caller, and checks them. */
 static int take_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double (*body)[SAP_BODY])
 {
-    struct bodies b = {h, p, body};
+    struct body_rows b = {h, p, body};
     int status = SAPPORO_OK;
     sapporo_partial_loop(h->options.threads, p->n, take_some_bodies, &b);
     for (int i = 0; i < p->n && !status; i++) status = check_body(h, i, body[i]);
