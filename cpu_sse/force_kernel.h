@@ -391,6 +391,13 @@ static void seed_bias(double *first, double *third)
 #define SAP_NEIGHBOUR_KERNELS
 #endif
 
+#if SAP_ORDER == 2
+#include "kernel_more.h"
+#define SAP_MORE_KERNEL .more = more,
+#else
+#define SAP_MORE_KERNEL
+#endif
+
 /* The table of this path and precision. */
 #define SAP_DEFINE_KERNEL(name, few_below)                                                                             \
     extern const struct sap_kernel name;                                                                               \
@@ -404,7 +411,7 @@ static void seed_bias(double *first, double *third)
                                     .start_single = start_single,                                                      \
                                     .many_i = many_i,                                                                  \
                                     .few_i = few_i,                                                                    \
-                                    SAP_NEIGHBOUR_KERNELS.finish_group = finish_group,                                 \
+                                    SAP_MORE_KERNEL SAP_NEIGHBOUR_KERNELS.finish_group = finish_group,                 \
                                     .finish_single = finish_single,                                                    \
                                     .seed_bias = SAP_SEED_BIAS,                                                        \
                                     .near_group = near_group,                                                          \

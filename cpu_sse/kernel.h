@@ -182,6 +182,16 @@ struct sap_i {
     const double *dtr;                /* time ahead at which candidates of variants `outside` are near, too; NULL: 0 */
 };
 
+/* Sources of a list of kernel_more.h, in double; every column is padded to a multiple of SAP_MORE_LANES by sources far
+ * away without mass. */
+enum { SAP_MORE_LANES = 8 };
+struct sap_more_args {
+    int n;
+    const double *x[3], *mass, *eps2, *h2;
+    const double *quad[6]; /* xx, yy, zz, xy, xz, yz; NULL: there are none */
+    double floor2;
+};
+
 struct sap_kernel {
     int sums;          /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
     int group;         /* i-particles per call of many_i */
@@ -203,6 +213,10 @@ struct sap_kernel {
     /* Adds one tile. */
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
     void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
+
+    /* Order 2 only: the force on a target at x with squared softening eps2: pot and acc to sums, and the number of
+     * sources within the larger of h2 and their own. */
+    void (*more)(const struct sap_more_args *args, const double *x, double eps2, double h2, double *sums, int *count);
 
     /* ---- neighbour forces; order 4 only: other orders have 0 here ---- */
     size_t row_bytes; /* of a predicted row */

@@ -118,7 +118,7 @@ module sapporo
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
         integer(c_size_t) :: size = 0
         type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr, &
-            pot = c_null_ptr, nearest = c_null_ptr, nearest_r2 = c_null_ptr
+            pot = c_null_ptr, nearest = c_null_ptr, nearest_r2 = c_null_ptr, count = c_null_ptr
     end type sapporo_result
 
     type, bind(c) :: sapporo_small_force
@@ -128,6 +128,8 @@ module sapporo
         type(c_ptr) :: address = c_null_ptr                 ! integer(c_int), nj of them
         type(sapporo_column) :: x_j, mass_j, eps2_j
         real(c_double) :: eps2 = 0
+        type(sapporo_column) :: quad_j, h2_i, h2_j          ! quad_j: 6 of each source
+        real(c_double) :: floor2 = 0
     end type sapporo_small_force
 
     type, bind(c) :: sapporo_neighbour_request

@@ -387,6 +387,7 @@ typedef struct sapporo_result {
     double *pot;
     int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
     double *nearest_r2; /* its squared distance; none: +infinity */
+    int *count;         /* batches of small forces only: number of sources within the larger of both radii */
 } sapporo_result;
 
 /*
@@ -468,16 +469,28 @@ typedef struct sapporo_small_force {
     sapporo_column mass_j; /* double; absent: 0 */
     sapporo_column eps2_j; /* double; absent: 0 */
     double eps2;           /* squared softening, common */
+    /* more than monopoles: see sapporo_force_batch */
+    sapporo_column quad_j; /* double[6]: second moments of each source: sums of m x x, m y y, m z z, m x y, m x z,
+                              m y z about its position, trace not removed; absent: 0 */
+    sapporo_column h2_i;   /* double: squared radius of each i-particle, for results.count; absent: 0 */
+    sapporo_column h2_j;   /* double: squared radius of each source; absent: 0 */
+    double floor2;         /* squared floor of the distance: R2 is at least this; 0: none */
 } sapporo_small_force;
 
 typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces, under way or done */
 
 /*
- * Computes nlists independent forces in one call: list k gives results[k].acc and .pot, ni rows each (other members
- * must be NULL).  Only for contexts of order 2.  Made for tree codes of the multi-walk kind (FDPS): a list is a group
- * of particles with its interaction list, and thousands of lists keep all threads or a whole GPU busy.  No pair is
- * skipped but those with R2 = 0.  Each force has the same bits as if its sources had been stored at addresses 0 to nj-1
- * of a context of the same kind, in their order.
+ * Computes nlists independent forces in one call: list k gives results[k].acc, .pot and .count, ni rows each (other
+ * members must be NULL).  Only for contexts of order 2.  Made for tree codes of the multi-walk kind (FDPS): a list is a
+ * group of particles with its interaction list, and thousands of lists keep all threads or a whole GPU busy.  No pair
+ * is skipped but those with R2 = 0.  Each force has the same bits as if its sources had been stored at addresses 0 to
+ * nj-1 of a context of the same kind, in their order.
+ *
+ * A batch in which some list has quad_j, h2_i, h2_j, floor2 or a result `count` is computed in double on the CPU, in
+ * every context, with the same bits on all engines.  With addresses, quad_j and h2_j have an element per address:
+ * element a is that of the particle at address a.  R2 is the larger of r2 + eps2 and floor2.  Moments Q of a source at
+ * the distance d add -(3 d.Q d / R^5 - tr Q / R^3) / 2 to the potential, and the gradient of that to the acceleration.
+ * `count` is the number of sources with r2 < max(h2_i, h2_j), the target itself among them if its list has it.
  *
  * All elements of an array have the same `size`.  Bad arguments are found before anything is computed.  Returns
  * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error all rows of all lists

@@ -14,6 +14,8 @@
  * once per tree: the forms for accelerators.  retrieve() serves both.
  *
  * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
+ * Superparticles with a member `quad` (xx, yy, zz, xy, xz, yz: sums of m x x, trace not removed), as those of FDPS's
+ * quadrupole trees, act by their second moments, too; such forces are computed in double on the CPU.
  * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller: settings.
  * Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
  *
@@ -29,6 +31,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sapporo.h"
@@ -42,6 +46,7 @@ struct settings {
     sapporo_precision precision; /* SAPPORO_SP unless SAPPORO_PRECISION names another */
     sapporo_backend backend;     /* of dispatch() and dispatch_index(); kernel() always computes on the CPU */
     int threads;                 /* of the CPU engine in dispatch() and dispatch_index() */
+    double floor2;               /* squared floor of the distance, as of sapporo_small_force; 0: none */
 };
 
 /* Adds a result to a force of the caller's type.  A class of the caller with the same function may replace it. */
@@ -58,14 +63,37 @@ struct add_to_acc_and_pot {
 namespace detail
 {
 
-/* Positions relative to an origin, and masses. */
-struct points {
-    std::vector<double> x, mass;
+/* Whether particles of a type have second moments. */
+template <class Particle> struct has_moments {
+    template <class P> static char test(decltype(std::declval<const P &>().quad.xx) *);
+    template <class P> static long test(...);
+    static const bool value = sizeof(test<Particle>(NULL)) == sizeof(char);
+};
 
-    void clear()
+template <class Particle> void read_moments(const Particle &p, double *to, std::true_type)
+{
+    const double q[6] = {static_cast<double>(p.quad.xx), static_cast<double>(p.quad.yy),
+                         static_cast<double>(p.quad.zz), static_cast<double>(p.quad.xy),
+                         static_cast<double>(p.quad.xz), static_cast<double>(p.quad.yz)};
+    for (int k = 0; k < 6; k++) to[k] = q[k];
+}
+template <class Particle> void read_moments(const Particle &, double *to, std::false_type)
+{
+    for (int k = 0; k < 6; k++) to[k] = 0;
+}
+
+/* Positions relative to an origin, masses, and, where wanted, six second moments. */
+struct points {
+    std::vector<double> x, mass, quad;
+    bool moments;
+
+    points() : moments(false) {}
+    void clear(bool with_moments)
     {
+        moments = with_moments;
         x.clear();
         mass.clear();
+        quad.clear();
     }
     int size() const { return static_cast<int>(mass.size()); }
 
@@ -83,6 +111,10 @@ struct points {
             to[2] = static_cast<double>(pos.z) - (origin ? origin[2] : 0);
             mass[at + static_cast<std::size_t>(k)] = static_cast<double>(p[k].getCharge());
         }
+        if (!moments) return;
+        quad.resize(6 * mass.size());
+        for (std::size_t k = at; k < mass.size(); k++)
+            read_moments(p[k - at], &quad[6 * k], std::integral_constant<bool, has_moments<Particle>::value>());
     }
 };
 
@@ -255,7 +287,7 @@ template <class Add> class gravity_with
         sapporo_result result = sapporo_result();
         detail::origin_of(i, ni, origin);
         w->x.clear();
-        w->j.clear();
+        w->j.clear(detail::has_moments<J>::value);
         detail::append_targets(w->x, i, ni, origin);
         w->j.append(j, nj, origin);
         w->acc.resize(w->x.size());
@@ -263,6 +295,7 @@ template <class Add> class gravity_with
         fill(list, ni, nj, w->x.data());
         list.x_j.base = w->j.x.data();
         list.mass_j.base = w->j.mass.data();
+        if (w->j.moments) list.quad_j.base = w->j.quad.data();
         fill(result, w->acc.data(), w->pot.data());
         if (ni > 0) (void)sapporo_force_batch(w->context, 1, &list, &result);
         for (int k = 0; k < ni; k++) Add::add(force[k], &w->acc[3 * static_cast<std::size_t>(k)], result.pot[k]);
@@ -275,7 +308,7 @@ template <class Add> class gravity_with
               const int *ns)
     {
         x_.clear();
-        sources_.clear();
+        sources_.clear(ns && detail::has_moments<S>::value);
         for (int k = 0; k < nwalk; k++) {
             double origin[3];
             detail::origin_of(i[k], ni[k], origin);
@@ -290,6 +323,7 @@ template <class Add> class gravity_with
             fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
             l.x_j.base = sources_.x.data() + 3 * source;
             l.mass_j.base = sources_.mass.data() + source;
+            if (sources_.moments) l.quad_j.base = sources_.quad.data() + 6 * source;
             target += static_cast<std::size_t>(l.ni);
             source += static_cast<std::size_t>(l.nj);
         }
@@ -314,6 +348,7 @@ template <class Add> class gravity_with
             sapporo_small_force &l = lists_[static_cast<std::size_t>(k)];
             fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
             l.address = address_.data() + source;
+            if (ns && !stored_quad_.empty()) l.quad_j.base = stored_quad_.data();
             target += static_cast<std::size_t>(l.ni);
             source += static_cast<std::size_t>(l.nj);
         }
@@ -325,7 +360,7 @@ template <class Add> class gravity_with
     {
         sapporo_particles all = sapporo_particles();
         if (!opened()) return SAPPORO_ERR_DEVICE;
-        sources_.clear();
+        sources_.clear(ns > 0 && detail::has_moments<S>::value);
         sources_.append(j, nj, NULL);
         if (ns > 0) sources_.append(s, ns, NULL);
         const int n = sources_.size();
@@ -336,6 +371,7 @@ template <class Add> class gravity_with
         int status = n < stored_ ? sapporo_clear_particles(context_) : SAPPORO_OK;
         if (status >= 0 && n > 0) status = sapporo_set_particles(context_, 0, n, &all);
         stored_ = n;
+        stored_quad_ = sources_.quad;
         return status;
     }
 
@@ -381,6 +417,7 @@ template <class Add> class gravity_with
         l.nj = nj;
         l.x.base = x;
         l.eps2 = settings_.eps2;
+        l.floor2 = settings_.floor2;
     }
 
     static void fill(sapporo_result &r, double *acc, double *pot)
@@ -407,6 +444,7 @@ template <class Add> class gravity_with
     int stored_j_, stored_; /* stored particles, and all that is stored */
     std::map<int, std::deque<sapporo_batch *>> begun_;
     std::vector<double> x_, acc_, pot_;
+    std::vector<double> stored_quad_; /* of all that is stored; empty: there are none */
     std::vector<int> address_;
     detail::points sources_;
     std::vector<sapporo_small_force> lists_;

@@ -10,8 +10,12 @@
 /* Structs of all versions are shorter; a greater size means that the caller has not set it. */
 enum { SAP_STRUCT_MOST = 4096 };
 
-/* Size of the first version of sapporo_request. */
-enum { SAP_REQUEST_LEAST = offsetof(sapporo_request, softening) };
+/* Sizes of the first versions of structs. */
+enum {
+    SAP_REQUEST_LEAST = offsetof(sapporo_request, softening),
+    SAP_SMALL_FORCE_LEAST = offsetof(sapporo_small_force, quad_j),
+    SAP_RESULT_LEAST = offsetof(sapporo_result, count)
+};
 
 /*
  * Copies a caller's struct; `least` is the size of its first version.  Members that an older struct lacks become zero.

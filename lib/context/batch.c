@@ -13,7 +13,8 @@
 /* Whether both arrays are given with their sizes, so that the address of every element is known. */
 static int has_rows(const struct sap_batch *m)
 {
-    return m->lists && m->results && m->lists->size >= sizeof *m->lists && m->results->size >= sizeof m->results->size;
+    return m->lists && m->results && m->lists->size >= SAP_SMALL_FORCE_LEAST &&
+           m->results->size >= sizeof m->results->size;
 }
 
 /* Writes NaN and -1 into every array of every result, including arrays that a batch cannot compute. */
@@ -74,8 +75,23 @@ static int names_lost(const sapporo *c, const sapporo_small_force *l)
     return lost;
 }
 
+/* What is wrong with what a list asks for beside monopoles. */
+static const char *fault_of_more(const sapporo_small_force *given)
+{
+    sapporo_small_force all, *const l = &all;
+    (void)sap_struct_copy(&all, sizeof all, given, SAP_SMALL_FORCE_LEAST);
+    if (!(l->floor2 >= 0 && isfinite(l->floor2))) return "has a floor2 that is negative or not finite";
+    if (!good_softening(&l->h2_i, l->ni)) return "has an h2_i that is negative or not finite";
+    if (!l->address) return good_softening(&l->h2_j, l->nj) ? NULL : "has an h2_j that is negative or not finite";
+    for (int k = 0; k < l->nj && l->h2_j.base; k++) {
+        const double h2 = sap_column_double(&l->h2_j, l->address[k]);
+        if (!(h2 >= 0 && isfinite(h2))) return "has an h2_j that is negative or not finite";
+    }
+    return NULL;
+}
+
 /* Text that says what is wrong with a list; NULL if nothing is wrong. */
-static const char *fault_of(const sapporo *c, const sapporo_small_force *l)
+static const char *fault_of(const sapporo *c, const sapporo_small_force *l, int more)
 {
     if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
     if (l->ni > 0 && !l->x.base) return "has no positions of i-particles";
@@ -83,7 +99,8 @@ static const char *fault_of(const sapporo *c, const sapporo_small_force *l)
     if (!(l->eps2 >= 0 && isfinite(l->eps2))) return "has an eps2 that is negative or not finite";
     if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
         return "has a softening that is negative or not finite";
-    return good_addresses(c, l) ? NULL : "names an address that holds no particle";
+    if (!good_addresses(c, l)) return "names an address that holds no particle";
+    return more ? fault_of_more(l) : NULL;
 }
 
 enum { KEPT_PART = 1 << 16 };
@@ -119,7 +136,7 @@ static void judge_kept(sapporo *c)
     c->kept_below = atomic_load(&check.bad) || parts == 0 ? 0 : upper;
 }
 
-/* Whether a result has arrays that a batch cannot compute: it gives acc and pot only. */
+/* Whether a result has arrays that a batch cannot compute: it gives acc, pot and count. */
 static int wants_too_much(const sapporo_result *result)
 {
     sapporo_result r;
@@ -135,7 +152,7 @@ struct list_check {
 static int is_bad(const struct list_check *check, int k)
 {
     if (check->m->results && wants_too_much(sap_batch_result(check->m, k))) return 1;
-    return fault_of(check->c, sap_batch_force(check->m, k)) != NULL;
+    return fault_of(check->c, sap_batch_force(check->m, k), check->m->more) != NULL;
 }
 
 static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -160,25 +177,40 @@ static int first_bad(const sapporo *c, const struct sap_batch *m)
     return atomic_load(&check.first);
 }
 
-static int check(sapporo *c, const struct sap_batch *m, const char *caller)
+/* Whether some list asks for more than monopoles. */
+static int wants_more(const struct sap_batch *m)
+{
+    const int lists = m->lists->size >= sizeof *m->lists,
+              results = m->results && m->results->size >= sizeof *m->results;
+    for (int k = 0; k < m->nlists && lists; k++) {
+        const sapporo_small_force *const l = sap_batch_force(m, k);
+        if (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0) return 1;
+    }
+    for (int k = 0; k < m->nlists && results; k++)
+        if (sap_batch_result(m, k)->count) return 1;
+    return 0;
+}
+
+static int check(sapporo *c, struct sap_batch *m, const char *caller)
 {
     const int n = m->nlists;
     if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: nlists is %d", caller, n);
     if (n > 0 &&
-        (!m->lists || m->lists->size < sizeof *m->lists || (m->results && m->results->size < sizeof *m->results)))
+        (!m->lists || m->lists->size < SAP_SMALL_FORCE_LEAST || (m->results && m->results->size < SAP_RESULT_LEAST)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: no lists or results, or their size is not set", caller);
     if (c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s needs a context of order 2, this one has %d", caller,
                         c->settings.order);
+    m->more = n > 0 && wants_more(m);
     const int k = first_bad(c, m);
     if (k == n) return SAPPORO_OK;
-    const char *const fault = fault_of(c, sap_batch_force(m, k));
+    const char *const fault = fault_of(c, sap_batch_force(m, k), m->more);
     if (fault && names_lost(c, sap_batch_force(m, k))) {
         write_failed(m);
         return sap_fail(c, SAPPORO_ERR_MEMORY, "%s: list %d names a particle that could not be stored", caller, k);
     }
     if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: list %d %s", caller, k, fault);
-    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc and pot only (list %d)", caller, k);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", caller, k);
 }
 
 int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
@@ -188,21 +220,22 @@ int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
     judge_kept(c);
     if (c->kept_below > 0) m->kept = c->kept;
     const int status = check(c, m, caller);
-    if (!status && m->nlists > 0) sap_context_warn_wide(c);
+    if (!status && m->nlists > 0 && !m->more) sap_context_warn_wide(c);
     return status;
 }
 
 /* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
 int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
 {
-    if (c->engine->batch) {
+    const int by_cpu = m->more && c->engine != sap_fallback_engine();
+    if (c->engine->batch && !by_cpu) {
         sap_context_use_store(c, 0);
         const int begins = flight && c->engine->flight;
         const int status = begins ? c->engine->flight->begin(c->devices, c->store, &c->host, m, flight)
                                   : c->engine->batch(c->devices, c->store, &c->host, m);
         return status < 0 ? sap_engine_failed(c, c->store, status, "%d lists", m->nlists) : status;
     }
-    if (c->settings.backend_given)
+    if (c->settings.backend_given && !by_cpu)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s is not in this version of the %s engine", caller,
                         c->engine->name);
     const struct sap_fallback *const f = sap_context_fallback(c, caller);
@@ -211,7 +244,7 @@ int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **fli
 
 int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists, const sapporo_result *results)
 {
-    struct sap_batch m = {nlists, lists, results, {0}};
+    struct sap_batch m = {.nlists = nlists, .lists = lists, .results = results};
     sapporo *const c = sap_context_hold(context);
     if (!c) {
         write_failed(&m);

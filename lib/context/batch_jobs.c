@@ -25,6 +25,7 @@ static void free_memory(sapporo_batch *b)
     free(b->result);
     free(b->acc);
     free(b->pot);
+    free(b->count);
     memset((char *)b + from, 0, sizeof *b - from);
     sap_handle_keep(&b->self);
 }
@@ -91,7 +92,7 @@ static sapporo_batch *new_batch(sapporo *c)
 }
 
 /* Makes room for lists and rows; returns -1 if memory is short. */
-static int reserve(sapporo_batch *b, int lists, size_t rows)
+static int reserve(sapporo_batch *b, int lists, size_t rows, int counts)
 {
     if (lists > b->lists) {
         free(b->ni);
@@ -104,12 +105,15 @@ static int reserve(sapporo_batch *b, int lists, size_t rows)
     if (rows > b->rows) {
         free(b->acc);
         free(b->pot);
+        free(b->count);
+        b->count = NULL;
         b->acc = malloc(rows * sizeof *b->acc);
         b->pot = malloc(rows * sizeof *b->pot);
         b->rows = b->acc && b->pot ? rows : 0;
         if (!b->rows) return -1;
     }
-    return 0;
+    if (counts && !b->count && b->rows > 0) b->count = malloc(b->rows * sizeof *b->count);
+    return counts && !b->count && b->rows > 0 ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------- begin */
@@ -119,12 +123,13 @@ static int start(sapporo *c, sapporo_batch *b, const struct sap_batch *m)
 {
     size_t rows = 0;
     for (int k = 0; k < m->nlists; k++) rows += (size_t)sap_batch_force(m, k)->ni;
-    if (reserve(b, m->nlists, rows))
+    if (reserve(b, m->nlists, rows, m->more))
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %zu i-particles of %d lists", rows, m->nlists);
     rows = 0;
     for (int k = 0; k < m->nlists; k++) {
         b->ni[k] = sap_batch_force(m, k)->ni;
         b->result[k] = (sapporo_result){.size = sizeof *b->result, .acc = b->acc + rows, .pot = b->pot + rows};
+        if (m->more) b->result[k].count = b->count + rows;
         rows += (size_t)b->ni[k];
     }
     b->work = *m;
@@ -138,7 +143,7 @@ static int start(sapporo *c, sapporo_batch *b, const struct sap_batch *m)
 
 int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_force *lists, sapporo_batch **batch)
 {
-    struct sap_batch m = {nlists, lists, NULL, {0}};
+    struct sap_batch m = {.nlists = nlists, .lists = lists};
     if (!batch) return SAPPORO_ERR_ARGUMENT;
     *batch = NULL;
     sapporo *const c = sap_context_hold(context);
@@ -211,7 +216,9 @@ static int check_end(sapporo *c, const sapporo_batch *b, const struct delivery *
                             b->ni[k]);
         if (sap_result_copy(&r, sap_batch_result(&d->to, k)) || r.jerk || r.nearest || r.nearest_r2 || r.snap ||
             r.crackle)
-            return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc and pot only (list %d)", me, k);
+            return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", me, k);
+        if (r.count && !b->work.more)
+            return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s: the batch was begun without h2_i or h2_j", me);
     }
     return SAPPORO_OK;
 }
@@ -225,6 +232,7 @@ static void deliver(void *argument, ptrdiff_t from, ptrdiff_t to)
         (void)sap_result_copy(&r, sap_batch_result(&d->to, k));
         if (r.acc) memcpy(r.acc, own->acc, (size_t)d->ni[k] * sizeof *r.acc);
         if (r.pot) memcpy(r.pot, own->pot, (size_t)d->ni[k] * sizeof *r.pot);
+        if (r.count) memcpy(r.count, own->count, (size_t)d->ni[k] * sizeof *r.count);
     }
 }
 

@@ -103,8 +103,9 @@ struct sapporo_batch {
     int *ni;                        /* [work.nlists] */
     sapporo_result *result;         /* [work.nlists] on acc and pot */
     double (*acc)[3], *pot;         /* of the targets of all lists, one list behind the other */
+    int *count;                     /* likewise; NULL unless a batch needed it */
     int lists;                      /* room of ni and result */
-    size_t rows;                    /* room of acc and pot */
+    size_t rows;                    /* room of acc, pot and count */
 };
 
 /* Number of forces that compute neighbours without being asked, after a force whose neighbours were asked for. */

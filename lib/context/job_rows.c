@@ -165,6 +165,7 @@ static void write_bad_row(const sapporo_result *r, int i)
     if (r->pot) r->pot[i] = NAN;
     if (r->nearest) r->nearest[i] = -1;
     if (r->nearest_r2) r->nearest_r2[i] = NAN;
+    if (r->count) r->count[i] = -1;
 }
 
 void sap_rows_write_failed(int ni, const sapporo_result *r)

@@ -456,6 +456,8 @@ static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_res
     if (known) return sap_fail(c, known, "sapporo_force_end: sapporo_result of a newer version of the library");
     if (j->rule == SAP_PAIRS_OUTSIDE && (r->nearest || r->nearest_r2))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
+    if (r->count)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: only batches of small forces have counts");
     const int jerk = r->jerk && j->vectors < 2;
     if (!jerk && !(r->snap && j->vectors < 3) && !(r->crackle && j->vectors < 4)) return SAPPORO_OK;
     return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_force_end: forces of order %d have no %s", c->settings.order,

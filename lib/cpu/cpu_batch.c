@@ -40,6 +40,7 @@ struct sap_batch_worker {
     double (*x)[3], *eps2; /* of `room` i-particles */
     int room;
     struct sap_group group;
+    struct sap_more_memory more;
 };
 
 static int reserve(struct sap_batch_worker *w, int ni, int tiles)
@@ -179,6 +180,7 @@ static void free_worker(struct sap_batch_worker *w)
     free(w->records);
     free(w->x);
     free(w->eps2);
+    free(w->more.column);
     free(w);
 }
 
@@ -230,7 +232,9 @@ static void take_lists(void *argument, int thread)
     ptrdiff_t from, to;
     while (w && sap_items_take(&b->items, &from, &to))
         for (int k = (int)from; k < to; k++, done++) {
-            const int status = compute(w, sap_batch_force(b->m, k), sap_batch_result(b->m, k));
+            const sapporo_small_force *const l = sap_batch_force(b->m, k);
+            const sapporo_result *const r = sap_batch_result(b->m, k);
+            const int status = b->m->more ? sap_cpu_batch_more(&w->more, w->kernel, b->host, l, r) : compute(w, l, r);
             failed |= status < 0;
             partial |= status == SAPPORO_PARTIAL;
         }

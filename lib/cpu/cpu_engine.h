@@ -27,6 +27,16 @@ struct sap_cpu_set {
     struct sap_rows *rows; /* for neighbour forces (cpu_neighbour.h); NULL: none yet */
 };
 
+/* Memory of one thread for lists that ask for more than monopoles (cpu_batch_more.c). */
+struct sap_more_memory {
+    double *column;
+    size_t room; /* elements per column */
+};
+
+/* Computes such a list. */
+int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                       const sapporo_small_force *list, const sapporo_result *result);
+
 /* Predicted j-particles of one tile in packet order, and their validity. */
 struct sap_predicted {
     void *records; /* NULL: not allocated yet */

@@ -21,12 +21,14 @@ static inline int sap_is_kept(const struct sap_kept *kept, const sapporo_small_f
     return l->address && at >= from && (at - from) / sizeof(int) + (size_t)l->nj <= kept->n;
 }
 
-/* A batch of small forces, checked.  The arrays are the caller's; the stride is the `size` of their first element. */
+/* A batch of small forces, checked.  The arrays are the caller's; the stride is the `size` of their first element.
+ * Their structs may lack the members that the first version lacks (sap_struct_copy). */
 struct sap_batch {
     int nlists;
     const sapporo_small_force *lists;
     const sapporo_result *results;
     struct sap_kept kept;
+    int more; /* 1: some list asks for more than monopoles, so the CPU computes all lists in double */
 };
 
 /* Neighbour forces of order 4: each target particle is an address with a list of addresses of source particles.  The

@@ -65,5 +65,6 @@ void sap_answer_write_failed(int first, int n, const sapporo_result *result)
         if (result->pot) result->pot[i] = NAN;
         if (result->nearest) result->nearest[i] = -1;
         if (result->nearest_r2) result->nearest_r2[i] = NAN;
+        if (result->count) result->count[i] = -1;
     }
 }

@@ -271,6 +271,9 @@ static int check_result(sapporo_mpi *h, const sapporo_result *r)
     if ((r->jerk && h->vectors < 2) || (r->snap && h->vectors < 3) || (r->crackle && h->vectors < 4))
         return sap_link_fail(&h->link, SAPPORO_ERR_UNSUPPORTED,
                              "sapporo_mpi_force_end: forces of order %d have no such derivative", h->order);
+    if (r->count)
+        return sap_link_fail(&h->link, SAPPORO_ERR_UNSUPPORTED,
+                             "sapporo_mpi_force_end: only batches of small forces have counts");
     if ((r->nearest || r->nearest_r2) && !j->nearest)
         return sap_link_fail(&h->link, SAPPORO_ERR_GONE,
                              "sapporo_mpi_force_end: the force was begun without SAPPORO_WANT_NEAREST");

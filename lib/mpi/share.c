@@ -305,6 +305,7 @@ static sapporo_result rows_from(const sapporo_result *r, int first)
     if (s.jerk) s.jerk += first;
     if (s.snap) s.snap += first;
     if (s.crackle) s.crackle += first;
+    if (s.count) s.count += first;
     if (s.pot) s.pot += first;
     if (s.nearest) s.nearest += first;
     if (s.nearest_r2) s.nearest_r2 += first;

@@ -35,6 +35,18 @@ struct superparticle {
     float getCharge() const { return mass; }
 };
 
+/* A superparticle of a quadrupole tree. */
+struct moments {
+    double xx, yy, zz, xy, xz, yz;
+};
+struct superparticle_quad {
+    double mass;
+    vec<double> pos;
+    moments quad;
+    vec<double> getPos() const { return pos; }
+    double getCharge() const { return mass; }
+};
+
 /* A force with other names. */
 struct other_force {
     double a[3], phi;
@@ -289,6 +301,70 @@ void other_names(const problem &p)
     check(error < 1e-6 && f.a[0] != 0, "a force with other names", error);
 }
 
+/* Clusters far away: superparticles with moments of their particles, by each form, against the particles' own sum. */
+void quadrupoles(const sapporo_fdps::settings &s)
+{
+    std::vector<superparticle_quad> super;
+    std::vector<particle> j(1), all, targets(5);
+    for (int k = 0; k < 30; k++) {
+        const vec<double> at = {6 + 3 * draw(), 5 * draw() - 10, 8 * draw()};
+        std::vector<particle> own;
+        superparticle_quad one = {0, {0, 0, 0}, {0, 0, 0, 0, 0, 0}};
+        for (int n = 0; n < 20; n++) {
+            const particle p = {draw(), {at.x + 0.5 * draw(), at.y + 0.2 * draw(), at.z + draw()}, {0, 0, 0}, 0};
+            own.push_back(p);
+            all.push_back(p);
+            one.mass += p.mass;
+            one.pos.x += p.mass * p.pos.x, one.pos.y += p.mass * p.pos.y, one.pos.z += p.mass * p.pos.z;
+        }
+        one.pos.x /= one.mass, one.pos.y /= one.mass, one.pos.z /= one.mass;
+        for (std::size_t n = 0; n < own.size(); n++) {
+            const double m = own[n].mass, x = own[n].pos.x - one.pos.x, y = own[n].pos.y - one.pos.y,
+                         z = own[n].pos.z - one.pos.z;
+            one.quad.xx += m * x * x, one.quad.yy += m * y * y, one.quad.zz += m * z * z;
+            one.quad.xy += m * x * y, one.quad.xz += m * x * z, one.quad.yz += m * y * z;
+        }
+        super.push_back(one);
+    }
+    j[0].mass = 3, j[0].pos = {0.5, 0.25, 0};
+    for (std::size_t k = 0; k < targets.size(); k++) targets[k].pos = {draw(), draw(), draw()};
+    sapporo_fdps::gravity gravity(s);
+    std::vector<particle> f[3] = {targets, targets, targets};
+    const particle *i[1] = {targets.data()}, *at[1] = {j.data()};
+    const superparticle_quad *sp[1] = {super.data()};
+    const int ni[1] = {5}, nj[1] = {1}, ns[1] = {30}, zero = 0, *at_j[1] = {&zero};
+    std::vector<int> number(30);
+    for (int k = 0; k < 30; k++) number[static_cast<std::size_t>(k)] = k;
+    const int *at_s[1] = {number.data()};
+    for (int form = 0; form < 3; form++) {
+        std::vector<particle> &to = f[form];
+        for (std::size_t k = 0; k < to.size(); k++) to[k].acc = {0, 0, 0}, to[k].pot = 0;
+        particle *rows[1] = {to.data()};
+        int status = 0;
+        if (form == 0) {
+            gravity.kernel()(targets.data(), 5, j.data(), 1, to.data());
+            gravity.kernel()(targets.data(), 5, super.data(), 30, to.data());
+        } else if (form == 1) {
+            status = gravity.dispatch()(0, 1, i, ni, at, nj, sp, ns);
+        } else {
+            status = gravity.dispatch_index()(0, 0, i, ni, at_j, nj, at_s, ns, j.data(), 1, super.data(), 30, true);
+            status |= gravity.dispatch_index()(0, 1, i, ni, at_j, nj, at_s, ns, j.data(), 1, super.data(), 30, false);
+        }
+        if (form > 0) status |= gravity.retrieve()(0, 1, ni, rows);
+        double worst = 0;
+        for (std::size_t k = 0; k < to.size(); k++) {
+            long double right[5] = {0};
+            sum(targets[k], j, right);
+            sum(targets[k], all, right);
+            const double error = static_cast<double>(std::fabs(to[k].acc.x - right[0]) / right[4]);
+            if (!(error <= worst)) worst = error;
+            const double of_pot = static_cast<double>(std::fabs((to[k].pot - right[3]) / right[3]));
+            if (!(of_pot <= worst)) worst = of_pot;
+        }
+        check(status == 0 && worst < 1e-4, "quadrupoles", worst); /* masses alone: 1e-3 */
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -305,6 +381,7 @@ int main(int argc, char **argv)
         kernels(p, 1e-5);
         other_names(p);
     }
+    quadrupoles(s);
     multi_walk(p, q, s, 1e-5);
     multi_walk_index(p, q, s, 3e-5); /* positions are those in the whole system */
     s.precision = SAPPORO_DS;

@@ -61,6 +61,29 @@ def test_batches_that_are_begun(tree_code):
         assert np.isnan(bad.result().pot[0])
 
 
+def test_moments_radii_and_a_floor(tree_code):
+    context, x, mass = tree_code
+    at, h2 = np.arange(60), np.linspace(0, 0.5, N)
+    quad = np.zeros((N, 6))
+    lists = [sapporo.SmallForce(x[:7], address=at, eps2=0.01, quad_j=quad, h2_i=0.1, h2_j=h2, floor2=0.25)]
+    own = [sapporo.SmallForce(x[:7], x_j=x[:60], mass_j=mass[:60], eps2=0.01, h2_i=0.1, h2_j=h2[:60], floor2=0.25)]
+    d2 = ((x[None, :60] - x[:7, None]) ** 2).sum(axis=2)
+    right = (d2 < np.maximum(0.1, h2[:60])).sum(axis=1)
+    pot = -(mass[:60] / np.sqrt(np.maximum(d2 + 0.01, 0.25))).sum(axis=1)
+    for force in (context.force_batch(lists), context.force_batch(own), context.begin_batch(lists).result()):
+        assert (force.count == right).all()
+        assert (relative(force.pot, pot) < 1e-13).all()
+    quad[:, 0] = 0.1
+    moments = context.force_batch(lists)
+    assert (moments.pot != force.pot).all()
+    assert context.force_batch([sapporo.SmallForce(x[:7], x_j=x)]).count is None
+    for wrong in ({"quad_j": quad[:, :5]}, {"quad_j": quad[:59]}, {"h2_j": h2[:59]}):
+        with pytest.raises(ValueError, match=r"quad_j|h2_j"):
+            context.force_batch([sapporo.SmallForce(x[:7], address=at, **wrong)])
+    with pytest.raises(sapporo.ArgumentError):
+        context.force_batch([sapporo.SmallForce(x[:7], x_j=x, floor2=-1.0)])
+
+
 def test_addresses_that_are_kept(tree_code):
     context, x, _ = tree_code
     at = np.arange(N, dtype=np.int32)[::-1].copy()

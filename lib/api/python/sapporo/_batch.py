@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import ArrayLike, Floats, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
+from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
 from ._job import warn_if_partial
 from ._library import Handle, ffi, lib
 
@@ -26,6 +26,12 @@ class SmallForce:
     x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source
     eps2: squared softening length, common
     eps2_i: (ni,) or one number: squared softening of each target, added to eps2
+    quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not removed
+    h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours
+    floor2: squared floor of the softened distance
+
+    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in double
+    on the CPU, in every context.
     """
 
     x: ArrayLike
@@ -35,6 +41,10 @@ class SmallForce:
     eps2_j: ScalarOrArray | None = None
     eps2: float = 0.0
     eps2_i: ScalarOrArray | None = None
+    quad_j: ArrayLike | None = None
+    h2_i: ScalarOrArray | None = None
+    h2_j: ScalarOrArray | None = None
+    floor2: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,11 +52,13 @@ class BatchForce:
     """Results of a batch: rows of all lists, one list behind the other.
 
     acc: (rows, 3); pot: (rows,); first: row at which each list begins, and one behind the last row
+    count: (rows,) of int32: sources within the larger of both radii; None where no list has radii
     """
 
     acc: Floats
     pot: Floats
     first: npt.NDArray[np.int64]
+    count: Ints | None = None
 
     def __len__(self) -> int:
         """Number of lists."""
@@ -58,6 +70,27 @@ class BatchForce:
             raise IndexError(f"list {k} of {len(self)}")
         rows = slice(int(self.first[k % len(self)]), int(self.first[k % len(self) + 1]))
         return self.acc[rows], self.pot[rows]
+
+
+def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any], None]) -> None:
+    """Fills what makes a list more than monopoles."""
+    sources = force.x_j if force.address is None else force.address
+    least = 0 if sources is None else len(np.atleast_1d(np.asarray(sources)))
+    if force.address is not None:
+        least = int(np.max(np.asarray(force.address), initial=-1)) + 1
+    small.floor2 = force.floor2
+    if force.quad_j is not None:
+        quad = np.ascontiguousarray(force.quad_j, dtype=np.float64)
+        if quad.ndim != 2 or quad.shape[1] != 6 or len(quad) < least:
+            raise ValueError(f"quad_j has the shape {quad.shape}; it needs six numbers of {least} sources")
+        put(small.quad_j, quad)
+    if force.h2_i is not None:
+        put(small.h2_i, scalars(force.h2_i, "h2_i", ni))
+    if force.h2_j is not None:
+        h2 = np.asarray(force.h2_j, dtype=np.float64)
+        if h2.ndim == 1 and force.address is not None and len(h2) < least:
+            raise ValueError(f"h2_j has {len(h2)} elements; addresses go up to {least - 1}")
+        put(small.h2_j, scalars(h2, "h2_j", len(h2) if h2.ndim == 1 and force.address is not None else least))
 
 
 def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
@@ -74,6 +107,7 @@ def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
     put(small.x, x)
     if force.eps2_i is not None:
         put(small.eps2_i, scalars(force.eps2_i, "eps2_i", len(x)))
+    _fill_more(small, force, len(x), put)
     if force.address is not None:
         if any(own is not None for own in (force.x_j, force.mass_j, force.eps2_j)):
             raise ValueError("a small force has either address or sources of its own")
@@ -103,41 +137,50 @@ def _fill_all(lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], 
     return small, first, keep
 
 
-def _results(first: npt.NDArray[np.int64]) -> tuple[Any, BatchForce]:
+def _counts(lists: Sequence[SmallForce]) -> bool:
+    return any(force.h2_i is not None or force.h2_j is not None for force in lists)
+
+
+def _results(first: npt.NDArray[np.int64], counts: bool) -> tuple[Any, BatchForce]:
     """New arrays of results, and their structs."""
     results = ffi.new("sapporo_result[]", max(len(first) - 1, 1))
     acc, pot = np.empty((int(first[-1]), 3)), np.empty(int(first[-1]))
+    count = np.empty(int(first[-1]), dtype=np.int32) if counts else None
     for k, row in enumerate(first[:-1].tolist()):
+        if count is not None:
+            results[k].count = ffi.cast("int *", address(count) + 4 * row)
         results[k].size = ffi.sizeof("sapporo_result")
         results[k].acc = ffi.cast("double (*)[3]", address(acc) + 24 * row)
         results[k].pot = ffi.cast("double *", address(pot) + 8 * row)
-    return results, BatchForce(acc, pot, first)
+    return results, BatchForce(acc, pot, first, count)
 
 
 def compute_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[BatchForce, int]:
     """Computes all lists; returns the results and the status."""
     small, first, _keep = _fill_all(lists)
-    results, forces = _results(first)
+    results, forces = _results(first, _counts(lists))
     status = int(lib.sapporo_force_batch(handle, len(lists), small, results))
     return forces, status
 
 
-def begin_batch(handle: Any, lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], int]:
-    """Begins all lists; returns the handle, the row at which each list begins, and the status."""
+def begin_batch(context: Context, handle: Any, lists: Sequence[SmallForce]) -> Batch:
+    """Begins all lists."""
     small, first, _keep = _fill_all(lists)
     batch = ffi.new("sapporo_batch **")
     status = int(lib.sapporo_force_batch_begin(handle, len(lists), small, batch))
-    return batch[0], first, status
+    context._check(status)
+    return Batch(context, batch[0], first, _counts(lists))
 
 
 class Batch(Handle):
     """A batch of small forces under way (Context.begin_batch).  Closing it frees it; closing its context does, too."""
 
-    def __init__(self, context: Context, handle: Any, first: npt.NDArray[np.int64]) -> None:
+    def __init__(self, context: Context, handle: Any, first: npt.NDArray[np.int64], counts: bool) -> None:
         """Takes over a batch that has begun; made by Context.begin_batch."""
         super().__init__(handle, lib.sapporo_force_batch_free)
         self._context = context
         self._first = first
+        self._counts = counts
 
     @property
     def done(self) -> bool:
@@ -146,7 +189,7 @@ class Batch(Handle):
 
     def result(self) -> BatchForce:
         """Waits for the batch and returns its forces.  May be repeated."""
-        results, forces = _results(self._first)
+        results, forces = _results(self._first, self._counts)
         ni = np.diff(self._first).astype(np.int32)
         status = lib.sapporo_force_batch_end(self._handle, len(ni), pointer(ni, "int *"), results)
         status = self._context._check(status)

@@ -434,9 +434,7 @@ class Context(Handle):
 
         All arrays are copied before this returns, and several batches may be under way.  The CPU engine computes here.
         """
-        handle, first, status = begin_batch(self._handle, lists)
-        self._check(status)
-        return Batch(self, handle, first)
+        return begin_batch(self, self._handle, lists)
 
     def keep_addresses(self, address: npt.NDArray[np.int32] | None) -> None:
         """Announces addresses that several calls of force_batch will name by views of this array; None: none any more.

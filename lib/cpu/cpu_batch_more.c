@@ -1,0 +1,86 @@
+/*
+ * cpu_batch_more.c - lists of batches with second moments, a floor of the distance, or counts of neighbours: they are
+ * computed in double (cpu_sse/kernel_more.h), with the same bits on every path and in every precision.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/structs.h"
+#include "cpu/cpu_engine.h"
+
+enum { LANES = SAP_MORE_LANES, COLUMNS = 12 }; /* x, y, z, mass, eps2, h2, six moments */
+
+static int reserve(struct sap_more_memory *m, int nj)
+{
+    const size_t room = ((size_t)nj + LANES - 1) / LANES * LANES;
+    if (room <= m->room) return SAPPORO_OK;
+    free(m->column);
+    m->column = aligned_alloc(64, room * COLUMNS * sizeof *m->column);
+    m->room = m->column ? room : 0;
+    return m->room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
+
+/* Reads source k of a list into its place in the columns; `room` elements per column. */
+static void load(const struct sap_jstore *host, const sapporo_small_force *l, int k, double *to, size_t room)
+{
+    const int at = l->address ? l->address[k] : k; /* of the columns that the list gives with addresses, too */
+    double x[3], moments[6] = {0};
+    if (l->address) {
+        const struct sap_segment *s = sap_jstore_segment(host, at);
+        const unsigned in = (unsigned)at % SAP_SEGMENT;
+        const double *const from = s->derivative[0] + sap_jstore_offset(in);
+        for (int c = 0; c < 3; c++) x[c] = from[(ptrdiff_t)c * SAP_CPU_LANES];
+        to[3 * room] = s->mass[in];
+        to[4 * room] = s->eps2 ? s->eps2[in] : 0;
+    } else {
+        memcpy(x, sap_column_at(&l->x_j, k, sizeof x), sizeof x);
+        to[3 * room] = sap_column_double(&l->mass_j, k);
+        to[4 * room] = sap_column_double(&l->eps2_j, k);
+    }
+    for (int c = 0; c < 3; c++) to[(size_t)c * room] = x[c];
+    to[5 * room] = sap_column_double(&l->h2_j, at);
+    if (l->quad_j.base) memcpy(moments, sap_column_at(&l->quad_j, at, sizeof moments), sizeof moments);
+    for (size_t q = 0; q < 6; q++) to[(6 + q) * room] = moments[q];
+}
+
+int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                       const sapporo_small_force *given, const sapporo_result *result)
+{
+    sapporo_small_force list, *const l = &list;
+    sapporo_result rows, *const r = &rows;
+    (void)sap_struct_copy(l, sizeof list, given, SAP_SMALL_FORCE_LEAST);
+    (void)sap_struct_copy(r, sizeof rows, result, SAP_RESULT_LEAST);
+    const int status = reserve(memory, l->nj > 0 ? l->nj : 1);
+    int bad = 0;
+    if (status) return status;
+    double *const column = memory->column;
+    const size_t room = memory->room;
+    for (int k = 0; k < l->nj; k++) load(host, l, k, column + k, room);
+    for (int k = l->nj; k % LANES; k++) { /* harmless sources fill the last vector */
+        for (size_t c = 0; c < COLUMNS; c++) column[c * room + (size_t)k] = 0;
+        for (size_t c = 0; c < 3; c++) column[c * room + (size_t)k] = SAP_EMPTY_X;
+    }
+    struct sap_more_args args = {.n = l->nj,
+                                 .x = {column, column + room, column + 2 * room},
+                                 .mass = column + 3 * room,
+                                 .eps2 = column + 4 * room,
+                                 .h2 = column + 5 * room,
+                                 .floor2 = l->floor2};
+    for (size_t q = 0; q < 6 && l->quad_j.base; q++) args.quad[q] = column + (6 + q) * room;
+    for (int i = 0; i < l->ni; i++) {
+        double x[3], sum[4] = {NAN, NAN, NAN, NAN};
+        int count = -1;
+        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
+        const int good = finite_place(x);
+        if (good)
+            kernel->more(&args, x, l->eps2 + sap_column_double(&l->eps2_i, i), sap_column_double(&l->h2_i, i), sum,
+                         &count);
+        bad += !good;
+        if (r->pot) r->pot[i] = sum[0];
+        for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = sum[1 + c];
+        if (r->count) r->count[i] = count;
+    }
+    return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
