@@ -78,7 +78,7 @@ static int names_lost(const sapporo *c, const sapporo_small_force *l)
 /* What is wrong with what a list asks for beside monopoles. */
 static const char *fault_of_more(const sapporo_small_force *given)
 {
-    sapporo_small_force all, *const l = &all;
+    sapporo_small_force all = {0}, *const l = &all;
     (void)sap_struct_copy(&all, sizeof all, given, SAP_SMALL_FORCE_LEAST);
     if (!(l->floor2 >= 0 && isfinite(l->floor2))) return "has a floor2 that is negative or not finite";
     if (!good_softening(&l->h2_i, l->ni)) return "has an h2_i that is negative or not finite";

@@ -48,8 +48,8 @@ static void load(const struct sap_jstore *host, const sapporo_small_force *l, in
 int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
                        const sapporo_small_force *given, const sapporo_result *result)
 {
-    sapporo_small_force list, *const l = &list;
-    sapporo_result rows, *const r = &rows;
+    sapporo_small_force list = {0}, *const l = &list;
+    sapporo_result rows = {0}, *const r = &rows;
     (void)sap_struct_copy(l, sizeof list, given, SAP_SMALL_FORCE_LEAST);
     (void)sap_struct_copy(r, sizeof rows, result, SAP_RESULT_LEAST);
     const int status = reserve(memory, l->nj > 0 ? l->nj : 1);
