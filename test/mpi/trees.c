@@ -92,10 +92,8 @@ static void test_case(const struct model *m, const struct rows *exact, const sap
 static const char *const kind_names[] = {"", "octree", "kdtree"};
 static const char *const mac_names[] = {"", "opening", "multipole", "acceleration"};
 
-static void test_errors(void)
+static void test_errors(const struct model *m, const struct rows *exact)
 {
-    struct model m = clusters(N);
-    struct rows exact = exact_rows(&m, 0x1p-12);
     for (int kind = SAPPORO_TREE_OCTREE; kind <= SAPPORO_TREE_KDTREE; kind++)
         for (int mac = SAPPORO_MAC_OPENING; mac <= SAPPORO_MAC_ACCELERATION; mac++)
             for (int way = 0; way < 4; way++) { /* precision and order */
@@ -106,10 +104,8 @@ static void test_errors(void)
                 o.order = way & 2 ? 1 : 2;
                 (void)snprintf(what, sizeof what, "%s, %s, %s, order %d", kind_names[kind], mac_names[mac],
                                way & 1 ? "dp" : "sp", o.order);
-                test_case(&m, &exact, &o, what);
+                test_case(m, exact, &o, what);
             }
-    rows_free(&exact);
-    model_free(&m);
 }
 
 /* ------------------------------------------------------------- other models */
@@ -165,28 +161,27 @@ static void test_odd_models(int fewer)
 }
 
 /* Particles that were given by other ranks have the same trees, so errors too; sizes of accelerations may be given. */
-static void test_given(void)
+static void test_given(const struct model *m, const struct rows *exact)
 {
-    struct model m = clusters(N);
-    struct rows exact = exact_rows(&m, 0x1p-12), found = rows_new(m.n);
+    struct rows found = rows_new(m->n);
     const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
     sapporo_mpi_tree *const t = open_tree(&o);
     double error = 0;
     int bad = 0;
     for (int how = 0; how < SPLITS; how++) {
-        bad |= compute(t, &m, (enum split)how, &found) != SAPPORO_OK;
-        error = fmax(error, error_of(&found, &exact, m.n));
+        bad |= compute(t, m, (enum split)how, &found) != SAPPORO_OK;
+        error = fmax(error, error_of(&found, exact, m->n));
     }
     report(!bad && error < 1.5e-3, "given in other ways: error %.2e", error);
-    struct particles_of_rank mine = model_pick(&m, IN_TURN);
-    struct rows r = rows_new(mine.n), again = rows_new(m.n);
+    struct particles_of_rank mine = model_pick(m, IN_TURN);
+    struct rows r = rows_new(mine.n), again = rows_new(m->n);
     sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
     double *const a = calloc((size_t)mine.n + 1, sizeof *a);
     for (int i = 0; i < mine.n; i++) a[i] = 1e-4;
     columns.a = (sapporo_column){a, 0};
     bad = sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_force(t, r.acc, r.pot);
-    gather(&mine, &r, m.n, &again);
-    report(!bad && error_of(&again, &exact, m.n) < error, "small accelerations are given: a smaller error");
+    gather(&mine, &r, m->n, &again);
+    report(!bad && error_of(&again, exact, m->n) < error, "small accelerations are given: a smaller error");
     bad = sapporo_mpi_tree_force(t, NULL, NULL) || sapporo_mpi_tree_force(t, NULL, r.pot);
     report(!bad, "forces again, not all of them wanted: %s", sapporo_mpi_tree_last_error(t));
     sapporo_mpi_tree_destroy(t);
@@ -194,9 +189,7 @@ static void test_given(void)
     model_drop(&mine);
     rows_free(&r);
     rows_free(&again);
-    rows_free(&exact);
     rows_free(&found);
-    model_free(&m);
 }
 
 /* Loops that several threads share leave the bits of forces, after a build and after a refresh. */
@@ -232,9 +225,13 @@ int main(int argc, char **argv)
     ranks_begin(&argc, &argv);
     const int fewer = ranks != 2 || getenv("SAPPORO_TEST_CHECKED") != NULL;
     if (has_device()) {
-        test_errors();
+        struct model m = clusters(N);
+        struct rows exact = exact_rows(&m, 0x1p-12);
+        test_errors(&m, &exact);
         test_odd_models(fewer);
-        test_given();
+        test_given(&m, &exact);
+        rows_free(&exact);
+        model_free(&m);
         if (ranks < 4) test_threads();
     }
     return ranks_end();
