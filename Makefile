@@ -182,8 +182,10 @@ endif
 MADE    :=
 MISSING  = $(eval MISSING := $(filter-out $(wildcard $(COUNTED)),$(COUNTED)))$(MISSING)
 count    = $(eval MADE += x)[$(words $(MADE))$(if $(word $(words $(MADE)),$(MISSING)),/$(words $(MISSING)))]
-COUNTED  = $(sort $(foreach l,$(LIBRARIES),$(OBJECTS_$l) $(B)/lib/lib$l.a $(B)/lib/$(call SO_FILE,$l)) $(CUDA_IMAGES) \
-           $(call objects,$(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES)) $(addprefix $(B)/,$(PROGRAMS)))
+# The objects of embedded kernels take no time: they are not told.
+COUNTED  = $(filter-out %/embedded_cuda.o %/embedded_opencl.o,$(sort $(foreach l,$(LIBRARIES),$(OBJECTS_$l) $(B)/lib/lib$l.a $(B)/lib/$(call SO_FILE,$l)) $(CUDA_IMAGES) \
+           $(call objects,$(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(if $(MPI_ID),$(MPI_APPS))) \
+           $(if $(MPI_ID),$(HERMITE4_MAIN) $(GALAXY_PARTS)) $(addprefix $(B)/,$(PROGRAMS))))
 
 .PHONY: all FORCE
 all: $(PUBLISHED) $(LINKS)
