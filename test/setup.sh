@@ -65,6 +65,7 @@ if [ "${CI:-}" = true ]; then
     want mpich "test_mpi" command -v mpirun.mpich
     want python3 "test_ctypes" command -v python3
     want python3-venv "test_python and the site of the pages" python3 -c 'import ensurepip, venv'
+    want debootstrap "the first hour of a user, replayed in a new Debian system" command -v debootstrap
     want chromium-headless-shell "the look at the pages" finds_browser
 fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl

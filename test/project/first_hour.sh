@@ -5,9 +5,10 @@
 #                                     Fortran, pkg-config, CMake, Python.  They must print the numbers of README.md
 #   first_hour.sh clone SOURCE FOLDER clones SOURCE to FOLDER; make demo, make install PREFIX=FOLDER/x, then clients
 #   first_hour.sh bare FOLDER         `clone` of this repository in a new Debian system in FOLDER: debootstrap makes it
-#                                     with gcc, make, git alone, as root; the clients' compilers follow after the demo
+#                                     with gcc, make, git alone, as root; the clients' compilers follow after the demo.
+#                                     Ends with 77 and the reason where no such system can be made
 #
-# `make first-hour` runs `bare` in build/bare.  test_install.sh runs `clients` on what it installs.
+# `make first-hour` and .ci/run run `bare` in build/bare.  test_install.sh runs `clients` on what it installs.
 # FIRST_HOUR_MIRROR names the Debian mirror, FIRST_HOUR_CHECK=1 also runs `make check` in `clone`.
 
 set -u
@@ -162,27 +163,47 @@ clone() {
 inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 \
     DEBIAN_FRONTEND=noninteractive FIRST_HOUR_CHECK="${FIRST_HOUR_CHECK:-0}" "$@"; }
 
+# refuse REASON: ends `bare` where it cannot run
+refuse() { echo "$1"; exit 77; }
+
+# may_mount: whether this process may mount, in a mount namespace of its own
+# shellcheck disable=SC2016 # for the shell that it starts
+may_mount() { unshare -m sh -c 'mount -t proc proc "$1"' sh "$work" 2>/dev/null; }
+
+apt="apt-get -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io"
+compilers="g++ gfortran cmake pkg-config python3"
+
+# bare FOLDER: mounts are made in a namespace of their own, so none of them outlives the script, however it ends
 bare() {
+    mirror=${FIRST_HOUR_MIRROR:-http://deb.debian.org/debian}
+    for tool in debootstrap chroot git unshare wget; do has $tool || refuse "$tool is missing"; done
+    [ "$(id -u)" = 0 ] || refuse "only root can make a Debian system"
+    may_mount || refuse "root may not mount file systems here"
+    wget -q --spider -t 2 -T 20 "$mirror/dists/bookworm/Release" || refuse "$mirror cannot be reached"
+    unshare -m sh "$0" mounted "$1" || failures=1
+}
+
+mounted() {
     root=$1
-    for tool in debootstrap chroot git; do has $tool || { echo "$tool is missing"; exit 77; }; done
-    [ "$(id -u)" = 0 ] || { echo "only root can make a Debian system"; exit 77; }
     if [ ! -x "$root/usr/bin/env" ]; then
         timed "debootstrap" debootstrap --variant=minbase bookworm "$root" "${FIRST_HOUR_MIRROR:-http://deb.debian.org/debian}" ||
             exit 1
     fi
     cp /etc/resolv.conf "$root/etc/" 2>/dev/null
+    rm -rf "$root/tmp/hour" "$root/tmp/fetched"
+    mkdir "$root/tmp/hour"
     git bundle create "$root/tmp/libsapporo.bundle" HEAD >/dev/null 2>&1 || exit 1
     cp "$top/test/project/first_hour.sh" "$root/tmp/"
-    mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-    mountpoint -q "$root/sys" || mount --bind /sys "$root/sys" # PoCL reads there which cores there are, or aborts
-    trap 'umount "$root/proc" "$root/sys"; rm -rf "$work"' EXIT
-    timed "apt-get install gcc make git ca-certificates" inside sh -c 'apt-get update && apt-get install -y \
-        --no-install-recommends gcc libc6-dev make git ca-certificates' || exit 1
-    printf '#!/bin/sh\nexec apt-get install -y --no-install-recommends g++ gfortran cmake pkg-config python3\n' >"$root/tmp/compilers"
+    mount -t proc proc "$root/proc" || exit 1
+    mount --bind /sys "$root/sys" || exit 1 # PoCL reads there which cores there are, or aborts
+    timed "apt-get install gcc make git ca-certificates" inside sh -c "apt-get update &&
+        $apt install gcc libc6-dev make git ca-certificates" || exit 1
+    # Packages for the clients are fetched while the library is built.
+    inside sh -c "$apt --download-only install $compilers; touch /tmp/fetched" >/dev/null 2>&1 </dev/null &
+    printf '#!/bin/sh\nuntil [ -e /tmp/fetched ]; do sleep 1; done\nexec %s install %s\n' "$apt" "$compilers" >"$root/tmp/compilers"
     chmod +x "$root/tmp/compilers"
-    inside rm -rf /tmp/hour
-    inside mkdir /tmp/hour
     inside FIRST_HOUR_COMPILERS=/tmp/compilers sh /tmp/first_hour.sh clone /tmp/libsapporo.bundle /tmp/hour || failures=1
+    wait
 }
 
 work=$(mktemp -d) || exit 2
@@ -193,8 +214,9 @@ case ${1:-}:$# in
 clients:2) clients "$2" ;;
 clone:3) clone "$2" "$3" ;;
 bare:2) bare "$2" ;;
+mounted:2) mounted "$2" ;; # by `bare`
 *)
-    sed -n 's/^# \{0,1\}//; 2,12p' "$0" >&2
+    sed -n 's/^# \{0,1\}//; 2,13p' "$0" >&2
     exit 2
     ;;
 esac
