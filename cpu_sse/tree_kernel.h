@@ -109,9 +109,9 @@ struct tree_lanes {
 
 SAP_INLINE V tree_word(W x) { return v_set1(x); }
 
-SAP_INLINE void tree_lanes_load(struct tree_lanes *l, const struct sap_tree_lanes *lanes, int from)
+SAP_INLINE void tree_lanes_load(struct tree_lanes *l, const struct sap_tree_lanes *lanes, int from, int vectors)
 {
-    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
         const int k = from + v * V_LANES;
         l->x[v] = v_load((const W *)lanes->x + k);
         l->y[v] = v_load((const W *)lanes->y + k);
@@ -120,16 +120,16 @@ SAP_INLINE void tree_lanes_load(struct tree_lanes *l, const struct sap_tree_lane
     }
 }
 
-SAP_INLINE void tree_lanes_zero(struct tree_lanes *l)
+SAP_INLINE void tree_lanes_zero(struct tree_lanes *l, int vectors)
 {
-    for (int v = 0; v < SAP_TREE_VECTORS; v++)
+    for (int v = 0; v < vectors; v++)
         for (int q = 0; q < SAP_SUMS2; q++) l->sum[v][q] = v_set1(0.0);
 }
 
 /* Adds the sums of a packet to the sums in double. */
-SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lanes *lanes, int from)
+SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lanes *lanes, int from, int vectors)
 {
-    for (int v = 0; v < SAP_TREE_VECTORS; v++)
+    for (int v = 0; v < vectors; v++)
         for (int q = 0; q < SAP_SUMS2; q++)
             for (int h = 0; h < V_HALVES; h++) {
                 double *to = lanes->sum[q] + from + v * V_LANES + h * D_LANES;
@@ -138,11 +138,12 @@ SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lan
 }
 
 /* own: a lane's own number is excluded, as are pairs at the same position unless `plain` is set. */
-SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int plain)
+SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int plain,
+                                  int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]);
-    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
         V u = tree_root(r2, plain);
@@ -155,21 +156,30 @@ SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int num
     }
 }
 
-SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
-                                   int own, int plain)
+/* Adds particles to `vectors` vectors of lanes, from lane `from` on. */
+SAP_INLINE void tree_some_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                                    int from, int own, int plain, int vectors)
 {
     const V eps2 = v_set1(f->eps2);
     struct tree_lanes l;
-    for (int from = 0; from < lanes->n; from += SAP_TREE_VECTORS * V_LANES) {
-        tree_lanes_load(&l, lanes, from);
-        for (int p = 0; p < n; p += SAP_TREE_PACKET) {
-            const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
-            tree_lanes_zero(&l);
-            for (int j = p; j < end; j++)
-                tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, plain);
-            tree_lanes_flush(&l, lanes, from);
-        }
+    tree_lanes_load(&l, lanes, from, vectors);
+    for (int p = 0; p < n; p += SAP_TREE_PACKET) {
+        const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
+        tree_lanes_zero(&l, vectors);
+        for (int j = p; j < end; j++)
+            tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, plain, vectors);
+        tree_lanes_flush(&l, lanes, from, vectors);
     }
+}
+
+/* The last lanes take one vector if they fit. A lane's sums do not depend on the number of vectors. */
+SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                                   int own, int plain)
+{
+    int from = 0;
+    for (; lanes->n - from > V_LANES; from += SAP_TREE_VECTORS * V_LANES)
+        tree_some_particles(f, words, n, lanes, from, own, plain, SAP_TREE_VECTORS);
+    if (from < lanes->n) tree_some_particles(f, words, n, lanes, from, own, plain, 1);
 }
 
 /* Returns whether softening keeps each R2 above the limit of zero, and no particle is far. */
@@ -188,32 +198,41 @@ static void tree_particles(const struct sap_tree_frame *f, const void *words, in
         tree_add_particles(f, words, n, lanes, 0, 0);
 }
 
-SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2, int plain)
+SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2, int plain, int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     V s[SAP_MOMENTS2];
     for (int k = 0; k < SAP_MOMENTS2; k++) s[k] = tree_word(source[4 + k]);
-    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
         sap_pair_cell(l->sum[v], dx, dy, dz, tree_word(source[3]), s, tree_word(source[10]), tree_root(r2, plain));
     }
 }
 
-SAP_INLINE void tree_add_cells(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
-                               int plain)
+/* Adds cells to `vectors` vectors of lanes, from lane `from` on. */
+SAP_INLINE void tree_some_cells(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                                int from, int plain, int vectors)
 {
     const V eps2 = v_set1(f->eps2);
     struct tree_lanes l;
-    for (int from = 0; from < lanes->n; from += SAP_TREE_VECTORS * V_LANES) {
-        tree_lanes_load(&l, lanes, from);
-        for (int p = 0; p < n; p += SAP_TREE_PACKET) {
-            const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
-            tree_lanes_zero(&l);
-            for (int j = p; j < end; j++) tree_add_cell(&l, words + (ptrdiff_t)j * SAP_TREE_CELL_WORDS, eps2, plain);
-            tree_lanes_flush(&l, lanes, from);
-        }
+    tree_lanes_load(&l, lanes, from, vectors);
+    for (int p = 0; p < n; p += SAP_TREE_PACKET) {
+        const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
+        tree_lanes_zero(&l, vectors);
+        for (int j = p; j < end; j++)
+            tree_add_cell(&l, words + (ptrdiff_t)j * SAP_TREE_CELL_WORDS, eps2, plain, vectors);
+        tree_lanes_flush(&l, lanes, from, vectors);
     }
+}
+
+SAP_INLINE void tree_add_cells(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
+                               int plain)
+{
+    int from = 0;
+    for (; lanes->n - from > V_LANES; from += SAP_TREE_VECTORS * V_LANES)
+        tree_some_cells(f, words, n, lanes, from, plain, SAP_TREE_VECTORS);
+    if (from < lanes->n) tree_some_cells(f, words, n, lanes, from, plain, 1);
 }
 
 static void tree_cells(const struct sap_tree_frame *f, const void *words, int n, struct sap_tree_lanes *lanes)

@@ -19,16 +19,18 @@ static double fresh_time(struct sap_rebuild *t, int built, double seconds, int c
     return *fresh;
 }
 
-void sap_rebuild_note(struct sap_rebuild *t, int built, double tree_seconds, double force_seconds, int class)
+void sap_rebuild_note(struct sap_rebuild *t, int built, int early, double tree_seconds, double force_seconds, int class)
 {
     if (built) {
         t->build = tree_seconds;
+        t->early = early;
         t->n = 0;
         t->seconds = 0;
     } else {
         t->refresh = tree_seconds;
     }
-    const double fresh = fresh_time(t, built, force_seconds, class);
+    if (early) return;
+    const double fresh = fresh_time(t, t->n == 0, force_seconds, class);
     if (!(fresh > 0)) return; /* the clock is too coarse for this force */
     if (t->n < SAP_REBUILD_POINTS) t->growth[t->n] = force_seconds / fresh;
     t->seconds += fresh;
@@ -142,6 +144,7 @@ int sap_rebuild_pays(const struct sap_rebuild *t, enum sap_rebuild_model *model)
     const int points = t->n < SAP_REBUILD_POINTS ? t->n : (int)SAP_REBUILD_POINTS;
     const struct sap_growth growth = sap_rebuild_fit(t->growth, points);
     const double extra = t->build > t->refresh ? t->build - t->refresh : 0; /* a step without a build refreshes */
+    const double share = t->early ? 0.5 : 1;
     if (model) *model = growth.model;
-    return sap_rebuild_passed(&growth, t->n, extra * t->n / t->seconds);
+    return sap_rebuild_passed(&growth, t->n, share * extra * t->n / t->seconds);
 }

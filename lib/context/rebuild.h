@@ -8,6 +8,9 @@
  *
  * Forces of block steps have different numbers of active particles.  So all times are in units of the time that such a
  * force took directly after a build (`fresh`).
+ *
+ * A tree that is built for a later time, the middle of its life, is best at that time.  Its life has two halves of the
+ * same cost, so the forces after the middle count, with half of the cost of the build.
  */
 #ifndef SAP_REBUILD_H
 #define SAP_REBUILD_H
@@ -23,7 +26,8 @@ struct sap_rebuild {
     double fresh[SAP_REBUILD_CLASSES]; /* seconds of forces directly after a build, by class; 0: not known */
     double seconds;                    /* sum of `fresh` over the forces since the build */
     double growth[SAP_REBUILD_POINTS]; /* t_1, t_2, ... in units of fresh */
-    int n;                             /* forces since the build; later ones than SAP_REBUILD_POINTS are not kept */
+    int n;     /* forces since the build, or the middle; later ones than SAP_REBUILD_POINTS are not kept */
+    int early; /* 1: the tree was built for a later time */
 };
 
 /* A fitted model; chi2: the reduced chi square, with the same weight for all points. */
@@ -33,10 +37,12 @@ struct sap_growth {
 };
 
 /*
- * Notes a step: whether it built the tree, the seconds of the build or refresh and of the force, and the class of the
- * force, 0 to SAP_REBUILD_CLASSES - 1: forces of one class have about the same active particles.
+ * Notes a step: whether it built the tree, whether it is before the middle of the life of the tree, the seconds of the
+ * build or refresh and of the force, and the class of the force, 0 to SAP_REBUILD_CLASSES - 1: forces of one class have
+ * about the same active particles.
  */
-void sap_rebuild_note(struct sap_rebuild *times, int built, double tree_seconds, double force_seconds, int class);
+void sap_rebuild_note(struct sap_rebuild *times, int built, int early, double tree_seconds, double force_seconds,
+                      int class);
 
 /* Fits the model with the least reduced chi square to n >= 2 points; with two points the linear one. */
 struct sap_growth sap_rebuild_fit(const double *growth, int n);

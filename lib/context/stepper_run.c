@@ -113,7 +113,7 @@ static void tell_groups(const struct sap_group_tuner *g)
 }
 
 /* Before a build: if the present limit of groups has been measured, gives the tree the next one. */
-static int limit_groups(sapporo_stepper *s, double *since)
+static int limit_groups(sapporo_stepper *s)
 {
     double median = 0, largest = 0;
     int status = SAPPORO_OK;
@@ -122,7 +122,6 @@ static int limit_groups(sapporo_stepper *s, double *since)
     if (status) return failed_tree(s, status, "extents of groups");
     if (sap_group_tuner_next(&s->groups, median, largest)) tell_groups(&s->groups);
     s->trees->limit(s->tree, s->groups.extent);
-    *since = sap_clock_seconds(); /* it is no part of the build */
     return SAPPORO_OK;
 }
 
@@ -145,27 +144,58 @@ static int must_build(const sapporo_stepper *s, long long massive)
     if (every > 0) return s->clock.since + 1 >= every;
     if (sap_group_tuner_is_ready(&s->groups)) return 1;
     if (s->is_timed && s->times.build > 0) return times_ask(s);
-    const double spare = REBUILD_SHARE * s->clock.fresh[0] * (double)s->all.massive;
-    return s->clock.last > REBUILD_FACTOR * s->clock.first || s->clock.excess > spare;
+    /* a tree that was built for a later time has two halves of its life, which waste as much */
+    const double share = s->clock.lead > 0 ? 0.5 * REBUILD_SHARE : REBUILD_SHARE;
+    return s->clock.growth > REBUILD_FACTOR || s->clock.excess > share * s->clock.fresh[0] * (double)s->all.massive;
 }
 
-/* Counts a build or a refresh, and notes what the force on `active` particles with mass has cost. */
-static void note_tree(sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, long long active)
+/*
+ * Returns how long after its build, in ticks, a tree that is built now should be best: half of the life of the present
+ * one. Cells that are fixed while particles leave them make errors that are correlated with velocities; the errors of
+ * the two halves of a life cancel. A tree of one step has no halves.
+ */
+static long long lead_of_build(const sapporo_stepper *s)
 {
-    if (!has_tree(s)) return;
+    return has_tree(s) && s->signature.rebuild != 1 ? s->clock.used / 2 : 0;
+}
+
+/* Keeps the least cost of a class of forces. */
+static void keep_least(double *least, double cost)
+{
+    if (!(*least > 0) || cost < *least) *least = cost;
+}
+
+/* Notes what the force of a step on `active` particles with mass has cost. */
+static void note_cost(const sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, long long active)
+{
     const double cost = s->trees->interactions(s->tree);
-    c->since = built ? 0 : c->since + (active > 0);
-    if (built) c->first = c->last = c->excess = 0;
-    c->builds += built;
-    c->refreshes += !built;
-    if (active == 0) return;
-    if (built || !(c->fresh[coarsest] > 0) || cost < c->fresh[coarsest]) c->fresh[coarsest] = cost;
+    if (built) c->fresh[coarsest] = cost;
+    keep_least(&c->fresh[coarsest], cost);
     if (active < s->all.massive - active) {
-        if (cost > c->fresh[coarsest]) c->excess += (cost - c->fresh[coarsest]) * (double)active;
+        if (c->age >= c->lead) c->excess += (cost - c->fresh[coarsest]) * (double)active;
         return;
     }
-    c->last = cost;
-    if (!(c->first > 0)) c->first = c->last;
+    keep_least(&c->least[coarsest], cost);
+    c->growth = cost / c->least[coarsest];
+}
+
+/* Counts a build for `lead` ticks later, or a refresh (lead < 0), and notes what the force of the step has cost. */
+static void note_tree(const sapporo_stepper *s, struct sap_stepper_clock *c, long long lead,
+                      const struct sap_step *step, long long active)
+{
+    const int built = lead >= 0;
+    if (!has_tree(s)) return;
+    c->since = built ? 0 : c->since + (active > 0);
+    c->age = built ? 0 : c->age + step->tick - s->clock.tick;
+    if (built) {
+        memset(c->least, 0, sizeof c->least);
+        c->growth = c->excess = 0;
+        c->lead = lead;
+    }
+    if (active > 0) c->used = c->age;
+    c->builds += built;
+    c->refreshes += !built;
+    if (active > 0) note_cost(s, c, built, step->coarsest, active);
 }
 
 /* ---- times ------------------------------------------------------------------------------------ */
@@ -238,11 +268,10 @@ static int finish_step(sapporo_stepper *s, const struct sap_step *step, const st
 }
 
 /* Notes the times of a complete step. */
-static void note_times(sapporo_stepper *s, const struct sap_step *step, int built)
+static void note_times(sapporo_stepper *s, const struct sap_step *step, int built, int early)
 {
-    if (built) s->interval = s->clock.since + 1;
     if (!s->is_timed) return;
-    sap_rebuild_note(&s->times, built, s->tree_seconds, s->force_seconds, step->coarsest);
+    sap_rebuild_note(&s->times, built, early, s->tree_seconds, s->force_seconds, step->coarsest);
     sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], step->tick % SAP_STEP_TICKS);
 }
 
@@ -294,6 +323,53 @@ static int predict(sapporo_stepper *s, const struct sap_step *step, int done)
     return sap_stepper_agree(s, status);
 }
 
+/*
+ * Builds the tree for the positions of a time `lead` ticks after a step; then gives it those at the end of the step.
+ * SAPPORO_ERR_NOT_FINITE: such positions are beyond what a tree can hold.
+ */
+static int build_ahead(sapporo_stepper *s, const struct sap_step *step, long long lead)
+{
+    struct sap_step later = *step;
+    int bad;
+    later.ahead = s->signature.dt * ((double)lead * (1.0 / SAP_STEP_TICKS));
+    int status = s->ops->predict(s->particles, &later, 0, &bad);
+    if (status) (void)sap_stepper_failed(s, status, "predicting particles");
+    if (!status && bad >= 0) status = SAPPORO_ERR_NOT_FINITE;
+    status = sap_stepper_agree(s, status);
+    if (!status) status = sap_stepper_build(s);
+    if (!status) status = predict(s, step, 0);
+    return status ? status : refresh(s);
+}
+
+/* Predicts all particles, and builds the tree for a time *lead ticks later; *lead becomes 0 where that is impossible.
+ */
+static int build(sapporo_stepper *s, const struct sap_step *step, long long *lead)
+{
+    double since = sap_clock_seconds();
+    int status = SAPPORO_ERR_NOT_FINITE;
+    s->seconds[SAPPORO_STEP_PHASE_PREDICT] = 0;
+    if (*lead > 0) status = build_ahead(s, step, *lead);
+    if (status == SAPPORO_ERR_NOT_FINITE) {
+        *lead = 0;
+        status = predict(s, step, 0);
+        end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
+        if (!status) status = sap_stepper_build(s);
+    }
+    end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
+    return status;
+}
+
+/* Predicts all particles, and refreshes the tree. */
+static int predict_and_refresh(sapporo_stepper *s, const struct sap_step *step)
+{
+    double since = sap_clock_seconds();
+    int status = predict(s, step, 0);
+    end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
+    if (!status) status = refresh(s);
+    end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
+    return status;
+}
+
 /* The clock after a step. */
 static struct sap_stepper_clock next_clock(const sapporo_stepper *s, const struct sap_step *step,
                                            const struct sap_step_active *active)
@@ -314,18 +390,15 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
     struct sap_stepper_counts next;
     struct sap_step_told told;
     const long long moving = count_moving(s, step->coarsest);
-    const int build = must_build(s, moving);
-    double since = sap_clock_seconds();
-    int status = predict(s, step, 0);
-    if (status) return status;
-    end_phase(s, SAPPORO_STEP_PHASE_PREDICT, &since);
-    if (build) status = limit_groups(s, &since);
-    if (!status) status = build ? sap_stepper_build(s) : refresh(s);
-    end_phase(s, SAPPORO_STEP_PHASE_TREE, &since);
+    const int builds = must_build(s, moving);
+    long long lead = builds ? lead_of_build(s) : -1;
+    int status = builds ? limit_groups(s) : SAPPORO_OK;
+    if (!status) status = builds ? build(s, step, &lead) : predict_and_refresh(s, step);
     if (!status) status = finish_step(s, step, active, &told, &next);
     if (status) return status;
-    note_tree(s, &clock, build, step->coarsest, moving);
-    if (moving > 0) note_times(s, step, build);
+    note_tree(s, &clock, lead, step, moving);
+    if (builds && moving > 0) s->interval = s->clock.since + 1;
+    if (moving > 0) note_times(s, step, builds, clock.age < clock.lead);
     take_levels(s, step->coarsest, &told, &next);
     s->all.moved = moving;
     s->clock = clock;
@@ -354,7 +427,7 @@ int sap_stepper_start(sapporo_stepper *s)
     if (!status) status = finish_step(s, &step, &all, &told, &next);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n, .massive = s->massive};
-    note_tree(s, &s->clock, 1, 0, s->all.massive);
+    note_tree(s, &s->clock, 0, &step, s->all.massive);
     take_levels(s, 0, &told, &next);
     s->all.moved = s->all.massive;
     return SAPPORO_OK;

@@ -235,10 +235,10 @@ static void for_all(struct loop *l, int n, sap_team_range *range)
     sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), range, l);
 }
 
-/* Predicts particle i; done: after its step. */
+/* Predicts particle i, by step->ahead beyond the step; done: after its step. */
 static void predict_one(const struct cpu_stepper *s, const struct sap_step *step, int done, int i, double *x, double *v)
 {
-    const double dt = sap_step_span(step, s->level[i], done);
+    const double dt = sap_step_span(step, s->level[i], done) + step->ahead;
     for (int c = 0; c < 3; c++) x[c] = sap_step_predict(s->x[i][c], s->v[i][c], s->a[i][c], dt, &v[c]);
 }
 

@@ -59,7 +59,7 @@ stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const G
     const size_t i = global_id();
     if (i >= (size_t)n) return;
     D at[3], speed[3], acc[3], middle;
-    const D dt = sap_step_span(&s, level[i], done);
+    const D dt = sap_step_span(&s, level[i], done) + s.ahead;
     const size_t to = (size_t)order_of(&order, slot, (int)i);
     int good = 1;
     load_three(x, i, at);

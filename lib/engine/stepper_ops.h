@@ -93,8 +93,8 @@ struct sap_stepper_ops {
     /* Copies a column of all particles from or to host memory. */
     int (*read)(struct sap_stepper *stepper, enum sap_step_column column, void *to);
     int (*write)(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
-    /* Predicts all particles, as the particles of the tree's next build or refresh; done: after `commit`.  *bad: the
-     * first particle whose position is not finite, or -1. */
+    /* Predicts all particles, by step->ahead beyond the step, as the particles of the tree's next build or refresh;
+     * done: after `commit`.  *bad: the first particle whose position is not finite, or -1. */
     int (*predict)(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad);
     /* Keeps the predicted positions as those of the last build. */
     int (*note_build)(struct sap_stepper *stepper);

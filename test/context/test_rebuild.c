@@ -107,13 +107,13 @@ static void classes(void **state)
     int told = -1;
     (void)state;
     /* both classes are seen directly after a build; a step with a build and one with a refresh are timed */
-    for (int k = 0; k < 4; k++) sap_rebuild_note(&t, 1, 0.5, seconds_of[k % 2], 3 * (k % 2));
+    for (int k = 0; k < 4; k++) sap_rebuild_note(&t, 1, 0, 0.5, seconds_of[k % 2], 3 * (k % 2));
     assert_false(sap_rebuild_pays(&t, NULL));
     double sum = 1, least = INFINITY;
     int best = 0;
     for (int n = 1; n < STEPS; n++) {
         const double fresh = seconds_of[n % 2];
-        if (n > 1) sap_rebuild_note(&t, 0, 0.1, fresh * line(n - 1), 3 * (n % 2));
+        if (n > 1) sap_rebuild_note(&t, 0, 0, 0.1, fresh * line(n - 1), 3 * (n % 2));
         if (told < 0 && sap_rebuild_pays(&t, NULL)) told = t.n;
         sum = (n == 1 ? 0.4 : sum) + (n == 1 ? seconds_of[1] : fresh * line(n - 1));
         if (sum / n < least) least = sum / n, best = n;
@@ -129,13 +129,13 @@ static void unknown(void **state)
     (void)state;
     assert_false(sap_rebuild_pays(&t, &model));
     assert_true(model == SAP_GROWTH_NONE);
-    for (int k = 0; k < 10; k++) sap_rebuild_note(&t, 0, 0.1, 1 + k, 0);
+    for (int k = 0; k < 10; k++) sap_rebuild_note(&t, 0, 0, 0.1, 1 + k, 0);
     assert_false(sap_rebuild_pays(&t, NULL));
-    sap_rebuild_note(&t, 1, 1, 0, 0);
-    for (int k = 0; k < 10; k++) sap_rebuild_note(&t, 0, 0, 0, 0);
+    sap_rebuild_note(&t, 1, 0, 1, 0, 0);
+    for (int k = 0; k < 10; k++) sap_rebuild_note(&t, 0, 0, 0, 0, 0);
     assert_true(t.n == 0 && !sap_rebuild_pays(&t, NULL));
-    sap_rebuild_note(&t, 1, 1, 1, 0);
-    for (int k = 1; k < 3 * SAP_REBUILD_POINTS; k++) sap_rebuild_note(&t, 0, 0.5, 1, 0);
+    sap_rebuild_note(&t, 1, 0, 1, 1, 0);
+    for (int k = 1; k < 3 * SAP_REBUILD_POINTS; k++) sap_rebuild_note(&t, 0, 0, 0.5, 1, 0);
     assert_true(t.n == 3 * SAP_REBUILD_POINTS && !sap_rebuild_pays(&t, NULL));
     for (int k = SAP_GROWTH_NONE; k <= SAP_GROWTH_PARABOLA; k++)
         assert_true(strlen(sap_rebuild_name((enum sap_rebuild_model)k)) > 0);
