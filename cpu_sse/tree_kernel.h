@@ -35,26 +35,45 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 /* ---- the walk, in float for both precisions: dp uses the kernel of sp ---- */
 
 #if defined(SAP_KERNEL_DP)
-#define tree_open NULL
+#define tree_open        NULL
+#define tree_open_spline NULL
 #else
-static void tree_open(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball, int *accepted,
-                      int *naccepted, int *opened, int *nopened)
+/* Returns whether the cells of a vector are accepted. */
+SAP_INLINE VM tree_accepts(const struct sap_tree_words *w, int k, const struct sap_tree_ball *ball, int spline)
 {
-    const V x = v_set1(ball->x), y = v_set1(ball->y), z = v_set1(ball->z);
+    const V x = v_sub(v_load(w->x + k), v_set1(ball->x)), y = v_sub(v_load(w->y + k), v_set1(ball->y));
+    const V z = v_sub(v_load(w->z + k), v_set1(ball->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
     const V radius = v_set1(ball->radius), strictness = v_set1(ball->strictness);
+    if (!spline) return sap_accept(x, y, z, guard, turn, radius, strictness);
+    return sap_accept_spline(x, y, z, guard, turn, v_load(w->far + k), radius, strictness, v_set1(ball->length));
+}
+
+SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball,
+                               int spline, int *accepted, int *naccepted, int *opened, int *nopened)
+{
     int na = 0, no = 0;
     for (int k = from & ~(V_LANES - 1); k < to; k += V_LANES) {
         unsigned in = (1U << V_LANES) - 1U;
         if (k < from) in &= ~0U << (from - k);
         if (to - k < V_LANES) in &= (1U << (to - k)) - 1U;
-        const unsigned yes =
-            in & vm_bits(sap_accept(v_sub(v_load(w->x + k), x), v_sub(v_load(w->y + k), y), v_sub(v_load(w->z + k), z),
-                                    v_load(w->guard + k), v_load(w->turn + k), radius, strictness));
+        const unsigned yes = in & vm_bits(tree_accepts(w, k, ball, spline));
         for (unsigned bits = yes; bits; bits &= bits - 1) accepted[na++] = k + __builtin_ctz(bits);
         for (unsigned bits = in & ~yes; bits; bits &= bits - 1) opened[no++] = k + __builtin_ctz(bits);
     }
     *naccepted = na;
     *nopened = no;
+}
+
+static void tree_open(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball, int *accepted,
+                      int *naccepted, int *opened, int *nopened)
+{
+    tree_open_some(w, from, to, ball, 0, accepted, naccepted, opened, nopened);
+}
+
+static void tree_open_spline(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball,
+                             int *accepted, int *naccepted, int *opened, int *nopened)
+{
+    tree_open_some(w, from, to, ball, 1, accepted, naccepted, opened, nopened);
 }
 #endif
 
@@ -243,6 +262,8 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
         tree_add_cells(f, words, n, lanes, 0);
 }
 
+#include "tree_spline.h"
+
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
     extern const struct sap_tree_kernel name;                                                                          \
     const struct sap_tree_kernel name = {.word = sizeof(W),                                                            \
@@ -253,6 +274,10 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
                                          .take_cells = tree_take_cells,                                                \
                                          .start = tree_start,                                                          \
                                          .particles = tree_particles,                                                  \
-                                         .cells = tree_cells}
+                                         .cells = tree_cells,                                                          \
+                                         .open_spline = tree_open_spline,                                              \
+                                         .take_spline = tree_take_spline,                                              \
+                                         .start_spline = tree_start_spline,                                            \
+                                         .particles_spline = tree_particles_spline}
 
 #endif

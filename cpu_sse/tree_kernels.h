@@ -15,16 +15,18 @@ enum {
     SAP_TREE_PACKET = 256 /* sources whose terms are added in words before the sums go to double */
 };
 
-enum { SAP_TREE_PARTICLE_WORDS = 4, SAP_TREE_CELL_WORDS = 12 };
+enum { SAP_TREE_PARTICLE_WORDS = 4, SAP_TREE_CELL_WORDS = 12, SAP_TREE_SPLINE_WORDS = 5 };
 
 /* The input of the walk, by node; arrays begin at 64 bytes and are readable 16 words beyond the last node. */
 struct sap_tree_words {
     float *x, *y, *z; /* centres, relative to the middle of the cube */
     float *guard, *turn;
+    float *far; /* with spline softening: largest distance of the box from the centre */
 };
 
 struct sap_tree_ball {
     float x, y, z, radius, strictness;
+    float length; /* with spline softening: the greatest of its particles */
 };
 
 /* A cell as a source: its centre in original coordinates; mass, 3 Q and 3/2 tr Q in units. */
@@ -37,8 +39,9 @@ struct sap_tree_lanes {
     _Alignas(64) double x[SAP_TREE_LANES], y[SAP_TREE_LANES], z[SAP_TREE_LANES];
     _Alignas(64) double number[SAP_TREE_LANES]; /* of the particle in its group; -1: none */
     _Alignas(
-        64) double sum[4][SAP_TREE_LANES]; /* potential without sign, acceleration; scaled by `scale` of the table */
-    int n;                                 /* lanes in use */
+        64) double sum[4][SAP_TREE_LANES];  /* potential without sign, acceleration; scaled by `scale` of the table */
+    int n;                                  /* lanes in use */
+    _Alignas(64) double h2[SAP_TREE_LANES]; /* words; with spline softening: squared lengths */
 };
 
 /* The coordinates of particles and cells as seen from a group. */
@@ -46,6 +49,7 @@ struct sap_tree_frame {
     double centre[3], unit;
     double eps2; /* in units */
     int far;     /* particles may be farther apart than the range of float: dp only */
+    int mean;    /* of spline softening: pairs take the mean of the terms with both lengths, not the larger length */
 };
 
 struct sap_tree_kernel {
@@ -79,6 +83,18 @@ struct sap_tree_kernel {
     void (*particles)(const struct sap_tree_frame *frame, const void *words, int n, int own,
                       struct sap_tree_lanes *lanes);
     void (*cells)(const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
+
+    /*
+     * The same with spline softening; h: lengths in units, of the particles x.  A particle has SAP_TREE_SPLINE_WORDS
+     * words.  start_spline adds the lengths of lanes that `start` has started.  Particles at the same position act if
+     * they have a length.
+     */
+    void (*open_spline)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_ball *ball,
+                        int *accepted, int *naccepted, int *opened, int *nopened);
+    void (*take_spline)(const struct sap_tree_frame *frame, const double (*x)[4], const double *h, int n, void *words);
+    void (*start_spline)(const double *h, const int *which, struct sap_tree_lanes *lanes);
+    void (*particles_spline)(const struct sap_tree_frame *frame, const void *words, int n, int own,
+                             struct sap_tree_lanes *lanes);
 };
 
 #endif

@@ -10,6 +10,10 @@
  * moments (formulas and sources: lib/physics/tree_pair.h, tree_accept.h of the source).  A particle does not act on
  * itself.
  *
+ * With spline softening (`softening` of the options) each particle has a length h, as in sapporo_request: pairs within
+ * the larger of both lengths are summed pair by pair, and a cell is accepted only if no pair of it and the target
+ * particles that walk together is within a length.  So all forces of cells are Newton's without softening.
+ *
  * Errors are as for contexts.  After one, forces of the call are NaN, its lists of neighbours are empty, its statistics
  * are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are three
  * exceptions, each with an error of its own in the calls that follow:
@@ -56,7 +60,8 @@ typedef struct sapporo_tree_options {
     double accuracy; /* > 0; see sapporo_tree_mac */
     int order;       /* of multipoles: 1 masses alone, 2 (default) second moments too */
     double eps2;     /* square of the Plummer softening length, 0 to 1e200; below 1e-200, or 2^-660 times the
-                        square of the tree's size, it counts as 0 */
+                        square of the tree's size, it counts as 0.  With a spline: of the length of particles and
+                        places that have none of their own */
     int leaf_size;   /* most particles of a leaf, 1 to 1024 */
     int group_size;  /* particles of a group, 1 to 256; groups of kd-trees have up to 1.5 times as many */
     sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
@@ -72,6 +77,8 @@ typedef struct sapporo_tree_options {
     unsigned unused;      /* 0 */
     double group_extent;  /* groups whose box has a longer diagonal at the build are halved, down to 8 particles; 0
                              (of steppers see there) or INFINITY: no limit */
+    sapporo_softening softening; /* SAPPORO_SOFTENING_PLUMMER (0), or a spline: each particle has a length h.  Trees
+                                    over ranks and steppers have Plummer's alone: else SAPPORO_ERR_UNSUPPORTED */
 } sapporo_tree_options;
 
 /* Makes room for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
@@ -113,6 +120,8 @@ typedef struct sapporo_tree_particles {
     sapporo_column mass; /* double, of any sign; absent: as before (then n must be, too), at first 0.  Their sum without
                             signs, times the square of the largest extent, must be in the range of double */
     sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
+    sapporo_column h;    /* double, 0 to 1e100: length of the spline; absent: as before (then n must be, too), at first
+                            the root of eps2.  Of other trees it must be absent */
 } sapporo_tree_particles;
 
 /*
@@ -153,13 +162,15 @@ typedef struct sapporo_tree_request {
     int ni;            /* number of rows >= 0 */
     const int *active; /* [ni] addresses of particles of the tree, in any order, repeated at will; NULL: 0 .. ni-1 */
     sapporo_column x;  /* double[3]: instead, any ni places, on which every particle acts that is not at R2 = 0 */
+    sapporo_column h; /* double: lengths of the places in trees with a spline; absent: the root of eps2 for all. Without
+                         places it must be absent: particles have their own */
 } sapporo_tree_request;
 
 /*
  * Acceleration and potential of the tree as it was built or refreshed last, from all its particles; ni rows each in the
  * order of the request; NULL: not wanted.  By SAPPORO_MAC_ACCELERATION particles without an acceleration get one from a
  * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, or farther away than 2^300 (2e90) times
- * the size of the tree or its softening, and their rows NaN.
+ * the size of the tree or its softening, or their h is negative, not finite, or as large; their rows are NaN.
  */
 SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
                                    double *pot);

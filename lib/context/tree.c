@@ -149,6 +149,14 @@ static int is_number(const void *at)
     return isfinite(x);
 }
 
+/* Whether the double at `at` is a length: >= 0, and within SAP_TREE_LIMIT. */
+static int is_length(const void *at)
+{
+    double h;
+    memcpy(&h, at, sizeof h);
+    return h >= 0 && h <= SAP_TREE_LIMIT;
+}
+
 static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -158,8 +166,16 @@ static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
             return fail(t, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
         if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double))))
             return fail(t, SAPPORO_ERR_NOT_FINITE, "acceleration of particle %d is not finite", i);
+        if (p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))))
+            return fail(t, SAPPORO_ERR_NOT_FINITE, "h of particle %d is not finite, negative, or beyond 1e100", i);
     }
     return SAPPORO_OK;
+}
+
+/* Sets the error of lengths for a tree that has Plummer's softening. */
+static int no_lengths(sapporo_tree *t, const char *of)
+{
+    return fail(t, SAPPORO_ERR_ARGUMENT, "%s with h, and the tree was created without spline softening", of);
 }
 
 static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given, sapporo_tree_particles *p)
@@ -173,6 +189,9 @@ static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given,
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without masses, and the last were %d", p->n, t->given);
     if (p->memory != SAPPORO_MEMORY_HOST && p->memory != SAPPORO_MEMORY_DEVICE)
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)p->memory);
+    if (p->h.base && !t->settings.softening) return no_lengths(t, "particles");
+    if (!p->h.base && t->has_lengths && p->n != t->given)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without h, and the last were %d", p->n, t->given);
     return p->memory == SAPPORO_MEMORY_HOST ? check_numbers(t, p) : SAPPORO_OK;
 }
 
@@ -187,8 +206,10 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
         status = t->ops->set(t->tree, &p);
         if (status)
             (void)sap_tree_failed(t, status, "particles", "");
-        else
+        else {
+            t->has_lengths = p.h.base || (t->has_lengths && p.n == t->given);
             t->given = p.n;
+        }
     }
     return leave(t, callers, status);
 }
@@ -298,6 +319,8 @@ static int check_request(sapporo_tree *t, const sapporo_tree_request *r, int kno
     if (r->memory != SAPPORO_MEMORY_HOST && r->memory != SAPPORO_MEMORY_DEVICE)
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)r->memory);
     if (r->x.base && r->active) return fail(t, SAPPORO_ERR_ARGUMENT, "both places and active particles");
+    if (r->h.base && !t->settings.softening) return no_lengths(t, "places");
+    if (r->h.base && !r->x.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h without places: particles have their own");
     if (!r->x.base && !r->active && r->ni > n)
         return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d; the tree has %d particles", r->ni, n);
     return check_active(t, r);

@@ -13,6 +13,7 @@ struct sapporo_tree {
     struct sap_tree_settings settings;
     struct sap_tree *tree;
     int room, given; /* largest number of particles; number of particles last set */
+    int has_lengths; /* these came with lengths of spline softening */
     double first,
         last; /* interactions per row of the first force after the last build, and of the last force; 0: none */
     char kind[96];

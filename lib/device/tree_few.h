@@ -33,7 +33,7 @@ struct few_room {
 
 /* The target particle of a thread. */
 struct few_walker {
-    V x[3];
+    V x[3], h2; /* h2: with spline softening, its squared length */
     int number; /* index among the tree's sorted particles, -1: it is none of them */
     D sum[SAP_SUMS2];
 };
@@ -47,7 +47,11 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+#if defined(SAP_TREE_SPLINE)
+        add_spline(f, i->x, i->h2, w, near[e] != i->number, sum);
+#else
         add_particle(f, i->x, w, 1, near[e] != i->number, sum);
+#endif
     }
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
@@ -86,7 +90,7 @@ SAP_INLINE void few_join(struct few_walker *i, LOCAL D *room, int threads, int w
 /* A bunch: its slots begin at `begin`; `together` target particles walk at a time, of the first `end`. */
 struct few_bunch {
     int begin, width, rows, together, end;
-    V strictness;
+    V strictness, length; /* length: of spline softening, the greatest */
 };
 
 /* Loads the target particles of a bunch, and decides how they can walk. */
@@ -101,7 +105,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
     const int width = item < apart ? w->left_width : w->width;
     const int group_end = w->all_slots ? o->group_first[o->group_of[begin] + 1] : w->slots;
     const int rows = min(min(begin + width, group_end), w->slots) - begin;
-    struct few_bunch q = {begin, width, rows, rows, rows, v_set1(0.0)};
+    struct few_bunch q = {begin, width, rows, rows, rows, v_set1(0.0), v_set1(0.0)};
     if (me == 0) m->who->bad = 0;
     if (me < rows) {
         const int number = w->all_slots ? begin + me : o->slot[begin + me];
@@ -117,6 +121,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
 #endif
     for (int k = 0; k < rows; k++) {
         const int g = o->group_of[m->who->number[k]];
+        if (SPLINE) q.length = v_max(q.length, padded(o->length[m->who->number[k]], d_set1(SAP_ZERO)));
         if (w->strict) q.strictness = v_max(q.strictness, (V)o->strict[w->all_slots ? g : begin + k]);
 #if !defined(SAP_KERNEL_DP)
         if (o->heavy[g]) q.end = 0;
@@ -128,7 +133,8 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
 
 /* Computes the forces on all bunches with groups of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
-                         const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
+                         const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
+                         int mean)
 {
     const int cells_most = 2 * threads, nears_most = 4 * threads;
     const int me = (int)local_id();
@@ -148,8 +154,11 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             const D radius = ball_of(m->who->x + first, many, at);
             start_frame(t, at, radius, &f, &b);
             b.strictness = q.strictness;
+            b.length = q.length;
+            f.mean = mean;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
             i.number = w->own ? m->who->number[mine] : -1;
+            if (SPLINE) i.h2 = w_of_d(d_mul(o->length[m->who->number[mine]], o->length[m->who->number[mine]]));
             for (int term = 0; term < SAP_SUMS2; term++) i.sum[term] = d_set1(SAP_ZERO);
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
@@ -240,6 +249,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
     }
 }
 
+#if !defined(SAP_TREE_SPLINE)
 #if defined(SAP_KERNEL_DP)
 #define BUNCHES_NAME tree_bunches_dp
 #else
@@ -260,6 +270,7 @@ BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk
     else
         leave_bunches(left, &w, WALK_APART, begin, rows);
 }
+#endif
 
 /*
  * Arguments as in tree_walk.h.  slot: target particles of the slots, if not all particles are targets; then strict is
@@ -273,9 +284,9 @@ BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk
         SHARED struct few_who who;                                                                                     \
         SHARED unsigned stack[(threads)*SAP_LINK_LEVELS];                                                              \
         SHARED int next_ones[threads], cell_list[2 * (threads)], near_list[4 * (threads)];                             \
-        SHARED part words[2 * (threads)*CELL_PARTS];                                                                   \
+        SHARED part words[2 * (threads)*LIST_PARTS];                                                                   \
         const struct few_room m = {&who, stack, next_ones, cell_list, near_list, words, scan};                         \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
-        few_walk(threads, &m, &s, &o, &w, &t);                                                                         \
+        few_walk(threads, &m, &s, &o, &w, &t, MEAN);                                                                   \
     }

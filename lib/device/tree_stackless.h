@@ -14,6 +14,8 @@ struct alone {
     int own;    /* what its own stop is, or no stop is */
     int onward; /* the stop from which on it walks */
     float strictness;
+    D h2;         /* with spline softening: its squared length */
+    float length; /* the same, not squared */
     D sum[SAP_SUMS2];
     int nears, cells;
 };
@@ -22,6 +24,7 @@ struct alone {
 struct alone_path {
     const GLOBAL wide *stop;
     struct walk_sources sources;
+    const GLOBAL float4 *word; /* with spline softening: of nodes */
 };
 
 /* Returns 1 if a cell at this squared distance is accepted: sap_accept of tree_accept.h for a ball that is a point. */
@@ -29,6 +32,18 @@ SAP_INLINE int alone_accepts(D distance2, float guard, float turn, float strictn
 {
     const float across = turn * strictness, reach = across > guard ? across : guard;
     return reach * reach < (float)distance2;
+}
+
+/* Returns the guard of a cell for a target particle: with spline softening it contains the particle's length. */
+SAP_INLINE float alone_guard(const struct alone_path *p, int what, float guard, const struct alone *o)
+{
+#if defined(SAP_TREE_SPLINE)
+    const float beyond = p->word[2 * (size_t)what + 1].w + o->length;
+    return beyond > guard ? beyond : guard;
+#else
+    (void)p, (void)what, (void)o;
+    return guard;
+#endif
 }
 
 /*
@@ -45,12 +60,18 @@ SAP_INLINE int alone_visit(const int order, const struct walk_frame *f, const st
     const D d2 = sap_distance2(dx, dy, dz), r2 = d_add(d2, f->eps2);
     if (what < 0) { /* a particle */
         const int another = here && what != o->own;
-        sap_pair2(o->sum, dx, dy, dz, b.y, v_root_kept(another && r2 >= WALK_COINCIDENT, r2));
+        const D u = v_root_kept(another && r2 >= WALK_COINCIDENT, r2);
+#if defined(SAP_TREE_SPLINE)
+        const D d[3] = {dx, dy, dz}, h = p->sources.length[~what];
+        sap_pair2_spline(o->sum, d, b.y, u, another != 0, o->h2, d_mul(h, h), f->mean);
+#else
+        sap_pair2(o->sum, dx, dy, dz, b.y, u);
+#endif
         o->nears += another;
         return behind;
     }
-    const int acts =
-        here && alone_accepts(d2, float_of_bits(low_word(rule.x)), float_of_bits(high_word(rule.x)), o->strictness);
+    const float guard = alone_guard(p, what, float_of_bits(low_word(rule.x)), o);
+    const int acts = here && alone_accepts(d2, guard, float_of_bits(high_word(rule.x)), o->strictness);
     if (acts) {
         const D u = v_root_kept(1, r2);
         if (order > 1) {
@@ -88,24 +109,39 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
 
 /*
  * Computes acc (three per row) and pot.  a: sizes of accelerations by address, with w.strict.  The instances are of
- * trees with masses alone, and with second moments.
+ * trees with masses alone, and with second moments; with spline softening one is of both.
  */
+#if defined(SAP_TREE_SPLINE)
+#define ALONE_ARGUMENTS                                                                                                \
+    const GLOBAL float4 *word, const GLOBAL D *length, const GLOBAL D *walker_length, const int mean,
+#define ALONE_WORDS word
+#define ALONE_LENGTHS(f, o, own)                                                                                       \
+    (o).length = (float)padded(walker_length[own], d_set1(SAP_ZERO));                                                  \
+    (o).h2 = d_mul(walker_length[own], walker_length[own]);                                                            \
+    (f).mean = mean;
+#else
+#define ALONE_ARGUMENTS
+#define ALONE_WORDS 0
+#define ALONE_LENGTHS(f, o, own)
+#endif
+
 #define ALONE_KERNEL(name, order)                                                                                      \
     KERNEL(SAP_ALONE_THREADS)                                                                                          \
     name(const GLOBAL wide *walker, const GLOBAL wide *stop, const GLOBAL struct sap_cell *cell, const GLOBAL D *a,    \
          const GLOBAL int *address, const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot,       \
-         GLOBAL int *left, const int stops, const struct sap_gpu_walk w, const struct sap_gpu_tree t)                  \
+         GLOBAL int *left, const int stops, ALONE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t)  \
     {                                                                                                                  \
         SCAN_ROOM(room, SAP_ALONE_THREADS);                                                                            \
         const int item = (int)global_id(), is_target = item < w.slots, at = min(item, w.slots - 1);                    \
         const int own = w.all_slots ? at : slot[at];                                                                   \
-        const struct alone_path p = {stop, {0, 0, 0, cell}};                                                           \
+        const struct alone_path p = {stop, {0, 0, 0, cell, SOURCE_LENGTHS}, ALONE_WORDS};                              \
         const struct sap_cell root = cell[0];                                                                          \
         struct walk_frame f;                                                                                           \
         struct alone o;                                                                                                \
         int before, nears, cells;                                                                                      \
         alone_start(walker, &w, &t, own, &o);                                                                          \
         alone_frame(&t, &f);                                                                                           \
+        ALONE_LENGTHS(f, o, own)                                                                                       \
         o.strictness = w.strict ? strictness_of(&root, &t, a[address[own]]) : 0.0F;                                    \
         o.onward = is_target ? 0 : stops;                                                                              \
         for (int k = 0; k < stops;) k = alone_visit(order, &f, &p, k, &o);                                             \
@@ -116,5 +152,9 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
         if (local_id() == 0) tell(left, 1, nears, cells);                                                              \
     }
 
+#if defined(SAP_TREE_SPLINE)
+ALONE_KERNEL(tree_alone_spline, t.order)
+#else
 ALONE_KERNEL(tree_alone_masses, 1)
 ALONE_KERNEL(tree_alone_moments, 2)
+#endif

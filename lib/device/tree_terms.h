@@ -5,6 +5,8 @@
  * A walk lists the cells that are accepted and the particles of opened leaves.  When a list is full, its entries are
  * loaded into memory of the group, in units of the cube relative to the middle of the ball that holds the target
  * particles, and added to all target particles.  Sums over a list are in the working type, sums of lists in double.
+ *
+ * SAP_TREE_SPLINE: spline softening (physics/spline.h).  Particles have lengths, in units; cells act without softening.
  */
 #ifndef SAP_DEVICE_TREE_TERMS_H
 #define SAP_DEVICE_TREE_TERMS_H
@@ -28,12 +30,29 @@ SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3])
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
 #endif
 
+#if defined(SAP_TREE_SPLINE)
+/* Operations of spline.h. */
+#define SAP_NOT_LESS(a, b) vm_and_not(vm_set1(1), v_less(a, b))
+#define SAP_LARGER         v_larger
+
+/* Returns 1/h of the length of square h2; +0 where h2 is practically zero. */
+SAP_INLINE V sap_inverse_length(V h2) { return v_root_kept(h2 >= WALK_COINCIDENT, h2); }
+
+#include "physics/spline.h"
+#endif
+
 enum {
+#if defined(SAP_TREE_SPLINE)
+    SPLINE = 1,
+#else
+    SPLINE = 0,
+#endif
     CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace, nothing */
-    NEAR_WORDS = 4,
     IN_PART = sizeof(part) / sizeof(W),
+    NEAR_WORDS = SPLINE ? 4 + IN_PART : 4, /* x, y, z, mass; with spline softening the squared length, nothing */
     CELL_PARTS = CELL_WORDS / IN_PART,
-    NEAR_PARTS = NEAR_WORDS / IN_PART
+    NEAR_PARTS = NEAR_WORDS / IN_PART,
+    LIST_PARTS = CELL_PARTS > 2 * NEAR_PARTS ? CELL_PARTS : 2 * NEAR_PARTS /* of a cell, or of two particles */
 };
 
 /* The particles and cells that exert forces. */
@@ -41,6 +60,7 @@ struct walk_sources {
     const GLOBAL wide *particle, *centre;
     const GLOBAL float4 *moments;
     const GLOBAL struct sap_cell *cell;
+    const GLOBAL D *length; /* with spline softening: of the particles */
 };
 
 /* Arguments of the kernels that walk, except sources. */
@@ -52,7 +72,23 @@ struct walk_force {
     const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
     GLOBAL D *acc, *pot;
     GLOBAL int *left;
+    const GLOBAL D *length;      /* with spline softening: of the target particles */
+    const GLOBAL float *longest; /* the greatest of each group */
 };
+
+#if defined(SAP_TREE_SPLINE)
+/* Further arguments; mean: pairs take the mean of the terms with both lengths, not the larger length. */
+#define SPLINE_ARGUMENTS                                                                                               \
+    const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL float *longest, const int mean,
+#define SOURCE_LENGTHS length
+#define WALKER_LENGTHS walker_length, longest
+#define MEAN           mean
+#else
+#define SPLINE_ARGUMENTS
+#define SOURCE_LENGTHS 0
+#define WALKER_LENGTHS 0, 0
+#define MEAN           0
+#endif
 
 /* Arguments of the kernels that walk by groups or in bunches, and both structs made of them. */
 #define WALK_ARGUMENTS                                                                                                 \
@@ -60,14 +96,14 @@ struct walk_force {
         const GLOBAL float4 *moments, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first,               \
         const GLOBAL int *group_of, const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict,         \
         const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,                 \
-        const struct sap_gpu_walk w, const struct sap_gpu_tree t
+        SPLINE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t
 #define WALK_SOURCES                                                                                                   \
     {                                                                                                                  \
-        particle, centre, moments, cell                                                                                \
+        particle, centre, moments, cell, SOURCE_LENGTHS                                                                \
     }
 #define WALK_FORCE                                                                                                     \
     {                                                                                                                  \
-        walker, word, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left                            \
+        walker, word, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left, WALKER_LENGTHS            \
     }
 
 /* The centre of a ball, and the factors from lengths and moments to units. */
@@ -75,11 +111,13 @@ struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
     int order, softened;
+    int mean; /* of spline softening */
 };
 
 /* A ball in the form in which cells are compared with it. */
 struct walk_ball {
     V x[3], radius, strictness;
+    V length; /* with spline softening: the greatest of the target particles */
 };
 
 SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, int k, W *w)
@@ -109,6 +147,10 @@ SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sou
 {
     W w[NEAR_WORDS];
     relative(f, s->particle, k, w);
+#if defined(SAP_TREE_SPLINE)
+    w[4] = w_of_d(d_mul(s->length[k], s->length[k]));
+    for (int p = 5; p < NEAR_WORDS; p++) w[p] = v_set1(0.0);
+#endif
     for (int p = 0; p < NEAR_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
@@ -137,6 +179,23 @@ SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w,
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
 }
 
+#if defined(SAP_TREE_SPLINE)
+/*
+ * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
+ */
+SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V *sum)
+{
+    const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    const V d2 = sap_distance2(d[0], d[1], d[2]), hj2 = w[4];
+    const VM counts = another != 0;
+    const V u = v_root_kept(d2 >= WALK_COINCIDENT && another, d2);
+    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2))))
+        sap_pair2_spline(sum, d, w[3], u, counts, h2, hj2, f->mean);
+    else
+        sap_pair2(sum, d[0], d[1], d[2], w[3], u);
+}
+#endif
+
 /* Adds a cell with second moments. */
 SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *sum)
 {
@@ -151,7 +210,7 @@ SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *
  */
 struct walk_node {
     float4 place;
-    float turn;
+    float turn, far; /* far: with spline softening, the largest distance of its box from the centre */
     int at, many;
 };
 
@@ -161,6 +220,7 @@ SAP_INLINE struct walk_node walk_node_of(const GLOBAL float4 *word, int k)
     const float4 more = word[2 * (size_t)k + 1];
     n.place = word[2 * (size_t)k];
     n.turn = more.x;
+    n.far = more.w;
     n.at = bits_of_float(more.y);
     n.many = bits_of_float(more.z);
     return n;
@@ -169,10 +229,12 @@ SAP_INLINE struct walk_node walk_node_of(const GLOBAL float4 *word, int k)
 SAP_INLINE int accepted(const struct walk_node *n, const struct walk_ball *b)
 {
     const float4 w = n->place;
-    return sap_accept(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), (V)w.w, (V)n->turn,
-                      b->radius, b->strictness)
-               ? 1
-               : 0;
+    const V x = v_sub((V)w.x, b->x[0]), y = v_sub((V)w.y, b->x[1]), z = v_sub((V)w.z, b->x[2]);
+#if defined(SAP_TREE_SPLINE)
+    return sap_accept_spline(x, y, z, (V)w.w, (V)n->turn, (V)n->far, b->radius, b->strictness, b->length) ? 1 : 0;
+#else
+    return sap_accept(x, y, z, (V)w.w, (V)n->turn, b->radius, b->strictness) ? 1 : 0;
+#endif
 }
 
 /*

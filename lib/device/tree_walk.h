@@ -13,6 +13,8 @@
  * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
  * target particles at a time.  A group that needs double from the start, or whose sums are not finite in float, is left
  * to the kernel in double.
+ *
+ * With spline softening (SAP_TREE_SPLINE) there are no kernels for selected particles: these walk in bunches alone.
  */
 #include "device/tree_terms.h"
 
@@ -56,12 +58,13 @@ struct walk_part {
     int own, own_end; /* sorted particles of the group, which are listed by themselves; empty for selected particles */
     int walks;        /* 0: they are left to another kernel */
     D centre[3], radius;
-    V strictness;
+    V strictness, length; /* length: of spline softening, the greatest */
 };
 
 /* Target particles of a thread, with their sums. */
 struct walkers {
     V x[IPT][3];
+    V h2[IPT];       /* with spline softening: squared lengths */
     int number[IPT]; /* index among the tree's sorted particles, -1: it is none of them */
     int many;        /* that some thread of the group has */
     D sum[IPT][SAP_SUMS2];
@@ -105,8 +108,11 @@ SAP_INLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *
         UNROLL
         for (int k = 0; k < IPT; k++) {
             if (k >= many) continue;
-            if (kind == CELLS)
-                add_cell(f, i->x[k], w, sum[k]);
+            if (kind == CELLS) add_cell(f, i->x[k], w, sum[k]);
+#if defined(SAP_TREE_SPLINE)
+            else if (kind == PARTICLES_CAREFUL)
+                add_spline(f, i->x[k], i->h2[k], w, m->near[e] != i->number[k], sum[k]);
+#endif
             else if (kind == PARTICLES_CAREFUL)
                 add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
             else
@@ -183,6 +189,7 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
 #else
     q.walks = o->heavy[g] == 0;
 #endif
+    q.length = SPLINE ? (V)o->longest[g] : v_set1(0.0);
     return q;
 }
 
@@ -211,7 +218,7 @@ SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struc
     q.rows = min(w->slots - q.first, (int)SAP_WALK_SELECTED);
     const int from = o->slot[q.first], to = o->slot[q.first + q.rows - 1];
     q.walks = to - from < w->span * SAP_WALK_SELECTED;
-    q.strictness = v_set1(0.0);
+    q.strictness = q.length = v_set1(0.0);
     for (int k = (int)local_id(); k < q.rows && q.walks; k += WALK_THREADS) {
         D at[3], mass;
         load_particle(o->walker, o->slot[q.first + k], at, &mass);
@@ -238,6 +245,7 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
         relative(f, o->walker, walker, words);
         for (int c = 0; c < 3; c++) i->x[k][c] = words[c];
         i->number[k] = w->own ? walker : -1;
+        if (SPLINE) i->h2[k] = w_of_d(d_mul(o->length[walker], o->length[walker]));
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_set1(SAP_ZERO);
     }
 }
@@ -262,7 +270,8 @@ SAP_INLINE int deliver(const int most, const struct walkers *i, const struct sap
  * group, or by slot.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
  */
 SAP_INLINE void walk_parts(const int selected, const int most, const struct walk_room *m, const struct walk_sources *s,
-                           const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
+                           const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
+                           int mean)
 {
     const int me = (int)local_id(), own_walks = w->own && !selected;
     const int all = items_of(o->left, w, w->parts);
@@ -291,6 +300,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             }
             start_frame(t, q.centre, q.radius, &f, &b);
             b.strictness = q.strictness;
+            b.length = q.length;
+            f.mean = mean;
             start_walkers(&f, w, o, selected, most, first, rows, &i);
 
             int top = 1, cells = 0, nears = 0, owning = own_walks;
@@ -391,15 +402,20 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         LANES_SCAN_ROOM(scan);                                                                                         \
         SHARED unsigned stack[STACK];                                                                                  \
         SHARED int next_ones[WALK_THREADS + 2], cell_list[CELL_LIST], near_list[NEAR_LIST];                            \
-        SHARED part words[CELL_LIST * CELL_PARTS];                                                                     \
+        SHARED part words[CELL_LIST * LIST_PARTS];                                                                     \
         SHARED struct walk_place place;                                                                                \
         const struct walk_room m = {stack, next_ones, cell_list, near_list, words, scan, &place};                      \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
-        walk_parts(selected, most, &m, &s, &o, &w, &t);                                                                \
+        walk_parts(selected, most, &m, &s, &o, &w, &t, MEAN);                                                          \
     }
 
-#if defined(SAP_KERNEL_DP)
+#if defined(SAP_TREE_SPLINE) && defined(SAP_KERNEL_DP)
+WALK_KERNEL(tree_walk_spline_dp, 0, SAP_WALK_IPT, WALK_GROUPS)
+#elif defined(SAP_TREE_SPLINE)
+WALK_KERNEL(tree_walk_spline_sp, 0, SAP_WALK_RUN_IPT, WALK_GROUPS)
+WALK_KERNEL(tree_walk_whole_spline_sp, 0, SAP_WALK_IPT, WHOLE_GROUPS)
+#elif defined(SAP_KERNEL_DP)
 WALK_KERNEL(tree_walk_dp, 0, SAP_WALK_IPT, WALK_GROUPS)
 WALK_KERNEL(tree_selected_dp, 1, SAP_WALK_RUN_IPT, SELECTED_GROUPS)
 #else

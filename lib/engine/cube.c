@@ -109,6 +109,14 @@ struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const doubl
     return units;
 }
 
+int sap_tree_is_length(double h, double unit) { return h >= 0 && isfinite(h) && h * unit <= SAP_TREE_FARTHEST; }
+
+double sap_tree_scaled_length(double h, double unit)
+{
+    const double scaled = h * unit;
+    return scaled * scaled < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : scaled;
+}
+
 double sap_tree_mass_unit(double sum)
 {
     int exponent;

@@ -53,6 +53,15 @@ struct sap_tree_units {
 struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high,
                                         double eps2);
 
+/* A length of spline softening in units; 0 where it is so small that its inverse cube overflows. */
+double sap_tree_scaled_length(double h, double unit);
+
+/* Whether a force can be computed with this length of a target particle. */
+int sap_tree_is_length(double h, double unit);
+
+/* Lengths in units below this one need pair terms in double: their inverse cubes may be beyond the range of float. */
+#define SAP_TREE_SHORT 0x1p-40
+
 /* 1 / a power of two above the sum of the absolute masses; 1 if the sum is 0. */
 double sap_tree_mass_unit(double sum);
 

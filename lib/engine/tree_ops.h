@@ -27,6 +27,8 @@ struct sap_tree_settings {
     sapporo_tree_ball ball;
     sapporo_tree_walk walk;
     sapporo_tree_curve curve;
+    sapporo_softening
+        softening; /* a spline: eps2 is the square of the length of particles that have none of their own */
 };
 
 /* The nodes of a tree (physics/tree_cell.h) in host memory; arrays of the caller with room for `nodes`. */

@@ -52,6 +52,7 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
                  {"leaf_size", o->leaf_size, SAP_LEAF_MOST},
                  {"group_size", o->group_size, SAP_GROUP_MOST},
                  {"precision", o->precision, SAPPORO_DP},
+                 {"softening", o->softening, SAPPORO_SOFTENING_SPLINE_MEAN},
                  {"ball in experiments", o->experiments & 15, SAPPORO_BALL_RITTER},
                  {"walk in experiments", o->experiments >> 4 & 15, SAPPORO_WALK_STACKLESS},
                  {"curve in experiments", o->experiments >> 8, SAPPORO_CURVE_MORTON}};
@@ -77,6 +78,7 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);
     t->group_size = o->group_size ? o->group_size : GROUP;
+    t->softening = o->softening;
     t->splits = o->group_extent > 0 && isfinite(o->group_extent);
     t->group_extent = t->splits ? o->group_extent : 0;
     t->ball = (o->experiments & 15) ? (sapporo_tree_ball)(o->experiments & 15) : SAPPORO_BALL_SMALLER;

@@ -27,7 +27,7 @@ int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 
 
 enum {
     KEPT = 2,   /* pinned buffers per device and precision */
-    OBJECTS = 3 /* of sap_gpu_keep, the same: kernels of trees, of kd-trees, of steppers */
+    OBJECTS = 4 /* of sap_gpu_keep, the same: kernels of trees, of kd-trees, of spline softening, of steppers */
 };
 
 struct sap_gpu_loaded {

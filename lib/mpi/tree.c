@@ -62,6 +62,8 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
     if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
     if (h->options.experiments)
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
+    if (h->options.softening)
+        return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "softening must be Plummer's (0) for trees over ranks");
     return copy_pointed(h);
 }
 

@@ -22,6 +22,10 @@
  * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration
  *                of the group's particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
  *
+ * With spline softening (spline.h) a cell is accepted only if no pair of it and the group is within a length: d > b + h
+ * too, with b the largest distance of the box from the centre, and h the greatest length of the cell's and of the
+ * group's particles.
+ *
  * sap_ball_* compute bounds of groups, which are fixed runs of group_size sorted particles.  The centre of a ball is
  * the middle of the box, the centre of mass, the one of these with the smaller ball, or that of Ritter's 1990 ball.
  * Miki & Umemura 2017, New Astronomy 52, 65, appendix B, compare them.
@@ -158,6 +162,9 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
     return reach;
 }
 
+/* Returns the guard of a cell with spline softening; far: sap_cell_far; length: the greatest of its particles. */
+SAP_INLINE D sap_accept_length(D guard, D far, D length) { return d_max(guard, d_add(far, length)); }
+
 /*
  * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn.
  */
@@ -229,6 +236,12 @@ SAP_INLINE VM sap_accept(V x, V y, V z, V guard, V turn, V radius, V strictness)
     const V d2 = v_fma(x, x, v_fma(y, y, v_mul(z, z)));
     const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
     return v_lt(v_mul(reach, reach), d2);
+}
+
+/* The same with spline softening; length: the greatest of the ball's particles.  Guards contain those of the cells. */
+SAP_INLINE VM sap_accept_spline(V x, V y, V z, V guard, V turn, V far, V radius, V strictness, V length)
+{
+    return sap_accept(x, y, z, v_max(guard, v_add(far, length)), turn, radius, strictness);
 }
 
 #endif

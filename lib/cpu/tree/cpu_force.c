@@ -16,6 +16,7 @@
 struct places {
     double (*given)[3];
     double (*x)[4];
+    double *h;          /* in trees with spline softening: lengths in units, sorted; else NULL */
     unsigned char *bad; /* not finite; such a position is replaced by the corner of the cube */
     int nbad;
     struct sap_tree_order order;
@@ -37,6 +38,7 @@ static void free_pass(struct force_data *p)
 {
     free(p->places.given);
     free(p->places.x);
+    free(p->places.h);
     free(p->places.bad);
     free(p->places.group);
     sap_tree_free_order(&p->places.order);
@@ -46,6 +48,33 @@ static void free_pass(struct force_data *p)
 }
 
 /* ---- target particles ------------------------------------------------------------- */
+
+/*
+ * Takes the lengths of sorted positions, and makes groups wide that need double for them; 0 if memory is short.
+ */
+static int take_lengths(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int groups)
+{
+    const int n = request->ni;
+    const double usual = sqrt(t->settings.eps2);
+    if (!t->h) return 1;
+    p->h = malloc(((size_t)n + 1) * sizeof *p->h);
+    for (int k = 0; k < n && p->h; k++) {
+        const int i = p->order.address[k];
+        const double h = request->h.base ? sap_column_double(&request->h, i) : usual;
+        p->h[k] = p->bad[i] ? 0 : sap_tree_length_in_units(t, h);
+    }
+    for (int g = 0; g < groups && p->h; g++)
+        for (int k = p->group[g].first; k < p->group[g].first + p->group[g].count; k++)
+            if (sap_tree_is_short(p->h[k]) && !p->group[g].wide) p->group[g].wide = 1;
+    return p->h != NULL;
+}
+
+/* Whether a force can be computed at position i of a request. */
+static int is_good(const struct sap_cpu_tree *t, const sapporo_tree_request *request, int i, const double *x)
+{
+    const double unit = t->n > 0 ? t->unit : 0, h = sap_column_double(&request->h, i);
+    return sap_tree_is_place(&t->cube, unit, x) && sap_tree_is_length(h, unit);
+}
 
 static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int most,
                        int threads)
@@ -59,7 +88,7 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
     if (!p->given || !p->x || !p->bad || !p->group || sap_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         memcpy(p->given[i], sap_column_at(&request->x, i, sizeof *p->given), sizeof *p->given);
-        if (sap_tree_is_place(&t->cube, t->n > 0 ? t->unit : 0, p->given[i])) continue;
+        if (is_good(t, request, i, p->given[i])) continue;
         p->bad[i] = 1;
         p->nbad++;
         memcpy(p->given[i], t->cube.low, sizeof *p->given);
@@ -71,8 +100,10 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
     }
     const int groups = sap_tree_cut_runs(0, n, most, p->group);
     sap_tree_groups(t, (const double(*)[4])p->x, groups, p->group, threads);
-    p->walkers = (struct sap_tree_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
-    return SAPPORO_OK;
+    const int taken = take_lengths(t, request, p, groups);
+    p->walkers = (struct sap_tree_walkers){
+        .n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group, .h = p->h};
+    return taken ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 void sap_tree_free_slots(struct sap_tree_slots *s)

@@ -104,7 +104,7 @@ void sap_tree_cut_groups(struct sap_cpu_tree *t, int threads)
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
     t->self = (struct sap_tree_walkers){
-        .n = t->n, .groups = groups, .x = (const double(*)[4])t->x, .group = t->group, .own = 1};
+        .n = t->n, .groups = groups, .x = (const double(*)[4])t->x, .group = t->group, .own = 1, .h = t->h};
 }
 
 /* ---- their balls ------------------------------------------------------------------- */

@@ -12,9 +12,19 @@
 
 #include "physics/tree_pair.h"
 
+/* Operations of spline.h. */
+#define v_less             v_lt
+#define SAP_NOT_LESS(a, b) v_nlt(a, b)
+#define SAP_LARGER(a, b)   v_max(a, b)
+
+/* Returns 1/h of the length of square h2; +0 of a point. */
+SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
+
+#include "physics/spline.h"
+
 struct one {
-    double x[3], eps2;
-    int self; /* index of the sorted particle, -1: a position */
+    double x[3], eps2, h2; /* h2: with spline softening, its squared length */
+    int self;              /* index of the sorted particle, -1: a position */
     struct sap_tree_ball ball;
     double sum[SAP_SUMS2];
     long long particle, cell;
@@ -45,7 +55,12 @@ static void add_leaf(const struct sap_cpu_tree *t, struct one *o, const struct s
             d[c] = (t->x[j][c] - o->x[c]) * t->unit;
             r2 += d[c] * d[c];
         }
-        sap_pair2(o->sum, d[0], d[1], d[2], t->x[j][3], r2 > 0 ? v_root_wide(r2) : 0);
+        const double u = r2 > 0 ? v_root_wide(r2) : 0;
+        if (t->h)
+            sap_pair2_spline(o->sum, d, t->x[j][3], u, v_nlt(r2, 0), o->h2, t->h[j] * t->h[j],
+                             t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN);
+        else
+            sap_pair2(o->sum, d[0], d[1], d[2], t->x[j][3], u);
         o->particle++;
     }
 }
@@ -55,7 +70,8 @@ static void walk_one(const struct sap_cpu_tree *t, struct one *o)
     int ignored[2], accepted, opened;
     for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->node[k];
-        t->narrow->open(&t->words_of, k, k + 1, &o->ball, ignored, &accepted, ignored + 1, &opened);
+        (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, k, k + 1, &o->ball, ignored, &accepted,
+                                                          ignored + 1, &opened);
         if (opened && node->children) {
             k = node->child;
             continue;
@@ -78,8 +94,15 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
     }
-    o->ball = (struct sap_tree_ball){(float)b[0], (float)b[1], (float)b[2], (float)sap_tree_padded(0, size),
-                                     (float)sap_tree_strictness(t, run, walker, 1)};
+    o->ball = (struct sap_tree_ball){(float)b[0],
+                                     (float)b[1],
+                                     (float)b[2],
+                                     (float)sap_tree_padded(0, size),
+                                     (float)sap_tree_strictness(t, run, walker, 1),
+                                     0};
+    if (!t->h) return;
+    o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
+    o->ball.length = (float)sap_tree_greatest_length(run->walkers->h + walker, 1);
 }
 
 /* A walk that is distributed over threads. */

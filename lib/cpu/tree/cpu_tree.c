@@ -28,6 +28,13 @@ static size_t bytes_of_particles(size_t n)
     return n * (given + sorted);
 }
 
+/* Bytes that only spline softening needs: per particle, and per node. */
+static size_t bytes_of_lengths(const struct sap_tree_settings *settings, int n)
+{
+    const size_t node = sizeof(double) + sizeof(float);
+    return settings->softening ? 2 * (size_t)n * sizeof(double) + (size_t)usual_nodes(n) * node : 0;
+}
+
 static size_t bytes_of_nodes(size_t nodes)
 {
     struct sap_cpu_tree *t = NULL;
@@ -53,7 +60,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     (void)devices;
     if (device_bytes) *device_bytes = 0;
     return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
-           bytes_of_groups(settings, n) + bytes_of_builder(settings, n);
+           bytes_of_groups(settings, n) + bytes_of_builder(settings, n) + bytes_of_lengths(settings, n);
 }
 
 static void destroy(struct sap_tree *opaque_tree)
@@ -62,6 +69,9 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given_x);
     free(t->given_mass);
     free(t->a);
+    free(t->given_h);
+    free(t->h);
+    free(t->length);
     sap_tree_free_order(&t->order);
     sap_kd_free(&t->kd);
     free(t->place);
@@ -81,23 +91,34 @@ int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
 {
     const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
     if (nodes <= t->cell_room) return SAPPORO_OK;
+    const int spline = t->settings.softening != SAPPORO_SOFTENING_PLUMMER;
+    const size_t columns = spline ? 6 : 5;
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
-    float *const word = aligned_alloc(64, 5 * column * sizeof *word);
-    if (!cell || !source || !word) {
+    float *const word = aligned_alloc(64, columns * column * sizeof *word);
+    double *const length = spline ? malloc(room * sizeof *length) : NULL;
+    if (!cell || !source || !word || (spline && !length)) {
         free(cell);
         free(source);
         free(word);
+        free(length);
         return SAPPORO_ERR_MEMORY;
     }
     free(t->cell);
     free(t->source);
     free(t->word);
+    free(t->length);
+    t->length = length;
     t->cell = cell;
     t->source = source;
     t->word = word;
     t->cell_room = nodes;
-    t->words_of = (struct sap_tree_words){word, word + column, word + 2 * column, word + 3 * column, word + 4 * column};
+    t->words_of = (struct sap_tree_words){word,
+                                          word + column,
+                                          word + 2 * column,
+                                          word + 3 * column,
+                                          word + 4 * column,
+                                          spline ? word + 5 * column : NULL};
     return SAPPORO_OK;
 }
 
@@ -117,6 +138,11 @@ static int reserve_particles(struct sap_cpu_tree *t)
     if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->group_of || !t->node ||
         !t->spare_node)
         return SAPPORO_ERR_MEMORY;
+    if (t->settings.softening) {
+        t->given_h = malloc(room * sizeof *t->given_h);
+        t->h = malloc(room * sizeof *t->h);
+        if (!t->given_h || !t->h) return SAPPORO_ERR_MEMORY;
+    }
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->kd, t->room)) return SAPPORO_ERR_MEMORY;
     return sap_tree_new_order(t->room, &t->order) || sap_tree_reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY
                                                                                              : SAPPORO_OK;
@@ -181,6 +207,8 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
             t->a[i] = -1;
     }
     for (int i = 0; i < p->n && !p->mass.base && !known; i++) t->given_mass[i] = 0;
+    for (int i = 0; i < p->n && t->given_h && (p->h.base || !known); i++)
+        t->given_h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
     t->given = p->n;
     return SAPPORO_OK;
 }
@@ -206,15 +234,24 @@ static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
     sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
 }
 
+/* The greatest squared length of softening. */
+static double most_softening(const struct sap_cpu_tree *t)
+{
+    double most = 0;
+    if (!t->given_h) return t->settings.eps2;
+    for (int i = 0; i < t->n; i++) most = fmax(most, t->given_h[i]);
+    return most * most;
+}
+
 /* Sets the units of walks for the cube and the box of the given particles, or of the whole. */
 static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
 {
     const double *const low = t->is_part ? t->whole.low : box->low, *const high =
                                                                         t->is_part ? t->whole.high : box->high;
-    const struct sap_tree_units units = sap_tree_units_of(&t->cube, low, high, t->settings.eps2);
+    const struct sap_tree_units units = sap_tree_units_of(&t->cube, low, high, most_softening(t));
     memcpy(t->middle, units.middle, sizeof t->middle);
     t->unit = units.unit;
-    t->eps2 = units.eps2;
+    t->eps2 = t->given_h ? 0 : units.eps2;
     t->is_point = units.is_point;
 }
 
@@ -224,6 +261,7 @@ static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, doubl
     const double start = sap_clock_seconds();
     take_units(t, box);
     gather(t, mass_unit, threads);
+    sap_tree_gather_lengths(t);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;

@@ -34,6 +34,7 @@ struct sap_tree_walkers {
     const double (*x)[4];
     const struct sap_tree_group *group; /* [groups], in the order of their particles */
     int own;                            /* 1: the tree's own particles */
+    const double *h;                    /* with spline softening: their lengths, in units */
 };
 
 /* Sorted addresses and keys of n positions; the `spare` arrays have the same length. */
@@ -54,7 +55,8 @@ struct sap_cpu_tree {
     int given; /* particles */
     double (*given_x)[3];
     double *given_mass;
-    double *a; /* size of the acceleration; < 0: unknown */
+    double *a;       /* size of the acceleration; < 0: unknown */
+    double *given_h; /* with spline softening: lengths; else NULL, as `h` and `length` */
 
     /* the tree; valid if `built` is set */
     int built, n;
@@ -67,6 +69,8 @@ struct sap_cpu_tree {
     struct sap_tree_order order; /* address: of the sorted particles */
     int *place;                  /* index of the sorted particle, by address */
     double (*x)[4];
+    double *h;      /* of the sorted particles, in units */
+    double *length; /* [node_room] the greatest of each node's particles, in units; its memory is like that of `word` */
     int nodes, node_room, levels, level_first[SAP_TREE_LEVELS + 1];
     struct sap_tree_node *node, *spare_node; /* spare: the nodes of the next build */
     int spare_room;
@@ -96,6 +100,21 @@ struct sap_tree_draft {
     const sap_key *key; /* [n], sorted */
     struct sap_tree_nodes *made;
 };
+
+/* Copies the lengths of the given particles in sorted order, in units (cpu_lengths.c). */
+void sap_tree_gather_lengths(struct sap_cpu_tree *tree);
+
+/* Computes the greatest length of each node, and enters it into the words of nodes (cpu_lengths.c). */
+void sap_tree_lengths(struct sap_cpu_tree *tree);
+
+/* Returns a length in units; 0 where its inverse cube overflows. */
+double sap_tree_length_in_units(const struct sap_cpu_tree *tree, double h);
+
+/* Returns the greatest of n lengths in units, padded for words of float (cpu_lengths.c). */
+double sap_tree_greatest_length(const double *h, int n);
+
+/* Whether a length in units is so short that its inverse cube may be beyond the range of float. */
+int sap_tree_is_short(double h);
 
 /* Allocates arrays for n positions; 0 or SAPPORO_ERR_MEMORY. The caller frees them also after a failure. */
 int sap_tree_new_order(int n, struct sap_tree_order *order);

@@ -122,7 +122,8 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
 {
     int accepted, opened, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
-    t->narrow->open(&t->words_of, run.from, run.to, ball, w->accepted, &accepted, w->opened, &opened);
+    (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, ball, w->accepted, &accepted,
+                                                      w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
         const struct sap_tree_node *const node = &t->node[w->accepted[k]];
         ok = better_by_particles(t, node) ? add_leaf(w, node, own) : add_cell(w, w->accepted[k]);
@@ -176,23 +177,35 @@ static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const 
     return 1;
 }
 
+/* Takes the words of the tree's particles of a span. */
+static void take_span(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel,
+                      const struct sap_tree_frame *frame, struct span s, void *words)
+{
+    const double(*const x)[4] = (const double(*)[4])t->x + s.from;
+    if (t->h)
+        kernel->take_spline(frame, x, t->h + s.from, s.to - s.from, words);
+    else
+        kernel->take_particles(frame, x, s.to - s.from, words);
+}
+
 static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                          const struct sap_tree_frame *frame, struct span own)
 {
-    const size_t each = SAP_TREE_PARTICLE_WORDS * kernel->word;
+    const size_t each = (t->h ? SAP_TREE_SPLINE_WORDS : SAP_TREE_PARTICLE_WORDS) * kernel->word;
+    void (*const add)(const struct sap_tree_frame *, const void *, int, int, struct sap_tree_lanes *) =
+        t->h ? kernel->particles_spline : kernel->particles;
     const int n = count_particles(w), nown = own.to - own.from, most = n > nown ? n : nown;
-    const double(*const x)[4] = (const double(*)[4])t->x;
     if (!room_for_words(w, (size_t)most * each)) return 0;
     char *to = w->words;
     for (int k = 0; k < w->particles.n; k++) {
         const struct span s = w->particles.at[k];
-        kernel->take_particles(frame, x + s.from, s.to - s.from, to);
+        take_span(t, kernel, frame, s, to);
         to += (size_t)(s.to - s.from) * each;
     }
-    kernel->particles(frame, w->words, n, 0, w->lanes);
+    add(frame, w->words, n, 0, w->lanes);
     if (nown > 0) {
-        kernel->take_particles(frame, x + own.from, nown, w->words);
-        kernel->particles(frame, w->words, nown, 1, w->lanes);
+        take_span(t, kernel, frame, own, w->words);
+        add(frame, w->words, nown, 1, w->lanes);
     }
     return 1;
 }
@@ -247,8 +260,10 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int base = group->first;
     const struct span own = own_span(run, group);
-    struct sap_tree_frame frame = {
-        .unit = t->unit, .eps2 = t->eps2 * t->unit * t->unit, .far = group->wide == SAP_WIDE_FAR};
+    struct sap_tree_frame frame = {.unit = t->unit,
+                                   .eps2 = t->eps2 * t->unit * t->unit,
+                                   .far = group->wide == SAP_WIDE_FAR,
+                                   .mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN};
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
@@ -260,6 +275,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
+        if (t->h) kernel->start_spline(run->walkers->h, w->which, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
         n = deliver_good(t, run, w, wide, n);
     }
@@ -288,8 +304,13 @@ static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct s
     const double size = sap_tree_in_units(group->centre, t->middle, t->unit, x);
     const double radius = sap_tree_padded(group->radius * t->unit, size);
     for (int c = 0; c < 3; c++) x[c] = sap_tree_cut(x[c]);
-    return (struct sap_tree_ball){(float)x[0], (float)x[1], (float)x[2], (float)radius,
-                                  (float)sap_tree_strictness(t, run, group->first, group->count)};
+    const double *const h = run->walkers->h;
+    return (struct sap_tree_ball){(float)x[0],
+                                  (float)x[1],
+                                  (float)x[2],
+                                  (float)radius,
+                                  (float)sap_tree_strictness(t, run, group->first, group->count),
+                                  h ? (float)sap_tree_greatest_length(h + group->first, group->count) : 0};
 }
 
 static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,

@@ -123,11 +123,11 @@ static void set_units(const struct sap_gpu_host_tree *h, struct sap_gpu_tree *t,
 {
     const struct sap_tree_whole *const whole = h->is_part ? &h->whole : NULL;
     const struct sap_tree_units units =
-        sap_tree_units_of(cube, whole ? whole->low : low, whole ? whole->high : high, h->settings.eps2);
+        sap_tree_units_of(cube, whole ? whole->low : low, whole ? whole->high : high, sap_gpu_most_softening(h));
     for (int k = 0; k < 3; k++) t->middle[k] = units.middle[k];
     t->unit = units.unit;
-    t->eps2 = units.eps2;
-    t->flat = units.is_point || (whole && reaches_far(whole, &units));
+    t->eps2 = h->lengths.f ? 0 : units.eps2;
+    t->flat = units.is_point || (whole && reaches_far(whole, &units)) || sap_gpu_lengths_short(h, units.unit);
     t->pull = whole ? whole->pull : 0;
 }
 
@@ -294,7 +294,10 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                                {&t->cell, nodes * SAP_GPU_CELL},
                                {&t->word, nodes * 8 * sizeof(float)},
                                {&t->source, nodes * 4 * sizeof(double)},
-                               {&t->moments, nodes * 8 * sizeof(float)}};
+                               {&t->moments, nodes * 8 * sizeof(float)},
+                               {&t->own.length, t->lengths.f ? n * sizeof(double) : 0},
+                               {&t->own.longest, t->lengths.f ? groups * sizeof(float) : 0},
+                               {&t->lengths.of_node, t->lengths.f ? nodes * sizeof(double) : 0}};
     _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
     return enlarge(t, all, COUNT(all));
 }
@@ -343,7 +346,8 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     const struct sap_argument args[] = {
         SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell),    SAP_ARRAY(w->group_first), SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
         SAP_ARRAY(*sizes),    SAP_ARRAY(w->address), SAP_ARRAY(w->strict),      VALUE(has_a),       VALUE(t->t)};
-    return sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args));
+    TRY(sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args)));
+    return t->lengths.f ? sap_gpu_lengths_groups(t, w) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of)
@@ -377,6 +381,7 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                      .moments = t->moments,
                                      .nodes = t->t.nodes};
     TRY(sap_gpu_tree_words(t, &own));
+    if (t->lengths.f) TRY(sap_gpu_lengths_nodes(t));
     return sap_tree_make_groups(t, &t->own, NULL);
 }
 
@@ -493,9 +498,10 @@ static int build(struct sap_gpu_host_tree *t)
 static void give_up(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->own.address,  &t->own.sorted, &t->own.ball,   &t->own.heavy,  &t->own.strict, &t->own.group_first,
-        &t->own.group_of, &t->place,      &t->node,       &t->cell,       &t->word,       &t->source,
-        &t->moments,      &t->next,       &t->node_level, &t->stop_begin, &t->stop_top,   &t->stop};
+        &t->own.address,  &t->own.sorted,  &t->own.ball,       &t->own.heavy,  &t->own.strict, &t->own.group_first,
+        &t->own.group_of, &t->place,       &t->node,           &t->cell,       &t->word,       &t->source,
+        &t->moments,      &t->next,        &t->node_level,     &t->stop_begin, &t->stop_top,   &t->stop,
+        &t->own.length,   &t->own.longest, &t->lengths.of_node};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     t->built = t->linked = t->has_next = t->stops = 0;
 }

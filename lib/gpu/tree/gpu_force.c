@@ -143,7 +143,7 @@ static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
     if (!as_given) TRY(sap_tree_for_each(t, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
     p->w.slots = n;
-    p->w.parts = n < PARTS_LEAST ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
+    p->w.parts = n < PARTS_LEAST || t->lengths.f ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
     p->w.span = as_given ? 0 : SPAN;
     p->w.left_width = width;
     p->w.width = as_given ? width : widest(SAP_FEW_MOST, n);
@@ -158,7 +158,8 @@ static int some_walk(struct sap_gpu_host_tree *t, struct pass *p)
 static int place_of(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
-    if (sap_tree_is_place(&t->cube, t->n > 0 ? t->t.unit : 0, x)) return 1;
+    const double unit = t->n > 0 ? t->t.unit : 0;
+    if (sap_tree_is_place(&t->cube, unit, x) && sap_tree_is_length(sap_column_double(&r->h, i), unit)) return 1;
     memcpy(x, t->cube.low, sizeof t->cube.low);
     return 0;
 }
@@ -179,6 +180,7 @@ static int places_walk(struct sap_gpu_host_tree *t, struct pass *p)
         TRY(t->driver->stream_finish(t->stream));
     }
     TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
+    if (t->lengths.f) TRY(sap_gpu_lengths_of_places(t, r->h.base ? &r->h : NULL, r->ni));
     TRY(sap_tree_make_groups(t, p->walkers, NULL));
     all_walk(t, p);
     return SAP_DRIVER_OK;
@@ -200,7 +202,7 @@ static int massless_walk(struct sap_gpu_host_tree *t, struct pass *p, int n)
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-enum { WALK_ARGUMENTS = 18 };
+enum { WALK_ARGUMENTS = 18, SPLINE_ARGUMENTS = 4 };
 
 /* Lists the arguments of a kernel that walks. Returns their number. */
 static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *p, const struct sap_gpu_walk *how,
@@ -227,6 +229,12 @@ static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *
     int n = 0;
     _Static_assert(sizeof buffers / sizeof buffers[0] + 2 == WALK_ARGUMENTS, "buffers, and two values");
     for (int k = 0; k < COUNT(buffers); k++) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
+    if (t->lengths.f) {
+        a[n++] = (struct sap_argument)SAP_ARRAY(t->own.length);
+        a[n++] = (struct sap_argument)SAP_ARRAY(w->length);
+        a[n++] = (struct sap_argument)SAP_ARRAY(w->longest);
+        a[n++] = (struct sap_argument)VALUE(t->lengths.mean);
+    }
     a[n++] = (struct sap_argument)VALUE(*how);
     a[n++] = (struct sap_argument)VALUE(t->t);
     return n;
@@ -234,12 +242,15 @@ static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *
 
 static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
-    struct sap_argument a[WALK_ARGUMENTS];
+    struct sap_argument a[WALK_ARGUMENTS + SPLINE_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
     const int n = list_arguments(t, p, &how, a);
-    struct sap_function *const of_groups =
-        wide ? t->f->walk_dp : t->f->walk_sp[p->w.part == SAP_WALK_THREADS * SAP_WALK_IPT];
+    const struct sap_gpu_spline_kernels *const spline = t->lengths.f;
+    const int whole = p->w.part == SAP_WALK_THREADS * SAP_WALK_IPT;
+    struct sap_function *const of_groups = spline ? wide ? spline->walk_dp : spline->walk_sp[whole]
+                                           : wide ? t->f->walk_dp
+                                                  : t->f->walk_sp[whole];
     return sap_tree_launch(t, p->w.all_slots ? of_groups : t->f->selected[wide],
                            from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
 }
@@ -256,14 +267,16 @@ static int groups_of_few(const struct pass *p, int width, int from)
 static int launch_few(struct sap_gpu_host_tree *t, const struct pass *p, int wide, int from)
 {
     const int least = from < 0 ? p->w.width : p->w.left_width;
-    struct sap_argument a[WALK_ARGUMENTS];
+    struct sap_argument a[WALK_ARGUMENTS + SPLINE_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
     if (from != SAP_LEFT_BOTH) how.width = least;
     const int n = list_arguments(t, p, &how, a);
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
-    const int large = !wide && (least > 1 || p->w.slots <= FEW_ROWS);
-    return sap_tree_launch(t, large ? t->f->large : t->f->few[wide], groups_of_few(p, least, from),
+    const struct sap_gpu_spline_kernels *const spline = t->lengths.f;
+    const int large = !wide && !spline && (least > 1 || p->w.slots <= FEW_ROWS);
+    struct sap_function *const of_warps = spline ? spline->few[wide] : t->f->few[wide];
+    return sap_tree_launch(t, large ? t->f->large : of_warps, groups_of_few(p, least, from),
                            large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
 }
 
@@ -288,11 +301,35 @@ static int launch_walks(struct sap_gpu_host_tree *t, const struct pass *p)
     return launch_few(t, p, 1, SAP_LEFT_WIDE);
 }
 
+static int launch_alone_spline(struct sap_gpu_host_tree *t, const struct pass *p, const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_walkers *const w = p->walkers;
+    const struct sap_argument a[] = {SAP_ARRAY(w->sorted),
+                                     SAP_ARRAY(t->stop),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(*sizes),
+                                     SAP_ARRAY(w->address),
+                                     SAP_ARRAY(*p->slot),
+                                     SAP_ARRAY(*p->row),
+                                     SAP_ARRAY(t->acc),
+                                     SAP_ARRAY(t->pot),
+                                     SAP_ARRAY(t->left),
+                                     VALUE(t->stops),
+                                     SAP_ARRAY(t->word),
+                                     SAP_ARRAY(t->own.length),
+                                     SAP_ARRAY(w->length),
+                                     VALUE(t->lengths.mean),
+                                     VALUE(p->w),
+                                     VALUE(t->t)};
+    return sap_tree_for_each(t, t->lengths.f->alone, p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
+}
+
 static int launch_alone(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     const struct sap_gpu_buffer *const sizes = p->a ? p->a : &w->sorted;
     TRY(sap_tree_make_stops(t));
+    if (t->lengths.f) return launch_alone_spline(t, p, sizes);
     const struct sap_argument a[] = {
         SAP_ARRAY(w->sorted), SAP_ARRAY(t->stop), SAP_ARRAY(t->cell), SAP_ARRAY(*sizes), SAP_ARRAY(w->address),
         SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),  SAP_ARRAY(t->pot), SAP_ARRAY(t->left),

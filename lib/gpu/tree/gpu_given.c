@@ -1,5 +1,6 @@
 /* gpu_given.c - copies particles, lists and results of a tree between the caller's memory and an accelerator. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -8,7 +9,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, NONE_BAD = 0x7F7F7F7F };
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, KINDS = LOOKS + 1, NONE_BAD = 0x7F7F7F7F };
 
 /* ---- host memory ------------------------------------------------------------------------ */
 
@@ -75,6 +76,7 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
     if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
     TRY(send_particles(t, p));
     if (p->a.base) TRY(sap_tree_send_accelerations(t, &p->a, p->n));
+    if (t->lengths.f) TRY(sap_gpu_lengths_take(t, p->h.base ? &p->h : NULL, p->n));
     t->mass_elsewhere = 0;
     return SAP_DRIVER_OK;
 }
@@ -141,23 +143,37 @@ static int take_columns(struct sap_gpu_host_tree *t, const struct device_columns
     return t->driver->stream_finish(t->stream);
 }
 
+/* Whether some particle has a value that is not finite. */
+static int is_any_bad(const int *bad)
+{
+    int any = 0;
+    for (int k = 0; k < KINDS; k++) any |= bad[k] != NONE_BAD;
+    return any;
+}
+
+/* Takes columns that have been looked at, and lengths that have been read to host memory. */
+static int take_looked_at(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, const struct device_columns *c,
+                          const double *h)
+{
+    const sapporo_column lengths = {h, 0};
+    tear(t, p);
+    t->mass_elsewhere = 1;
+    TRY(take_columns(t, c, p->n));
+    return t->lengths.f ? sap_gpu_lengths_take(t, h ? &lengths : NULL, p->n) : (int)SAP_DRIVER_OK;
+}
+
 /* *bad: by kind of value, the first particle with a value that is not finite. */
 static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *bad)
 {
     struct device_columns c = {NULL, NULL, NULL};
-    int status = adopt_all(t, p, &c);
+    double *h = NULL;
+    int worst = -1, status = adopt_all(t, p, &c);
     if (!status) status = look(t, &c, p->n, bad);
-    for (int k = 0; k < LOOKS && !status; k++)
-        if (bad[k] != NONE_BAD) {
-            drop(t, &c);
-            return SAP_DRIVER_OK;
-        }
-    if (!status) {
-        tear(t, p);
-        t->mass_elsewhere = 1;
-        status = take_columns(t, &c, p->n);
-    }
+    if (!status && p->h.base) status = sap_gpu_lengths_fetch(t, &p->h, p->n, &h, &worst);
+    if (worst >= 0) bad[LOOKS] = worst;
+    if (!status && !is_any_bad(bad)) status = take_looked_at(t, p, &c, h);
     drop(t, &c);
+    free(h);
     return status;
 }
 
@@ -168,18 +184,21 @@ static int refuse_device(struct sap_gpu_host_tree *t, const sapporo_tree_particl
     if (!t->driver->adopt)
         return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED,
                              "OpenCL has no addresses of device memory that a caller could name: host memory only");
-    if (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) || !packed(&p->a, sizeof(double)))
+    if (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) || !packed(&p->a, sizeof(double)) ||
+        !packed(&p->h, sizeof(double)))
         return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
     return SAPPORO_OK;
 }
 
 static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
 {
-    static const char *const what[LOOKS] = {"position", "mass", "acceleration"};
-    for (int k = 0; k < LOOKS; k++)
+    static const char *const what[KINDS] = {"position", "mass", "acceleration", "h"};
+    for (int k = 0; k < KINDS; k++)
         if (bad[k] != NONE_BAD) {
             (void)snprintf(t->words, sizeof t->words, "%s of particle %d is not finite%s", what[k], bad[k],
-                           k == 0 ? ", or beyond 1e100" : "");
+                           k == 0       ? ", or beyond 1e100"
+                           : k == LOOKS ? ", negative, or beyond 1e100"
+                                        : "");
             return SAPPORO_ERR_NOT_FINITE;
         }
     return SAPPORO_OK;
@@ -188,7 +207,7 @@ static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
 int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
     const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
-    int bad[LOOKS] = {NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
+    int bad[KINDS] = {NONE_BAD, NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
     if (result) return result;
     if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0)
         return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "the last set failed half way: set masses, too");

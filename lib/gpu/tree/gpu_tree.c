@@ -69,15 +69,16 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
-    return sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
+    const size_t lengths = settings->softening ? sap_gpu_lengths_bytes(n, device_bytes) : 0;
+    return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
            CHUNK * 4 * sizeof(double);
 }
 
 static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
 {
-    struct sap_gpu_buffer *const all[] = {&w->key[0],  &w->key[1],      &w->value[0], &w->value[1],
-                                          &w->address, &w->sorted,      &w->ball,     &w->heavy,
-                                          &w->strict,  &w->group_first, &w->group_of};
+    struct sap_gpu_buffer *const all[] = {&w->key[0],   &w->key[1], &w->value[0], &w->value[1], &w->address,
+                                          &w->sorted,   &w->ball,   &w->heavy,    &w->strict,   &w->group_first,
+                                          &w->group_of, &w->length, &w->longest};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
 }
 
@@ -101,6 +102,7 @@ static void free_tree(struct sap_gpu_host_tree *t)
 {
     if (t->stream) (void)t->driver->stream_finish(t->stream);
     free_buffers(t);
+    sap_gpu_lengths_free(t);
     for (int k = 0; k < COUNT(t->mark); k++)
         if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
     if (t->stream) t->driver->stream_destroy(t->stream);
@@ -126,6 +128,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
     TRY(sap_tree_kernels(t));
     if (t->kd) TRY(sap_gpu_kd_open(t));
+    if (t->settings.softening) TRY(sap_gpu_lengths_open(t));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->told, sizeof(struct sap_gpu_tree_told)));
     TRY(sap_gpu_reserve_pinned(t->driver, dev, &t->chunk, CHUNK * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &t->bounds, sizeof(struct sap_gpu_tree_told)));
@@ -163,6 +166,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     take_settings(t, settings);
     t->mass = calloc((size_t)n + 1, sizeof *t->mass);
     int status = t->mass ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    if (!status && settings->softening) status = sap_gpu_lengths_new(t);
     if (!status && settings->kind == SAPPORO_TREE_KDTREE) status = sap_gpu_kd_new(t);
     if (!status) status = t->driver->enter(t->device->dev);
     if (!status) {

@@ -16,6 +16,7 @@
 #include "engine/tree_part.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/tree/gpu_lengths.h"
 
 struct sap_gpu_tree_kernels;
 
@@ -27,6 +28,7 @@ struct sap_gpu_walkers {
     struct sap_gpu_buffer address, sorted;
     struct sap_gpu_buffer group_first, ball, heavy, strict; /* of groups; group_first: one more, the end */
     struct sap_gpu_buffer group_of;                         /* number of the group, by sorted particle */
+    struct sap_gpu_buffer length, longest;                  /* with spline softening (gpu_lengths.h) */
     struct sap_gpu_buffer key[2], value[2];                 /* for sorting */
     int n, groups;
     int run; /* of positions: most per group */
@@ -83,6 +85,8 @@ struct sap_gpu_host_tree {
     int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
     int has_a;             /* particles with known accelerations */
     struct sap_gpu_buffer particle, a, chunk, told;
+
+    struct sap_gpu_lengths lengths;
 
     /* the tree; linked: nodes and order are valid; built: moments and sorted particles are valid, too */
     int linked, built, n, levels;

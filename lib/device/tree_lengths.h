@@ -1,0 +1,66 @@
+/*
+ * tree_lengths.h - kernels for the lengths of spline softening: of sorted particles, the greatest of each node and of
+ * each group.  Lengths are in units.
+ */
+#include "device/tree_units.h"
+
+/* Returns a length in units; 0 where its inverse cube overflows: sap_tree_scaled_length of engine/cube.h. */
+SAP_INLINE D scaled_length(D h, D unit)
+{
+    const D scaled = d_mul(h, unit);
+    return dm_any(d_gt(d_set1(SAP_NUMBER(0x1p-660, 0x16B0000000000000UL)), d_mul(scaled, scaled))) ? d_set1(SAP_ZERO)
+                                                                                                   : scaled;
+}
+
+/* Copies lengths by address to the order of sorted particles. */
+KERNEL(SAP_TREE_THREADS)
+tree_length_gather(const GLOBAL D *given, const GLOBAL int *address, GLOBAL D *length, const D unit, const int n)
+{
+    const int k = (int)global_id();
+    if (k < n) length[k] = scaled_length(given[address[k]], unit);
+}
+
+/*
+ * Computes the greatest length of the nodes from .. to - 1, of whose children those are known, and enters it into the
+ * words of the nodes, which tree_words has made.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_length_nodes(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const GLOBAL D *length,
+                  GLOBAL D *of_node, GLOBAL float4 *word, const int from, const int to, const struct sap_gpu_tree t)
+{
+    const int k = from + (int)global_id();
+    if (k >= to) return;
+    const struct sap_tree_link here = node[k];
+    const struct sap_cell c = cell[k];
+    const int leaf = here.children == 0, first = leaf ? here.first : here.child,
+              end = first + (leaf ? here.count : here.children);
+    D most = d_set1(SAP_ZERO), x[3];
+    for (int e = first; e < end; e++) most = d_max(most, leaf ? length[e] : of_node[e]);
+    of_node[k] = most;
+    const D size = in_units(c.centre, &t, x), far = d_mul(sap_cell_far(&c), t.unit);
+    const float guard = (float)padded(sap_accept_length(d_set1(SAP_ZERO), far, most), size);
+    float4 a = word[2 * (size_t)k], b = word[2 * (size_t)k + 1];
+    a.w = a.w > guard ? a.w : guard;
+    b.w = (float)padded(far, size);
+    word[2 * (size_t)k] = a;
+    word[2 * (size_t)k + 1] = b;
+}
+
+/* Computes the greatest length of each group; heavy: groups with lengths that need double are marked. */
+KERNEL(SAP_TREE_THREADS)
+tree_length_groups(const GLOBAL D *length, const GLOBAL int *group_first, GLOBAL float *longest, GLOBAL int *heavy,
+                   const int groups)
+{
+    const int g = (int)global_id();
+    if (g >= groups) return;
+    D most = d_set1(SAP_ZERO);
+    int is_short = 0;
+    for (int k = group_first[g]; k < group_first[g + 1]; k++) {
+        const D h = length[k];
+        most = d_max(most, h);
+        if (dm_any(d_gt(h, d_set1(SAP_ZERO))) && dm_any(d_gt(d_set1(SAP_NUMBER(0x1p-40, 0x3D70000000000000UL)), h)))
+            is_short = 1;
+    }
+    longest[g] = (float)padded(most, d_set1(SAP_ZERO));
+    if (is_short) heavy[g] = 1;
+}

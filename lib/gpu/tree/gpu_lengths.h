@@ -1,0 +1,67 @@
+/* gpu_lengths.h - the lengths of spline softening of a tree on an accelerator. */
+#ifndef SAP_GPU_LENGTHS_H
+#define SAP_GPU_LENGTHS_H
+
+#include "gpu/gpu_memory.h"
+#include "sapporo.h"
+
+struct sap_function;
+struct sap_gpu_host_tree;
+struct sap_gpu_walkers;
+struct sap_module;
+
+/* Kernels for spline softening of a device. */
+struct sap_gpu_spline_kernels {
+    struct sap_module *module[2];
+    struct sap_function *gather, *nodes, *groups; /* tree_lengths.h */
+    struct sap_function *walk_sp[2], *walk_dp;    /* tree_walk.h: runs, whole nodes */
+    struct sap_function *few[2], *alone;          /* sp, dp */
+};
+
+/* The lengths of the particles of a tree.  Without spline softening all is 0. */
+struct sap_gpu_lengths {
+    const struct sap_gpu_spline_kernels *f; /* NULL: the tree has no spline softening */
+    int mean;                               /* pairs take the mean of the terms with both lengths */
+    double *h;                              /* [room] of the last set */
+    double most, least;             /* the greatest of the last set, and the least > 0; INFINITY: there is none */
+    int uploaded;                   /* these are in `given` */
+    struct sap_gpu_buffer given;    /* by address */
+    struct sap_gpu_buffer of_node;  /* the greatest of each node, in units */
+    struct sap_gpu_buffer of_place; /* of positions, in the order of the caller */
+};
+
+/* Prepare a tree whose settings have spline softening; driver statuses.  _open: the device's context is current. */
+int sap_gpu_lengths_new(struct sap_gpu_host_tree *t);
+int sap_gpu_lengths_open(struct sap_gpu_host_tree *t);
+void sap_gpu_lengths_free(struct sap_gpu_host_tree *t);
+
+/* Bytes of host memory, and of device memory, that n particles need for their lengths. */
+size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes);
+
+/*
+ * Reads n lengths in device memory to host memory, for sap_gpu_lengths_take, and looks for the first that is no length;
+ * *bad: its number, or -1.  The caller frees *h.  A driver status.
+ */
+int sap_gpu_lengths_fetch(struct sap_gpu_host_tree *t, const sapporo_column *of, int n, double **h, int *bad);
+
+/* Takes and uploads the lengths of a set of n particles; NULL: as before, or the root of eps2.  A driver status. */
+int sap_gpu_lengths_take(struct sap_gpu_host_tree *t, const sapporo_column *of, int n);
+
+/* Takes the lengths of n sorted positions; NULL: the root of eps2.  A driver status. */
+int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n);
+
+/* Returns the square of the greatest softening length. */
+double sap_gpu_most_softening(const struct sap_gpu_host_tree *t);
+
+/* Whether some length needs pair terms in double, in these units. */
+int sap_gpu_lengths_short(const struct sap_gpu_host_tree *t, double unit);
+
+/*
+ * Compute the lengths of sorted walkers in units from lengths by address, the greatest of each node of the tree, and
+ * the greatest of each group of walkers; driver statuses.
+ */
+int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given);
+int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t);
+int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w);
+
+#endif
