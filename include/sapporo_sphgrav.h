@@ -8,7 +8,8 @@
  *     lengths (SAPPORO_SOFTENING_SPLINE_MEAN in sapporo.h);
  *   - acc = sum m r / r^3 and pot = - sum m / r beyond both lengths;
  *   - the potential of a particle contains its own, -14/5 m/h, unless its range2 is negative: it is compact then.
- * Forces are summed directly.  Backend, devices and precision come from the environment, as with sapporo_open.
+ * Forces are summed directly, or come from a tree if SAPPORO_METHOD is `tree` when gpu_init_dev_ is called: the octree
+ * of sapporo_tree.h, or what SAPPORO_TREE_KIND, _MAC and _ACCURACY say.  Backend, devices and precision come from the environment, as with sapporo_open.
  *
  * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and the forces that failed are NaN.  Calls
  * of several threads are serialised.
@@ -23,8 +24,8 @@ extern "C" {
 #endif
 
 /*
- * The rank of this process: ranks of a node share its devices by it.  theta is the opening angle of a tree, which this
- * library does not have: it is ignored.  Opens anew where it is called again.
+ * The rank of this process: ranks of a node share its devices by it.  theta is the opening angle of the tree, if it is
+ * above 0 and SAPPORO_TREE_ACCURACY is not set; direct sums ignore it.  Opens anew where it is called again.
  */
 SAPPORO_API void gpu_init_dev_(const int *myrank, const double *theta);
 

@@ -77,8 +77,8 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                         .bad = SAP_BAD_OPEN,
                         .words = WORDS({"direct", 0}, {"tree", 1}),
                         .usual = "`direct`",
-                        .about = "With `tree`, GRAPE-5 forces with one softening for all particles go by a tree; "
-                                 "all other calls warn once and sum directly"},
+                        .about = "With `tree`, GRAPE-5 forces with one softening for all particles and StarSmasher's "
+                                 "calls go by a tree; all other calls warn once and sum directly"},
     [SAP_VAR_TREE_KIND] = {.name = "SAPPORO_TREE_KIND",
                            .type = SAP_TYPE_WORD,
                            .bad = SAP_BAD_OPEN,

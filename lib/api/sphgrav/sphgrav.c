@@ -1,4 +1,4 @@
-/* sphgrav.c - StarSmasher's gravity: direct sums with spline softening, through sapporo.h. */
+/* sphgrav.c - StarSmasher's gravity: direct sums or a tree, with spline softening, through sapporo.h. */
 #include "sapporo_sphgrav.h"
 
 #include <math.h>
@@ -7,13 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/sphgrav/sphgrav_tree.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
 
 /* Guarded by `lock`, which every call holds while it runs. */
 static struct {
-    sapporo *context; /* NULL: not open */
+    sapporo *context;   /* NULL: not open, as always with a tree */
+    sapporo_tree *tree; /* NULL: there is none */
     int rank;
+    double theta;           /* opening angle of the tree; 0: the default */
+    int by_tree;            /* 1: forces come from a tree, which has computed them if `has_rows`; -1: bad variables */
+    int is_ready, has_rows; /* is_ready: by_tree has been read */
     sapporo_job *job;       /* NULL: no force is under way */
     int n, first, ni;       /* of the first half; n < 0: there was none */
     double (*x)[3], *eps2;  /* [room] */
@@ -37,12 +42,16 @@ static void drop_force(void)
 {
     sapporo_force_free(grav.job);
     grav.job = NULL;
+    grav.has_rows = 0;
     grav.n = -1;
 }
 
-/* Opens the context; 0 after a message of sapporo_open. */
+/* Reads the method, and opens the context of direct sums; 0 after a message. */
 static int ready(void)
 {
+    if (!grav.is_ready) grav.by_tree = sap_sphgrav_by_tree();
+    grav.is_ready = grav.by_tree >= 0;
+    if (grav.by_tree) return grav.by_tree > 0;
     const sapporo_options options = {
         .size = sizeof options, .order = 2, .preferred_device = grav.rank > 0 ? grav.rank : 0};
     if (!grav.context) (void)sapporo_open(&options, &grav.context);
@@ -51,12 +60,15 @@ static int ready(void)
 
 void gpu_init_dev_(const int *myrank, const double *theta)
 {
-    (void)theta;
     sap_lock(&lock);
     const sap_fpenv caller = sap_fp_enter();
     drop_force();
     sapporo_close(grav.context);
+    sapporo_tree_destroy(grav.tree);
     grav.context = NULL;
+    grav.tree = NULL;
+    grav.is_ready = 0;
+    grav.theta = theta ? *theta : 0;
     grav.rank = myrank ? *myrank : 0;
     (void)ready();
     sap_fp_leave(caller);
@@ -67,6 +79,8 @@ void gpu_init_dev_(const int *myrank, const double *theta)
 static int reserve(int n)
 {
     if (n <= grav.room) return 1;
+    sapporo_tree_destroy(grav.tree); /* it has as much room */
+    grav.tree = NULL;
     free(grav.x);
     free(grav.eps2);
     free(grav.acc);
@@ -81,16 +95,21 @@ static int reserve(int n)
     return grav.room > 0;
 }
 
+/* Copies the positions of n particles. */
+static void gather(int n, const double *x, const double *y, const double *z)
+{
+    for (int k = 0; k < n; k++) grav.x[k][0] = x[k], grav.x[k][1] = y[k], grav.x[k][2] = z[k];
+}
+
 /*
  * Stores the particles, whose indices are their addresses.  As targets, compact particles have that index, so that they
  * skip themselves; others have one that no particle has.
  */
-static int store(int n, const double *x, const double *y, const double *z, const double *mass, const double *range2)
+static int store(int n, const double *mass, const double *range2)
 {
     const sapporo_particles all = {
         .size = sizeof all, .derivative = {{grav.x, 0}}, .mass = {mass, 0}, .eps2 = {grav.eps2, 0}};
     for (int k = 0; k < n; k++) {
-        grav.x[k][0] = x[k], grav.x[k][1] = y[k], grav.x[k][2] = z[k];
         grav.eps2[k] = fabs(range2[k]);
         grav.index[k] = range2[k] < 0 ? k : -1;
     }
@@ -108,6 +127,21 @@ static void start(void)
                                      .eps2_i = {grav.eps2 + grav.first, 0},
                                      .softening = SAPPORO_SOFTENING_SPLINE_MEAN};
     (void)sapporo_force_begin(grav.context, &request, &grav.job);
+}
+
+/* Computes the forces by the tree. */
+static void start_tree(const double *mass, const double *range2)
+{
+    const struct sap_sphgrav_force f = {.n = grav.n,
+                                        .first = grav.first,
+                                        .ni = grav.ni,
+                                        .room = grav.room,
+                                        .x = (const double(*)[3])grav.x,
+                                        .mass = mass,
+                                        .range2 = range2,
+                                        .acc = grav.acc,
+                                        .pot = grav.pot};
+    grav.has_rows = sap_sphgrav_tree_force(&grav.tree, grav.rank, grav.theta, &f);
 }
 
 /* Returns whether the numbers of a first half are valid; tells what is not. */
@@ -134,9 +168,12 @@ void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_leng
         grav.n = *n;
         grav.first = *n_lower - 1;
         grav.ni = *my_length;
-        if (!reserve(*n))
-            tell("firsthalf_grav_forces: out of memory for %d particles: forces are NaN", *n);
-        else if (store(*n, x, y, z, mass, range2))
+        const int there = reserve(*n);
+        if (!there) tell("firsthalf_grav_forces: out of memory for %d particles: forces are NaN", *n);
+        if (there) gather(*n, x, y, z);
+        if (there && grav.by_tree)
+            start_tree(mass, range2);
+        else if (there && store(*n, mass, range2))
             start();
     }
     sap_fp_leave(caller);
@@ -152,6 +189,7 @@ static void write_nan(int n, double *ax, double *ay, double *az, double *pot)
 static int finish(void)
 {
     const sapporo_result out = {.size = sizeof out, .acc = grav.acc, .pot = grav.pot};
+    if (grav.has_rows) return 1;
     return grav.job && sapporo_force_end(grav.job, grav.ni, &out) >= 0;
 }
 

@@ -25,10 +25,18 @@ if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sphgrav/client.c 
             client "C, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/client"
         fi
     done
+    for kind in octree kdtree; do
+        client "C, $kind" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_KIND=$kind "$work/client" 2e-3
+        client "C, $kind, no cell" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_KIND=$kind \
+            SAPPORO_TREE_ACCURACY=1e-9 "$work/client" 2e-5
+    done
+    client "C, tree, dp" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_ACCURACY=1e-9 SAPPORO_PRECISION=dp \
+        "$work/client" 1e-13
     client "C, dp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp "$work/client" 1e-13
     for backend in opencl cuda; do
         if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
             client "C, $backend" env SAPPORO_BACKEND=$backend "$work/client"
+            client "C, $backend, tree" env SAPPORO_BACKEND=$backend SAPPORO_METHOD=tree "$work/client" 2e-3
         else
             skipped "C, $backend" "there is no device"
         fi
