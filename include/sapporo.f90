@@ -154,19 +154,20 @@ module sapporo
         type(c_ptr) :: cpu_isa = c_null_ptr
         integer(c_int) :: threads = 0, experiments = 0, unused = 0
         real(c_double) :: group_extent = 0
+        integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles
         integer(c_size_t) :: size = 0
         integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST
-        type(sapporo_column) :: x, mass, a
+        type(sapporo_column) :: x, mass, a, h
     end type sapporo_tree_particles
 
     type, bind(c) :: sapporo_tree_request
         integer(c_size_t) :: size = 0
         integer(c_int) :: memory = SAPPORO_MEMORY_HOST, ni = 0
         type(c_ptr) :: active = c_null_ptr                  ! integer(c_int), ni of them
-        type(sapporo_column) :: x
+        type(sapporo_column) :: x, h
     end type sapporo_tree_request
 
     type, bind(c) :: sapporo_tree_statistics

@@ -151,6 +151,9 @@ static void tree_forces_fail(void **state)
     refuse_tree("an address beyond", tree, &bad, NI, SAPPORO_ERR_ARGUMENT);
     bad.x.base = x;
     refuse_tree("places and addresses", tree, &bad, NI, SAPPORO_ERR_ARGUMENT);
+    bad.active = NULL;
+    bad.h.base = mass;
+    refuse_tree("lengths in a tree without a spline", tree, &bad, NI, SAPPORO_ERR_ARGUMENT);
     bad = good;
     bad.memory = SAPPORO_MEMORY_DEVICE; /* what lies there stays as it is */
     refuse_tree("memory of a device", tree, &bad, 0, SAPPORO_ERR_UNSUPPORTED);

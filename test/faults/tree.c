@@ -7,7 +7,9 @@
 
 enum { N = CLIENT_N, ROWS = 100, PLACES = 30, ROOM = 20000 };
 
-static const double eps2 = 0.01;
+static double eps2;       /* of the session: Plummer's */
+static double lengths[N]; /* of the session with a spline, all short: its forces are those of points */
+static sapporo_softening softening;
 static double acc[N][3], pot[N], acc2[ROWS][3], jerk2[ROWS][3], pot2[ROWS];
 static int active[ROWS];
 
@@ -18,7 +20,9 @@ static void clear(void) { memset(acc, 0x41, sizeof acc), memset(pot, 0x41, sizeo
 
 static int set(sapporo_tree *t)
 {
-    const sapporo_tree_particles all = {.size = sizeof all, .n = N, .x = {client_x, 0}, .mass = {client_m, 0}};
+    sapporo_tree_particles all = {.size = sizeof all, .n = N, .x = {client_x, 0}, .mass = {client_m, 0}};
+    for (int k = 0; k < N; k++) lengths[k] = 1e-5 * (k % 3);
+    if (softening) all.h.base = lengths;
     return client_told("sapporo_tree_set", sapporo_tree_set(t, &all));
 }
 
@@ -173,12 +177,16 @@ static void use(sapporo_tree *t)
 static const struct {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;
-} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING}, {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION}};
+    sapporo_softening softening;
+} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN}};
 
 static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 {
+    eps2 = softening ? 0 : 0.01;
     const sapporo_tree_options options = {
-        .size = sizeof options, .kind = kind, .mac = mac, .eps2 = eps2, .accuracy = 0};
+        .size = sizeof options, .kind = kind, .mac = mac, .eps2 = eps2, .accuracy = 0, .softening = softening};
     sapporo_tree *t = NULL;
     const int status = client_told("sapporo_tree_create", sapporo_tree_create(&options, N, &t));
     client_require(status < 0 ? t == NULL : t != NULL, "sapporo_tree_create: status and handle differ");
@@ -188,7 +196,8 @@ static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 
 static void session(void)
 {
-    for (size_t k = 0; k < sizeof trees / sizeof trees[0]; k++) session_of(trees[k].kind, trees[k].mac);
+    for (size_t k = 0; k < sizeof trees / sizeof trees[0]; k++)
+        softening = trees[k].softening, session_of(trees[k].kind, trees[k].mac);
 }
 
 int main(int argc, char **argv)

@@ -446,7 +446,7 @@ static inline int share_force(int by_g6, int h, int nj, int ni, int b, int given
 extern sapporo_tree *tree[CALL_HANDLES];
 
 static inline int tree_create(int h, int n, int kind, int mac, int order, int leaf, int group, int precision, int walk,
-                              double accuracy, double eps2)
+                              int softening, double accuracy, double eps2)
 {
     const sapporo_tree_options options = {.size = sizeof options,
                                           .kind = (sapporo_tree_kind)kind,
@@ -457,7 +457,8 @@ static inline int tree_create(int h, int n, int kind, int mac, int order, int le
                                           .leaf_size = leaf,
                                           .group_size = group,
                                           .precision = (sapporo_precision)precision,
-                                          .experiments = SAPPORO_EXPERIMENTS(0, walk, 0)};
+                                          .experiments = SAPPORO_EXPERIMENTS(0, walk, 0),
+                                          .softening = (sapporo_softening)softening};
     return sapporo_tree_create(&options, n, &tree[h]);
 }
 
@@ -468,9 +469,10 @@ static inline int tree_destroy(int h)
     return 0;
 }
 
-static inline int tree_set(int h, int n, double (*x)[3], const double *mass, const double *a)
+static inline int tree_set(int h, int n, double (*x)[3], const double *mass, const double *a, const double *length)
 {
-    const sapporo_tree_particles p = {.size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}, .a = {a, 0}};
+    const sapporo_tree_particles p = {
+        .size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}, .a = {a, 0}, .h = {length, 0}};
     return sapporo_tree_set(tree[h], &p);
 }
 

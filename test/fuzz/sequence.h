@@ -12,7 +12,7 @@
 #include "kinds.h"
 #include "rng.h"
 
-enum { OP_INTS = 9, OP_REALS = 4, OP_COLUMNS = 12 };
+enum { OP_INTS = 10, OP_REALS = 4, OP_COLUMNS = 12 };
 
 /* An array of `width` values per row: doubles, or ints. */
 struct column {

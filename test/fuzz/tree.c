@@ -3,7 +3,8 @@
  *
  * At an accuracy at which no cell is accepted, forces are the direct sums, within the errors of coordinates that are
  * relative to a group.  Forces of other accuracies are compared with themselves: the same call again, and some of the
- * particles alone, must give the same bits.
+ * particles alone, must give the same bits.  Forces with spline softening have these bounds of bits alone: their values
+ * are those of test_tree_spline.c.
  */
 #include <stddef.h>
 
@@ -20,7 +21,8 @@ struct set {
 };
 
 struct model_tree {
-    int is_open, room, mac, walk;
+    int is_open, room, mac, walk, softening;
+    int has_lengths; /* the last set had some */
     double accuracy, eps2;
     sapporo_precision precision;
     struct set given, built;
@@ -46,7 +48,7 @@ static void run_create(const struct op *op)
     const double accuracy = op->d[0], eps2 = op->d[1];
     const int good = op->i[1] >= 0 && in(op->i[2], 0, 3) && in(op->i[3], 0, 2) && in(op->i[4], 0, 1024) &&
                      in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && in(op->i[8], 0, 2) &&
-                     accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
+                     in(op->i[9], 0, 2) && accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
     make_call(op, 0, 0);
     check_int("rc", rc, good ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
     if (!good || rc) return;
@@ -54,6 +56,8 @@ static void run_create(const struct op *op)
     t->room = op->i[1];
     t->mac = op->i[2];
     t->walk = op->i[7];
+    t->softening = op->i[9];
+    t->has_lengths = 0;
     t->accuracy = accuracy;
     t->eps2 = eps2;
     t->precision = op->i[6] ? (sapporo_precision)op->i[6] : precision_of(2);
@@ -66,14 +70,17 @@ static void run_create(const struct op *op)
 static int expected_of_set(const struct model_tree *t, const struct op *op)
 {
     const int n = op->i[1];
-    const double *const x = op->column[0].data, *const mass = op->column[1].data, *const a = op->column[2].data;
+    const double *const x = op->column[0].data, *const mass = op->column[1].data, *const a = op->column[2].data,
+                        *const h = op->column[3].data;
     if (!t->is_open) return SAPPORO_ERR_CLOSED;
     if (n < 0 || n > t->room || (n > 0 && !x)) return SAPPORO_ERR_ARGUMENT;
     if (!mass && t->given.n > 0 && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
+    if (h ? !t->softening : t->has_lengths && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
     for (int k = 0; k < 3 * n; k++)
         if (!(fabs(x[k]) <= 1e100)) return SAPPORO_ERR_NOT_FINITE;
     for (int k = 0; k < n; k++)
-        if ((mass && !isfinite(mass[k])) || (a && !isfinite(a[k]))) return SAPPORO_ERR_NOT_FINITE;
+        if ((mass && !isfinite(mass[k])) || (a && !isfinite(a[k])) || (h && !(h[k] >= 0 && h[k] <= 1e100)))
+            return SAPPORO_ERR_NOT_FINITE;
     return SAPPORO_OK;
 }
 
@@ -88,6 +95,7 @@ static void run_set(const struct op *op)
     if (n > 0) memcpy(t->given.x, op->column[0].data, (size_t)n * sizeof *t->given.x);
     if (op->column[1].data) memcpy(t->given.mass, op->column[1].data, (size_t)n * sizeof *t->given.mass);
     if (!op->column[1].data && t->given.n != n) memset(t->given.mass, 0, sizeof t->given.mass);
+    t->has_lengths = op->column[3].data || (t->has_lengths && t->given.n == n);
     t->given.n = n;
     t->has_last &= t->mac != SAPPORO_MAC_ACCELERATION;
 }
@@ -133,6 +141,7 @@ static int direct(const struct model_tree *t, const double *x, int own, double e
     for (int c = 0; c < 3; c++) off = fmax(off, fabs(x[c])); /* differences of doubles, of which both are rounded */
     off = 2 * extent * unit + 4 * off * 0x1p-53;
     memset(sum, 0, 4 * sizeof *sum);
+    if (t->softening) return 0;
     if (t->eps2 > 0 && !(t->eps2 > 1e-30 && t->eps2 < 1e30)) return 0;
     for (int k = 0; k < s->n; k++) {
         real d[3], R2 = t->eps2;
@@ -326,7 +335,7 @@ struct plan {
     struct sequence *s;
     struct scene scene;
     rng *random;
-    int h, n;
+    int h, n, softening;
 };
 
 static struct op *add(struct plan *p, enum kind kind, int a, int b)
@@ -348,7 +357,9 @@ static void add_create(struct plan *p, int room)
     op->i[6] = draw(r, 4);
     op->i[7] = draw(r, 3);
     op->i[8] = draw(r, 3);
-    if (one_in(r, 80)) op->i[2 + draw(r, 7)] = one_in(r, 2) ? -1 : 5000;
+    op->i[9] = one_in(r, 2) ? 0 : draw(r, 3);
+    p->softening = op->i[9];
+    if (one_in(r, 80)) op->i[2 + draw(r, 8)] = one_in(r, 2) ? -1 : 5000;
     op->d[0] = one_in(r, 3) ? 0.7 * rng_uniform(r) : one_in(r, 60) ? odd_number(r) : 1e-14;
     op->d[1] = scene_eps2(&p->scene);
 }
@@ -366,6 +377,9 @@ static void add_set(struct plan *p, int n)
         if (heap && k > 0) memcpy(x + 3 * (ptrdiff_t)k, x, 3 * sizeof *x);
         if (mass) mass[k] = scene_mass(&p->scene);
     }
+    double *const h = one_in(r, p->softening ? 2 : 60) ? op_reals(op, 3, 1) : NULL;
+    for (int k = 0; k < n && h; k++)
+        h[k] = one_in(r, 4) ? 0 : one_in(r, 900) ? odd_number(r) : sqrt(scene_eps2(&p->scene));
     p->n = n;
 }
 

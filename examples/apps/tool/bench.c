@@ -267,6 +267,8 @@ static int read_request(request *asked, int argc, char **argv)
          "of --api tree; 0: the criterion's own (default)"},
         {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
         {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
+        {"--softening", OPTION_WORDS, &asked->tree.softening, "plummer|spline|spline-mean", 0,
+         "of --api tree: one of them (default plummer), of length --eps"},
         {"--active", OPTION_REALS, &asked->tree.active, "LIST", 0,
          "of --api tree: fractions of the particles (default 1)"},
         {"--once", OPTION_ON, &asked->tree.once, NULL, 0, "of --api tree: one timed call: for errors and interactions"},

@@ -115,6 +115,37 @@ static double error_of(const double *right, const double *acc)
 /* The row of the k-th of n particles that are compared. */
 static int row_of(const session *on, int k, int n) { return (int)((long long)k * on->result->rows / n); }
 
+static sapporo_softening softening_of(const tree_request *asked)
+{
+    const char *const word = asked->softening.n > 0 ? asked->softening.word[0] : "plummer";
+    return strcmp(word, "spline-mean") == 0 ? SAPPORO_SOFTENING_SPLINE_MEAN
+           : strcmp(word, "spline") == 0    ? SAPPORO_SOFTENING_SPLINE_LARGER
+                                            : SAPPORO_SOFTENING_PLUMMER;
+}
+
+/* Acceleration over distance of mass 1 by the spline of length h: Springel, Yoshida & White 2001, appendix A. */
+static double spline_pull(double r, double h)
+{
+    const double u = r / h;
+    if (!(u < 1)) return 1 / (r * r * r);
+    if (u < 0.5) return (32 / 3.0 + u * u * (32 * u - 38.4)) / (h * h * h);
+    return (64 / 3.0 + u * (-48 + u * (38.4 - 32 / 3.0 * u)) - 1 / (15 * u * u * u)) / (h * h * h);
+}
+
+/* As plain_sum, by the spline of a length that all particles have. */
+static void spline_sum(const bodies *set, double h, const int *target, int n, double (*acc)[3])
+{
+    for (int k = 0; k < n; k++) {
+        memset(acc[k], 0, sizeof acc[k]);
+        for (int j = 0; j < set->n; j++) {
+            double d[3], r2 = 0;
+            for (int c = 0; c < 3; c++) d[c] = set->x[j][c] - set->x[target[k]][c], r2 += d[c] * d[c];
+            const double pull = r2 > 0 ? set->mass[j] * spline_pull(sqrt(r2), h) : 0;
+            for (int c = 0; c < 3; c++) acc[k][c] += pull * d[c];
+        }
+    }
+}
+
 /* The accelerations of n particles, spread over the rows, by a plain sum. */
 static void find_right(session *on, int n)
 {
@@ -124,7 +155,10 @@ static void find_right(session *on, int n)
         target[k] = on->active ? on->active[row] : row;
     }
     on->what->shared->right = allocate((size_t)n + 1, sizeof *on->what->shared->right);
-    plain_sum(on->set, on->asked->eps * on->asked->eps, target, n, on->what->shared->right);
+    if (softening_of(on->asked))
+        spline_sum(on->set, on->asked->eps, target, n, on->what->shared->right);
+    else
+        plain_sum(on->set, on->asked->eps * on->asked->eps, target, n, on->what->shared->right);
     free(target);
 }
 
@@ -202,6 +236,7 @@ static int open_tree(session *on)
     sapporo_tree_options o;
     bench_tree_options(on->asked, &o);
     o.kind = bench_tree_kind(c->kind);
+    o.softening = softening_of(on->asked);
     o.mac = (sapporo_tree_mac)c->mac;
     o.accuracy = c->accuracy;
     o.order = c->multipoles;
@@ -290,6 +325,7 @@ static void json_case(const tree_request *asked, const tree_case *c, const tree_
     json_integer("walk_kind", c->walk);
     json_integer("curve", c->curve);
     json_real("eps", asked->eps);
+    json_text("softening", asked->softening.n > 0 ? asked->softening.word[0] : "plummer");
     json_integer("threads", asked->what.threads);
     json_text("engine", r->engine);
     if (r->failure[0] != '\0')

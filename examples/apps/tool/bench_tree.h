@@ -13,11 +13,12 @@
 typedef struct tree_request {
     count_list n, multipoles, leaf, group, ball, walk, curve;
     word_list model, kind, mac;
-    real_list accuracy; /* 0: the criterion's default */
-    double eps;         /* softening length */
-    double extent;      /* limit of the extent of groups; 0: none */
-    int once;           /* 1: one timed call, whatever `repeat` says */
-    int refresh;        /* 1: the tree is refreshed instead of built */
+    word_list softening; /* one word: plummer, spline or spline-mean; not of steppers */
+    real_list accuracy;  /* 0: the criterion's default */
+    double eps;          /* softening length, the same of all particles */
+    double extent;       /* limit of the extent of groups; 0: none */
+    int once;            /* 1: one timed call, whatever `repeat` says */
+    int refresh;         /* 1: the tree is refreshed instead of built */
     int repeat, json;
     real_list active; /* fractions of the particles that get forces */
     double min_time;

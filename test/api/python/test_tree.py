@@ -165,3 +165,40 @@ def test_errors():
     for options in ({"mac": "angle"}, {"kind": "quadtree"}, {"accuracy": 0}, {"accuracy": -1.0}):
         with pytest.raises(ValueError, match="it m"):
             sapporo.Tree(10, **options)
+
+
+def spline(r, h):
+    """Potential and acceleration over distance of a unit mass: Springel, Yoshida & White 2001, appendix A."""
+    u = r / h
+    if u >= 1:
+        return -1 / r, r**-3
+    if u < 0.5:
+        return (-2.8 + u**2 * (16 / 3 + u**2 * (6.4 * u - 9.6))) / h, (32 / 3 + u**2 * (32 * u - 38.4)) / h**3
+    pot = -3.2 + 1 / (15 * u) + u**2 * (32 / 3 + u * (-16 + u * (9.6 - 32 * u / 15)))
+    return pot / h, (64 / 3 + u * (-48 + u * (38.4 - 32 * u / 3)) - 1 / (15 * u**3)) / h**3
+
+
+@pytest.mark.parametrize("softening", ["spline", "spline-mean"])
+def test_spline_softening(softening):
+    x, h = np.array([[0.0, 0, 0], [0.75, 0, 0], [2.0, 0, 0]]), np.array([0.5, 1.25, 0.25])
+    at = np.array([[0.25, 0, 0]])
+    with sapporo.Tree(3, softening=softening, precision="dp", accuracy=1e-9) as tree:
+        tree.set(x, mass=1.0, h=h)
+        tree.build()
+        own, field = tree.force(), tree.force(x=at, h=0.75)
+        with pytest.raises(ValueError, match="own lengths"):
+            tree.force(h=1.0)
+        with pytest.raises(sapporo.NotFiniteError, match="h of particle 1"):
+            tree.set(x, mass=1.0, h=np.array([0.5, -1.0, 0.25]))
+    targets = [(x[i, 0], h[i], i, own.pot[i], own.acc[i, 0]) for i in range(3)]
+    for place, length, skipped, found_pot, found_acc in [*targets, (0.25, 0.75, -1, field.pot[0], field.acc[0, 0])]:
+        pot, acc = 0.0, 0.0
+        for j in {0, 1, 2} - {skipped}:
+            d = x[j, 0] - place
+            with_both = [spline(abs(d), length), spline(abs(d), h[j])]
+            terms = np.mean(with_both, axis=0) if softening == "spline-mean" else spline(abs(d), max(length, h[j]))
+            pot, acc = pot + terms[0], acc + terms[1] * d
+        assert found_pot == pytest.approx(pot, rel=1e-13)
+        assert found_acc == pytest.approx(acc, rel=1e-13)
+    with sapporo.Tree(3) as tree, pytest.raises(sapporo.ArgumentError, match="without spline softening"):
+        tree.set(x, mass=1.0, h=h)

@@ -32,6 +32,9 @@ if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sphgrav/client.c 
     done
     client "C, tree, dp" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_ACCURACY=1e-9 SAPPORO_PRECISION=dp \
         "$work/client" 1e-13
+    SAPPORO_BACKEND=cpu SAPPORO_METHOD=wood "$work/client" >"$work/log" 2>"$work/told"
+    grep -q "SAPPORO_METHOD" "$work/told" && ! grep -q '^ok - forces' "$work/log"
+    verdict $? "a method that is not valid is told, and forces are NaN"
     client "C, dp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp "$work/client" 1e-13
     for backend in opencl cuda; do
         if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
-from ._context import Memory
+from ._context import SOFTENINGS, Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._job import Force, NeighbourLists, Out, warn_if_partial
 from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
@@ -83,7 +83,9 @@ class Tree(Handle):
     mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening
     accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion
     order: of multipoles: 1 (masses) or 2 (default; second moments, too)
-    eps2: squared softening length
+    eps2: squared softening length; with a spline, of particles and positions that have no length of their own
+    softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the forces
+        with each; particles then have lengths h
     leaf_size, group_size: most particles of a leaf, of a group; 0: the default
     group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit
     precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
@@ -102,6 +104,7 @@ class Tree(Handle):
         accuracy: float | None = None,
         order: int = 2,
         eps2: float = 0.0,
+        softening: str = "plummer",
         leaf_size: int = 0,
         group_size: int = 0,
         group_extent: float = 0.0,
@@ -124,6 +127,7 @@ class Tree(Handle):
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
+            softening=choose("softening", softening, SOFTENINGS),
             device={
                 "precision": precision,
                 "backend": backend,
@@ -166,16 +170,17 @@ class Tree(Handle):
 
     # ---- particles
 
-    def set(self, x: Any, mass: Any = None, a: Any = None) -> None:
+    def set(self, x: Any, mass: Any = None, a: Any = None, h: Any = None) -> None:
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
         x: (n, 3): positions
         mass: (n,), in host memory also one number; absent: as before, at first 0
         a: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force
+        h: (n,), in host memory also one number: lengths of the spline; absent: as before, at first the root of eps2
 
         Raises NotFiniteError, which names the first particle that is NaN or infinite; then nothing was taken.
         """
-        given = {"x": x, "mass": mass, "a": a}
+        given = {"x": x, "mass": mass, "a": a, "h": h}
         given = {name: value for name, value in given.items() if value is not None}
         columns = all_in_device(given)
         particles = new("sapporo_tree_particles")
@@ -227,13 +232,21 @@ class Tree(Handle):
     # ---- forces and neighbours
 
     def force(
-        self, active: Any = None, *, x: ArrayLike | None = None, acc: bool = True, pot: bool = True, out: Out = None
+        self,
+        active: Any = None,
+        *,
+        x: ArrayLike | None = None,
+        h: ScalarOrArray | None = None,
+        acc: bool = True,
+        pot: bool = True,
+        out: Out = None,
     ) -> Force:
         """Acceleration and potential of the tree as it was built or refreshed last.
 
         active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act on
             itself
         x: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance
+        h: (ni,) or one number: lengths of these positions in a tree with a spline; absent: the root of eps2
         acc, pot: whether each is wanted
         out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all arrays
             must be, and `out` must hold every result that is wanted
@@ -242,6 +255,8 @@ class Tree(Handle):
         """
         if x is not None and active is not None:
             raise ValueError("either active or x may be given")
+        if h is not None and x is None:
+            raise ValueError("h without x: particles of the tree have their own lengths")
         names = [name for name, wanted in (("acc", acc), ("pot", pot)) if wanted]
         for name in out or {}:
             if name not in names:
@@ -250,7 +265,7 @@ class Tree(Handle):
         arrays = all_in_device(given)
         request = new("sapporo_tree_request")
         if arrays is None:
-            return self._force_on_host(request, active, x, names, out or {})
+            return self._force_on_host(request, active, x, h, names, out or {})
         if x is not None:
             raise TypeError("x must be in host memory, and out, too")
         missing = [name for name in names if name not in arrays]
@@ -258,11 +273,14 @@ class Tree(Handle):
             raise TypeError(f"active is in device memory, so out must hold arrays for {' and '.join(missing)}")
         return self._force_on_device(request, arrays, names, given)
 
-    def _force_on_host(self, request: Any, active: Any, x: Any, names: list[str], out: Any) -> Force:
+    def _force_on_host(self, request: Any, active: Any, x: Any, h: Any, names: list[str], out: Any) -> Force:
         keep: list[Any] = []
         if x is not None:
             keep.append(vectors(x, "x"))
             set_column(request.x, keep[0])
+            if h is not None:
+                keep.append(scalars(h, "h", len(keep[0])))
+                set_column(request.h, keep[1])
         elif active is not None:
             keep.append(indices(active, "active"))
             request.active = pointer(keep[0], "int *")
