@@ -128,6 +128,9 @@ static void make(struct problem *p, double eps2)
     p->soft = SOFT_TARGETS | SOFT_BODIES;
 }
 
+/* Returns the larger of two numbers; a NaN is larger than all. */
+static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
+
 /* Relative errors that are allowed: of a pair, and of a sum of many. */
 static double allowed(const struct engine *e)
 {
@@ -156,8 +159,8 @@ static void sums_are_right(const struct engine *e, int kind, double eps2, int no
     compute(c, &p, kind, 0, 0, NI, f);
     for (int i = 0; i < NI; i++) {
         const struct want w = solve(&p, kind, i);
-        pot = fmax(pot, (double)fabsl((f->pot[i] - w.pot) / w.pot));
-        acc = fmax(acc, acc_error(f->acc[i], &w));
+        pot = larger(pot, (double)fabsl((f->pot[i] - w.pot) / w.pot));
+        acc = larger(acc, acc_error(f->acc[i], &w));
     }
     /* one word of a coordinate: 2^-25 of it, over the shortest distances */
     const double bound = e->precision == SAPPORO_SP ? fmax(allowed(e), 1e-5) : allowed(e);

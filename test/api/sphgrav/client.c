@@ -32,6 +32,9 @@ static double spline(double r, double h, double *acc)
     return (-3.2 + 1 / (15 * u) + u * u * (32 / 3.0 + u * (-16 + u * (9.6 - 32 / 15.0 * u)))) / h;
 }
 
+/* Returns the larger of two numbers; a NaN is larger than all. */
+static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
+
 /* Largest error of particles first .. first + n - 1, relative to the sums of the sizes of the terms. */
 static double error(int first, int n)
 {
@@ -48,10 +51,10 @@ static double error(int first, int n)
             for (int k = 0; k < 3; k++) want[k] += m[j] / 2 * (acc[0] + acc[1]) * d[k];
             size += m[j] / 2 * (acc[0] + acc[1]) * sqrt(r2);
         }
-        for (int k = 0; k < 3; k++) worst = fmax(worst, fabs(a[k][i] - want[k]) / size);
-        worst = fmax(worst, fabs(pot[i] / phi - 1));
+        for (int k = 0; k < 3; k++) worst = larger(worst, fabs(a[k][i] - want[k]) / size);
+        worst = larger(worst, fabs(pot[i] / phi - 1));
     }
-    return isnan(worst) ? INFINITY : worst;
+    return worst;
 }
 
 static double uniform(void) { return rand() / (RAND_MAX + 1.0); }
