@@ -9,7 +9,8 @@
  *   - acc = sum m r / r^3 and pot = - sum m / r beyond both lengths;
  *   - the potential of a particle contains its own, -14/5 m/h, unless its range2 is negative: it is compact then.
  * Forces are summed directly, or come from a tree if SAPPORO_METHOD is `tree` when gpu_init_dev_ is called: the octree
- * of sapporo_tree.h, or what SAPPORO_TREE_KIND, _MAC and _ACCURACY say.  Backend, devices and precision come from the environment, as with sapporo_open.
+ * of sapporo_tree.h, or what SAPPORO_TREE_KIND, _MAC and _ACCURACY say.  Backend, devices and precision come from the
+ * environment, as with sapporo_open.
  *
  * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and the forces that failed are NaN.  Calls
  * of several threads are serialised.

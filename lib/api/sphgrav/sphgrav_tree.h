@@ -15,8 +15,8 @@ struct sap_sphgrav_force {
 int sap_sphgrav_by_tree(void);
 
 /*
- * Computes forces by `*tree`, which has room for f->room particles; NULL: there is none yet, and it creates one.  theta: the opening angle,
- * unless variables say otherwise; 0: the default.  Returns 0 after a message if that fails.
+ * Computes forces by `*tree`, which has room for f->room particles; NULL: there is none yet, and it creates one. theta:
+ * the opening angle, unless variables say otherwise; 0: the default.  Returns 0 after a message if that fails.
  */
 int sap_sphgrav_tree_force(sapporo_tree **tree, int rank, double theta, const struct sap_sphgrav_force *f);
 
