@@ -55,13 +55,16 @@ static __attribute__((noinline)) void tree_add_close(const struct tree_close *p,
     sap_pair2_spline(sum, p->d, p->mass, u, counts, p->hi2, p->hj2, mean);
 }
 
-/* Adds a particle to all lanes. h2: squared lengths of the lanes; close2: the same, at least SAP_TREE_ZERO. */
+/*
+ * Adds a particle to `vectors` vectors of lanes. h2: squared lengths of the lanes; close2: the same, at least
+ * SAP_TREE_ZERO.
+ */
 SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *close2, const W *source, int number,
-                                int own, int mean)
+                                int own, int mean, int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]), hj2 = tree_word(source[4]);
-    for (int v = 0; v < SAP_TREE_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V d2 = sap_distance2(dx, dy, dz);
         if (__builtin_expect(vm_bits(sap_within(d2, v_max(close2[v], hj2))) != 0, 0)) {
@@ -73,26 +76,33 @@ SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *clos
     }
 }
 
+/* Adds particles to `vectors` vectors of lanes, from lane `from` on. */
+SAP_INLINE void tree_some_spline(const struct sap_tree_frame *f, const W *source, int n, struct sap_tree_lanes *lanes,
+                                 int from, int own, int vectors)
+{
+    V h2[SAP_TREE_VECTORS], close2[SAP_TREE_VECTORS];
+    struct tree_lanes l;
+    tree_lanes_load(&l, lanes, from, vectors);
+    for (int v = 0; v < vectors; v++) {
+        h2[v] = v_load((const W *)lanes->h2 + from + v * V_LANES);
+        close2[v] = v_max(h2[v], v_set1(SAP_TREE_ZERO));
+    }
+    for (int p = 0; p < n; p += SAP_TREE_PACKET) {
+        const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
+        tree_lanes_zero(&l, vectors);
+        for (int j = p; j < end; j++)
+            tree_add_spline(&l, h2, close2, source + (ptrdiff_t)j * SAP_TREE_SPLINE_WORDS, j, own, f->mean, vectors);
+        tree_lanes_flush(&l, lanes, from, vectors);
+    }
+}
+
 static void tree_particles_spline(const struct sap_tree_frame *f, const void *words, int n, int own,
                                   struct sap_tree_lanes *lanes)
 {
-    const W *const source = words;
-    V h2[SAP_TREE_VECTORS], close2[SAP_TREE_VECTORS];
-    struct tree_lanes l;
-    for (int from = 0; from < lanes->n; from += SAP_TREE_VECTORS * V_LANES) {
-        tree_lanes_load(&l, lanes, from);
-        for (int v = 0; v < SAP_TREE_VECTORS; v++) {
-            h2[v] = v_load((const W *)lanes->h2 + from + v * V_LANES);
-            close2[v] = v_max(h2[v], v_set1(SAP_TREE_ZERO));
-        }
-        for (int p = 0; p < n; p += SAP_TREE_PACKET) {
-            const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
-            tree_lanes_zero(&l);
-            for (int j = p; j < end; j++)
-                tree_add_spline(&l, h2, close2, source + (ptrdiff_t)j * SAP_TREE_SPLINE_WORDS, j, own, f->mean);
-            tree_lanes_flush(&l, lanes, from);
-        }
-    }
+    int from = 0;
+    for (; lanes->n - from > V_LANES; from += SAP_TREE_VECTORS * V_LANES)
+        tree_some_spline(f, words, n, lanes, from, own, SAP_TREE_VECTORS);
+    if (from < lanes->n) tree_some_spline(f, words, n, lanes, from, own, 1);
 }
 
 #endif
