@@ -314,14 +314,14 @@ typedef struct sapporo_mpi_tree_statistics {
     int n;           /* particles that it walks: at most three times the mean of all ranks, and one; more only if
                         several particles have one key, since these stay together */
     int cells;       /* of its tree; 0 if there is one rank */
-    int regions;     /* boxes that tell other ranks where its particles are, at most 64 */
+    int regions;     /* boxes that tell other ranks where its particles are, at most 4,096 */
     long long total; /* particles of all ranks */
     int sent_cells, sent_particles;             /* to all other ranks, in the last walk */
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
-    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: 3,640 bytes per rank, 152 per
-                          cell sent and 312 per cell received, 32 per particle sent or received; arrays that grow take
-                          up to half as much again */
+    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 56 bytes and 56
+                          for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
+                          received, 32 per particle sent or received; arrays that grow take up to half as much again */
     double seconds[SAPPORO_MPI_PHASES]; /* of the last build or refresh and the last force */
     int rows;                           /* forces of the last call that this rank walked */
     int refreshes;                      /* since the last build */

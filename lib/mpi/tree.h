@@ -135,6 +135,7 @@ struct sap_travel {
 
 /* Collective.  Sends to each rank the nodes that its particles need, and starts to receive theirs. */
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
+int sap_travel_room(const sapporo_mpi_tree *h); /* regions of a rank, at most: the same on all ranks */
 
 /* Collective.  Waits for the nodes of all ranks. */
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *travel);

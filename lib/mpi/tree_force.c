@@ -133,7 +133,7 @@ static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
 {
     const size_t ranks = (size_t)h->link.size, node = sizeof *t->in.node, x = sizeof *t->in.x;
     const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell));
-    return (ranks + 1) * SAP_HALO_REGIONS * sizeof *t->regions + 12 * ranks * sizeof *t->count + joined +
+    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + 12 * ranks * sizeof *t->count + joined +
            ((size_t)t->out.node_room + (size_t)t->in.nodes) * node + ((size_t)t->out.room + (size_t)t->in.n) * x;
 }
 
@@ -152,7 +152,8 @@ static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
 static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, const double *a,
                            struct force *f)
 {
-    const struct sap_halo_targets targets = {.active = active->is, .a = a};
+    const struct sap_halo_targets targets = {
+        .x = (const double *)h->mine, .stride = SAP_BODY, .active = active->is, .a = a};
     const double start = sap_clock_seconds();
     int status = sap_travel_start(h, t, &targets);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;

@@ -6,97 +6,113 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EIGHT = 8 };
+enum { EIGHT = 8, WIDE = 2 }; /* WIDE: the radius of the widest ball that counts, in units of the mean one */
 
 /* ------------------------------------------------------------------ regions */
 
-/* Some nodes that together have all particles. */
-struct cut {
-    int nodes, node[SAP_HALO_REGIONS];
-};
-
-/* Returns the node of a cut that has most particles and can be divided; -1: there is none. */
-static int largest_node(const struct sap_halo_nodes *s, const struct cut *cut)
+int sap_halo_room(double n, int ranks)
 {
-    int best = -1;
-    for (int k = 0; k < cut->nodes; k++) {
-        const struct sap_tree_node *const node = &s->node[cut->node[k]];
-        if (!node->children || cut->nodes - 1 + node->children > SAP_HALO_REGIONS) continue;
-        if (best < 0 || node->count > s->node[cut->node[best]].count) best = k;
-    }
-    return best;
+    const double each = fmax(n / ranks / SAP_HALO_EACH, SAP_HALO_MANY);
+    const int most = SAP_HALO_ALL / ranks < SAP_HALO_MOST ? SAP_HALO_ALL / ranks : SAP_HALO_MOST;
+    const int wanted = each < most ? (int)each : most;
+    return wanted > SAP_HALO_FEWEST ? wanted : SAP_HALO_FEWEST;
 }
 
-static struct cut cut_tree(const struct sap_halo_nodes *s)
+/* How much a region of node k might make travel for nothing: its particles times the diagonal of their box. */
+static double size_of_region(const struct sap_halo_nodes *s, int k)
 {
-    struct cut cut = {.nodes = 1};
-    for (int k = largest_node(s, &cut); k >= 0; k = largest_node(s, &cut)) {
-        const struct sap_tree_node *const node = &s->node[cut.node[k]];
-        cut.node[k] = node->child;
-        for (int c = 1; c < node->children; c++) cut.node[cut.nodes++] = node->child + c;
+    const struct sap_cell *const cell = &s->cell[k];
+    double d2 = 0;
+    for (int c = 0; c < 3; c++) d2 += (cell->high[c] - cell->low[c]) * (cell->high[c] - cell->low[c]);
+    return s->node[k].count * sqrt(d2);
+}
+
+/*
+ * Counts the largest nodes from node k on that have at most some size, or no children; stops where there are more than
+ * `room`.  Writes them from region[0] on, unless region is NULL.
+ */
+static int cut_below(const struct sap_halo_nodes *s, int k, double size, int room, int *region)
+{
+    const struct sap_tree_node *const node = &s->node[k];
+    int cut = 0;
+    if (!node->children || size_of_region(s, k) <= size) {
+        if (region && room > 0) region[0] = k;
+        return 1;
     }
+    for (int c = 0; c < node->children && cut <= room; c++)
+        cut += cut_below(s, node->child + c, size, room - cut, region ? region + cut : NULL);
     return cut;
 }
 
-/* Numbers the groups whose first particles are in a node as a new region; there may be none. */
-static void add_region(struct sap_halo_nodes *s, const struct sap_tree_node *node)
+/* Lowers the size of regions by a factor as often as they are no more than `room`. */
+static double lower(const struct sap_halo_nodes *s, double size, double factor, int room)
 {
-    int groups = 0;
-    for (int k = node->first; k < node->first + node->count; k++) {
-        const int starts = k == 0 || s->group[k] != s->group[k - 1];
-        if (starts) s->region_of[s->group[k]] = s->regions;
-        groups += starts;
-    }
-    s->regions += groups > 0;
+    const double least = 0x1p-60 * size;
+    while (size > least && cut_below(s, 0, size * factor, room, NULL) <= room) size *= factor;
+    return size;
 }
 
-void sap_halo_choose_regions(struct sap_halo_nodes *s)
+/* The geometric mean of the radii of groups that have one; few that are huge hardly change it. */
+static double mean_radius(const struct sap_halo_nodes *s)
 {
-    const struct cut cut = cut_tree(s);
-    s->regions = 0;
-    for (int k = 0; k < cut.nodes; k++) add_region(s, &s->node[cut.node[k]]);
+    double sum = 0;
+    int n = 0;
+    for (int g = 0; g < s->groups; g++)
+        if (s->ball[g][3] > 0) sum += log(s->ball[g][3]), n++;
+    return n > 0 ? exp(sum / n) : 0;
+}
+
+void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
+{
+    s->widest = WIDE * mean_radius(s);
+    double size = size_of_region(s, 0);
+    for (double factor = 1.0 / 16; factor < 0.99; factor = sqrt(factor)) size = lower(s, size, factor, room);
+    s->regions = cut_below(s, 0, size, room, s->region);
 }
 
 /* Adds a ball to the box of a region, which it begins if the region has no particles yet. */
-static void widen(struct sap_halo_region *region, const double *ball)
+static void widen(struct sap_halo_region *region, const double *centre, double radius)
 {
     const int first = region->strictness < 0;
     for (int c = 0; c < 3; c++) {
-        const double low = ball[c] - ball[3], high = ball[c] + ball[3];
+        const double low = centre[c] - radius, high = centre[c] + radius;
         region->low[c] = first ? low : fmin(region->low[c], low);
         region->high[c] = first ? high : fmax(region->high[c], high);
     }
     if (first) region->strictness = 0;
 }
 
-/* Marks the groups that have active particles. */
-static void mark_groups(const struct sap_halo_nodes *s, const unsigned char *active, unsigned char *is_active)
+/* Fills the region of the active particles of node q. */
+static void tell_region(const struct sap_halo_nodes *s, int q, double accuracy, const struct sap_halo_targets *targets,
+                        struct sap_halo_region *region)
 {
-    for (int k = 0; k < s->n; k++)
-        if (!active || active[s->address[k]]) is_active[s->group[k]] = 1;
-}
-
-int sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, const struct sap_halo_targets *targets,
-                          struct sap_halo_region *region)
-{
-    unsigned char *const is_active = calloc((size_t)s->groups + 1, sizeof *is_active);
-    memset(region, 0, SAP_HALO_REGIONS * sizeof *region);
-    for (int r = 0; r < SAP_HALO_REGIONS; r++) region[r].strictness = -1;
-    if (!is_active) return SAPPORO_ERR_MEMORY;
-    mark_groups(s, targets->active, is_active);
-    for (int g = 0; g < s->groups; g++)
-        if (is_active[g]) widen(&region[s->region_of[g]], s->ball[g]);
-    for (int k = 0; k < s->n && targets->a; k++) {
-        double *const most = &region[s->region_of[s->group[k]]].strictness;
-        if (is_active[s->group[k]]) *most = fmax(*most, sap_accept_strictness(accuracy * targets->a[s->address[k]]));
+    const struct sap_tree_node *const node = &s->node[q];
+    double least = INFINITY; /* the smallest acceleration has the greatest strictness */
+    for (int k = node->first; k < node->first + node->count; k++) {
+        const int address = s->address[k];
+        const double *const ball = s->ball[s->group[k]], *const x =
+                                                             targets->x + (size_t)address * (size_t)targets->stride;
+        if (targets->active && !targets->active[address]) continue;
+        if (ball[3] <= s->widest)
+            widen(region, ball, ball[3]);
+        else
+            widen(region, x, s->widest);
+        if (targets->a) least = fmin(least, targets->a[address]);
     }
-    free(is_active);
-    return SAPPORO_OK;
+    if (targets->a && region->strictness >= 0) region->strictness = sap_accept_strictness(accuracy * least);
 }
 
-int sap_halo_has_targets(const struct sap_halo_region *region)
+void sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, const struct sap_halo_targets *targets,
+                           struct sap_halo_region *region, int room)
 {
-    for (int r = 0; r < SAP_HALO_REGIONS; r++)
+    memset(region, 0, (size_t)room * sizeof *region);
+    for (int r = 0; r < room; r++) region[r].strictness = -1;
+    for (int r = 0; r < s->regions; r++) tell_region(s, s->region[r], accuracy, targets, &region[r]);
+}
+
+int sap_halo_has_targets(const struct sap_halo_region *region, int room)
+{
+    for (int r = 0; r < room; r++)
         if (region[r].strictness >= 0) return 1;
     return 0;
 }
@@ -107,6 +123,8 @@ int sap_halo_has_targets(const struct sap_halo_region *region)
 struct selection {
     const struct sap_halo_source *source;
     const struct sap_halo_region *region;
+    int room;              /* regions */
+    int *who;              /* [room] regions, the ones that refuse a cell before the others */
     unsigned char *opened; /* [nodes] */
     int *from;             /* [nodes] the node of each node that is sent */
 };
@@ -123,19 +141,32 @@ static int refuses(const struct sap_halo_region *region, const struct sap_cell *
     return !(sqrt(d2) > guard);
 }
 
-/*
- * Marks the nodes that regions open, from node k on.  `who` has the regions that open the parent: regions that accept
- * the parent never meet its children.
- */
-static void mark(const struct selection *s, int k, const int *who, int n)
+/* Puts the regions that refuse node k before the others of the first n; returns their number.  One will do: 1 or 0. */
+static int find_refusing(const struct selection *s, int k, int n, int one_will_do)
 {
     const struct sap_halo_nodes *const t = s->source->nodes;
-    int refusing[SAP_HALO_REGIONS], m = 0;
-    for (int i = 0; i < n; i++)
-        if (refuses(&s->region[who[i]], &t->cell[k], &t->reach[k])) refusing[m++] = who[i];
-    s->opened[k] = m > 0;
-    if (m == 0 || t->node[k].level >= s->source->level_most) return;
-    for (int c = 0; c < t->node[k].children; c++) mark(s, t->node[k].child + c, refusing, m);
+    int m = 0;
+    for (int i = 0; i < n && !(m && one_will_do); i++) {
+        const int region = s->who[i];
+        if (!refuses(&s->region[region], &t->cell[k], &t->reach[k])) continue;
+        s->who[i] = s->who[m];
+        s->who[m++] = region;
+    }
+    return m;
+}
+
+/*
+ * Marks the nodes that regions open, from node k on.  The first n of s->who open the parent: regions that accept the
+ * parent never meet its children.
+ */
+static void mark(const struct selection *s, int k, int n)
+{
+    const struct sap_tree_node *const node = &s->source->nodes->node[k];
+    const int ends = !node->children || node->level >= s->source->level_most;
+    const int refusing = find_refusing(s, k, n, ends);
+    s->opened[k] = refusing > 0;
+    if (refusing == 0 || ends) return;
+    for (int c = 0; c < node->children; c++) mark(s, node->child + c, refusing);
 }
 
 static int reserve_nodes(struct sap_halo *h, int more)
@@ -198,22 +229,28 @@ static int fill_node(struct sap_halo *h, const struct selection *s, int q, int b
 static int select_nodes(struct sap_halo *h, const struct selection *s)
 {
     const int base = h->nodes, x_base = h->n;
-    int who[SAP_HALO_REGIONS], n = 0, status = reserve_nodes(h, 1);
-    for (int k = 0; k < SAP_HALO_REGIONS; k++)
-        if (s->region[k].strictness >= 0) who[n++] = k;
-    mark(s, 0, who, n);
+    int n = 0, status = reserve_nodes(h, 1);
+    for (int k = 0; k < s->room; k++)
+        if (s->region[k].strictness >= 0) s->who[n++] = k;
+    mark(s, 0, n);
     s->from[0] = 0;
     if (!status) h->nodes++;
     for (int q = 0; base + q < h->nodes && !status; q++) status = fill_node(h, s, q, base, x_base);
     return status;
 }
 
-int sap_halo_add(struct sap_halo *h, const struct sap_halo_source *source, const struct sap_halo_region *region)
+int sap_halo_add(struct sap_halo *h, const struct sap_halo_source *source, const struct sap_halo_region *region,
+                 int room)
 {
     const size_t nodes = (size_t)source->nodes->nodes;
-    struct selection s = {
-        .source = source, .region = region, .opened = malloc(nodes), .from = malloc(nodes * sizeof *s.from)};
-    const int status = s.opened && s.from ? select_nodes(h, &s) : SAPPORO_ERR_MEMORY;
+    struct selection s = {.source = source,
+                          .region = region,
+                          .room = room,
+                          .who = malloc((size_t)room * sizeof *s.who),
+                          .opened = malloc(nodes),
+                          .from = malloc(nodes * sizeof *s.from)};
+    const int status = s.who && s.opened && s.from ? select_nodes(h, &s) : SAPPORO_ERR_MEMORY;
+    free(s.who);
     free(s.opened);
     free(s.from);
     return status;

@@ -1,12 +1,17 @@
 /*
  * tree_halo.h - the halo of a tree for another rank: the cells and particles that act on the particles of that rank.
  *
- * A rank tells the others the regions in which its particles lie: boxes around the balls of groups that lie together. A
- * cell is accepted in a region if each point of the region satisfies the acceptance criterion (physics/tree_accept.h);
- * then each of its groups accepts the cell, too.  The halo has the nodes that the acceptance in all regions leaves: a
- * node that no region refuses is sent as a cell alone, a leaf that some region refuses with its particles.  A walk
- * through the halo therefore finds the cells and particles that a walk through the whole tree would find.  Nothing here
- * calls MPI.
+ * A rank tells the others the regions in which its active particles lie: a box for each node of a cut through its tree,
+ * around the balls of their groups.  A cell is accepted in a region if each point of the region satisfies the
+ * acceptance criterion (physics/tree_accept.h) for all its particles; then each of these groups accepts the cell, too.
+ * The halo has the nodes that the acceptance in all regions leaves: a node that no region refuses is sent as a cell
+ * alone, a leaf that some region refuses with its particles.  A walk through the halo therefore finds the cells and
+ * particles that a walk through the whole tree would find.
+ *
+ * But groups of sparse surroundings have balls that reach through the whole system.  Where a ball is wider than its
+ * node, the box is around the particles alone.  A walk may then refuse a cell that each particle accepts; it acts as a
+ * cell (engine/tree_part.h).  So the criterion holds for each particle, and the largest balls do not make all nodes
+ * travel. Nothing here calls MPI.
  */
 #ifndef SAP_MPI_TREE_HALO_H
 #define SAP_MPI_TREE_HALO_H
@@ -15,9 +20,17 @@
 #include "engine/tree_part.h"
 #include "physics/scalars.h"
 
-enum { SAP_HALO_REGIONS = 64 }; /* of a rank, at most */
+/*
+ * Regions of a rank, at most: one for each SAP_HALO_EACH of its mean particles, SAP_HALO_MANY to SAP_HALO_MOST; fewer
+ * on many ranks, of which all together have SAP_HALO_ALL, or each SAP_HALO_FEWEST.
+ */
+enum { SAP_HALO_EACH = 16, SAP_HALO_MANY = 256, SAP_HALO_MOST = 4096, SAP_HALO_ALL = 65536, SAP_HALO_FEWEST = 64 };
 
-/* Where some groups of a rank lie, and the strictness of their criterion; strictness < 0: there is no such region. */
+/* How many regions a rank has room for, of n particles on as many ranks; the same on all ranks. */
+int sap_halo_room(double n, int ranks);
+
+/* Where some particles of a rank lie, and the strictness of their criterion; strictness < 0: there is no such region.
+ */
 struct sap_halo_region {
     double low[3], high[3], strictness;
 };
@@ -32,8 +45,9 @@ struct sap_halo_nodes {
     int *group;                 /* [n] the group of each sorted particle */
     int groups;
     double (*ball)[4]; /* [groups] centre and radius */
-    int *region_of;    /* [groups] */
+    double widest;     /* radius of a ball that counts, at most */
     int regions;
+    int *region; /* [regions] their nodes, which together have all particles */
 };
 
 /* A node that is sent; without children and particles it is a cell that all regions accept. */
@@ -50,27 +64,26 @@ struct sap_halo {
 };
 
 /*
- * Chooses the regions of a tree.  Of its root, the node with most particles is divided again and again; a region has
- * the groups whose first particles are in one node.
+ * Chooses at most `room` regions of a tree, for which nodes->region has room: the largest nodes below some size, which
+ * is as small as the room allows.  The size is the number of particles times the diagonal of their box.
  */
-void sap_halo_choose_regions(struct sap_halo_nodes *nodes);
+void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
 
 /* Whose regions are told. */
 struct sap_halo_targets {
+    const double *x; /* positions by address, `stride` doubles apart */
+    int stride;
     const unsigned char *active; /* by address: the particles that need forces; NULL: all */
     const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
                         angle of 1 */
 };
 
-/*
- * Writes SAP_HALO_REGIONS regions, around the groups that have active particles; strictness is that of these groups.
- * 0 or SAPPORO_ERR_MEMORY.
- */
-int sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,
-                          struct sap_halo_region *region);
+/* Writes `room` regions, around the active particles; strictness is theirs. */
+void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,
+                           struct sap_halo_region *region, int room);
 
-/* Whether one of SAP_HALO_REGIONS regions has particles. */
-int sap_halo_has_targets(const struct sap_halo_region *region);
+/* Whether one of `room` regions has particles. */
+int sap_halo_has_targets(const struct sap_halo_region *region, int room);
 
 /* What of a tree is selected. */
 struct sap_halo_source {
@@ -79,8 +92,9 @@ struct sap_halo_source {
     int stride, order, level_most; /* order of multipoles; nodes of this level are not divided */
 };
 
-/* Adds the halo of a tree for some regions, of which there is at least one; 0 or SAPPORO_ERR_MEMORY. */
-int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, const struct sap_halo_region *region);
+/* Adds the halo of a tree for `room` regions, of which at least one has particles; 0 or SAPPORO_ERR_MEMORY. */
+int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, const struct sap_halo_region *region,
+                 int room);
 
 /* The levels that joining as many halos puts above their roots. */
 int sap_halo_levels_above(int halos);

@@ -45,7 +45,7 @@ void sap_mpi_tree_free_nodes(sapporo_mpi_tree *h)
     free(t->address);
     free(t->group);
     free(t->ball);
-    free(t->region_of);
+    free(t->region);
     memset(t, 0, sizeof *t);
 }
 
@@ -66,18 +66,18 @@ static void take_node(const struct sap_tree_structure *s, int k, struct sap_halo
 }
 
 /* Allocates the arrays of the nodes of a tree. */
-static int new_nodes(const struct sap_tree_structure *s, struct sap_halo_nodes *t)
+static int new_nodes(const struct sap_tree_structure *s, int regions, struct sap_halo_nodes *t)
 {
-    const size_t nodes = (size_t)s->nodes + 1, n = (size_t)s->n + 1, groups = (size_t)s->groups + 1;
+    const size_t nodes = (size_t)s->nodes + 1, n = (size_t)s->n + 1;
     t->node = malloc(nodes * sizeof *t->node);
     t->cell = malloc(nodes * sizeof *t->cell);
     t->reach = malloc(nodes * sizeof *t->reach);
     t->address = malloc(n * sizeof *t->address);
     t->group = malloc(n * sizeof *t->group);
-    t->ball = malloc(groups * sizeof *t->ball);
-    t->region_of = malloc(groups * sizeof *t->region_of);
-    return t->node && t->cell && t->reach && t->address && t->group && t->ball && t->region_of ? SAPPORO_OK
-                                                                                               : SAPPORO_ERR_MEMORY;
+    t->ball = malloc(((size_t)s->groups + 1) * sizeof *t->ball);
+    t->region = malloc((size_t)regions * sizeof *t->region);
+    return t->node && t->cell && t->reach && t->address && t->group && t->ball && t->region ? SAPPORO_OK
+                                                                                            : SAPPORO_ERR_MEMORY;
 }
 
 /* Nodes that threads copy, and whose reach they find. */
@@ -103,7 +103,8 @@ static void find_some_reaches(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int take_nodes(sapporo_mpi_tree *h, const struct sap_tree_structure *s)
 {
     struct sap_halo_nodes *const t = &h->nodes;
-    if (new_nodes(s, t)) return SAPPORO_ERR_MEMORY;
+    const int room = sap_travel_room(h);
+    if (new_nodes(s, room, t)) return SAPPORO_ERR_MEMORY;
     t->nodes = s->nodes, t->n = s->n, t->groups = s->groups;
     struct copying c = {.s = s, .t = t};
     sapporo_partial_loop(h->options.threads, s->nodes, take_some_nodes, &c);
@@ -112,7 +113,7 @@ static int take_nodes(sapporo_mpi_tree *h, const struct sap_tree_structure *s)
     memcpy(t->address, s->address, (size_t)s->n * sizeof *t->address);
     memcpy(t->group, s->group, (size_t)s->n * sizeof *t->group);
     memcpy(t->ball, s->ball, (size_t)s->groups * sizeof *t->ball);
-    sap_halo_choose_regions(t);
+    sap_halo_choose_regions(t, room);
     return SAPPORO_OK;
 }
 

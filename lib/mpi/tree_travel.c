@@ -19,11 +19,13 @@ void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *t)
     free(t);
 }
 
+int sap_travel_room(const sapporo_mpi_tree *h) { return sap_halo_room((double)h->done.total, h->link.size); }
+
 /* Allocates the arrays with elements for each rank, and the regions of all ranks; 0: out of memory. */
-static int reserve(struct sap_travel *t, int ranks)
+static int reserve(struct sap_travel *t, int ranks, int room)
 {
     const size_t many = (size_t)ranks;
-    t->regions = calloc((many + 1) * SAP_HALO_REGIONS, sizeof *t->regions);
+    t->regions = calloc((many + 1) * (size_t)room, sizeof *t->regions);
     t->count = calloc(12 * many, sizeof *t->count);
     if (!t->regions || !t->count) return 0;
     t->sent = (int(*)[2])t->count;
@@ -36,20 +38,19 @@ static int reserve(struct sap_travel *t, int ranks)
     return 1;
 }
 
-/* The regions of this rank, behind those of all ranks. */
-static struct sap_halo_region *regions_of_mine(const sapporo_mpi_tree *h, const struct sap_travel *t)
+/* Regions of a rank; those of this rank are also behind those of all ranks. */
+static struct sap_halo_region *regions_of(const sapporo_mpi_tree *h, const struct sap_travel *t, int r)
 {
-    return t->regions + (size_t)h->link.size * SAP_HALO_REGIONS;
+    return t->regions + (size_t)r * (size_t)sap_travel_room(h);
 }
 
 /* Collective.  Tells all ranks the regions of this rank. */
 static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_link *const link = &h->link;
-    struct sap_halo_region *const mine = regions_of_mine(h, t);
-    return sap_link_finish(link,
-                           MPI_Iallgather(mine, REGION * SAP_HALO_REGIONS, MPI_DOUBLE, t->regions,
-                                          REGION * SAP_HALO_REGIONS, MPI_DOUBLE, link->communicator, &link->request));
+    const int doubles = REGION * sap_travel_room(h);
+    return sap_link_finish(link, MPI_Iallgather(regions_of(h, t, link->size), doubles, MPI_DOUBLE, t->regions, doubles,
+                                                MPI_DOUBLE, link->communicator, &link->request));
 }
 
 /* Selects the halos for all other ranks. */
@@ -60,12 +61,13 @@ static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
                                            .stride = SAP_BODY,
                                            .order = h->settings.order,
                                            .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
+    const int room = sap_travel_room(h);
     int status = SAPPORO_OK;
     for (int r = 0; r < h->link.size && h->nodes.nodes > 0 && !status; r++) {
-        const struct sap_halo_region *const theirs = t->regions + (size_t)r * SAP_HALO_REGIONS;
-        if (r == h->link.rank || !sap_halo_has_targets(theirs)) continue;
+        const struct sap_halo_region *const theirs = regions_of(h, t, r);
+        if (r == h->link.rank || !sap_halo_has_targets(theirs, room)) continue;
         const int nodes = t->out.nodes, n = t->out.n;
-        status = sap_halo_add(&t->out, &source, theirs);
+        status = sap_halo_add(&t->out, &source, theirs, room);
         t->sent[r][0] = t->out.nodes - nodes;
         t->sent[r][1] = t->out.n - n;
     }
@@ -114,13 +116,13 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     struct sap_link *const link = &h->link;
-    const int ready = t && reserve(t, link->size);
+    const int room = sap_travel_room(h), ready = t && reserve(t, link->size, room);
     int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived));
     if (status || !ready) return status;
-    const int told = sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, regions_of_mine(h, t));
+    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, regions_of(h, t, link->size), room);
     status = exchange_regions(h, t);
     if (status) return status;
-    const int selected = told || select_halos(h, t) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
+    const int selected = select_halos(h, t) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
     status = sap_link_finish(
         link, MPI_Ialltoall(t->sent, 2, MPI_INT, t->got, 2, MPI_INT, link->communicator, &link->request));
     if (status) return status;

@@ -15,11 +15,11 @@
 #include <sapporo_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "timing.h"
 
 enum { MOST = 1000 };
 
-static int rank, ranks;
 static sapporo_mpi *all;
 
 /* Particles of this rank, and the forces on them. */
@@ -33,30 +33,6 @@ static struct {
 static struct {
     double force[MOST], store[MOST], work[MOST];
 } times;
-
-static void check(int failed, const char *why)
-{
-    if (!failed) return;
-    fprintf(stderr, "rank %d: %s\n", rank, why);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void *memory(size_t n, size_t bytes)
-{
-    void *const at = calloc(n + 1, bytes);
-    check(!at, "out of memory");
-    return at;
-}
-
-static double processor_time(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* The share of a rank in n things. */
-static int share(long n, int of) { return (int)(n * of / ranks); }
 
 static void make_particles(long n, long active)
 {
@@ -72,10 +48,7 @@ static void make_particles(long n, long active)
     own.address = memory(room, sizeof *own.address);
     unsigned long state = (unsigned long)rank + 1;
     for (int k = 0; k < own.n; k++) {
-        for (int axis = 0; axis < 3; axis++) {
-            state = state * 6364136223846793005UL + 1442695040888963407UL; /* Knuth's generator */
-            own.x[k][axis] = (double)(state >> 11) * 0x1p-52 - 1;
-        }
+        for (int axis = 0; axis < 3; axis++) own.x[k][axis] = 2 * random_next(&state) - 1;
         own.mass[k] = 1.0 / (double)n;
         own.address[k] = own.first + k;
     }
@@ -120,20 +93,6 @@ static void step(int k, int n)
     times.store[k] = stored - start;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Prints the shortest and the median of n times, of each the largest of all ranks. */
-static void print(const char *name, double *t, int n)
-{
-    MPI_Allreduce(MPI_IN_PLACE, t, n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    qsort(t, (size_t)n, sizeof *t, ascending);
-    if (rank == 0) printf(" %s %.6f %.6f", name, t[0], t[n / 2]);
-}
-
 static void print_costs(void)
 {
     sapporo_mpi_costs c = {.size = sizeof c};
@@ -144,9 +103,7 @@ static void print_costs(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    begin_ranks(&argc, &argv);
     const long n = argc > 1 ? strtol(argv[1], NULL, 10) : 16384, way = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
     const long repeats = argc > 3 ? strtol(argv[3], NULL, 10) : 8, active = argc > 4 ? strtol(argv[4], NULL, 10) : n;
     check(n < 1 || active < 1 || active > n || repeats < 1 || repeats > MOST,
@@ -156,9 +113,9 @@ int main(int argc, char **argv)
     check(sapporo_mpi_open(MPI_COMM_WORLD, &options, &all), sapporo_mpi_last_error(NULL));
     for (int k = -1; k < repeats; k++) step(k, (int)n);
     if (rank == 0) printf("ranks %d n %ld ni %ld way %d", ranks, n, active, (int)sapporo_mpi_get_way(all));
-    print("force", times.force, (int)repeats);
-    print("store", times.store, (int)repeats);
-    print("work", times.work, (int)repeats);
+    print_times("force", times.force, (int)repeats);
+    print_times("store", times.store, (int)repeats);
+    print_times("work", times.work, (int)repeats);
     if (rank == 0) printf("\n");
     print_costs();
     sapporo_mpi_close(all);

@@ -30,8 +30,9 @@ struct rows rows_new(int n);
 void rows_free(struct rows *r);
 int same_rows(const struct rows *a, const struct rows *b, int n);
 
-/* Collective.  The exact forces on all particles, in long double; each rank computes a part. */
+/* Collective.  The exact forces on all particles, or on the first n, in long double; each rank computes a part. */
 struct rows exact_rows(const struct model *m, double eps2);
+struct rows exact_first(const struct model *m, double eps2, int n);
 
 /* The relative error that a part of all accelerations stays below; infinity if one is not finite. */
 double error_below(double part, const struct rows *r, const struct rows *exact, int n);
