@@ -154,8 +154,9 @@ step_build() {
 # On GPUs, and nowhere else: without a device these fail.
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
-    g5_input g5_threads batch batch_jobs batch_more outside extremes not_finite sparse neighbour_devices gpu_lists closed outputs lost_stores races
-    stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct spline few"
+    g5_input g5_threads batch batch_jobs batch_more outside extremes not_finite sparse neighbour_devices gpu_lists closed
+    outputs lost_stores races stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct
+    spline tree_spline few"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -198,9 +199,9 @@ step_mpi() {
     run "mpi" env LOGS=build/logs-mpi make "$@" check-run TESTS=mpi
     keep_logs mpi
     mkdir -p build/gpu-mpi
-    for program in forces ways speed; do
+    for program in forces ways speed tree_speed; do
         parts="test/mpi/problem.c test/mpi/ranks.c"
-        [ $program != speed ] || parts=
+        case $program in *speed) parts= ;; esac
         # shellcheck disable=SC2086 # a list of files
         run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
             -o build/gpu-mpi/$program test/mpi/$program.c $parts -Llib -lsapporo_mpi -lsapporo -lm || return
@@ -233,6 +234,7 @@ mpi_runs() {
             # shellcheck disable=SC2086 # a list of words
             run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
         done
+        run "mpi tree speed, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/tree_speed 4194304 5
     done
 }
 
