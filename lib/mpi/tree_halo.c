@@ -248,7 +248,7 @@ int sap_halo_add(struct sap_halo *h, const struct sap_halo_source *source, const
                           .room = room,
                           .who = malloc((size_t)room * sizeof *s.who),
                           .opened = malloc(nodes),
-                          .from = malloc(nodes * sizeof *s.from)};
+                          .from = calloc(nodes, sizeof *s.from)};
     const int status = s.who && s.opened && s.from ? select_nodes(h, &s) : SAPPORO_ERR_MEMORY;
     free(s.who);
     free(s.opened);

@@ -551,9 +551,11 @@ static void hernquist(void **state)
 /* Adds the power that the errors of the stepper's accelerations put into the particles, in units of their energy. */
 static void add_power(sapporo_stepper *s, sapporo_stepper *exact, int n, double *power)
 {
-    double(*const at)[3] = malloc((size_t)n * 4 * sizeof *at), *const mass = malloc((size_t)n * sizeof *mass);
-    assert_true(at && mass);
-    double(*const v)[3] = at + n, (*const acc)[3] = at + 2 * n, (*const sum)[3] = at + 3 * n;
+    typedef double row[3];
+    row *const at = malloc((size_t)n * sizeof *at), *const v = malloc((size_t)n * sizeof *v);
+    row *const acc = malloc((size_t)n * sizeof *acc), *const sum = malloc((size_t)n * sizeof *sum);
+    double *const mass = malloc((size_t)n * sizeof *mass);
+    assert_true(at && v && acc && sum && mass);
     const sapporo_stepper_output now = {.size = sizeof now, .n = n, .x = at, .v = v, .acc = acc, .mass = mass};
     const sapporo_stepper_output forces = {.size = sizeof forces, .n = n, .acc = sum};
     assert_int_equal(sapporo_stepper_get(s, &now), SAPPORO_OK);
@@ -562,6 +564,9 @@ static void add_power(sapporo_stepper *s, sapporo_stepper *exact, int n, double 
     for (int i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) *power += mass[i] * v[i][c] * (acc[i][c] - sum[i][c]) / 0.25;
     free(at);
+    free(v);
+    free(acc);
+    free(sum);
     free(mass);
 }
 

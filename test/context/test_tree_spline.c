@@ -236,7 +236,7 @@ static void cells_on(const struct engine *e)
         for (int softening = LARGER + k % 2; softening <= MEAN; softening += 1 + k % 2) {
             struct problem_of_tree *const p = problem_make(k, softening);
             for (int m = 0; m < NBOUNDS; m++)
-                for (int alone = 0; alone <= (m == 1); alone++) {
+                for (int alone = 0; alone <= (m == 1 ? 1 : 0); alone++) {
                     sapporo_tree_options o = tree_on(e);
                     o.accuracy = BOUNDS[m].accuracy;
                     o.order = BOUNDS[m].order;

@@ -123,8 +123,8 @@ ranks() {
 
 # fortran SUFFIX: the module and its client, with the sources of the library; sizes of types are those of C
 fortran() {
-    if ! command -v "mpifort$1" >/dev/null 2>&1; then
-        skipped "module sapporo_mpi with MPI$1" "mpifort$1 is missing"
+    if ! "mpifort$1" --version >/dev/null 2>&1; then
+        skipped "module sapporo_mpi with MPI$1" "mpifort$1 or its compiler is missing"
         return
     fi
     mkdir -p "$work/modules$1"

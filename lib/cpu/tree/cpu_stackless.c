@@ -67,7 +67,7 @@ static void add_leaf(const struct sap_cpu_tree *t, struct one *o, const struct s
 
 static void walk_one(const struct sap_cpu_tree *t, struct one *o)
 {
-    int ignored[2], accepted, opened;
+    int ignored[2], accepted = 0, opened = 0;
     for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->node[k];
         (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, k, k + 1, &o->ball, ignored, &accepted,

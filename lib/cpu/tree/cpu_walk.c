@@ -120,7 +120,7 @@ static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tr
 static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct span run,
                     const struct sap_tree_ball *ball, struct span own, int done)
 {
-    int accepted, opened, ok = room_to_open(w, run.to - run.from);
+    int accepted = 0, opened = 0, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
     (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, ball, w->accepted, &accepted,
                                                       w->opened, &opened);
