@@ -33,7 +33,7 @@ class Request(ctypes.Structure):
 
 class Result(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("acc", c_void_p), ("jerk", c_void_p), ("snap", c_void_p), ("crackle", c_void_p),
-                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p)]
+                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p), ("count", c_void_p)]
 
 
 def load():

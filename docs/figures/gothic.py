@@ -79,7 +79,7 @@ def draw_speed_up(look):
         for (machine, rows), (colour, mark) in zip(found.items(), MACHINES):
             axis.plot(*zip(*speed_up(rows, mac)), color=look.colour(colour), marker=mark, label=f"{machine}, {size_of(rows)}")
         axis.set(title=mac, xscale="log", xlabel="accuracy")
-        axis.set_ylim(bottom=0)
+    axes[0].set_ylim(bottom=0)  # of all axes, which share it
     axes[0].set_ylabel("shared over block: time per step")
     look.save(drawn, "gothic_fig5", list(found.values()))
 

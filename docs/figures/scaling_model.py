@@ -2,8 +2,10 @@
 
     python3 docs/figures/scaling_model.py              checks the model against docs/figures/scaling_measured.txt
     python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md
+    python3 docs/figures/scaling_model.py trees        checks that of trees against docs/figures/scaling_trees.txt
 
-Lines of the measured file are those of test/mpi/speed.c; a line `# link NAME` says between what ranks they were taken.
+Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
+they were taken.
 """
 
 import math
@@ -163,7 +165,54 @@ def fit():
         print(f"| {ni:,} | {nj:,} | {us:,.0f} us | {model:,.0f} us | {100 * (model / us - 1):+.0f} % |")
 
 
+# ---- trees ----------------------------------------------------------------------------------------------------------
+
+
+def read_trees(path):
+    """The measurements of tree_speed.c, by (N, ranks)."""
+    found = {}
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("ranks"):
+            continue
+        head = {k: int(v) for k, v in re.findall(r"\b(ranks|n) (\d+)", line)}
+        times = {k: float(least) for k, least in re.findall(r"(\w+_work) ([0-9.]+) [0-9.]+", line)}
+        counts = {k: float(v) for k, v in re.findall(r"(interactions|uneven|cells|particles|tree) ([0-9.]+)", line)}
+        found[(head["n"], head["ranks"])] = {**times, **counts}
+    return found
+
+
+def surface(n, ranks):
+    """What the particles that a rank sends are in proportion to: the surface of its share, of ranks that are near."""
+    return (n / ranks) ** (2 / 3) * math.log2(2 * ranks)
+
+
+def mean(values):
+    """Geometric mean."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def check_trees(path):
+    """Prints measured processor times and particles that travel, beside those of the model."""
+    found = read_trees(path)
+    several = {key: run for key, run in found.items() if key[1] > 1 and (key[0], 1) in found}
+    sent = mean(run["particles"] / surface(*key) for key, run in several.items())
+    print("| N | ranks | force: measured | model | error | particles sent | model | error |\n" + "| --- " * 8 + "|")
+    for (n, ranks), run in sorted(several.items()):
+        work = found[(n, 1)]["force_work"] / ranks
+        travels = sent * surface(n, ranks)
+        print(
+            f"| {n:,} | {ranks} | {1e3 * run['force_work']:.0f} ms | {1e3 * work:.0f} ms "
+            f"| {100 * (work / run['force_work'] - 1):+.0f} % | {run['particles']:,.0f} | {travels:,.0f} "
+            f"| {100 * (travels / run['particles'] - 1):+.0f} % |"
+        )
+    print(f"\nparticles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["trees"]:
+        check_trees(pathlib.Path(__file__).with_name("scaling_trees.txt"))
+        sys.exit()
     if sys.argv[1:] == ["project"]:
         fit()
         project()
