@@ -393,9 +393,9 @@ SAPPORO_API int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapp
 SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps);
 
 /*
- * Collective.  sapporo_stepper_energy of the particles of all ranks; all ranks get the same totals.  Over trees on several
- * ranks a force that it needs counts as work of the particles, so the next division among the ranks, and later bits, may
- * depend on it.
+ * Collective.  sapporo_stepper_energy of the particles of all ranks; all ranks get the same totals.  Over trees on
+ * several ranks a force that it needs counts as work of the particles, so the next division among the ranks, and later
+ * bits, may depend on it.
  */
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
 
