@@ -25,8 +25,8 @@ struct head {
     struct sap_stepper_clock clock;
 };
 
-static const enum sap_step_column columns[] = {SAP_STEP_X,    SAP_STEP_V,     SAP_STEP_A,    SAP_STEP_POT,
-                                               SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
+static const int columns[] = {SAP_STEP_X,    SAP_STEP_V,     SAP_STEP_A,    SAP_STEP_POT,
+                              SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 size_t sap_stepper_saved_width(const sapporo_stepper *s, int column)
