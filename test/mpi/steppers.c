@@ -526,13 +526,17 @@ static void test_timed(void)
 }
 
 /*
- * Whether cases are left out.  Many ranks share few cores, so each step takes long; so does each of the many launches
- * of OpenCL on a CPU, unless SAPPORO_TEST_SPARING=0 asks for all cases.
+ * Whether cases are left out.  Many ranks share few cores, so each step takes long.  So does each of the many launches
+ * of OpenCL on a CPU, and each step of a checked build (SAPPORO_TEST_CHECKED) on the CPU, unless SAPPORO_TEST_SPARING=0
+ * asks for all cases.
  */
 static int are_few(void)
 {
     const char *const sparing = getenv("SAPPORO_TEST_SPARING");
-    return ranks > 3 || (tested_backend() == SAPPORO_BACKEND_OPENCL && (!sparing || strcmp(sparing, "0") != 0));
+    const int backend = tested_backend();
+    const int checked = backend == SAPPORO_BACKEND_CPU && getenv("SAPPORO_TEST_CHECKED");
+    const int slow = checked || backend == SAPPORO_BACKEND_OPENCL;
+    return ranks > 3 || (slow && (!sparing || strcmp(sparing, "0") != 0));
 }
 
 int main(int argc, char **argv)

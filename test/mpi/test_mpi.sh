@@ -32,7 +32,7 @@ case ${SANITIZE:-} in
     ;;
 esac
 
-# The sanitizer must be the first library.
+# The sanitizer must be the first library: there the programs have this one themselves.
 if [ -z "$checked" ]; then
     ${CC:-cc} -std=c11 -O1 -shared -fPIC -o "$work/nap.so" test/mpi/nap.c && export LD_PRELOAD="$work/nap.so"
 fi
@@ -43,7 +43,8 @@ compile() {
     shift 2
     # shellcheck disable=SC2086 # a list of flags
     "mpicc$suffix" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
-        -o "$work/$program$suffix" "test/mpi/$program.c" "$work/ranks$suffix.o" "$@" -Llib -lsapporo -lm >"$work/log" 2>&1
+        -o "$work/$program$suffix" "test/mpi/$program.c" ${checked:+test/mpi/nap.c} "$work/ranks$suffix.o" \
+        "$@" -Llib -lsapporo -lm >"$work/log" 2>&1
 }
 
 # Parts of libsapporo that libsapporo_mpi has, too.
