@@ -25,11 +25,11 @@ struct head {
     struct sap_stepper_clock clock;
 };
 
-static const int columns[] = {SAP_STEP_X,    SAP_STEP_V,     SAP_STEP_A,    SAP_STEP_POT,
-                              SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
+static const enum sap_step_column columns[] = {SAP_STEP_X,    SAP_STEP_V,     SAP_STEP_A,    SAP_STEP_POT,
+                                               SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-size_t sap_stepper_saved_width(const sapporo_stepper *s, int column)
+size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column)
 {
     if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
     if (column == SAP_STEP_LEVEL) return sizeof(int);

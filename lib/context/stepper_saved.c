@@ -69,7 +69,8 @@ int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_save
     saved->signature = s->signature;
     saved->clock = s->clock;
     saved->n = s->n;
-    for (int k = 0; k <= SAP_STEP_COLUMNS; k++) saved->width[k] = (int)sap_stepper_saved_width(s, k);
+    for (int k = 0; k <= SAP_STEP_COLUMNS; k++)
+        saved->width[k] = (int)sap_stepper_saved_width(s, (enum sap_step_column)k);
     const int ready = s->ready;
     sap_unlock(&s->object.busy);
     return ready ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
