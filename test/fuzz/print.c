@@ -46,7 +46,7 @@ static void print_row(FILE *to, const struct column *c, int row)
 static void print_column(FILE *to, const struct op *op, int number, int column)
 {
     const struct column *const c = &op->column[column];
-    char vector[8], list[8], width[20] = "";
+    char vector[16], list[16], width[20] = "";
     (void)snprintf(vector, sizeof vector, "V(%d)", column);
     (void)snprintf(list, sizeof list, "M(%d)", column);
     const int is_list = strstr(kind_text(op->kind), list) != NULL;
