@@ -9,6 +9,7 @@ cxx=${CXX:-$(command -v g++ || command -v clang++)}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 . test/support/tap.sh
+engines=${SAPPORO_TEST_ENGINES:-}
 forget_settings
 
 # built NAME ARGUMENT...: compiles the client
@@ -22,6 +23,7 @@ built() {
 
 # runs PROGRAM BACKEND
 runs() {
+    [ "${engines:-$2}" = "$2" ] || { skipped "$1, $2" "SAPPORO_TEST_ENGINES is $engines"; return; }
     LD_LIBRARY_PATH=lib timeout 200 "$work/$1" "$2" >"$work/out" 2>"$work/said"
     status=$?
     if [ $status -eq 1 ] && [ "$2" != cpu ]; then
