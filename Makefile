@@ -220,7 +220,7 @@ NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/n
                       lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)
-OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_tree.c \
+OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
                            lib/base/environment.c lib/base/variable_table.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)

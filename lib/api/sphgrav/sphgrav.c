@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/sphgrav/sphgrav_kernel.h"
 #include "api/sphgrav/sphgrav_tree.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
@@ -23,7 +24,8 @@ static struct {
     int n, first, ni;       /* of the first half; n < 0: there was none */
     double (*x)[3], *eps2;  /* [room] */
     double (*acc)[3], *pot; /* [room] */
-    int *index, room;
+    double (*more)[4];      /* [room]; what a Wendland kernel adds, if `kernel` is one */
+    int *index, room, kernel;
 } grav = {.n = -1};
 
 static struct sap_lock lock = SAP_LOCK_INIT;
@@ -86,12 +88,14 @@ static int reserve(int n)
     free(grav.acc);
     free(grav.pot);
     free(grav.index);
+    free(grav.more);
     grav.x = malloc((size_t)n * sizeof *grav.x);
     grav.acc = malloc((size_t)n * sizeof *grav.acc);
     grav.eps2 = malloc((size_t)n * sizeof *grav.eps2);
     grav.pot = malloc((size_t)n * sizeof *grav.pot);
     grav.index = malloc((size_t)n * sizeof *grav.index);
-    grav.room = grav.x && grav.acc && grav.eps2 && grav.pot && grav.index ? n : 0;
+    grav.more = malloc((size_t)n * sizeof *grav.more);
+    grav.room = grav.x && grav.acc && grav.eps2 && grav.pot && grav.index && grav.more ? n : 0;
     return grav.room > 0;
 }
 
@@ -129,8 +133,8 @@ static void start(void)
     (void)sapporo_force_begin(grav.context, &request, &grav.job);
 }
 
-/* Computes the forces by the tree. */
-static void start_tree(const double *mass, const double *range2)
+/* Starts the forces by the tree, or by direct sums; then adds the pairs within a Wendland kernel. */
+static void start_any(const double *mass, const double *range2, int kernel)
 {
     const struct sap_sphgrav_force f = {.n = grav.n,
                                         .first = grav.first,
@@ -141,7 +145,16 @@ static void start_tree(const double *mass, const double *range2)
                                         .range2 = range2,
                                         .acc = grav.acc,
                                         .pot = grav.pot};
-    grav.has_rows = sap_sphgrav_tree_force(&grav.tree, grav.rank, grav.theta, &f);
+    grav.kernel = kernel;
+    if (grav.by_tree)
+        grav.has_rows = sap_sphgrav_tree_force(&grav.tree, grav.rank, grav.theta, &f);
+    else if (store(f.n, mass, range2))
+        start();
+    if ((grav.has_rows || grav.job) && kernel != SAP_KERNEL_SPLINE &&
+        !sap_sphgrav_kernel_force(kernel, &f, grav.more)) {
+        drop_force();
+        grav.n = f.n;
+    }
 }
 
 /* Returns whether the numbers of a first half are valid; tells what is not. */
@@ -151,9 +164,9 @@ static int valid(int n, int lower, int length, int kernel)
         tell("firsthalf_grav_forces: n is %d, n_lower %d, my_length %d: forces are NaN", n, lower, length);
         return 0;
     }
-    if (kernel != 0)
-        tell("firsthalf_grav_forces: nkernel is %d, only 0, the cubic spline, is there: forces are NaN", kernel);
-    return kernel == 0;
+    const int there = kernel >= SAP_KERNEL_SPLINE && kernel <= SAP_KERNEL_WENDLAND_C4;
+    if (!there) tell("firsthalf_grav_forces: nkernel is %d, allowed are 0, 1 and 2: forces are NaN", kernel);
+    return there;
 }
 
 void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_length, const double x[], const double y[],
@@ -170,11 +183,10 @@ void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_leng
         grav.ni = *my_length;
         const int there = reserve(*n);
         if (!there) tell("firsthalf_grav_forces: out of memory for %d particles: forces are NaN", *n);
-        if (there) gather(*n, x, y, z);
-        if (there && grav.by_tree)
-            start_tree(mass, range2);
-        else if (there && store(*n, mass, range2))
-            start();
+        if (there) {
+            gather(*n, x, y, z);
+            start_any(mass, range2, *nkernel);
+        }
     }
     sap_fp_leave(caller);
     sap_unlock(&lock);
@@ -185,12 +197,16 @@ static void write_nan(int n, double *ax, double *ay, double *az, double *pot)
     for (int k = 0; k < n; k++) ax[k] = ay[k] = az[k] = pot[k] = NAN;
 }
 
-/* Waits for the force; 0 if there is none, or it failed after a message. */
+/* Waits for the force and adds what its kernel adds; 0 if there is none, or it failed after a message. */
 static int finish(void)
 {
     const sapporo_result out = {.size = sizeof out, .acc = grav.acc, .pot = grav.pot};
-    if (grav.has_rows) return 1;
-    return grav.job && sapporo_force_end(grav.job, grav.ni, &out) >= 0;
+    if (!grav.has_rows && (!grav.job || sapporo_force_end(grav.job, grav.ni, &out) < 0)) return 0;
+    for (int k = 0; k < grav.ni && grav.kernel != SAP_KERNEL_SPLINE; k++) {
+        for (int c = 0; c < 3; c++) grav.acc[k][c] += grav.more[k][c];
+        grav.pot[k] += grav.more[k][3];
+    }
+    return 1;
 }
 
 void lasthalf_grav_forces_(const int *n, double ax[], double ay[], double az[], double pot[])

@@ -1,10 +1,12 @@
 /*
  * client.c - a client of StarSmasher's gravity interface: a sphere of gas with a compact particle in it, forces in
- * parts and at once against sums in double of the published formulas, and calls that must fail.  Prints TAP.
+ * parts and at once against sums in double of the published formulas, for the three kernels, and calls that must fail.
+ * Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sapporo_sphgrav.h"
 
@@ -32,22 +34,58 @@ static double spline(double r, double h, double *acc)
     return (-3.2 + 1 / (15 * u) + u * u * (32 / 3.0 + u * (-16 + u * (9.6 - 32 / 15.0 * u)))) / h;
 }
 
+/* Density of a Wendland kernel (1: C6, 2: C4) of length 1: Dehnen & Aly 2012, MNRAS 425, 1068, table 1. */
+static long double wendland(int kernel, long double u)
+{
+    const long double v2 = (1 - u) * (1 - u), v6 = v2 * v2 * v2, pi = acosl(-1);
+    if (kernel == 2) return 495 / (32 * pi) * v6 * (1 + u * (6 + u * 35 / 3));
+    return 1365 / (64 * pi) * v6 * v2 * (1 + u * (8 + u * (25 + u * 32)));
+}
+
+/* Integral of 4 pi W u^power from a to b by Gauss and Legendre's formula with 8 points, exact for these polynomials. */
+static long double integral(int kernel, int power, long double a, long double b)
+{
+    static const long double at[4] = {0.183434642495649804939476142360L, 0.525532409916328985817739049189L,
+                                      0.796666477413626739591553936476L, 0.960289856497536231683560868569L};
+    static const long double weight[4] = {0.362683783378361982965150449277L, 0.313706645877887287337962201987L,
+                                          0.222381034453374470544355994426L, 0.101228536290376259152531354310L};
+    long double sum = 0;
+    for (int k = 0; k < 8; k++) {
+        const long double u = (a + b) / 2 + (b - a) / 2 * (k < 4 ? at[k] : -at[k - 4]);
+        sum += weight[k % 4] * wendland(kernel, u) * powl(u, power);
+    }
+    return 4 * acosl(-1) * (b - a) / 2 * sum;
+}
+
+/* Potential and acceleration per distance of mass 1 that is spread by a kernel. */
+static double field(int kernel, double r, double h, double *acc)
+{
+    const long double u = r / (long double)h, low = u > 0 ? u : 1e-9L;
+    if (kernel == 0 || u >= 1) return spline(r, h, acc);
+    *acc = (double)(integral(kernel, 2, 0, low) / powl(low * h, 3));
+    return (double)(-(integral(kernel, 2, 0, low) / low + integral(kernel, 1, low, 1)) / h);
+}
+
 /* Returns the larger of two numbers; a NaN is larger than all. */
 static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
 
-/* Largest error of particles first .. first + n - 1, relative to the sums of the sizes of the terms. */
-static double error(int first, int n)
+/*
+ * Largest error of particles first .. first + n - 1, relative to the sums of the sizes of the terms: of all with the
+ * spline, of each seventh with other kernels, and of the compact particle.
+ */
+static double error(int kernel, int first, int n)
 {
     double worst = 0;
     for (int i = first; i < first + n; i++) {
+        if (kernel > 0 && i % 7 > 0 && i < N - 1) continue;
         double want[3] = {0}, phi = 0, size = 0;
         for (int j = 0; j < N; j++) {
             double d[3], r2 = 0, acc[2];
             if (j == i && range2[i] < 0) continue;
             for (int k = 0; k < 3; k++) d[k] = x[k][j] - x[k][i], r2 += d[k] * d[k];
-            phi +=
-                m[j] / 2 *
-                (spline(sqrt(r2), sqrt(fabs(range2[i])), &acc[0]) + spline(sqrt(r2), sqrt(fabs(range2[j])), &acc[1]));
+            phi += m[j] / 2 *
+                   (field(kernel, sqrt(r2), sqrt(fabs(range2[i])), &acc[0]) +
+                    field(kernel, sqrt(r2), sqrt(fabs(range2[j])), &acc[1]));
             for (int k = 0; k < 3; k++) want[k] += m[j] / 2 * (acc[0] + acc[1]) * d[k];
             size += m[j] / 2 * (acc[0] + acc[1]) * sqrt(r2);
         }
@@ -81,6 +119,25 @@ static void compute(int lower, int length, int kernel, int n)
     lasthalf_grav_forces_(&n, a[0], a[1], a[2], pot);
 }
 
+/* Both Wendland kernels; by parts the same bits as at once. */
+static void wendland_kernels(double bound)
+{
+    static double whole[4][N];
+    const int is_tree = getenv("SAPPORO_METHOD") != NULL; /* bits of trees depend on the active particles */
+    for (int kernel = 1; kernel <= 2; kernel++) {
+        compute(1, N, kernel, N);
+        verdict(error(kernel, 0, N) < bound, kernel == 1 ? "Wendland C6" : "Wendland C4");
+        memcpy(whole, a, sizeof a), memcpy(whole[3], pot, sizeof pot);
+        compute(1, N, 0, N);
+        compute(1, 700, kernel, N);
+        compute(701, N - 700, kernel, N);
+        if (is_tree)
+            verdict(error(kernel, 0, N) < bound, "in two parts");
+        else
+            verdict(!memcmp(whole, a, sizeof a) && !memcmp(whole[3], pot, sizeof pot), "in two parts, the same bits");
+    }
+}
+
 static int all_nan(int first, int n)
 {
     for (int k = first; k < first + n; k++)
@@ -101,8 +158,10 @@ static void failing_calls(void)
     clear();
     lasthalf_grav_forces_(&n, a[0], a[1], a[2], pot);
     verdict(all_nan(0, N), "a second half without a first is NaN");
-    clear(), compute(1, N, 1, N);
+    clear(), compute(1, N, 3, N);
     verdict(all_nan(0, N), "another kernel is NaN");
+    clear(), compute(1, N, -1, N);
+    verdict(all_nan(0, N), "a negative kernel is NaN");
     clear(), compute(2, N, 0, N);
     verdict(all_nan(0, N), "more particles than there are: NaN");
     clear(), compute(1, N, 0, N - 1);
@@ -110,6 +169,8 @@ static void failing_calls(void)
     least = x[1][3], x[1][3] = NAN;
     clear(), compute(1, N, 0, N);
     verdict(all_nan(3, 1) && isnan(pot[5]), "a position that is not finite shows");
+    clear(), compute(1, N, 2, N);
+    verdict(all_nan(3, 1) && isnan(pot[5]), "a position that is not finite shows, Wendland's kernel");
     x[1][3] = least;
 }
 
@@ -121,14 +182,15 @@ int main(int argc, char **argv)
     gpu_init_dev_(&rank, &theta);
     clear();
     compute(1, N, 0, N);
-    verdict(error(0, N) < bound, "forces on all particles");
+    verdict(error(0, 0, N) < bound, "forces on all particles");
     clear();
     compute(401, 300, 0, N);
-    verdict(error(400, 300) < bound && pot[399] == 7 && pot[700] == 7, "forces on a part leave the others");
+    verdict(error(0, 400, 300) < bound && pot[399] == 7 && pot[700] == 7, "forces on a part leave the others");
     compute(1, 0, 0, N);
     verdict(pot[400] != 7 && pot[0] == 7, "forces on none");
+    wendland_kernels(bound);
     failing_calls();
     compute(1, N, 0, N);
-    verdict(error(0, N) < bound, "forces after failures");
+    verdict(error(0, 0, N) < bound, "forces after failures");
     return failures > 0;
 }
