@@ -35,8 +35,8 @@ SAPPORO_API void gpu_init_dev_(const int *myrank, const double *theta);
  * Starts the forces of all n particles on those with numbers n_lower .. n_lower + my_length - 1, from 1 on.  Arrays
  * have n elements and are copied.  range2: squares of the lengths, not 0; negative: compact particles.  q, the number
  * of threads per particle of other libraries, is ignored.  nkernel is 0, the cubic spline, 1, Wendland's C6, or 2,
- * Wendland's C4 (Dehnen & Aly 2012, MNRAS 425, 1068, table 1): with others forces are NaN.  Opens the library for rank 0
- * where gpu_init_dev_ was not called.
+ * Wendland's C4 (Dehnen & Aly 2012, MNRAS 425, 1068, table 1): with others forces are NaN.  Opens the library for rank
+ * 0 where gpu_init_dev_ was not called.
  */
 SAPPORO_API void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_length, const double x[],
                                         const double y[], const double z[], const double mass[], const double range2[],

@@ -213,7 +213,7 @@ static int fill(const struct boxes *b)
 int sap_sphgrav_kernel_force(int kernel, const struct sap_sphgrav_force *f, double (*more)[4])
 {
     const size_t n = (size_t)f->n;
-    struct boxes b = {.f = f, .h = malloc(n * sizeof *b.h), .order = malloc(n * sizeof *b.order)};
+    struct boxes b = {.f = f, .h = calloc(n, sizeof *b.h), .order = calloc(n, sizeof *b.order)};
     b.box = malloc((n / 2 + 1) * sizeof *b.box); /* boxes that are not divided have 4 particles at least */
     const int there = b.h && b.order && b.box;
     if (!there) {
