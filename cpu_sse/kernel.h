@@ -184,7 +184,6 @@ struct sap_i {
 
 /* Sources of a list of kernel_more.h, in double; every column is padded to a multiple of SAP_MORE_LANES by sources far
  * away without mass. */
-enum { SAP_MORE_LANES = 8 };
 struct sap_more_args {
     int n;
     const double *x[3], *mass, *eps2, *h2;

@@ -15,7 +15,7 @@
  *
  * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
  * Superparticles with a member `quad` (xx, yy, zz, xy, xz, yz: sums of m x x, trace not removed), as those of FDPS's
- * quadrupole trees, act by their second moments, too; such forces are computed in double on the CPU.
+ * quadrupole trees, act by their second moments, too; such forces are computed in double in every precision.
  * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller: settings.
  * Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
  *

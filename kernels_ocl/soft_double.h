@@ -2,10 +2,10 @@
  * soft_double.h - double precision for devices that have none: D is the 64 bits of a double, computed by integer
  * arithmetic.
  *
- * Sums, differences, products, roots and conversions are rounded once, to nearest, ties to even, with denormal numbers,
- * infinities and zeros of both signs.  So everything that is written in terms of D (the predictor, canonical distances,
- * accumulators) has the same bits as with hardware doubles.  Only a NaN has no sign and no payload.
- * lib/physics/numbers.h has constants as bits.
+ * Sums, differences, products, quotients, roots and conversions are rounded once, to nearest, ties to even, with
+ * denormal numbers, infinities and zeros of both signs.  So everything that is written in terms of D (the predictor,
+ * canonical distances, accumulators) has the same bits as with hardware doubles.  Only a NaN has no sign and no
+ * payload. lib/physics/numbers.h has constants as bits.
  *
  * A finite number is taken apart into its sign, its exponent e (1 if the number is denormal) and m, whose bit 62 is the
  * leading one unless the number is denormal: m 2^(e - 62 - 1023).  The lowest bit of m is set if any bit below it is.
@@ -125,6 +125,32 @@ SAP_FUNCTION D d_mul(D a, D b)
     const int e = d_exponent(a) + d_exponent(b) - 1023 + 2 - up - up2 + (int)carry;
     const ulong product = shifted(high, (int)carry) | (ulong)(low != 0);
     return e < 1 ? d_packed(sign, 1, shifted(product, 1 - e)) : d_packed(sign, e, product);
+}
+
+/* Returns the quotient of two infinities, zeros or NaN, and of one of these and any number. */
+SAP_INLINE D d_quotient_beyond(ulong sign, D x, D y)
+{
+    if (x > D_INFINITY || y > D_INFINITY || x == y) return D_NAN;
+    return x == D_INFINITY || y == 0 ? sign | D_INFINITY : sign;
+}
+
+/* Computes the quotient digit by digit. */
+SAP_FUNCTION D d_div(D a, D b)
+{
+    const ulong sign = (a ^ b) & D_SIGN;
+    const D x = d_abs(a), y = d_abs(b);
+    if (x >= D_INFINITY || y >= D_INFINITY || x == 0 || y == 0) return d_quotient_beyond(sign, x, y);
+    const int up = (int)clz(d_mantissa(a)) - 1, up2 = (int)clz(d_mantissa(b)) - 1;
+    const ulong m = d_mantissa(a) << up, n = d_mantissa(b) << up2, less = (ulong)(m < n);
+    const int e = d_exponent(a) - up - d_exponent(b) + up2 + 1023 - (int)less;
+    ulong rest = (m << less) - n, quotient = 1;
+    for (int digit = 0; digit < 55; digit++) {
+        const ulong next = rest << 1;
+        rest = next >= n ? next - n : next;
+        quotient = quotient << 1 | (ulong)(next >= n);
+    }
+    quotient = quotient << 7 | (ulong)(rest != 0);
+    return e < 1 ? d_packed(sign, 1, shifted(quotient, 1 - e)) : d_packed(sign, e, quotient);
 }
 
 /* Computes the root digit by digit, because a row needs only one. */

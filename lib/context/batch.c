@@ -227,15 +227,14 @@ int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
 /* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
 int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
 {
-    const int by_cpu = m->more && c->engine != sap_fallback_engine();
-    if (c->engine->batch && !by_cpu) {
+    if (c->engine->batch) {
         sap_context_use_store(c, 0);
         const int begins = flight && c->engine->flight;
         const int status = begins ? c->engine->flight->begin(c->devices, c->store, &c->host, m, flight)
                                   : c->engine->batch(c->devices, c->store, &c->host, m);
         return status < 0 ? sap_engine_failed(c, c->store, status, "%d lists", m->nlists) : status;
     }
-    if (c->settings.backend_given && !by_cpu)
+    if (c->settings.backend_given)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s is not in this version of the %s engine", caller,
                         c->engine->name);
     const struct sap_fallback *const f = sap_context_fallback(c, caller);

@@ -224,7 +224,7 @@ struct sap_gpu_item {
     int indexed; /* 1: sources are addresses in the input; SAP_GPU_KEPT_LISTS: addresses that the device keeps */
     int lone;    /* 1: the list has one superpacket: sums are results; 0: sums are records */
     int row;     /* first row of results; or, in records, where potentials begin; 3 columns of acceleration follow */
-    int pitch;   /* in records: distance of columns */
+    int pitch; /* in records: distance of columns; in batches of device/batch_more.h, 1: sources have second moments */
 };
 
 /* Targets of a list with several superpackets, which have left records. */
@@ -241,7 +241,26 @@ struct sap_gpu_long {
 struct sap_gpu_batch {
     int longs, i, j, index;
     int out_rows; /* distance of the columns of results */
-    int unused[3];
+
+    /* of lists with second moments, a floor or counts (device/batch_more.h) */
+    int columns; /* of the j-store */
+    int words;   /* doubles of a source in the input */
+    int extra;   /* doubles per address of `extra`: squared radius, second moments; 0: there are none */
+};
+
+/*
+ * Words of doubles of batches with second moments, a floor of the distance or counts of neighbours.  A target has
+ * x y z eps2 h2 floor2, a source of the input x y z m eps2 h2, and second moments xx yy zz xy xz yz if any list of the
+ * batch has them.  Sources that are addresses have h2 and second moments by address in an array of their own.
+ * Results are those of other batches, and a column of counts.
+ */
+enum {
+    SAP_GPU_MORE_TARGET = 6,
+    SAP_GPU_MORE_PLAIN = 6,
+    SAP_GPU_MORE_WORDS = 12,
+    SAP_GPU_MORE_ITEMS = 128,  /* threads per group; with vectors one */
+    SAP_GPU_MORE_TARGETS = 16, /* targets per group: SAP_MORE_LANES threads each */
+    SAP_GPU_MORE_SUMS = 5
 };
 
 /* Words of a target: x y z eps2, and with a second word of positions | low x y z, unused. */

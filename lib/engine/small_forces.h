@@ -28,7 +28,7 @@ struct sap_batch {
     const sapporo_small_force *lists;
     const sapporo_result *results;
     struct sap_kept kept;
-    int more; /* 1: some list asks for more than monopoles, so the CPU computes all lists in double */
+    int more; /* 1: some list asks for more than monopoles, so all lists are computed in double */
 };
 
 /* Neighbour forces of order 4: each target particle is an address with a list of addresses of source particles.  The

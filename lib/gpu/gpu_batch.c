@@ -52,7 +52,8 @@ struct sap_gpu_places {
     struct sap_gpu_batches *batches;
     struct sap_gpu_places *next;
     struct sap_batch_work work;
-    int busy; /* a batch is in flight */
+    int busy;                                    /* a batch is in flight */
+    struct sap_gpu_buffer columns, columns_host; /* columns by address (gpu_batch_more.c), in pinned memory, too */
     int n;
     struct sap_gpu_place place[];
 };
@@ -74,19 +75,22 @@ static size_t lay_out(const struct sap_batch_work *w, struct sap_gpu_place *p)
         at += (sizes[k] + 15) / 16 * 16;
     }
     p->layout.out_rows = p->rows;
+    p->layout.columns = w->store->set->columns;
+    p->layout.words = (int)(w->source_bytes / sizeof(double));
+    p->layout.extra = w->columns.words;
     return at;
 }
 
 /* Returns how many targets of a list a slab takes at a time: records of a long list need memory. */
 static int most_targets(const struct sap_batch_work *w, const sapporo_small_force *l)
 {
-    const int fit = RECORDS / (sap_batch_superpackets(l) * SUMS) / w->rows * w->rows;
-    return sap_batch_superpackets(l) == 1 ? SLAB_ROWS : fit > w->rows ? fit : w->rows;
+    const int fit = RECORDS / (sap_batch_superpackets(w, l) * SUMS) / w->rows * w->rows;
+    return sap_batch_superpackets(w, l) == 1 ? SLAB_ROWS : fit > w->rows ? fit : w->rows;
 }
 
 static int add_spot(const struct sap_batch_work *w, struct sap_gpu_place *p, const sapporo_small_force *l)
 {
-    const int superpackets = sap_batch_superpackets(l), left = l->ni - w->from, most = most_targets(w, l);
+    const int superpackets = sap_batch_superpackets(w, l), left = l->ni - w->from, most = most_targets(w, l);
     const int n = left < most ? left : most, blocks = blocks_of(w, n), is_long = superpackets > 1;
     if (p->spots == p->room) {
         struct sap_batch_spot *more = realloc(p->spot, (size_t)(2 * p->room + 256) * sizeof *more);
@@ -143,7 +147,7 @@ static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p
     if (!p->done) TRY(d->event_create(dev, &p->done));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->host, bytes + (size_t)p->rows));
     p->bad = (unsigned char *)p->host.host + bytes;
-    TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * SUMS * sizeof(double)));
+    TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * (size_t)w->sums * sizeof(double)));
     TRY(sap_gpu_reserve(d, dev, &p->input, bytes));
     return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
 }
@@ -155,25 +159,37 @@ static int launch(const struct sap_batch_work *w, struct sap_gpu_place *p, struc
     return w->store->set->driver->launch(p->stream, f, &launch);
 }
 
+/* Launches the kernel that computes the items of a slab; found: flags of its spots. */
+static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p, int found)
+{
+    const struct sap_gpu_share *h = &w->store->share[p->device];
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    const struct sap_gpu_buffer *const kept = &w->all->batches->kept;
+    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(*kept),
+                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
+    const struct sap_argument more[] = {MEM(h->j),   MEM(p->input),   MEM(*kept), MEM(w->all->columns),
+                                        MEM(p->out), VALUE(p->layout)};
+    const int mode = w->soft ? 2 : found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
+    if (w->m->more) return launch(w, p, k->more, p->items, alone ? 1 : SAP_GPU_MORE_ITEMS, more, COUNT(more));
+    return launch(w, p, k->batch[mode], p->items, alone ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs));
+}
+
 /* Sends a filled slab to the device. */
 static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
-    const size_t bytes = lay_out(w, p), results = (size_t)p->rows * SUMS * sizeof(double);
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(w->all->batches->kept),
-                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
+    const size_t bytes = lay_out(w, p), results = (size_t)p->rows * (size_t)w->sums * sizeof(double);
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
     int found = 0;
     for (int n = 0; n < p->spots; n++) found |= p->spot[n].found;
-    const int mode = w->soft ? 2 : found & SAP_BATCH_ZERO ? 1 : 0;
     w->partial |= found & SAP_BATCH_BAD;
     w->store->at = p->device;
     p->under_way = 1;
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
     if (w->resident) TRY(d->stream_wait(p->stream, w->all->batches->ready));
-    TRY(launch(w, p, k->batch[mode], p->items, k->geometry.lanes > 1 ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs)));
+    TRY(launch_pairs(w, p, found));
     if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
     return d->event_record(p->done, p->stream);
@@ -307,6 +323,26 @@ static int bring_kept(struct sap_batch_work *w)
     return SAP_DRIVER_OK;
 }
 
+/*
+ * Uploads the columns by address of a batch that asks for more than monopoles.  Without a device's store in order of
+ * addresses, the sources come from the host's copy instead.
+ */
+static int bring_columns(struct sap_batch_work *w)
+{
+    struct sap_gpu_places *const all = w->all;
+    const struct sap_gpu_share *h = &w->store->share[0];
+    const struct sap_driver *d = w->store->set->driver;
+    if (!w->in_order) w->resident = w->kept = 0;
+    const size_t n = w->resident ? sap_batch_more_addresses(w) : 0;
+    const size_t bytes = n * (size_t)w->columns.words * sizeof(double);
+    if (bytes == 0) return SAP_DRIVER_OK;
+    if (all->columns_host.mem && bytes > all->columns_host.bytes) TRY(d->stream_finish(h->stream));
+    TRY(sap_gpu_reserve_pinned(d, h->device->dev, &all->columns_host, bytes));
+    TRY(sap_gpu_reserve(d, h->device->dev, &all->columns, bytes));
+    sap_batch_more_columns(w, n, all->columns_host.host);
+    return d->copy_in(h->stream, all->columns.mem, 0, all->columns_host.host, bytes);
+}
+
 /* Updates the store's particles on the device, in their working form. */
 static int bring_particles(struct sap_batch_work *w)
 {
@@ -323,9 +359,10 @@ static int bring_particles(struct sap_batch_work *w)
                                     .units = store->set->units,
                                     .sums = store->set->sums};
     if (h->updates > 0) TRY(sap_gpu_store_send(store, h, NULL, 0));
-    if (h->slots > 0) TRY(sap_gpu_store_predict(store, h, &f));
+    if (h->slots > 0 && !w->m->more) TRY(sap_gpu_store_predict(store, h, &f));
     w->in_order = slots_in_order(h);
     TRY(bring_kept(w));
+    if (w->m->more) TRY(bring_columns(w));
     return d->event_record(w->all->batches->ready, h->stream);
 }
 
@@ -347,6 +384,9 @@ static void free_places(const struct sap_gpu_store *store, struct sap_gpu_places
         if (p->done) d->event_destroy(p->done);
         free(p->spot);
     }
+    if (all->columns_host.mem) (void)d->stream_finish(store->share[0].stream);
+    sap_gpu_free(d, &all->columns);
+    sap_gpu_free(d, &all->columns_host);
     for (int k = 0; k < all->n; k++)
         if (all->place[k].stream && stream_owner(store->set, all, &all->place[k]) == &all->place[k])
             d->stream_destroy(all->place[k].stream);
@@ -406,6 +446,8 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
     }
     w.resident = addresses && set->n == 1; /* of several devices, none has all particles */
     w.source_bytes = w.soft ? set->working : (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
+    w.sums = SUMS;
+    if (m->more) sap_batch_more_plan(&w);
     return w;
 }
 

@@ -51,6 +51,13 @@ struct sap_batch_step {
     int fill, write, over;
 };
 
+/* Columns by address of a batch that asks for more than monopoles: squared radii, and second moments. */
+struct sap_batch_columns {
+    sapporo_column h2, quad;
+    int differ; /* lists name different columns */
+    int words;  /* doubles per address on the device; 0: no list has such columns */
+};
+
 /* The call, as all slabs see it. */
 struct sap_batch_work {
     struct sap_gpu_store *store;
@@ -63,6 +70,8 @@ struct sap_batch_work {
     int in_order; /* every superpacket in the store lies in the slot of its own number */
     int kept;     /* the addresses that the caller keeps are on the device */
     int low;      /* positions have a low word */
+    int sums;     /* columns of results */
+    struct sap_batch_columns columns;
     size_t target_bytes, source_bytes;
     double bytes;                 /* of all input, approximately */
     int list, from;               /* the next list, and the next target of it */
@@ -72,8 +81,11 @@ struct sap_batch_work {
     int leave;                    /* return once all slabs have started */
 };
 
-static inline int sap_batch_superpackets(const sapporo_small_force *l)
+/* Returns how many superpackets of a list are summed apart.  Lists that ask for more than monopoles are summed whole.
+ */
+static inline int sap_batch_superpackets(const struct sap_batch_work *w, const sapporo_small_force *l)
 {
+    if (w->m->more) return 1;
     return l->nj > SAP_GPU_SUPERPACKET ? (l->nj + SAP_GPU_SUPERPACKET - 1) / SAP_GPU_SUPERPACKET : 1;
 }
 
@@ -95,5 +107,25 @@ static inline int sap_batch_kept(const struct sap_batch_work *w, const sapporo_s
  */
 void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *p, struct sap_batch_spot *s);
 void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s);
+
+/* ---- batches that ask for more than monopoles (gpu_batch_more.c) ---- */
+
+/* Plans a batch: the sizes of its rows, and whether sources by address are read from the device's store. */
+void sap_batch_more_plan(struct sap_batch_work *w);
+
+/* Returns how many addresses need a row of w->columns on the device; writes the rows of addresses below n. */
+size_t sap_batch_more_addresses(const struct sap_batch_work *w);
+void sap_batch_more_columns(const struct sap_batch_work *w, size_t n, double *to);
+
+/* Fill the targets and the own sources of a spot, the former with a return of the spot's flags. */
+int sap_batch_more_targets(const struct sap_batch_spot *s, const sapporo_small_force *given, double *to,
+                           unsigned char *bad);
+void sap_batch_more_sources(const struct sap_batch_work *w, const sapporo_small_force *given, double *to);
+
+/* Returns whether the sources of a list have second moments. */
+int sap_batch_more_moments(const sapporo_small_force *given);
+
+/* Writes the rows of a spot to the caller's results. */
+void sap_batch_more_write(const struct sap_gpu_place *p, const struct sap_batch_spot *s, const sapporo_result *given);
 
 #endif

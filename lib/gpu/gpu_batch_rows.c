@@ -189,7 +189,9 @@ static void fill_addresses(const struct sap_batch_work *w, const sapporo_small_f
 static void fill_items(const struct sap_batch_work *w, const struct sap_batch_spot *s, const sapporo_small_force *l,
                        struct sap_gpu_item *item, struct sap_gpu_long *longs)
 {
-    const int superpackets = sap_batch_superpackets(l), kept = sap_batch_kept(w, l);
+    const int superpackets = sap_batch_superpackets(w, l), kept = sap_batch_kept(w, l);
+    const int most = w->m->more ? l->nj : (int)SUPER; /* sources of an item */
+    const int pitch = w->m->more ? sap_batch_more_moments(l) : s->n;
     const int source = kept ? (int)(l->address - w->m->kept.address) : s->source;
     for (int from = 0; from < s->n; from += w->rows) {
         const int n = s->n - from < w->rows ? s->n - from : w->rows, record = s->record + from;
@@ -197,11 +199,11 @@ static void fill_items(const struct sap_batch_work *w, const struct sap_batch_sp
             *item++ = (struct sap_gpu_item){.i = s->row + from,
                                             .n = n,
                                             .j = source + sp * SUPER,
-                                            .nj = l->nj - sp * SUPER < SUPER ? l->nj - sp * SUPER : SUPER,
+                                            .nj = l->nj - sp * SUPER < most ? l->nj - sp * SUPER : most,
                                             .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_batch_by_address(w, l),
                                             .lone = superpackets == 1,
                                             .row = superpackets == 1 ? s->row + from : record + sp * SUMS * s->n,
-                                            .pitch = s->n};
+                                            .pitch = pitch};
         if (superpackets > 1)
             *longs++ = (struct sap_gpu_long){
                 .record = record, .pitch = s->n, .superpackets = superpackets, .row = s->row + from, .n = n};
@@ -215,15 +217,24 @@ void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *
     struct sap_gpu_item *const items = p->host.host;
     struct sap_gpu_long *const longs = (struct sap_gpu_long *)(void *)(to + (size_t)p->layout.longs * 16);
     int *const index = (int *)(void *)(to + (size_t)p->layout.index * 16);
-    char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes;
+    char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes, *const targets =
+                                                                                               to +
+                                                                                               (size_t)p->layout.i *
+                                                                                                   16 +
+                                                                                               (size_t)s->row *
+                                                                                                   w->target_bytes;
+    const int more = w->m->more, by_address = sap_batch_by_address(w, l);
     fill_items(w, s, l, items + s->item, longs + s->longs);
-    if (sap_batch_by_address(w, l) && !sap_batch_kept(w, l))
+    if (by_address && !sap_batch_kept(w, l))
         fill_addresses(w, l, index + s->source);
+    else if (more && !by_address)
+        sap_batch_more_sources(w, l, (double *)(void *)own);
     else if (l->address && !w->resident)
         fill_stored(w, l, own);
     else if (!l->address)
         fill_own(w, l, own);
-    s->found = fill_targets(w, s, l, to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes, p->bad + s->row);
+    s->found = more ? sap_batch_more_targets(s, l, (double *)(void *)targets, p->bad + s->row)
+                    : fill_targets(w, s, l, targets, p->bad + s->row);
 }
 
 /* ----------------------------------------------------------------- results */
@@ -240,6 +251,10 @@ static void write_bad(const sapporo_result *r, int from, int n, const unsigned c
 void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s)
 {
     const sapporo_result *const r = sap_batch_result(w->m, s->list);
+    if (w->m->more) {
+        sap_batch_more_write(p, s, r);
+        return;
+    }
     const double *const pot = (const double *)p->out.host + s->row, *const x = pot + p->rows, *const y = x + p->rows,
                         *const z = y + p->rows;
     if (r->pot) memcpy(r->pot + s->from, pot, (size_t)s->n * sizeof *pot);

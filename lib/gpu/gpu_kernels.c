@@ -167,6 +167,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     if (!status) status = get_function(l, 3, &k->fill, "list_fill");
     if (!status) status = get_function(l, 3, &k->fill_outside, "list_fill_outside");
     if (!status) status = get_function(l, 3, &k->sort, "list_sort");
+    if (!status) status = get_function(l, 3, &k->more, "list_more");
     return status;
 }
 

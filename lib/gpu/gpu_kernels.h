@@ -44,6 +44,7 @@ struct sap_gpu_kernels {
     struct sap_function *neighbour, *neighbour_put; /* neighbour forces: order 4 on devices with fp64; else NULL */
     /* of order 2: plain, zero, soft (device/batch.h); sums of long interaction lists */
     struct sap_function *batch[3], *longs;
+    struct sap_function *more; /* batches with second moments or counts (device/batch_more.h) */
     struct sap_function *pack; /* of order 2: predicted records from particles in device memory */
     int many_groups[SAP_GPU_SHAPES];
     /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */

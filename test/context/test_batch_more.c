@@ -151,6 +151,106 @@ static void sums(void **state)
     free(m);
 }
 
+/*
+ * Lists of addresses of one tree: all name the same columns, which lie between other members of a struct.  Lists end
+ * about the widths of groups of threads and of superpackets, and some lie in kept addresses.
+ */
+enum { STORED = 2500, TREE_LISTS = 9, MOST = 40 };
+
+struct node {
+    double quad[6], other, h2;
+};
+
+struct tree {
+    struct node node[STORED];
+    double x[STORED][3], mass[STORED], eps2[STORED];
+    int address[2 * STORED];
+    sapporo_small_force list[TREE_LISTS];
+    sapporo_result result[TREE_LISTS];
+    double acc[TREE_LISTS][MOST][3], pot[TREE_LISTS][MOST];
+    int count[TREE_LISTS][MOST];
+};
+
+static struct tree *new_tree(void)
+{
+    static const int ni[TREE_LISTS] = {1, 16, 17, 40, 15, 33, 5, 8, 32},
+                     nj[TREE_LISTS] = {7, 127, 128, 129, STORED, 1025, 8, 0, 1024};
+    struct tree *t = zeroed(1, sizeof *t);
+    struct body *body = zeroed(STORED, sizeof *body);
+    model_plummer(body, STORED, 9);
+    for (int k = 0; k < STORED; k++) {
+        memcpy(t->x[k], body[k].derivative[0], sizeof t->x[k]);
+        t->mass[k] = body[k].mass;
+        t->eps2[k] = 1e-4 * (k % 4);
+        t->node[k].h2 = 0.01 * (k % 11);
+        for (int q = 0; q < 6; q++) t->node[k].quad[q] = 1e-6 * ((k * 5 + q * 3) % 17 - 2);
+    }
+    free(body);
+    for (int k = 0; k < 2 * STORED; k++) t->address[k] = k * 911 % STORED;
+    for (int k = 0; k < TREE_LISTS; k++) {
+        sapporo_small_force *const l = &t->list[k];
+        *l = (sapporo_small_force){.size = sizeof *l, .ni = ni[k], .nj = nj[k], .x.base = t->x[k * 50], .eps2 = 1e-3};
+        l->address = t->address + 200 * k;
+        if (k % 2) l->quad_j = (sapporo_column){t->node[0].quad, sizeof t->node[0]};
+        l->h2_j = (sapporo_column){&t->node[0].h2, sizeof t->node[0]};
+        l->floor2 = 0.002;
+        t->result[k] =
+            (sapporo_result){.size = sizeof t->result[k], .acc = t->acc[k], .pot = t->pot[k], .count = t->count[k]};
+    }
+    return t;
+}
+
+/* Superpackets come in order, or the last one first: then a device has them in other slots. */
+static void store_tree(sapporo *c, const struct tree *t, int in_order)
+{
+    for (int k = 0; k < 2; k++) {
+        const int first = (k == 0) == in_order ? 0 : STORED / 2;
+        const sapporo_particles half = {.size = sizeof half,
+                                        .derivative = {{t->x[first], 0}},
+                                        .mass = {t->mass + first, 0},
+                                        .eps2 = {t->eps2 + first, 0}};
+        assert_int_equal(sapporo_set_particles(c, first, STORED / 2, &half), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch(c, 1, &t->list[TREE_LISTS - 2], &t->result[TREE_LISTS - 2]), SAPPORO_OK);
+    }
+}
+
+/* Keeps none, some or all of the addresses. */
+static void compare_trees(sapporo *c, struct tree *t, const struct tree *right, const char *name)
+{
+    for (int keep = 0; keep < 3; keep++) {
+        memset(t->acc, 0, sizeof t->acc);
+        memset(t->count, 0, sizeof t->count);
+        assert_int_equal(sapporo_keep_addresses(c, t->address, (size_t)keep * STORED), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch(c, TREE_LISTS, t->list, t->result), SAPPORO_OK);
+        if (memcmp(t->acc, right->acc, sizeof t->acc) != 0) fail_msg("%s, kept %d: acc", name, keep);
+        if (memcmp(t->pot, right->pot, sizeof t->pot) != 0) fail_msg("%s, kept %d: pot", name, keep);
+        if (memcmp(t->count, right->count, sizeof t->count) != 0) fail_msg("%s, kept %d: counts", name, keep);
+    }
+}
+
+static void trees(void **state)
+{
+    struct tree *t = new_tree(), *first = zeroed(1, sizeof *first);
+    (void)state;
+    sapporo *c = engine_open(&engines2[0], 2); /* the scalar path, whose sums the test above compares */
+    store_tree(c, t, 1);
+    assert_int_equal(sapporo_force_batch(c, TREE_LISTS, t->list, t->result), SAPPORO_OK);
+    assert_true(t->count[4][0] > 10 && t->count[4][0] < STORED / 2);
+    memcpy(first, t, sizeof *first);
+    sapporo_close(c);
+    for (int e = 0; e < ENGINES2; e++) {
+        if (!engine_usable(&engines2[e])) continue;
+        for (int in_order = 0; in_order < 2; in_order++) {
+            c = engine_open(&engines2[e], 2);
+            store_tree(c, t, in_order);
+            compare_trees(c, t, first, engines2[e].name);
+            sapporo_close(c);
+        }
+    }
+    free(first);
+    free(t);
+}
+
 /* The gradient of the potential, by differences: the terms of moments belong together. */
 static void gradient(void **state)
 {
@@ -254,7 +354,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(gradient),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(trees), cmocka_unit_test(gradient),
                                        cmocka_unit_test(older_structs), cmocka_unit_test(refused)};
     return cmocka_run_group_tests_name("batch_more", tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ runs "cases of sp, order 2" accuracy 'cases, opencl sp, *'
 if [ "${SAPPORO_TEST_SPARING:-1}" = 0 ]; then orders='*'; else orders=; fi
 runs "bits over batches" bits "threads_and_batches$orders"
 runs "GRAPE-5, odd input" g5_input '*'
+runs "batches with moments and counts" batch_more '*s'
 
 # Of orders 6 and 8 one: a context tests itself when it is opened, forces of both shapes against double precision.
 if [ -z "$device" ]; then

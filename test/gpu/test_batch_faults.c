@@ -38,7 +38,10 @@ static double acc[LISTS][NI][3], pot[LISTS][NI];
 static int lists; /* of a call */
 static atomic_long launched;
 
-/* batch_..(predicted, input, kept, record, out, lists), finish_long(record, input, out, lists) */
+/*
+ * batch_..(predicted, input, kept, record, out, lists), list_more(store, input, kept, extra, out, lists),
+ * finish_long(record, input, out, lists)
+ */
 static void write_items(const char *name, const struct sap_launch *l)
 {
     const int longs = strcmp(name, "finish_long") == 0;
@@ -51,14 +54,14 @@ static void write_items(const char *name, const struct sap_launch *l)
     const struct sap_gpu_long *const of_long = (const void *)(input + (size_t)slab.longs * 16);
     for (unsigned g = 0; g < l->groups[0]; g++) {
         const int row = longs ? of_long[g].row : item[g].row, n = longs ? of_long[g].n : item[g].lone ? item[g].n : 0;
-        for (int q = 0; q < SAP_GPU_LONG_SUMS; q++)
+        for (int q = 0; q < (strcmp(name, "list_more") == 0 ? SAP_GPU_MORE_SUMS : SAP_GPU_LONG_SUMS); q++)
             for (int i = row; i < row + n; i++) out[(size_t)q * (size_t)slab.out_rows + (size_t)i] = value;
     }
 }
 
 static void kernel(const char *name, const struct sap_launch *l)
 {
-    if (strncmp(name, "batch_", 6) == 0 || strcmp(name, "finish_long") == 0)
+    if (strncmp(name, "batch_", 6) == 0 || strcmp(name, "list_more") == 0 || strcmp(name, "finish_long") == 0)
         write_items(name, l);
     else
         stub_kernel(name, l);
@@ -190,10 +193,27 @@ static void in_flight(void **state)
     walk(DEVICES, 29, session_in_flight);
 }
 
+/* Lists with radii of their sources: no call is left to the CPU. */
+static void with_counts(void **state)
+{
+    static double h2[N];
+    (void)state;
+    for (int k = 0; k < LISTS; k++) list[k].h2_j.base = h2;
+    for (int devices = 1; devices <= DEVICES; devices++) {
+        lists = OF_SEVERAL / 3;
+        stub_reset(devices);
+        stub.on_launch = kernel;
+        stub.pending = 1;
+        faulty_walk(session, devices, 7);
+        faulty_walk(session_in_flight, devices, 19);
+        assert_true(stub_launches("list_more") > 100 && stub_launches("batch_plain_order2_sp") == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(several_devices),
-                                       cmocka_unit_test(in_flight)};
+                                       cmocka_unit_test(in_flight), cmocka_unit_test(with_counts)};
     (void)argc;
     faulty_alone(argv);
     struct body *body = zeroed(N, sizeof *body);

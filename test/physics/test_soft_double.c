@@ -110,6 +110,7 @@ static void check_pair(D a, D b)
     same("sum", a, b, d_add(a, b), x + y);
     same("difference", a, b, d_sub(a, b), x - y);
     same("product", a, b, d_mul(a, b), x * y);
+    same("quotient", a, b, d_div(a, b), x / y);
     same("smaller", a, b, d_min(a, b), x < y ? x : y);
     same("larger", a, b, d_max(a, b), x > y ? x : y);
     assert_int_equal(d_ge(a, b), x >= y);

@@ -30,8 +30,8 @@ class SmallForce:
     h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours
     floor2: squared floor of the softened distance
 
-    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in double
-    on the CPU, in every context.
+    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in
+    double in every precision.
     """
 
     x: ArrayLike

@@ -1,0 +1,234 @@
+/*
+ * batch_more.h - a batch of small forces with second moments of sources, a floor of the distance, or counts of
+ * neighbours (struct sap_gpu_item).
+ *
+ * All is computed in double, in every precision, by the sequence of operations of cpu_sse/kernel_more.h: source k of a
+ * list belongs to partial sum k % SAP_MORE_LANES, and each partial sum is added in the order of the list.  So results
+ * have the bits of the CPU.
+ *
+ * On GPUs a thread has a target and one of its partial sums; the group loads sources for all of its targets.  On CPUs a
+ * thread is a group.
+ */
+#include "device/store.h"
+
+enum { MORE_LANES = SAP_MORE_LANES, MORE_QUAD = 6 };
+
+struct more_target {
+    D x[3], eps2, h2, floor2;
+};
+
+/* Words of a source: x y z m eps2 h2, second moments. */
+struct more_source {
+    D word[SAP_GPU_MORE_WORDS];
+};
+
+/* A partial sum: potential in opposite sign, acceleration, and number of neighbours. */
+struct more_sum {
+    D sum[4];
+    int near;
+};
+
+/* Where the sources of an item come from. */
+struct more_list {
+    const GLOBAL D *store, *own, *extra;
+    const GLOBAL int *index; /* NULL: the item has sources of its own */
+    int n, columns, words, extras;
+};
+
+SAP_INLINE void clear_more(struct more_sum *s)
+{
+#pragma unroll
+    for (int q = 0; q < 4; q++) s->sum[q] = d_set1(SAP_ZERO);
+    s->near = 0;
+}
+
+SAP_INLINE struct more_target more_target_at(const GLOBAL D *from, int row)
+{
+    const GLOBAL D *w = from + (size_t)row * SAP_GPU_MORE_TARGET;
+    const struct more_target t = {{w[0], w[1], w[2]}, w[3], w[4], w[5]};
+    return t;
+}
+
+/* Reads source number `at`; beyond the last source, a source far away without mass. */
+SAP_INLINE void more_fetch(const struct more_list *l, int at, struct more_source *s)
+{
+#pragma unroll
+    for (int k = 0; k < SAP_GPU_MORE_WORDS; k++) s->word[k] = k < 3 ? d_set1(SAP_EMPTY_X) : d_set1(SAP_ZERO);
+    if (at >= l->n) return;
+    if (!l->index) {
+#pragma unroll
+        for (int k = 0; k < SAP_GPU_MORE_WORDS; k++)
+            if (k < l->words) s->word[k] = l->own[(size_t)at * l->words + k];
+        return;
+    }
+    const int a = l->index[at];
+    const GLOBAL D *from = store_at(l->store, l->columns, a / SAP_GPU_SUPERPACKET, a % SAP_GPU_SUPERPACKET);
+#pragma unroll
+    for (int k = 0; k < 3; k++) s->word[k] = from[k * SAP_GPU_SUPERPACKET];
+    s->word[3] = from[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
+    s->word[4] = from[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
+#pragma unroll
+    for (int k = 0; k < SAP_GPU_MORE_WORDS - 5; k++)
+        if (k < l->extras) s->word[5 + k] = l->extra[(size_t)a * l->extras + k];
+}
+
+SAP_INLINE D more_larger(D a, D b) { return d_select(d_gt(b, a), b, a); }
+
+SAP_INLINE D more_dot(D a, D x, D b, D y, D c, D z) { return d_add(d_add(d_mul(a, x), d_mul(b, y)), d_mul(c, z)); }
+
+/* Adds the terms of second moments q of a source at d, u = 1/R; the formula stands in cpu_sse/kernel_more.h. */
+SAP_INLINE void more_add_quad(const D *q, const D *d, D u, struct more_sum *s)
+{
+    const D u2 = d_mul(u, u), u3 = d_mul(u2, u), u5 = d_mul(u3, u2), trace = d_add(d_add(q[0], q[1]), q[2]);
+    D qd[3];
+    qd[0] = more_dot(q[0], d[0], q[3], d[1], q[4], d[2]);
+    qd[1] = more_dot(q[3], d[0], q[1], d[1], q[5], d[2]);
+    qd[2] = more_dot(q[4], d[0], q[5], d[1], q[2], d[2]);
+    const D dqd = more_dot(d[0], qd[0], d[1], qd[1], d[2], qd[2]);
+    const D along =
+        d_mul(d_sub(d_mul(d_mul(d_set1(SAP_SEVEN_AND_HALF), dqd), u2), d_mul(d_set1(SAP_ONE_AND_HALF), trace)), u5);
+    const D pot = d_sub(d_mul(d_mul(d_set1(SAP_ONE_AND_HALF), dqd), u5), d_mul(d_mul(d_set1(SAP_HALF), trace), u3));
+    s->sum[0] = d_add(s->sum[0], pot);
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        s->sum[1 + c] = d_add(s->sum[1 + c], d_sub(d_mul(along, d[c]), d_mul(d_mul(d_set1(SAP_THREE), qd[c]), u5)));
+}
+
+/* Adds a source; exists: 0: it is beyond the last. */
+SAP_INLINE void more_add(const struct more_target *t, const struct more_source *j, int moments, int exists,
+                         struct more_sum *s)
+{
+    D d[3];
+#pragma unroll
+    for (int c = 0; c < 3; c++) d[c] = d_sub(j->word[c], t->x[c]);
+    const D r2 = more_dot(d[0], d[0], d[1], d[1], d[2], d[2]);
+    const D softened = d_add(r2, d_add(j->word[4], t->eps2)), R2 = more_larger(softened, t->floor2);
+    s->near += exists && dm_any(d_gt(more_larger(t->h2, j->word[5]), r2)) ? 1 : 0;
+    const D one_over = d_div(d_set1(SAP_ONE), d_sqrt(R2));
+    const D u = d_select(d_gt(d_set1(SAP_LEAST_R2), R2), d_set1(SAP_ZERO), one_over);
+    const D mu = d_mul(j->word[3], u), mu3 = d_mul(d_mul(mu, u), u);
+    s->sum[0] = d_add(s->sum[0], mu);
+#pragma unroll
+    for (int c = 0; c < 3; c++) s->sum[1 + c] = d_add(s->sum[1 + c], d_mul(mu3, d[c]));
+    if (moments) more_add_quad(j->word + MORE_QUAD, d, u, s);
+}
+
+/* Returns the total of MORE_LANES partial sums: halves are added to each other. */
+SAP_INLINE D more_total(const D *p)
+{
+    const D a = d_add(d_add(p[0], p[4]), d_add(p[2], p[6])), b = d_add(d_add(p[1], p[5]), d_add(p[3], p[7]));
+    return d_add(a, b);
+}
+
+/* Stores total q of a row of an item: in true sign, after which comes the count. */
+SAP_INLINE void more_store(const struct sap_gpu_item *item, int row, int q, D total, GLOBAL D *out, int out_rows)
+{
+    if (row < item->n) out[(size_t)q * out_rows + item->row + row] = q == 0 ? d_neg(total) : total;
+}
+
+SAP_INLINE struct more_list more_list_of(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept,
+                                         const GLOBAL D *extra, const struct sap_gpu_batch *lists,
+                                         const struct sap_gpu_item *item)
+{
+    const GLOBAL D *own = (const GLOBAL D *)(input + (size_t)lists->j * 16);
+    const GLOBAL int *sent = (const GLOBAL int *)(input + (size_t)lists->index * 16);
+    const GLOBAL int *index = item->indexed == SAP_GPU_KEPT_LISTS ? kept : sent;
+    const struct more_list l = {store,        item->indexed ? own : own + (size_t)item->j * lists->words,
+                                extra,        item->indexed ? index + item->j : NULL,
+                                item->nj,     lists->columns,
+                                lists->words, lists->extra};
+    return l;
+}
+
+#if SAP_VECTORS
+enum { MORE_THREADS = 1 };
+#define MORE_ROOM
+#define MORE_TILE NULL
+#define MORE_SUMS NULL
+typedef D *more_room;
+
+SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets,
+                          int moments, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+{
+    for (int row = 0; row < item->n; row++) {
+        const struct more_target t = more_target_at(targets, row);
+        struct more_sum part[MORE_LANES];
+        int near = 0;
+        for (int lane = 0; lane < MORE_LANES; lane++) clear_more(&part[lane]);
+        for (int at = 0; at < l->n; at++) {
+            struct more_source j;
+            more_fetch(l, at, &j);
+            more_add(&t, &j, moments, 1, &part[at % MORE_LANES]);
+        }
+        for (int q = 0; q < 4; q++) {
+            D p[MORE_LANES];
+            for (int lane = 0; lane < MORE_LANES; lane++) p[lane] = part[lane].sum[q];
+            more_store(item, row, q, more_total(p), out, out_rows);
+        }
+        for (int lane = 0; lane < MORE_LANES; lane++) near += part[lane].near;
+        more_store(item, row, 4, d_of_int(near), out, out_rows);
+    }
+}
+#else
+enum { MORE_THREADS = SAP_GPU_MORE_ITEMS };
+#define MORE_ROOM                                                                                                      \
+    SHARED D tile[SAP_GPU_MORE_WORDS * MORE_THREADS];                                                                  \
+    SHARED D sums[SAP_GPU_MORE_SUMS * MORE_THREADS];
+#define MORE_TILE tile
+#define MORE_SUMS sums
+typedef LOCAL D *more_room;
+
+/* Adds the sources that the group has loaded, every MORE_LANES-th from `lane` on; left: sources that exist. */
+SAP_INLINE void more_walk(const struct more_target *t, more_room tile, int lane, int left, int moments,
+                          struct more_sum *s)
+{
+    const int end = min(left, (int)MORE_THREADS);
+    for (int first = 0; first < end; first += MORE_LANES) {
+        struct more_source j;
+#pragma unroll
+        for (int k = 0; k < SAP_GPU_MORE_WORDS; k++)
+            if (k < MORE_QUAD || moments) j.word[k] = tile[k * MORE_THREADS + first + lane];
+        more_add(t, &j, moments, first + lane < left, s);
+    }
+}
+
+SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets,
+                          int moments, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+{
+    const int me = local_id(), lane = me % MORE_LANES;
+    const struct more_target t = more_target_at(targets, min(me / MORE_LANES, item->n - 1));
+    struct more_sum s;
+    clear_more(&s);
+    for (int first = 0; first < l->n; first += MORE_THREADS) {
+        struct more_source j;
+        more_fetch(l, first + me, &j);
+#pragma unroll
+        for (int k = 0; k < SAP_GPU_MORE_WORDS; k++) tile[k * MORE_THREADS + me] = j.word[k];
+        group_barrier();
+        more_walk(&t, tile, lane, l->n - first, moments, &s);
+        group_barrier();
+    }
+#pragma unroll
+    for (int q = 0; q < 4; q++) sums[q * MORE_THREADS + me] = s.sum[q];
+    sums[4 * MORE_THREADS + me] = d_of_int(s.near);
+    group_barrier();
+    if (me < SAP_GPU_MORE_SUMS * SAP_GPU_MORE_TARGETS) {
+        const int q = me / SAP_GPU_MORE_TARGETS, row = me % SAP_GPU_MORE_TARGETS;
+        D p[MORE_LANES];
+#pragma unroll
+        for (int k = 0; k < MORE_LANES; k++) p[k] = sums[q * MORE_THREADS + row * MORE_LANES + k];
+        more_store(item, row, q, more_total(p), out, out_rows);
+    }
+}
+#endif
+
+KERNEL(SAP_GPU_MORE_ITEMS)
+list_more(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept, const GLOBAL D *extra, GLOBAL D *out,
+          const struct sap_gpu_batch lists)
+{
+    const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];
+    const struct more_list l = more_list_of(store, input, kept, extra, &lists, &item);
+    const GLOBAL D *targets = (const GLOBAL D *)(input + (size_t)lists.i * 16) + (size_t)item.i * SAP_GPU_MORE_TARGET;
+    MORE_ROOM
+    more_item(&item, &l, targets, item.pitch, MORE_TILE, MORE_SUMS, out, lists.out_rows);
+}
