@@ -16,8 +16,13 @@
  * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
  * Superparticles with a member `quad` (xx, yy, zz, xy, xz, yz: sums of m x x, trace not removed), as those of FDPS's
  * quadrupole trees, act by their second moments, too; such forces are computed in double in every precision.
- * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller: settings.
- * Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
+ * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller's class Add in
+ * gravity_with<Add>.  Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
+ *
+ * An object of sapporo_fdps::gravity_with_counts also counts neighbours, as PeTar uses them: the particles whose
+ * distance is less than the larger of two radii, those of the target and of the source, which are what their
+ * getRSearch() returns. A particle counts itself if its list has it; superparticles never count.  The number is added
+ * to the member n_ngb. Such forces are computed in double, too.
  *
  * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
  * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.
@@ -60,8 +65,55 @@ struct add_to_acc_and_pot {
     }
 };
 
+/* The same, and adds the number of neighbours to the member n_ngb; -1 after a call that failed. */
+struct add_with_counts : add_to_acc_and_pot {
+    static const bool counts = true; /* the class has this add() */
+    template <class Force> static void add(Force &force, const double *acc, double pot, int count)
+    {
+        add_to_acc_and_pot::add(force, acc, pot);
+        force.n_ngb += count;
+    }
+};
+
 namespace detail
 {
+
+/* Whether a class of the caller takes numbers of neighbours. */
+template <class Add> struct has_counts {
+    template <class A> static std::integral_constant<bool, A::counts> test(decltype(A::counts) *);
+    template <class A> static std::false_type test(...);
+    static const bool value = decltype(test<Add>(NULL))::value;
+};
+
+template <class Add, class Force> void give(Force &force, const double *acc, double pot, int count, std::true_type)
+{
+    Add::add(force, acc, pot, count);
+}
+template <class Add, class Force> void give(Force &force, const double *acc, double pot, int, std::false_type)
+{
+    Add::add(force, acc, pot);
+}
+
+/* Whether particles of a type have a radius within which they look for neighbours. */
+template <class Particle> struct has_radius {
+    template <class P> static char test(decltype(std::declval<const P &>().getRSearch()) *);
+    template <class P> static long test(...);
+    static const bool value = sizeof(test<Particle>(NULL)) == sizeof(char);
+};
+
+template <class Particle> double squared_radius(const Particle &p, std::true_type)
+{
+    const double h = static_cast<double>(p.getRSearch());
+    return h * h;
+}
+template <class Particle> double squared_radius(const Particle &, std::false_type) { return 0; }
+
+/* Appends the squared radii of n particles. */
+template <class Particle> void append_radii(std::vector<double> &h2, const Particle *p, int n)
+{
+    for (int k = 0; k < n; k++)
+        h2.push_back(squared_radius(p[k], std::integral_constant<bool, has_radius<Particle>::value>()));
+}
 
 /* Whether particles of a type have second moments. */
 template <class Particle> struct has_moments {
@@ -156,10 +208,17 @@ inline sapporo *open_context(const settings &s, sapporo_backend backend, int thr
     return sapporo_open(&o, &context) < 0 ? NULL : context;
 }
 
+/* A batch that was begun, and its lists per walk; NULL: it could not begin. */
+struct begun {
+    sapporo_batch *batch;
+    int parts;
+};
+
 /* A context, and memory for a list. */
 struct worker {
     sapporo *context;
-    std::vector<double> x, acc, pot;
+    std::vector<double> x, acc, pot, h2_i, h2_j;
+    std::vector<int> count;
     points j;
 
     explicit worker(sapporo *opened) : context(opened) {}
@@ -264,11 +323,11 @@ template <class Add> struct retrieve {
 template <class Add> class gravity_with
 {
   public:
-    explicit gravity_with(double eps2) : settings_(), context_(NULL), stored_j_(0), stored_(0)
+    explicit gravity_with(double eps2) : settings_(), context_(NULL), stored_j_(0), stored_(0), parts_(1)
     {
         settings_.eps2 = eps2;
     }
-    explicit gravity_with(const settings &s) : settings_(s), context_(NULL), stored_j_(0), stored_(0) {}
+    explicit gravity_with(const settings &s) : settings_(s), context_(NULL), stored_j_(0), stored_(0), parts_(1) {}
     ~gravity_with() { sapporo_close(context_); }
     gravity_with(const gravity_with &) = delete;
     gravity_with &operator=(const gravity_with &) = delete;
@@ -282,6 +341,7 @@ template <class Add> class gravity_with
     template <class I, class J, class Force> void compute(const I *i, int ni, const J *j, int nj, Force *force)
     {
         std::unique_ptr<detail::worker> w = workers_.take(settings_);
+        const std::size_t n = static_cast<std::size_t>(ni > 0 ? ni : 0);
         double origin[3];
         sapporo_small_force list = sapporo_small_force();
         sapporo_result result = sapporo_result();
@@ -290,15 +350,25 @@ template <class Add> class gravity_with
         w->j.clear(detail::has_moments<J>::value);
         detail::append_targets(w->x, i, ni, origin);
         w->j.append(j, nj, origin);
-        w->acc.resize(w->x.size());
-        w->pot.resize(w->x.size() / 3);
+        w->acc.resize(3 * n);
+        w->pot.resize(n);
+        w->count.assign(n, 0);
         fill(list, ni, nj, w->x.data());
         list.x_j.base = w->j.x.data();
         list.mass_j.base = w->j.mass.data();
         if (w->j.moments) list.quad_j.base = w->j.quad.data();
         fill(result, w->acc.data(), w->pot.data());
+        if (counts && detail::has_radius<J>::value) { /* superparticles have no radii */
+            w->h2_i.clear();
+            w->h2_j.clear();
+            detail::append_radii(w->h2_i, i, ni);
+            detail::append_radii(w->h2_j, j, nj);
+            list.h2_i.base = w->h2_i.data();
+            list.h2_j.base = w->h2_j.data();
+            result.count = w->count.data();
+        }
         if (ni > 0) (void)sapporo_force_batch(w->context, 1, &list, &result);
-        for (int k = 0; k < ni; k++) Add::add(force[k], &w->acc[3 * static_cast<std::size_t>(k)], result.pot[k]);
+        for (std::size_t k = 0; k < n; k++) give(force[k], &w->acc[3 * k], w->pot[k], w->count[k]);
         workers_.give(std::move(w));
     }
 
@@ -307,26 +377,27 @@ template <class Add> class gravity_with
     int begin(int tag, int nwalk, const I *const *i, const int *ni, const J *const *j, const int *nj, const S *const *s,
               const int *ns)
     {
-        x_.clear();
+        start_lists(nwalk, ns != NULL);
         sources_.clear(ns && detail::has_moments<S>::value);
         for (int k = 0; k < nwalk; k++) {
             double origin[3];
             detail::origin_of(i[k], ni[k], origin);
-            detail::append_targets(x_, i[k], ni[k], origin);
+            append_targets(i[k], ni[k], origin);
             sources_.append(j[k], nj[k], origin);
+            if (counts) detail::append_radii(h2_j_, j[k], nj[k]);
             if (ns) sources_.append(s[k], ns[k], origin);
+            if (counts && ns) h2_j_.resize(h2_j_.size() + static_cast<std::size_t>(ns[k])); /* 0 */
         }
-        lists_.assign(static_cast<std::size_t>(nwalk), sapporo_small_force());
         std::size_t target = 0, source = 0;
-        for (int k = 0; k < nwalk; k++) {
-            sapporo_small_force &l = lists_[static_cast<std::size_t>(k)];
-            fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
-            l.x_j.base = sources_.x.data() + 3 * source;
-            l.mass_j.base = sources_.mass.data() + source;
-            if (sources_.moments) l.quad_j.base = sources_.quad.data() + 6 * source;
-            target += static_cast<std::size_t>(l.ni);
-            source += static_cast<std::size_t>(l.nj);
-        }
+        for (int k = 0; k < nwalk; k++)
+            for (int part = 0; part < parts_; part++) {
+                sapporo_small_force &l = next_list(k, part, ni, nj, ns, target);
+                l.x_j.base = sources_.x.data() + 3 * source;
+                l.mass_j.base = sources_.mass.data() + source;
+                if (sources_.moments) l.quad_j.base = sources_.quad.data() + 6 * source;
+                if (counts && part == 0) l.h2_j.base = h2_j_.data() + source;
+                source += static_cast<std::size_t>(l.nj);
+            }
         return launch(tag);
     }
 
@@ -335,23 +406,22 @@ template <class Add> class gravity_with
     int begin_index(int tag, int nwalk, const I *const *i, const int *ni, const int *const *at_j, const int *nj,
                     const int *const *at_s, const int *ns)
     {
-        x_.clear();
+        start_lists(nwalk, ns != NULL);
         address_.clear();
         for (int k = 0; k < nwalk; k++) {
-            detail::append_targets(x_, i[k], ni[k], NULL);
+            append_targets(i[k], ni[k], NULL);
             address_.insert(address_.end(), at_j[k], at_j[k] + nj[k]);
             for (int n = 0; ns && n < ns[k]; n++) address_.push_back(stored_j_ + at_s[k][n]);
         }
-        lists_.assign(static_cast<std::size_t>(nwalk), sapporo_small_force());
         std::size_t target = 0, source = 0;
-        for (int k = 0; k < nwalk; k++) {
-            sapporo_small_force &l = lists_[static_cast<std::size_t>(k)];
-            fill(l, ni[k], nj[k] + (ns ? ns[k] : 0), x_.data() + 3 * target);
-            l.address = address_.data() + source;
-            if (ns && !stored_quad_.empty()) l.quad_j.base = stored_quad_.data();
-            target += static_cast<std::size_t>(l.ni);
-            source += static_cast<std::size_t>(l.nj);
-        }
+        for (int k = 0; k < nwalk; k++)
+            for (int part = 0; part < parts_; part++) {
+                sapporo_small_force &l = next_list(k, part, ni, nj, ns, target);
+                l.address = address_.data() + source;
+                if (ns && !stored_quad_.empty()) l.quad_j.base = stored_quad_.data();
+                if (counts) l.h2_j.base = stored_h2_.data();
+                source += static_cast<std::size_t>(l.nj);
+            }
         return launch(tag);
     }
 
@@ -372,42 +442,99 @@ template <class Add> class gravity_with
         if (status >= 0 && n > 0) status = sapporo_set_particles(context_, 0, n, &all);
         stored_ = n;
         stored_quad_ = sources_.quad;
+        stored_h2_.clear();
+        if (counts) detail::append_radii(stored_h2_, j, nj);
+        if (counts) stored_h2_.resize(static_cast<std::size_t>(n)); /* superparticles: 0 */
         return status;
     }
 
     /* Waits for the oldest batch with this tag, and adds its forces; NaN where there is no such batch. */
     template <class Force> int end(int tag, int nwalk, const int *ni, Force *const *force)
     {
-        std::deque<sapporo_batch *> &waiting = begun_[tag];
-        sapporo_batch *batch = NULL;
+        std::deque<detail::begun> &waiting = begun_[tag];
+        detail::begun oldest = {NULL, 1};
         std::size_t rows = 0;
         if (nwalk <= 0) return SAPPORO_OK;
         if (!waiting.empty()) {
-            batch = waiting.front();
+            oldest = waiting.front();
             waiting.pop_front();
         }
+        const std::size_t parts = static_cast<std::size_t>(oldest.parts);
         for (int k = 0; k < nwalk; k++) rows += static_cast<std::size_t>(ni[k]);
-        acc_.resize(3 * rows);
-        pot_.resize(rows);
-        results_.assign(static_cast<std::size_t>(nwalk), sapporo_result());
-        rows = 0;
-        for (int k = 0; k < nwalk; k++) {
-            fill(results_[static_cast<std::size_t>(k)], acc_.data() + 3 * rows, pot_.data() + rows);
-            rows += static_cast<std::size_t>(ni[k]);
-        }
-        const int status = sapporo_force_batch_end(batch, nwalk, ni, results_.data());
-        sapporo_force_batch_free(batch);
-        rows = 0;
+        make_results(nwalk, ni, rows, parts);
+        const int status = sapporo_force_batch_end(oldest.batch, nwalk * oldest.parts, ni_.data(), results_.data());
+        sapporo_force_batch_free(oldest.batch);
+        std::size_t at = 0;
         for (int k = 0; k < nwalk; k++)
-            for (int n = 0; n < ni[k]; n++, rows++) Add::add(force[k][n], &acc_[3 * rows], pot_[rows]);
+            for (int n = 0; n < ni[k]; n++, at++) {
+                for (std::size_t c = 0; c < 3 && parts > 1; c++) acc_[3 * at + c] += acc_[3 * (rows + at) + c];
+                if (parts > 1) pot_[at] += pot_[rows + at];
+                give(force[k][n], &acc_[3 * at], pot_[at], count_[at]);
+            }
         return status < 0 ? status : 0;
     }
 
   private:
+    static const bool counts = detail::has_counts<Add>::value;
+
     bool opened()
     {
         if (!context_) context_ = detail::open_context(settings_, settings_.backend, settings_.threads);
         return context_ != NULL;
+    }
+
+    template <class Force> static void give(Force &force, const double *acc, double pot, int count)
+    {
+        detail::give<Add>(force, acc, pot, count, std::integral_constant<bool, counts>());
+    }
+
+    /* Clears the lists for nwalk walks.  Superparticles do not count, so they have lists of their own if others do. */
+    void start_lists(int nwalk, bool super)
+    {
+        parts_ = counts && super ? 2 : 1;
+        x_.clear();
+        h2_i_.clear();
+        h2_j_.clear();
+        lists_.assign(static_cast<std::size_t>(nwalk) * static_cast<std::size_t>(parts_), sapporo_small_force());
+    }
+
+    template <class I> void append_targets(const I *i, int ni, const double *origin)
+    {
+        detail::append_targets(x_, i, ni, origin);
+        if (counts) detail::append_radii(h2_i_, i, ni);
+    }
+
+    /* The list of walk k: with all its sources, or with its particles (part 0) or superparticles (part 1). */
+    sapporo_small_force &next_list(int k, int part, const int *ni, const int *nj, const int *ns, std::size_t &target)
+    {
+        sapporo_small_force &l =
+            lists_[static_cast<std::size_t>(k) * static_cast<std::size_t>(parts_) + static_cast<std::size_t>(part)];
+        const int all = parts_ == 1 ? nj[k] + (ns ? ns[k] : 0) : part == 0 ? nj[k] : ns[k];
+        fill(l, ni[k], all, x_.data() + 3 * target);
+        if (counts && part == 0) l.h2_i.base = h2_i_.data() + target;
+        if (part == parts_ - 1) target += static_cast<std::size_t>(l.ni);
+        return l;
+    }
+
+    /* Results of nwalk walks with `rows` targets; those of second parts lie behind those of the first. */
+    void make_results(int nwalk, const int *ni, std::size_t rows, std::size_t parts)
+    {
+        acc_.resize(3 * rows * parts);
+        pot_.resize(rows * parts);
+        count_.assign(rows, 0);
+        ni_.clear();
+        results_.clear();
+        std::size_t at = 0;
+        for (int k = 0; k < nwalk; k++) {
+            for (std::size_t part = 0; part < parts; part++) {
+                sapporo_result r = sapporo_result();
+                fill(r, acc_.data() + 3 * (part * rows + at), pot_.data() + part * rows + at);
+                if (counts && part == 0 && rows > 0) r.count = count_.data() + at;
+                results_.push_back(r);
+                ni_.push_back(ni[k]);
+            }
+            at += static_cast<std::size_t>(ni[k]);
+        }
     }
 
     void fill(sapporo_small_force &l, int ni, int nj, const double *x) const
@@ -434,7 +561,7 @@ template <class Add> class gravity_with
         const int status =
             opened() ? sapporo_force_batch_begin(context_, static_cast<int>(lists_.size()), lists_.data(), &batch)
                      : static_cast<int>(SAPPORO_ERR_DEVICE);
-        begun_[tag].push_back(batch);
+        begun_[tag].push_back(detail::begun{batch, parts_});
         return status;
     }
 
@@ -442,16 +569,18 @@ template <class Add> class gravity_with
     detail::pool workers_;
     sapporo *context_;
     int stored_j_, stored_; /* stored particles, and all that is stored */
-    std::map<int, std::deque<sapporo_batch *>> begun_;
-    std::vector<double> x_, acc_, pot_;
-    std::vector<double> stored_quad_; /* of all that is stored; empty: there are none */
-    std::vector<int> address_;
+    int parts_;             /* lists per walk of the batch that begins */
+    std::map<int, std::deque<detail::begun>> begun_;
+    std::vector<double> x_, h2_i_, h2_j_, acc_, pot_;
+    std::vector<double> stored_quad_, stored_h2_; /* of all that is stored; empty: there are none */
+    std::vector<int> address_, ni_, count_;
     detail::points sources_;
     std::vector<sapporo_small_force> lists_;
     std::vector<sapporo_result> results_;
 };
 
 typedef gravity_with<add_to_acc_and_pot> gravity;
+typedef gravity_with<add_with_counts> gravity_with_counts;
 
 } // namespace sapporo_fdps
 

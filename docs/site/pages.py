@@ -25,7 +25,7 @@ HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 NAVIGATION = [
     ("Tutorials", ["link.md", "choose-precision.md", "choose-tree.md", "several-gpus.md", "mpi.md", "report.md", "python.md"]),
     ("Programs", ["tool.md", "hermite4.md", "hermite68.md", "galaxies.md", "pictures.md"]),
-    ("Clients", ["building.md", "api.md", "tree.md", "tree-kinds.md", "stepper.md", "clients.md", "amuse.md", "nbody6.md", "versions.md"]),
+    ("Clients", ["building.md", "api.md", "tree.md", "tree-kinds.md", "stepper.md", "clients.md", "fdps.md", "amuse.md", "nbody6.md", "versions.md"]),
     ("Results", ["numerics.md", "precision.md", "performance.md", "scaling.md", "gothic.md", "reliability.md"]),
     ("Reference", ["reference/index.md"] + [f"reference/{h[:-2]}.md" for h in reference.HEADERS]),
     ("Development", ["design.md", "internals.md", "contributing.md", "changelog.md"]),

@@ -365,6 +365,120 @@ void quadrupoles(const sapporo_fdps::settings &s)
     }
 }
 
+/* A particle that looks for neighbours. */
+struct searcher : particle {
+    double radius;
+    long n_ngb;
+    double getRSearch() const { return radius; }
+};
+
+/* Walks of searchers whose superparticles lie among them. */
+struct search {
+    std::vector<searcher> all;
+    std::vector<superparticle_quad> super;
+    std::vector<const searcher *> i, j;
+    std::vector<const superparticle_quad *> s;
+    std::vector<int> ni, nj, ns, number;
+    std::vector<const int *> at_j, at_s;
+};
+
+const int walks = 25, most_targets = 30;
+
+void make_search(search &p)
+{
+    const int n = 400, nsuper = 12;
+    for (int k = 0; k < n; k++) {
+        searcher one = searcher();
+        one.mass = draw() / n;
+        one.pos = {2 + draw(), draw(), draw()};
+        one.radius = 0.4 * draw() * draw();
+        p.all.push_back(one);
+        p.number.push_back(k);
+    }
+    for (int k = 0; k < nsuper; k++) {
+        const superparticle_quad one = {draw() / nsuper, {2 + draw(), draw(), draw()}, {0, 0, 0, 0, 0, 0}};
+        p.super.push_back(one);
+    }
+    for (int w = 0; w < walks; w++) {
+        p.i.push_back(p.all.data() + w * 9);
+        p.ni.push_back(w == 3 ? 0 : 1 + w % most_targets);
+        p.j.push_back(p.all.data() + w * 7);
+        p.nj.push_back(w == 4 ? 0 : 200 - 3 * w);
+        p.s.push_back(p.super.data());
+        p.ns.push_back(w % (nsuper + 1));
+        p.at_j.push_back(p.number.data() + w * 7);
+        p.at_s.push_back(p.number.data());
+    }
+}
+
+/* The number of searchers of walk w within the larger radius of target k, and the potential of all sources. */
+long count_of(const search &p, std::size_t w, int k, long double *pot)
+{
+    const searcher &i = p.i[w][k];
+    long count = 0;
+    long double right[5] = {0};
+    sum(i, std::vector<searcher>(p.j[w], p.j[w] + p.nj[w]), right);
+    sum(i, std::vector<superparticle_quad>(p.s[w], p.s[w] + p.ns[w]), right);
+    for (int n = 0; n < p.nj[w]; n++) {
+        const searcher &j = p.j[w][n];
+        const long double x = j.pos.x - i.pos.x, y = j.pos.y - i.pos.y, z = j.pos.z - i.pos.z,
+                          h = i.radius > j.radius ? i.radius : j.radius;
+        count += x * x + y * y + z * z < h * h;
+    }
+    *pot = right[3];
+    return count;
+}
+
+/* Numbers of neighbours by each form; form 3: multi-walk with particles alone. */
+void neighbours(const sapporo_fdps::settings &s)
+{
+    search p;
+    make_search(p);
+    const std::size_t room = static_cast<std::size_t>(walks) * most_targets;
+    sapporo_fdps::gravity_with_counts gravity(s);
+    for (int form = 0; form < 4; form++) {
+        std::vector<searcher> f(room, searcher());
+        std::vector<searcher *> to;
+        int status = 0;
+        long wrong = 0, found = 0;
+        double worst = 0;
+        for (int w = 0; w < walks; w++) to.push_back(f.data() + w * most_targets);
+        for (std::size_t k = 0; k < room; k++) f[k].n_ngb = 5;
+        if (form == 0)
+            for (std::size_t w = 0; w < p.i.size(); w++) {
+                gravity.kernel()(p.i[w], p.ni[w], p.j[w], p.nj[w], to[w]);
+                gravity.kernel()(p.i[w], p.ni[w], p.s[w], p.ns[w], to[w]);
+            }
+        if (form == 1)
+            status =
+                gravity.dispatch()(0, walks, p.i.data(), p.ni.data(), p.j.data(), p.nj.data(), p.s.data(), p.ns.data());
+        if (form == 2)
+            status = gravity.dispatch_index()(0, walks, p.i.data(), p.ni.data(), p.at_j.data(), p.nj.data(),
+                                              p.at_s.data(), p.ns.data(), p.all.data(), static_cast<int>(p.all.size()),
+                                              p.super.data(), static_cast<int>(p.super.size()), true);
+        if (form == 3) {
+            p.ns.assign(p.ns.size(), 0);
+            status = gravity.dispatch()(0, walks, p.i.data(), p.ni.data(), p.j.data(), p.nj.data());
+        }
+        if (form > 0) status |= gravity.retrieve()(0, walks, p.ni.data(), to.data());
+        for (std::size_t w = 0; w < p.i.size(); w++)
+            for (int k = 0; k < p.ni[w]; k++) {
+                long double pot;
+                const long count = count_of(p, w, k, &pot);
+                wrong += to[w][k].n_ngb != 5 + count;
+                found += count;
+                const double error = static_cast<double>(std::fabs(to[w][k].pot - pot) / (1e-6L - pot));
+                if (!(error <= worst)) worst = error;
+            }
+        check(status == 0 && wrong == 0 && found > 300 && worst < 1e-9, "numbers of neighbours", worst);
+    }
+    searcher lost = searcher();
+    searcher *at[1] = {&lost};
+    const int one = 1;
+    const int status = gravity.retrieve()(7, 1, &one, at);
+    check(status < 0 && lost.n_ngb == -1 && std::isnan(lost.pot), "no numbers without dispatch", status);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -382,6 +496,7 @@ int main(int argc, char **argv)
         other_names(p);
     }
     quadrupoles(s);
+    neighbours(s);
     multi_walk(p, q, s, 1e-5);
     multi_walk_index(p, q, s, 3e-5); /* positions are those in the whole system */
     s.precision = SAPPORO_DS;

@@ -33,6 +33,18 @@ runs() {
     none "$1, $2: $(grep -c '^ok' "$work/out") cases"
 }
 
+# Names of the header outside of `detail`: classes, members of settings, functions, constants.
+sed -e '/^namespace detail$/,/^} \/\/ namespace detail$/d' -e '/^  private:/,/^};/d' include/sapporo_fdps.hpp |
+    sed -n -e 's/^\(template <.*> \)\{0,1\}\(struct\|class\) \([a-z0-9_]*\).*/\3/p' \
+        -e 's/^typedef .* \([a-z0-9_]*\);$/\1/p' \
+        -e 's/^    [a-z_]* \([a-z0-9_]*\); .*/\1/p' -e 's/^    static const bool \([a-z0-9_]*\) .*/\1/p' \
+        -e 's/^    [^ (][^(]*[ ~]\([a-z0-9_]*\)(.*/\1/p' | sort -u >"$work/names"
+while read -r name; do
+    grep -q "\`[^\`]*\<$name\>[^\`]*\`" docs/fdps.md || echo "$name is not in docs/fdps.md"
+done <"$work/names" >"$work/log"
+[ "$(wc -l <"$work/names")" -ge 20 ] || echo "only $(wc -l <"$work/names") names were found" >>"$work/log"
+none "docs/fdps.md has every name of the header"
+
 for cxx in $compilers; do
     built "$(basename "$cxx")" "$cxx" -std=c++11
     runs "$(basename "$cxx")" cpu
