@@ -79,4 +79,10 @@ SAPPORO_API int sapporo_partial_store(sapporo *context, int first, int n, const 
  */
 SAPPORO_API void sapporo_partial_loop(int threads, int n, sap_team_range *range, void *argument);
 
+/* The numbers from .. to-1 of part `part`. */
+typedef void sap_partial_part(void *argument, int part, int from, int to);
+
+/* Does the same for `parts` parts of about equal length, whose limits do not depend on the threads. */
+SAPPORO_API void sapporo_partial_parts(int threads, int n, int parts, sap_partial_part *work, void *argument);
+
 #endif

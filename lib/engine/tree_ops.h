@@ -9,6 +9,8 @@
 
 struct sap_device_set; /* engine.h */
 struct sap_tree;
+struct sap_tree_node;  /* tree_nodes.h */
+struct sap_cell;       /* physics/tree_cell.h */
 struct sap_tree_whole; /* tree_part.h */
 struct sap_tree_halo;
 struct sap_tree_pass;
@@ -31,9 +33,14 @@ struct sap_tree_settings {
         softening; /* a spline: eps2 is the square of the length of particles that have none of their own */
 };
 
-/* The nodes of a tree (physics/tree_cell.h) in host memory; arrays of the caller with room for `nodes`. */
+/*
+ * The nodes of a tree (physics/tree_cell.h) in host memory; arrays of the caller with room for `nodes`.  They are
+ * columns, or, if `node` is not NULL, nodes and cells as walks have them; columns of nodes are then not written.
+ */
 struct sap_tree_structure {
     int nodes, n, groups;
+    struct sap_tree_node *node;                        /* [nodes]; `next` is not written */
+    struct sap_cell *cell;                             /* [nodes] */
     int *first, *count, *child, *children, *level;     /* [nodes] */
     double *mass, (*centre)[3], (*low)[3], (*high)[3]; /* [nodes] */
     double (*q)[6];                                    /* [nodes] */

@@ -85,7 +85,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     int status = read_options(h, given);
     if (status) return status;
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h->listed.is_spare || !h->link.records) return sap_mpi_tree_no_memory(h, 0);
+    if (h->listed.is_spare || !h->link.records || sap_mpi_tree_new_route(h)) return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     return sapporo_tree_part_settings(h->tree, &h->settings);
@@ -135,6 +135,15 @@ static int create(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *options)
     return status ? status : sap_link_agree(&h->link, make_types(h));
 }
 
+/* Frees the memory that operations of MPI use, or may use. */
+static void free_shared(sapporo_mpi_tree *h)
+{
+    struct sap_room *const room = (void *)&h->rooms;
+    for (size_t k = 0; k < sizeof h->rooms / sizeof *room; k++) sap_room_free(&room[k]);
+    sap_travel_free(&h->travel);
+    free(h->route.sent);
+}
+
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi_tree *h)
 {
@@ -143,9 +152,8 @@ static void destroy(sapporo_mpi_tree *h)
     sapporo_tree_destroy(h->tree);
     for (int k = 0; k < 3; k++)
         if (*type[k] != MPI_DATATYPE_NULL) (void)MPI_Type_free(type[k]);
-    sap_mpi_tree_free_route(h);
-    sap_mpi_tree_release(h, h->mine);
-    sap_mpi_tree_free_nodes(h);
+    for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
+    if (!broken) free_shared(h);
     free(h->size);
     free(h->work);
     sap_link_close(&h->link);

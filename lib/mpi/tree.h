@@ -7,6 +7,7 @@
 #include "context/tree_part.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
+#include "mpi/room.h"
 #include "mpi/tree_halo.h"
 
 /* A particle that is sent to the rank that walks it, in doubles: x, y, z, mass, size of the acceleration (< 0:
@@ -16,12 +17,17 @@ enum { SAP_BODY_MASS = 3, SAP_BODY_A = 4, SAP_BODY = 5 };
 /* Its results, in doubles: acceleration, potential, number of interactions. */
 enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
 
-/* The ranks to which particles are sent.  The arrays of numbers have one element per rank. */
+/*
+ * The ranks to which particles are sent.  The arrays of numbers have one element per rank.  A rank copies the particles
+ * that stay on it itself: MPI is given the numbers `posted` and `expected`, in which those are 0.
+ */
 struct sap_route {
-    int n, arrived;  /* particles that this rank sends, and that it receives */
-    int *sent, *got; /* number for each rank, and from each rank; of one allocation with the next two */
+    int n, arrived;  /* particles that this rank sends, and that it receives, those that stay among both */
+    int *sent, *got; /* number for each rank, and from each rank; of one allocation with the next four */
     int *sent_at, *got_at;
-    int *order; /* [n] the caller's particle of each record that is sent */
+    int *posted, *expected;
+    int *order; /* [n] the caller's particle of each record that is sent; not read with one rank, which keeps the order
+                 */
 };
 
 /*
@@ -33,11 +39,38 @@ struct sap_active {
     const int *address;                /* [n] NULL: all of route.arrived, by address */
     const unsigned char *is;           /* [route.arrived] NULL: all */
     int rows;                          /* answers that come back to this rank */
-    const int *order;                  /* [rows] the caller's particle of each */
+    const int *order;                  /* [rows] the caller's particle of each; NULL: all, in their order */
     const int *answered, *answered_at; /* number and first answer from each rank */
     const int *owed, *owed_at;         /* of the answers for each rank */
+    const int *posted, *expected;      /* owed and answered without this rank's own, as MPI is told */
     unsigned char *flag;               /* memory of a choice, which MPI reads and writes */
     int *list, *number;                /* the same, of lists and numbers */
+};
+
+/*
+ * Memory that a tree keeps between calls.  A build and a force use the same records, one after the other.  MPI reads
+ * and writes them.
+ */
+struct sap_tree_rooms {
+    struct sap_room mine, a, order;                    /* of the particles that this rank walks, and of its route */
+    struct sap_room given, out, in;                    /* records of the caller's particles, sent, received */
+    struct sap_room look;                              /* at all particles */
+    struct sap_room key, to, boundary, bucket, member; /* of a division */
+    struct sap_room part;                              /* of sorting by rank */
+    struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
+    struct sap_room flag, list, number, wanted;        /* of active particles */
+    struct sap_room regions, count, node, x;           /* of a halo */
+};
+
+/* A halo on its way (tree_travel.c).  Its memory is kept for the next one. */
+struct sap_travel {
+    struct sap_halo out;             /* for all other ranks, one after the other */
+    struct sap_halo in;              /* from all other ranks */
+    struct sap_halo_region *regions; /* of all ranks */
+    int (*sent)[2], (*got)[2];       /* nodes and particles for each rank, and from each rank */
+    int *sent_n[2], *sent_at[2], *got_n[2], *got_at[2];
+    MPI_Request request[2];
+    struct sap_halo_memory memory;
 };
 
 struct sapporo_mpi_tree {
@@ -63,8 +96,11 @@ struct sapporo_mpi_tree {
     int built;
     const char *call; /* name of the collective call under way, for errors */
     struct sap_route route;
-    double (*mine)[SAP_BODY]; /* [route.arrived] */
+    double (*mine)[SAP_BODY]; /* [route.arrived]; NULL with one rank, whose tree has the caller's particles */
+    double *a;                /* [route.arrived] sizes of their accelerations; < 0: unknown */
+    struct sap_tree_rooms rooms;
     struct sap_halo_nodes nodes;
+    struct sap_travel travel;
     struct sap_tree_whole whole;
     /* interactions of this rank's walk per row of all ranks, of forces on at least half of all particles: of the first
      * one after the last build, and of the last one; 0: there was none */
@@ -78,6 +114,9 @@ int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n);
 
 /* Frees memory that MPI may still use, unless the link is broken. */
 void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory);
+
+/* Whether this rank is the only one: nothing travels then, and the tree takes the caller's particles as they are. */
+static inline int sap_mpi_tree_is_alone(const sapporo_mpi_tree *h) { return h->link.size == 1; }
 
 /*
  * Collective.  Finds the box, the cube and the typical pull of the particles of all ranks (tree_whole.c).  *mean: the
@@ -107,31 +146,28 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const
 /* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY]);
 
-/* Collective.  Sends answers back: from [active.n] to [given], in the caller's order (tree_exchange.c). */
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*answer)[SAP_ANSWER],
-                        double (*to)[SAP_ANSWER]);
-void sap_mpi_tree_free_route(sapporo_mpi_tree *h);
+/*
+ * Collective.  Sends answers back: from out[active.n] to in[active.rows], but those of this rank's own particles
+ * (tree_exchange.c).
+ */
+int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*out)[SAP_ANSWER],
+                        double (*in)[SAP_ANSWER]);
+
+/* Allocates the numbers of a route; 0 or SAPPORO_ERR_MEMORY.  Forgets the particles of a route. */
+int sap_mpi_tree_new_route(sapporo_mpi_tree *h);
+void sap_mpi_tree_forget_route(sapporo_mpi_tree *h);
+
+/* With one rank: makes the route of n particles, and room for the sizes of their accelerations; 0 or an error. */
+int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n);
 
 /* Chooses all particles (tree_active.c). */
 void sap_active_choose_all(const sapporo_mpi_tree *h, struct sap_active *active);
 
-/* Allocates memory for a choice, and writes it: particles of this rank's caller; 0 or SAPPORO_ERR_MEMORY. */
-int sap_active_choose(const sapporo_mpi_tree *h, int ni, const int *particle, struct sap_active *active);
+/* Makes room for a choice, and writes it: particles of this rank's caller; 0 or SAPPORO_ERR_MEMORY. */
+int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct sap_active *active);
 
 /* Collective.  Tells the ranks that walk them; fills the rest. */
 int sap_active_share(sapporo_mpi_tree *h, struct sap_active *active);
-void sap_active_free(const sapporo_mpi_tree *h, struct sap_active *active);
-
-/* A halo on its way (tree_travel.c). */
-struct sap_travel {
-    struct sap_halo out;             /* for all other ranks, one after the other */
-    struct sap_halo in;              /* from all other ranks */
-    struct sap_halo_region *regions; /* of all ranks */
-    int *count;                      /* memory of the arrays below */
-    int (*sent)[2], (*got)[2];       /* nodes and particles for each rank, and from each rank */
-    int *sent_n[2], *sent_at[2], *got_n[2], *got_at[2];
-    MPI_Request request[2];
-};
 
 /* Collective.  Sends to each rank the nodes that its particles need, and starts to receive theirs. */
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
@@ -139,11 +175,23 @@ int sap_travel_room(const sapporo_mpi_tree *h); /* regions of a rank, at most: t
 
 /* Collective.  Waits for the nodes of all ranks. */
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *travel);
-void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *travel);
+void sap_travel_free(struct sap_travel *travel);
 
-/* Builds the tree of the particles that this rank walks, or refreshes it, and copies its nodes (tree_mine.c). */
-int sap_mpi_tree_make_mine(sapporo_mpi_tree *h, int refreshes);
-void sap_mpi_tree_free_nodes(sapporo_mpi_tree *h);
+/*
+ * Builds the tree of the particles that this rank walks, and copies its nodes if there are other ranks; or refreshes it
+ * (tree_mine.c).  The tree of one rank takes the caller's particles.
+ */
+int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine);
+int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h);
+
+/* Gives the tree the particles of the next refresh; after an error the tree is as it was. */
+int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine);
+
+/* Whether the tree of this rank is still there after a refresh that failed. */
+int sap_mpi_tree_remains(const sapporo_mpi_tree *h);
+
+/* The particles of h->mine as columns. */
+sapporo_tree_particles sap_mpi_tree_columns(const sapporo_mpi_tree *h);
 
 /* The object of a handle; NULL: there is none. */
 sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle);

@@ -3,6 +3,7 @@
  * the tree of each rank.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,19 +16,17 @@
 
 /* ----------------------------------------------------------------- arguments */
 
-/* Checks a particle; `body` is a copy. */
-static int check_body(sapporo_mpi_tree *h, int i, const double *body)
+static int is_place(const double *x)
 {
-    for (int c = 0; c < 3; c++)
-        if (!(fabs(body[c]) <= SAP_TREE_LIMIT))
-            return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE,
-                                 "%s: position of particle %d is not finite, or beyond 1e100", h->call, i);
-    if (!isfinite(body[SAP_BODY_MASS]))
-        return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: mass of particle %d is not finite", h->call, i);
-    if (!isfinite(body[SAP_BODY_A]))
-        return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: acceleration of particle %d is not finite", h->call,
-                             i);
-    return SAPPORO_OK;
+    return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
+}
+
+/* What of a particle is not finite; NULL: nothing. */
+static const char *what_is_wrong(const double *body)
+{
+    if (!is_place(body)) return "position";
+    if (!isfinite(body[SAP_BODY_MASS])) return "mass";
+    return isfinite(body[SAP_BODY_A]) ? NULL : "acceleration";
 }
 
 /* Particles that threads copy. */
@@ -35,26 +34,39 @@ struct body_rows {
     const sapporo_mpi_tree *h;
     const sapporo_tree_particles *p;
     double (*body)[SAP_BODY];
+    atomic_int bad; /* the first particle with a number that is not finite, or the number of particles */
 };
+
+/* Notes a bad particle. */
+static void note_bad(atomic_int *bad, int i)
+{
+    int first = atomic_load(bad);
+    while (i < first && !atomic_compare_exchange_weak(bad, &first, i)) continue;
+}
 
 static void take_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct body_rows *const b = argument;
+    struct body_rows *const b = argument;
+    int bad = -1;
     for (int i = (int)from; i < to; i++) {
-        memcpy(b->body[i], sap_column_at(&b->p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
-        b->body[i][SAP_BODY_MASS] = sap_column_double(&b->p->mass, i);
-        b->body[i][SAP_BODY_A] = b->p->a.base ? sap_column_double(&b->p->a, i) : b->h->size[i];
+        double *const body = b->body[i];
+        memcpy(body, sap_column_at(&b->p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
+        body[SAP_BODY_MASS] = sap_column_double(&b->p->mass, i);
+        body[SAP_BODY_A] = b->p->a.base ? sap_column_double(&b->p->a, i) : b->h->size[i];
+        if (bad < 0 && what_is_wrong(body)) bad = i;
     }
+    if (bad >= 0) note_bad(&b->bad, bad);
 }
 
 /* Copies the particles of the caller, and checks them. */
 static int take_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double (*body)[SAP_BODY])
 {
-    struct body_rows b = {h, p, body};
-    int status = SAPPORO_OK;
+    struct body_rows b = {.h = h, .p = p, .body = body, .bad = p->n};
     sapporo_partial_loop(h->options.threads, p->n, take_some_bodies, &b);
-    for (int i = 0; i < p->n && !status; i++) status = check_body(h, i, body[i]);
-    return status;
+    const int bad = atomic_load(&b.bad);
+    if (bad == p->n) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: %s of particle %d is not finite%s", h->call,
+                         what_is_wrong(body[bad]), bad, is_place(body[bad]) ? "" : ", or beyond 1e100");
 }
 
 static int check_particles(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
@@ -105,14 +117,11 @@ static int distribute(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
 {
     const int n = h->given;
     double mean = 1;
-    int *const to = malloc(((size_t)n + 1) * sizeof *to);
-    int status = sap_link_agree(&h->link, to ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
+    int *const to = h->walker ? NULL : sap_room_array(&h->rooms.to, (size_t)n + 1, sizeof *to);
+    int status = sap_link_agree(&h->link, to || h->walker ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (!status) status = sap_mpi_tree_find_whole(h, body, n, &mean);
-    if (!status && !h->walker) status = sap_mpi_tree_split(h, body, n, mean, to);
-    if (!status && h->walker && to) memcpy(to, h->walker, (size_t)n * sizeof *to);
-    if (!status) status = sap_mpi_tree_send(h, body, to);
-    free(to);
-    return status;
+    if (!status && to) status = sap_mpi_tree_split(h, body, n, mean, to);
+    return status ? status : sap_mpi_tree_send(h, body, to ? to : h->walker);
 }
 
 /* Notes the seconds of a build or refresh whose particles were sent at `sent`. */
@@ -122,22 +131,80 @@ static void tell_seconds(sapporo_mpi_tree *h, double start, double sent)
     h->done.seconds[SAPPORO_MPI_PHASE_BUILD] = sap_clock_seconds() - sent;
 }
 
+/* Copies the particles of the caller to the memory of the handle; after an error of this rank `status` only returns it.
+ */
+static int copy_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+{
+    double(*const body)[SAP_BODY] = status ? NULL : sap_room_array(&h->rooms.given, (size_t)p->n + 1, sizeof *body);
+    if (status) return status;
+    return body ? take_bodies(h, p, body) : sap_mpi_tree_no_memory(h, p->n);
+}
+
+/* Collective.  Builds the trees of all ranks from the particles that were copied. */
+static int build_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+{
+    const double start = sap_clock_seconds();
+    status = sap_link_agree(&h->link, copy_bodies(h, p, status));
+    if (!status) status = distribute(h, (const double(*)[SAP_BODY])h->rooms.given.at);
+    const double sent = sap_clock_seconds();
+    if (status) return status;
+    const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
+    status = sap_link_agree(&h->link, sap_mpi_tree_build_mine(h, &mine));
+    tell_seconds(h, start, sent);
+    return status;
+}
+
+/* Sizes of accelerations that threads copy. */
+struct size_rows {
+    const sapporo_mpi_tree *h;
+    const sapporo_column *a;
+    double *to;     /* NULL: they are only looked at */
+    int refreshes;  /* 1: sizes below 0 change nothing */
+    atomic_int bad; /* the first one that is not finite, or the number of particles */
+};
+
+static void take_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct size_rows *const r = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        const double a = r->a->base ? sap_column_double(r->a, (int)i) : r->h->size[i];
+        if (!isfinite(a)) note_bad(&r->bad, (int)i);
+        if (r->to && (a >= 0 || !r->refreshes)) r->to[i] = a;
+    }
+}
+
+/* Looks at the sizes of the caller's accelerations, or copies them to h->a. */
+static int take_sizes(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double *to, int refreshes)
+{
+    struct size_rows r = {.h = h, .a = &p->a, .to = to, .refreshes = refreshes, .bad = p->n};
+    sapporo_partial_loop(h->options.threads, p->n, take_some_sizes, &r);
+    const int bad = atomic_load(&r.bad);
+    if (bad == p->n) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: acceleration of particle %d is not finite", h->call,
+                         bad);
+}
+
+/* Builds the tree of the only rank from its caller's particles. */
+static int build_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+{
+    sapporo_tree_particles mine = *p;
+    const double start = sap_clock_seconds();
+    mine.a.base = NULL; /* walks get h->a */
+    if (!status) status = sap_mpi_tree_stay(h, p->n);
+    if (!status) status = take_sizes(h, p, h->a, 0);
+    const double sent = sap_clock_seconds();
+    if (!status) status = sap_mpi_tree_build_mine(h, &mine);
+    h->done.total = p->n;
+    tell_seconds(h, start, sent);
+    return sap_link_agree(&h->link, status);
+}
+
 static int build(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
 {
     sapporo_tree_particles p = {.n = 0};
-    const double start = sap_clock_seconds();
     int status = check_particles(h, given, &p);
     if (!status) status = reserve_given(h, p.n);
-    void *const memory = malloc(((size_t)(status ? 0 : p.n) + 1) * SAP_BODY * sizeof(double));
-    double(*const body)[SAP_BODY] = memory;
-    if (!status) status = body ? take_bodies(h, &p, body) : sap_mpi_tree_no_memory(h, p.n);
-    status = sap_link_agree(&h->link, status);
-    if (!status) status = distribute(h, (const double(*)[SAP_BODY])body);
-    free(memory);
-    const double sent = sap_clock_seconds();
-    if (!status) status = sap_link_agree(&h->link, sap_mpi_tree_make_mine(h, 0));
-    tell_seconds(h, start, sent);
-    return status;
+    return sap_mpi_tree_is_alone(h) ? build_alone(h, &p, status) : build_over_ranks(h, &p, status);
 }
 
 /* Forgets the tree before a build. */
@@ -147,9 +214,7 @@ static void forget(sapporo_mpi_tree *h)
     h->first_cost = h->last_cost = 0;
     h->costs = 0;
     memset(&h->done, 0, sizeof h->done);
-    sap_mpi_tree_free_route(h);
-    sap_mpi_tree_release(h, h->mine);
-    h->mine = NULL;
+    sap_mpi_tree_forget_route(h);
 }
 
 static int build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles)
@@ -189,27 +254,50 @@ static int renew(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], double sta
     h->built = 0;
     int status = sap_mpi_tree_send_again(h, body);
     const double sent = sap_clock_seconds();
-    if (!status) status = sap_link_agree(&h->link, sap_mpi_tree_make_mine(h, 1));
+    if (!status) {
+        const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
+        status = sap_mpi_tree_set_mine(h, &mine);
+        status = sap_link_agree(&h->link, status ? status : sap_mpi_tree_refresh_mine(h));
+    }
     h->built = status == SAPPORO_OK;
     h->done.refreshes++;
     tell_seconds(h, start, sent);
     return status;
 }
 
+static int refresh_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+{
+    const double start = sap_clock_seconds();
+    status = sap_link_agree(&h->link, copy_bodies(h, p, status));
+    const double(*const body)[SAP_BODY] = h->rooms.given.at;
+    if (!status) status = sap_mpi_tree_find_range(h, body, p->n);
+    return status ? status : renew(h, body, start);
+}
+
+/* Refreshes the tree of the only rank. */
+static int refresh_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+{
+    sapporo_tree_particles mine = *p;
+    const double start = sap_clock_seconds();
+    mine.a.base = NULL;
+    if (!status) status = take_sizes(h, p, NULL, 1);
+    if (!status) status = sap_mpi_tree_set_mine(h, &mine);
+    const double sent = sap_clock_seconds();
+    if (status) return sap_link_agree(&h->link, status);
+    status = sap_mpi_tree_refresh_mine(h);
+    h->built = status == SAPPORO_OK || sap_mpi_tree_remains(h);
+    if (!status) status = take_sizes(h, p, h->a, 1);
+    h->done.refreshes++;
+    tell_seconds(h, start, sent);
+    return sap_link_agree(&h->link, status);
+}
+
 static int refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
 {
     sapporo_tree_particles p = {.n = 0};
-    const double start = sap_clock_seconds();
     int status = check_particles(h, given, &p);
     if (!status) status = check_tree(h, p.n);
-    void *const memory = malloc(((size_t)(status ? 0 : p.n) + 1) * SAP_BODY * sizeof(double));
-    double(*const body)[SAP_BODY] = memory;
-    if (!status) status = body ? take_bodies(h, &p, body) : sap_mpi_tree_no_memory(h, p.n);
-    status = sap_link_agree(&h->link, status);
-    if (!status) status = sap_mpi_tree_find_range(h, (const double(*)[SAP_BODY])body, p.n);
-    if (!status) status = renew(h, (const double(*)[SAP_BODY])body, start);
-    free(memory);
-    return status;
+    return sap_mpi_tree_is_alone(h) ? refresh_alone(h, &p, status) : refresh_over_ranks(h, &p, status);
 }
 
 int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles)

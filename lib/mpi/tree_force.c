@@ -3,7 +3,7 @@
  * ranks travel.
  */
 #include <math.h>
-#include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -26,48 +26,44 @@ struct rows {
     int *work;
 };
 
-/* Memory of a force. */
+/* A force under way.  Its memory is that of the handle. */
 struct force {
+    sapporo_mpi_tree *h;
+    const struct wish *wish;
     struct sap_active active;
-    double asked;                   /* active particles of all ranks */
-    double unknown;                 /* particles of all ranks whose sizes of accelerations are unknown */
-    struct rows sum, more;          /* from the rank's own tree, later from all; from the nodes of other ranks */
-    double *a;                      /* sizes of accelerations by address */
-    double (*answer)[SAP_ANSWER];   /* of the particles that this rank walks; MPI reads it */
-    double (*answered)[SAP_ANSWER]; /* of the caller's particles */
+    double asked;   /* active particles of all ranks */
+    double unknown; /* particles of all ranks whose sizes of accelerations are unknown */
+    atomic_int mine_unknown;
+    struct rows sum, more; /* from the rank's own tree, later from all; from the nodes of other ranks */
+    double (*out)[SAP_ANSWER], (*in)[SAP_ANSWER]; /* answers to the other ranks' callers; of all ranks */
+    double (*answered)[SAP_ANSWER];               /* of the caller's particles, if some of them are active */
 };
 
-static int new_rows(struct rows *r, int n)
+/* Makes room for n rows; acc, pot: memory of the caller for them, or NULL. */
+static int new_rows(struct sap_room *room, int n, double (*acc)[3], double *pot, struct rows *r)
 {
-    const size_t room = (size_t)n + 1;
-    *r = (struct rows){n, malloc(room * sizeof *r->acc), malloc(room * sizeof *r->pot), calloc(room, sizeof *r->work)};
+    const size_t many = (size_t)n + 1;
+    r->n = n;
+    r->acc = acc ? acc : sap_room_array(&room[0], many, sizeof *acc);
+    r->pot = pot ? pot : sap_room_array(&room[1], many, sizeof *pot);
+    r->work = sap_room_array(&room[2], many, sizeof *r->work);
     return r->acc && r->pot && r->work ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-static void free_rows(struct rows *r)
+/* Makes room for a force.  The walk of the only rank writes into the caller's rows, if all are wanted. */
+static int new_force(sapporo_mpi_tree *h, struct force *f)
 {
-    free(r->acc);
-    free(r->pot);
-    free(r->work);
-}
-
-static int new_force(const sapporo_mpi_tree *h, struct force *f)
-{
-    const int n = h->route.arrived, bad = new_rows(&f->sum, n) | new_rows(&f->more, n);
-    f->a = malloc(((size_t)n + 1) * sizeof *f->a);
-    f->answer = malloc(((size_t)n + 1) * sizeof *f->answer);
-    f->answered = malloc(((size_t)h->given + 1) * sizeof *f->answered);
-    return bad || !f->a || !f->answer || !f->answered ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
-}
-
-static void free_force(const sapporo_mpi_tree *h, struct force *f)
-{
-    sap_active_free(h, &f->active);
-    free_rows(&f->sum);
-    free_rows(&f->more);
-    free(f->a);
-    sap_mpi_tree_release(h, f->answer);
-    free(f->answered);
+    struct sap_tree_rooms *const r = &h->rooms;
+    const size_t answer = sizeof(double[SAP_ANSWER]), n = (size_t)h->route.arrived, given = (size_t)h->given;
+    const int alone = sap_mpi_tree_is_alone(h), all = f->wish->all, theirs = alone && all;
+    int bad = new_rows(r->rows, h->route.arrived, theirs ? f->wish->acc : NULL, theirs ? f->wish->pot : NULL, &f->sum);
+    if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
+    bad |= !all && !f->answered;
+    if (bad || alone) return bad;
+    bad = new_rows(r->more, h->route.arrived, NULL, NULL, &f->more);
+    f->out = sap_room_array(&r->out, n + 1, answer);
+    f->in = sap_room_array(&r->in, given + 1, answer);
+    return bad || !f->out || !f->in ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
 /* -------------------------------------------------------------------- walks */
@@ -91,19 +87,13 @@ static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *acti
 }
 
 /* Gives the tree the nodes of other ranks. */
-static int import(sapporo_mpi_tree *h, const struct sap_travel *t)
+static int import(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_tree_halo halo;
-    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, &halo);
-    if (status)
-        (void)sap_mpi_tree_no_memory(h, h->route.arrived);
-    else if (halo.nodes > 0) {
-        status = sapporo_tree_part_import(h->tree, &halo);
-        if (status) (void)sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
-    }
-    free((void *)halo.node);
-    free((void *)halo.cell);
-    return status;
+    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, &t->memory, &halo);
+    if (status) return sap_mpi_tree_no_memory(h, h->route.arrived);
+    if (halo.nodes > 0) status = sapporo_tree_part_import(h->tree, &halo);
+    return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
 }
 
 /* Adds the forces of the nodes of other ranks to some rows. */
@@ -118,8 +108,8 @@ static void add_some_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Adds the forces of the nodes of other ranks, which have arrived. */
-static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const struct sap_active *active,
-                        const double *a, struct force *f)
+static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, const double *a,
+                        struct force *f)
 {
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
@@ -128,13 +118,21 @@ static int add_imported(sapporo_mpi_tree *h, const struct sap_travel *t, const s
     return status;
 }
 
+/* Elements of an array of some room that n elements need when it grows; the room may be that of a larger force. */
+static size_t grown(int n, int room)
+{
+    const int most = n + n / 2;
+    return (size_t)(room < most ? room : most);
+}
+
 /* Bytes that a travel takes at most. */
 static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
 {
     const size_t ranks = (size_t)h->link.size, node = sizeof *t->in.node, x = sizeof *t->in.x;
     const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell));
-    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + 12 * ranks * sizeof *t->count + joined +
-           ((size_t)t->out.node_room + (size_t)t->in.nodes) * node + ((size_t)t->out.room + (size_t)t->in.n) * x;
+    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + 12 * ranks * sizeof(int) + joined +
+           (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
+           (grown(t->out.n, t->out.room) + (size_t)t->in.n) * x;
 }
 
 static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
@@ -153,7 +151,7 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
                            struct force *f)
 {
     const struct sap_halo_targets targets = {
-        .x = (const double *)h->mine, .stride = SAP_BODY, .active = active->is, .a = a};
+        .x = (const double *)h->mine, .stride = SAP_BODY, .active = active->is, .a = a, .threads = h->options.threads};
     const double start = sap_clock_seconds();
     int status = sap_travel_start(h, t, &targets);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
@@ -170,26 +168,37 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
 /* Collective.  Computes forces from the particles of all ranks. */
 static int pass(sapporo_mpi_tree *h, const struct sap_active *active, const double *a, struct force *f)
 {
-    if (h->link.size == 1) return sap_link_agree(&h->link, walk(h, 0, active, a, &f->sum));
-    struct sap_travel *const t = calloc(1, sizeof *t);
-    const int status = travel_and_walk(h, t, active, a, f);
-    sap_travel_free(h, t);
-    return status;
+    if (sap_mpi_tree_is_alone(h)) return sap_link_agree(&h->link, walk(h, 0, active, a, &f->sum));
+    return travel_and_walk(h, &h->travel, active, a, f);
 }
 
 /* ------------------------------------------------------------ accelerations */
 
+static int is_by_acceleration(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_ACCELERATION; }
+
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 
-/* Copies the sizes of accelerations; returns how many are unknown. */
-static int take_sizes(const sapporo_mpi_tree *h, struct force *f)
+static void count_some_unknown(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
+    struct force *const f = argument;
     int unknown = 0;
-    for (int i = 0; i < h->route.arrived; i++) {
-        f->a[i] = h->mine[i][SAP_BODY_A];
-        unknown += !(f->a[i] >= 0);
-    }
-    return unknown;
+    for (ptrdiff_t i = from; i < to; i++) unknown += !(f->h->a[i] >= 0);
+    if (unknown) atomic_fetch_add(&f->mine_unknown, unknown);
+}
+
+/* How many sizes of accelerations are unknown of the particles that this rank walks. */
+static int count_unknown(struct force *f)
+{
+    if (is_by_acceleration(f->h))
+        sapporo_partial_loop(f->h->options.threads, f->h->route.arrived, count_some_unknown, f);
+    return atomic_load(&f->mine_unknown);
+}
+
+static void take_some_unknown(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct force *const f = argument;
+    for (ptrdiff_t i = from; i < to; i++)
+        if (!(f->h->a[i] >= 0)) f->h->a[i] = size_of(f->sum.acc[i]);
 }
 
 /* Collective.  For ACCELERATION: finds unknown sizes of accelerations by a walk with an opening angle of 1. */
@@ -199,50 +208,97 @@ static int find_sizes(sapporo_mpi_tree *h, struct force *f)
     if (f->unknown == 0) return SAPPORO_OK;
     sap_active_choose_all(h, &all);
     const int status = pass(h, &all, NULL, f);
-    for (int i = 0; i < all.n && !status; i++) {
-        if (!(f->a[i] >= 0)) f->a[i] = size_of(f->sum.acc[i]);
-        h->mine[i][SAP_BODY_A] = f->a[i];
-    }
+    if (!status) sapporo_partial_loop(h->options.threads, all.n, take_some_unknown, f);
     return status;
 }
 
 /* -------------------------------------------------------------------- force */
 
+/* Writes an answer from row k. */
+static void tell_row(const struct rows *r, ptrdiff_t k, double *answer)
+{
+    memcpy(answer, r->acc[k], sizeof *r->acc);
+    answer[SAP_ANSWER_POT] = r->pot[k];
+    answer[SAP_ANSWER_WORK] = r->work[k];
+}
+
+/* Answers some rows: those of this rank's own particles where they would arrive, the others where MPI takes them. */
+static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct force *const f = argument;
+    const int me = f->h->link.rank, first = f->active.owed_at[me], end = first + f->active.owed[me];
+    for (ptrdiff_t k = from; k < to; k++)
+        tell_row(&f->sum, k, k >= first && k < end ? f->in[f->active.answered_at[me] + k - first] : f->out[k]);
+}
+
 /* Collective.  Returns the forces to the ranks whose callers gave the particles. */
 static int answer(sapporo_mpi_tree *h, struct force *f)
 {
-    for (int i = 0; i < f->sum.n; i++) {
-        memcpy(f->answer[i], f->sum.acc[i], sizeof f->sum.acc[i]);
-        f->answer[i][SAP_ANSWER_POT] = f->sum.pot[i];
-        f->answer[i][SAP_ANSWER_WORK] = f->sum.work[i];
-    }
-    return sap_mpi_tree_return(h, &f->active, (const double(*)[SAP_ANSWER])f->answer, f->answered);
+    if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
+    sapporo_partial_loop(h->options.threads, f->sum.n, answer_some, f);
+    return sap_mpi_tree_return(h, &f->active, (const double(*)[SAP_ANSWER])f->out, f->in);
 }
 
-/* Writes the results. */
-static void deliver(const struct wish *wish, const struct force *f)
+/* Writes row k of the results of the caller's particle i, unless it is there. */
+static void give_row(const struct force *f, ptrdiff_t i, const double *row)
 {
-    for (int i = 0; i < wish->ni; i++) {
+    const struct wish *const w = f->wish;
+    if (!w->all) memcpy(f->answered[i], row, sizeof *f->answered);
+    if (w->all && w->acc && w->acc != f->sum.acc) memcpy(w->acc[i], row, sizeof *w->acc);
+    if (w->all && w->pot && w->pot != f->sum.pot) w->pot[i] = row[SAP_ANSWER_POT];
+}
+
+/* Takes some answers: results, and what the next build and force need of them. */
+static void take_some_answers(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct force *const f = argument;
+    sapporo_mpi_tree *const h = f->h;
+    const int sized = is_by_acceleration(h);
+    for (ptrdiff_t k = from; k < to; k++) {
+        const ptrdiff_t i = f->active.order ? f->active.order[k] : k;
+        double own[SAP_ANSWER];
+        const double *const row = f->in ? f->in[k] : own;
+        if (!f->in) tell_row(&f->sum, k, own);
+        give_row(f, i, row);
+        if (sized) h->size[i] = size_of(row);
+        h->work[i] += (int64_t)row[SAP_ANSWER_WORK];
+    }
+}
+
+static void keep_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct force *const f = argument;
+    for (ptrdiff_t k = from; k < to; k++)
+        f->h->a[f->active.address ? f->active.address[k] : k] = size_of(f->sum.acc[k]);
+}
+
+/* Writes the results of some active rows. */
+static void deliver_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct force *const f = argument;
+    const struct wish *const wish = f->wish;
+    for (ptrdiff_t i = from; i < to; i++) {
         const double *const row = f->answered[wish->particle ? wish->particle[i] : i];
         if (wish->acc) memcpy(wish->acc[i], row, sizeof *wish->acc);
         if (wish->pot) wish->pot[i] = row[SAP_ANSWER_POT];
     }
 }
 
-/* Keeps what the next build and force need of the results. */
-static void keep(sapporo_mpi_tree *h, const struct force *f)
+/* Writes the results, and keeps what the next build and force need of them. */
+static void deliver(sapporo_mpi_tree *h, struct force *f)
 {
-    const struct sap_active *const active = &f->active;
-    for (int i = 0; i < h->given && !h->worked; i++) h->work[i] = 0;
+    const int threads = h->options.threads;
+    if (!h->worked) memset(h->work, 0, (size_t)h->given * sizeof *h->work);
     h->worked = 1;
-    for (int k = 0; k < active->rows; k++) {
-        const int i = active->order[k];
-        h->size[i] = size_of(f->answered[i]);
-        h->work[i] += (int64_t)f->answered[i][SAP_ANSWER_WORK];
-    }
-    for (int k = 0; k < active->n; k++)
-        h->mine[active->address ? active->address[k] : k][SAP_BODY_A] = size_of(f->sum.acc[k]);
-    h->done.rows = active->n;
+    sapporo_partial_loop(threads, f->active.rows, take_some_answers, f);
+    if (is_by_acceleration(h)) sapporo_partial_loop(threads, f->active.n, keep_some_sizes, f);
+    if (!f->wish->all) sapporo_partial_loop(threads, f->wish->ni, deliver_some, f);
+}
+
+/* Keeps what a force cost. */
+static void keep_costs(sapporo_mpi_tree *h, const struct force *f)
+{
+    h->done.rows = f->active.n;
     if (2 * f->asked < (double)h->done.total || f->asked == 0) return;
     h->last_cost = (double)(h->done.particle_particle + h->done.particle_cell) / f->asked;
     if (h->costs == 0) h->first_cost = h->last_cost;
@@ -250,8 +306,9 @@ static void keep(sapporo_mpi_tree *h, const struct force *f)
 }
 
 /* Checks what this rank's caller asks for, and chooses the active particles. */
-static int choose(sapporo_mpi_tree *h, const struct wish *wish, struct force *f)
+static int choose(sapporo_mpi_tree *h, struct force *f)
 {
+    const struct wish *const wish = f->wish;
     struct sap_link *const link = &h->link;
     if (!h->built) return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: build the tree first", h->call);
     if (wish->ni < 0 || (!wish->particle && wish->ni > h->given))
@@ -266,34 +323,33 @@ static int choose(sapporo_mpi_tree *h, const struct wish *wish, struct force *f)
 }
 
 /* Collective.  Chooses the active particles, and tells the ranks that walk them. */
-static int begin(sapporo_mpi_tree *h, const struct wish *wish, struct force *f)
+static int begin(sapporo_mpi_tree *h, struct force *f)
 {
     static const char *const names[2] = {NULL, NULL};
     struct sap_link *const link = &h->link;
-    int status = choose(h, wish, f);
-    const double field[2] = {status ? 0 : wish->ni, status ? 0 : take_sizes(h, f)};
+    int status = choose(h, f);
+    const double field[2] = {status ? 0 : f->wish->ni, status ? 0 : count_unknown(f)};
     status = sap_link_compare(link, status, 2, field, names);
     for (int r = 0; r < link->size && !status; r++) {
         f->asked += sap_link_field(link, r, 0);
         f->unknown += sap_link_field(link, r, 1);
     }
     if (status) return status;
-    if (!wish->all) return sap_active_share(h, &f->active);
+    if (!f->wish->all) return sap_active_share(h, &f->active);
     sap_active_choose_all(h, &f->active);
     return SAPPORO_OK;
 }
 
-static int compute(sapporo_mpi_tree *h, struct force *f, const struct wish *wish)
+static int compute(sapporo_mpi_tree *h, struct force *f)
 {
-    const int by_acceleration = h->settings.mac == SAPPORO_MAC_ACCELERATION;
-    int status = begin(h, wish, f);
-    if (!status && by_acceleration) status = find_sizes(h, f);
+    int status = begin(h, f);
+    if (!status && is_by_acceleration(h)) status = find_sizes(h, f);
     h->done.particle_particle = h->done.particle_cell = 0;
-    if (!status) status = pass(h, &f->active, by_acceleration ? f->a : NULL, f);
+    if (!status) status = pass(h, &f->active, is_by_acceleration(h) ? h->a : NULL, f);
     if (!status) status = answer(h, f);
     if (status) return status;
-    deliver(wish, f);
-    keep(h, f);
+    deliver(h, f);
+    keep_costs(h, f);
     return SAPPORO_OK;
 }
 
@@ -307,13 +363,12 @@ static void fill_with_nan(const struct wish *wish)
 
 static int force(sapporo_mpi_tree *h, const struct wish *wish)
 {
-    struct force f = {.a = NULL};
+    struct force f = {.h = h, .wish = wish};
     const sap_fpenv callers = sap_fp_enter();
     for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
     h->done.halo_bytes = 0;
-    const int status = h->link.broken ? h->link.broken : compute(h, &f, wish);
+    const int status = h->link.broken ? h->link.broken : compute(h, &f);
     if (status < 0) fill_with_nan(wish);
-    free_force(h, &f);
     sap_fp_leave(callers);
     return status;
 }

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/partial.h"
+
 enum { EIGHT = 8, WIDE = 2 }; /* WIDE: the radius of the widest ball that counts, in units of the mean one */
+enum { PARTS = 64 };          /* of the regions, for threads */
 
 /* ------------------------------------------------------------------ regions */
 
@@ -87,27 +90,46 @@ static void tell_region(const struct sap_halo_nodes *s, int q, double accuracy, 
                         struct sap_halo_region *region)
 {
     const struct sap_tree_node *const node = &s->node[q];
+    int widened = -1;        /* the group whose ball is in the region already */
     double least = INFINITY; /* the smallest acceleration has the greatest strictness */
     for (int k = node->first; k < node->first + node->count; k++) {
-        const int address = s->address[k];
-        const double *const ball = s->ball[s->group[k]], *const x =
-                                                             targets->x + (size_t)address * (size_t)targets->stride;
+        const int address = s->address[k], group = s->group[k];
+        const double *const ball = s->ball[group], *const x = targets->x + (size_t)address * (size_t)targets->stride;
         if (targets->active && !targets->active[address]) continue;
-        if (ball[3] <= s->widest)
-            widen(region, ball, ball[3]);
-        else
+        if (!(ball[3] <= s->widest))
             widen(region, x, s->widest);
+        else if (group != widened)
+            widen(region, ball, ball[3]), widened = group;
         if (targets->a) least = fmin(least, targets->a[address]);
     }
     if (targets->a && region->strictness >= 0) region->strictness = sap_accept_strictness(accuracy * least);
 }
 
+/* Regions that threads fill. */
+struct telling {
+    const struct sap_halo_nodes *nodes;
+    const struct sap_halo_targets *targets;
+    double accuracy;
+    struct sap_halo_region *region;
+};
+
+static void tell_part(void *argument, int part, int from, int to)
+{
+    const struct telling *const t = argument;
+    (void)from;
+    (void)to;
+    const long long regions = t->nodes->regions;
+    for (long long r = regions * part / PARTS; r < regions * (part + 1) / PARTS; r++)
+        tell_region(t->nodes, t->nodes->region[r], t->accuracy, t->targets, &t->region[r]);
+}
+
 void sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, const struct sap_halo_targets *targets,
                            struct sap_halo_region *region, int room)
 {
+    struct telling t = {s, targets, accuracy, region};
     memset(region, 0, (size_t)room * sizeof *region);
     for (int r = 0; r < room; r++) region[r].strictness = -1;
-    for (int r = 0; r < s->regions; r++) tell_region(s, s->region[r], accuracy, targets, &region[r]);
+    sapporo_partial_parts(targets->threads, s->n, PARTS, tell_part, &t);
 }
 
 int sap_halo_has_targets(const struct sap_halo_region *region, int room)
@@ -240,20 +262,16 @@ static int select_nodes(struct sap_halo *h, const struct selection *s)
 }
 
 int sap_halo_add(struct sap_halo *h, const struct sap_halo_source *source, const struct sap_halo_region *region,
-                 int room)
+                 int room, struct sap_halo_memory *memory)
 {
     const size_t nodes = (size_t)source->nodes->nodes;
-    struct selection s = {.source = source,
-                          .region = region,
-                          .room = room,
-                          .who = malloc((size_t)room * sizeof *s.who),
-                          .opened = malloc(nodes),
-                          .from = calloc(nodes, sizeof *s.from)};
-    const int status = s.who && s.opened && s.from ? select_nodes(h, &s) : SAPPORO_ERR_MEMORY;
-    free(s.who);
-    free(s.opened);
-    free(s.from);
-    return status;
+    const struct selection s = {.source = source,
+                                .region = region,
+                                .room = room,
+                                .who = sap_room_array(&memory->who, (size_t)room, sizeof *s.who),
+                                .opened = sap_room_array(&memory->opened, nodes, sizeof *s.opened),
+                                .from = sap_room_array(&memory->from, nodes, sizeof *s.from)};
+    return s.who && s.opened && s.from ? select_nodes(h, &s) : SAPPORO_ERR_MEMORY;
 }
 
 /* ------------------------------------------------------------------ joining */
@@ -313,13 +331,14 @@ static void make_above(const struct halo_joining *to, int at, int child, int chi
     to->node[at] = (struct sap_tree_node){.child = child, .children = children};
 }
 
-int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], struct sap_tree_halo *joined)
+int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], struct sap_halo_memory *memory,
+                  struct sap_tree_halo *joined)
 {
     int halos = 0;
     for (int r = 0; r < ranks; r++) halos += count[r][0] > 0;
     const int roots = nodes_above(halos), nodes = roots + halo->nodes;
-    const struct halo_joining to = {malloc(((size_t)nodes + 1) * sizeof *to.node),
-                                    malloc(((size_t)nodes + 1) * sizeof *to.cell)};
+    const struct halo_joining to = {sap_room_array(&memory->node, (size_t)nodes + 1, sizeof *to.node),
+                                    sap_room_array(&memory->cell, (size_t)nodes + 1, sizeof *to.cell)};
     *joined = (struct sap_tree_halo){.nodes = nodes, .n = halo->n, .node = to.node, .cell = to.cell};
     joined->x = (const double(*)[4])halo->x;
     if (!to.node || !to.cell) return SAPPORO_ERR_MEMORY;

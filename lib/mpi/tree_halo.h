@@ -18,6 +18,7 @@
 
 #include "engine/tree_ops.h"
 #include "engine/tree_part.h"
+#include "mpi/room.h"
 #include "physics/scalars.h"
 
 /*
@@ -35,8 +36,9 @@ struct sap_halo_region {
     double low[3], high[3], strictness;
 };
 
-/* The nodes of this rank's tree, and its regions. */
+/* The nodes of this rank's tree, and its regions.  The arrays are those of the rooms, in their order. */
 struct sap_halo_nodes {
+    struct sap_room room[7];
     int nodes, n;
     struct sap_tree_node *node; /* [nodes] */
     struct sap_cell *cell;      /* [nodes] */
@@ -63,6 +65,11 @@ struct sap_halo {
     double (*x)[4]; /* position, mass */
 };
 
+/* Memory that selections and joins keep. */
+struct sap_halo_memory {
+    struct sap_room who, opened, from, node, cell;
+};
+
 /*
  * Chooses at most `room` regions of a tree, for which nodes->region has room: the largest nodes below some size, which
  * is as small as the room allows.  The size is the number of particles times the diagonal of their box.
@@ -76,6 +83,7 @@ struct sap_halo_targets {
     const unsigned char *active; /* by address: the particles that need forces; NULL: all */
     const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
                         angle of 1 */
+    int threads;     /* that look at the regions; 0: as many as a context has */
 };
 
 /* Writes `room` regions, around the active particles; strictness is theirs. */
@@ -94,15 +102,16 @@ struct sap_halo_source {
 
 /* Adds the halo of a tree for `room` regions, of which at least one has particles; 0 or SAPPORO_ERR_MEMORY. */
 int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, const struct sap_halo_region *region,
-                 int room);
+                 int room, struct sap_halo_memory *memory);
 
 /* The levels that joining as many halos puts above their roots. */
 int sap_halo_levels_above(int halos);
 
 /*
- * Joins halos to one tree.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node and cell, which the
- * caller frees, with x of the halo; 0 or SAPPORO_ERR_MEMORY.
+ * Joins halos to one tree.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node and cell of the
+ * memory, with x of the halo; 0 or SAPPORO_ERR_MEMORY.
  */
-int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], struct sap_tree_halo *joined);
+int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], struct sap_halo_memory *memory,
+                  struct sap_tree_halo *joined);
 
 #endif

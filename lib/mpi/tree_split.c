@@ -1,4 +1,10 @@
-/* tree_split.c - divides the particles of all ranks into runs along the curve, one per rank, of about equal weight. */
+/*
+ * tree_split.c - divides the particles of all ranks into runs along the curve, one per rank, of about equal weight.
+ *
+ * The boundaries of the runs are keys.  They are found digit by digit, from the weights of all ranks' particles in the
+ * cells of each digit.  The first digits need only the weights of buckets of the curve.  The other digits need the
+ * particles of those buckets in which a boundary lies, sorted: few of all.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,59 +12,67 @@
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
-/* The boundaries are found digit by digit: few rounds, since each waits for all ranks. */
-enum { DIGIT_BITS = 7, DIGIT = 1 << DIGIT_BITS, ROUNDS = SAP_KEY_BITS / DIGIT_BITS };
+/* Few rounds, since each waits for all ranks; the first ones are of buckets. */
+enum { DIGIT_BITS = 7, DIGIT = 1 << DIGIT_BITS, ROUNDS = SAP_KEY_BITS / DIGIT_BITS, BUCKET_ROUNDS = 2 };
+enum { BUCKETS = 1 << (BUCKET_ROUNDS * DIGIT_BITS), BUCKET_SHIFT = SAP_KEY_BITS - BUCKET_ROUNDS * DIGIT_BITS };
 enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS };
+enum { PARTS = 16, A_PART = 65536 }; /* parts of the particles for threads, at most, and particles of a part */
 
 /* A particle on the curve. */
 struct spot {
     sap_key key;
-    int number;
+    uint64_t weight;
 };
 
-/* Memory of a division.  The first and last arrays are those that MPI reads and writes. */
+/* A division.  The first arrays are those that MPI reads and writes. */
 struct division {
-    uint64_t *mine, *all; /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
-    sap_key *boundary;    /* [boundaries] digits that are known; those that follow are 0 */
-    uint64_t *before;     /* [boundaries] weight of all particles with keys below */
-    struct spot *spot, *spare;
-    uint64_t *weight; /* [n + 1] of the sorted particles before this one */
+    const sapporo_mpi_tree *h;
+    const double (*body)[SAP_BODY];
+    uint64_t mean;
+    int n, parts, boundaries, *to;
+    uint64_t *mine, *all;        /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
+    uint64_t *before;            /* [boundaries] weight of all particles with keys below */
+    sap_key *boundary;           /* [boundaries] digits that are known; those that follow are 0 */
+    sap_key *key;                /* [n] */
+    uint64_t *bucket;            /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
+    uint64_t *of_part;           /* [parts][BUCKETS] weights of the buckets of each part */
+    unsigned char *marked;       /* [BUCKETS] buckets in which a boundary lies */
+    int at[PARTS + 1];           /* first member of each part */
+    int members;                 /* particles of marked buckets */
+    struct spot *member, *spare; /* [members] */
+    uint64_t *weight;            /* [members + 1] of the sorted members before this one */
 };
 
-static void free_division(const sapporo_mpi_tree *h, struct division *d)
+/* Makes room for all but the members; 0 or SAPPORO_ERR_MEMORY. */
+static int reserve(sapporo_mpi_tree *h, struct division *d)
 {
-    if (!d) return;
-    sap_mpi_tree_release(h, d->mine);
-    sap_mpi_tree_release(h, d->all);
-    free(d->boundary);
-    free(d->before);
-    free(d->spot);
-    free(d->spare);
-    free(d->weight);
-    free(d);
+    const size_t many = (size_t)d->boundaries, words = BUCKETS + 1 + (size_t)d->parts * BUCKETS;
+    d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 2) * sizeof *d->mine);
+    d->key = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->key);
+    d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + BUCKETS);
+    if (!d->mine || !d->key || !d->bucket) return SAPPORO_ERR_MEMORY;
+    d->all = d->mine + many * DIGIT;
+    d->before = d->all + many * DIGIT;
+    d->boundary = (sap_key *)(d->before + many);
+    d->of_part = d->bucket + BUCKETS + 1;
+    d->marked = (unsigned char *)(d->bucket + words);
+    memset(d->before, 0, many * sizeof *d->before);
+    memset(d->boundary, 0, many * sizeof *d->boundary);
+    return SAPPORO_OK;
 }
 
-static struct division *new_division(int boundaries, int n)
+/* Makes room for the members; 0 or SAPPORO_ERR_MEMORY. */
+static int reserve_members(sapporo_mpi_tree *h, struct division *d)
 {
-    const size_t many = (size_t)boundaries + 1, room = (size_t)n + 1;
-    struct division *const d = calloc(1, sizeof *d);
-    if (!d) return NULL;
-    d->mine = calloc(many * DIGIT, sizeof *d->mine);
-    d->all = calloc(many * DIGIT, sizeof *d->all);
-    d->boundary = calloc(many, sizeof *d->boundary);
-    d->before = calloc(many, sizeof *d->before);
-    d->spot = calloc(room, sizeof *d->spot);
-    d->spare = calloc(room, sizeof *d->spare);
-    d->weight = calloc(room, sizeof *d->weight);
-    return d;
+    const size_t room = (size_t)d->members + 1;
+    d->member = sap_room_array(&h->rooms.member, room, 2 * sizeof *d->member + sizeof *d->weight);
+    if (!d->member) return SAPPORO_ERR_MEMORY;
+    d->spare = d->member + room;
+    d->weight = (uint64_t *)(d->spare + room);
+    return SAPPORO_OK;
 }
 
-static int is_complete(const struct division *d)
-{
-    return d && d->mine && d->all && d->boundary && d->before && d->spot && d->spare && d->weight;
-}
-
-/* ------------------------------------------------------------------ my part */
+/* ------------------------------------------------------------------ buckets */
 
 static sap_key key_of(const struct sap_cube *cube, const double *x)
 {
@@ -67,88 +81,138 @@ static sap_key key_of(const struct sap_cube *cube, const double *x)
     return sap_key_hilbert(c[0], c[1], c[2]);
 }
 
-/* Sorts the particles by key, in passes of RADIX_BITS bits. */
-static void sort_spots(struct division *d, int n)
-{
-    for (int shift = 0; shift < SAP_KEY_BITS; shift += RADIX_BITS) {
-        int at[RADIX] = {0}, sum = 0;
-        for (int i = 0; i < n; i++) at[d->spot[i].key >> shift & (RADIX - 1)]++;
-        for (int k = 0; k < RADIX; k++) {
-            const int here = at[k];
-            at[k] = sum;
-            sum += here;
-        }
-        for (int i = 0; i < n; i++) d->spare[at[d->spot[i].key >> shift & (RADIX - 1)]++] = d->spot[i];
-        struct spot *const sorted = d->spare;
-        d->spare = d->spot;
-        d->spot = sorted;
-    }
-}
+static int bucket_of(sap_key key) { return (int)(key >> BUCKET_SHIFT); }
 
 /*
  * The weight of a particle: twice its interactions in the forces that are known, and the mean once, for what a particle
  * costs besides.  So no rank gets more than three times the mean number of particles, and one.
  */
-static uint64_t weight_of(const sapporo_mpi_tree *h, int i, uint64_t mean)
+static uint64_t weight_of(const struct division *d, int i)
 {
-    return (h->work[i] >= 0 ? 2 * (uint64_t)h->work[i] : 2 * mean) + mean;
+    const int64_t work = d->h->work[i];
+    return (work >= 0 ? 2 * (uint64_t)work : 2 * d->mean) + d->mean;
 }
 
-/* Particles whose keys threads find. */
-struct keys {
-    const struct sap_cube *cube;
-    const double (*body)[SAP_BODY];
-    struct spot *spot;
-};
-
-static void find_some_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
+/* Finds the keys of a part, and the weights of its buckets. */
+static void weigh_part(void *argument, int part, int from, int to)
 {
-    const struct keys *const k = argument;
-    for (int i = (int)from; i < to; i++) k->spot[i] = (struct spot){key_of(k->cube, k->body[i]), i};
+    const struct division *const d = argument;
+    uint64_t *const weight = d->of_part + (size_t)part * BUCKETS;
+    memset(weight, 0, BUCKETS * sizeof *weight);
+    for (int i = from; i < to; i++) {
+        d->key[i] = key_of(&d->h->whole.cube, d->body[i]);
+        weight[bucket_of(d->key[i])] += weight_of(d, i);
+    }
 }
 
-static void weigh(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, struct division *d)
+static void weigh_buckets(struct division *d)
 {
-    struct keys keys = {&h->whole.cube, body, d->spot};
-    sapporo_partial_loop(h->options.threads, n, find_some_keys, &keys);
-    sort_spots(d, n);
-    for (int k = 0; k < n; k++) d->weight[k + 1] = d->weight[k] + weight_of(h, d->spot[k].number, (uint64_t)mean);
+    sapporo_partial_parts(d->h->options.threads, d->n, d->parts, weigh_part, d);
+    d->bucket[0] = 0;
+    for (int b = 0; b < BUCKETS; b++) {
+        d->bucket[b + 1] = d->bucket[b];
+        for (int part = 0; part < d->parts; part++) d->bucket[b + 1] += d->of_part[(size_t)part * BUCKETS + (size_t)b];
+    }
 }
 
-/* The number of particles of this rank with keys below `key`. */
-static int count_below(const struct division *d, int n, sap_key key)
+/* ------------------------------------------------------------------ members */
+
+static void count_part(void *argument, int part, int from, int to)
 {
-    int from = 0;
+    struct division *const d = argument;
+    int n = 0;
+    for (int i = from; i < to; i++) n += d->marked[bucket_of(d->key[i])];
+    d->at[part] = n;
+}
+
+/* Marks the buckets in which boundaries lie, and counts the particles of each part there. */
+static void count_members(struct division *d)
+{
+    memset(d->marked, 0, BUCKETS);
+    for (int b = 0; b < d->boundaries; b++) d->marked[bucket_of(d->boundary[b])] = 1;
+    sapporo_partial_parts(d->h->options.threads, d->n, d->parts, count_part, d);
+    d->members = 0;
+    for (int part = 0; part < d->parts; part++) {
+        const int here = d->at[part];
+        d->at[part] = d->members;
+        d->members += here;
+    }
+}
+
+static void take_part(void *argument, int part, int from, int to)
+{
+    const struct division *const d = argument;
+    int at = d->at[part];
+    for (int i = from; i < to; i++)
+        if (d->marked[bucket_of(d->key[i])]) d->member[at++] = (struct spot){d->key[i], weight_of(d, i)};
+}
+
+/* Sorts the members by key, in passes of RADIX_BITS bits. */
+static void sort_members(struct division *d)
+{
+    for (int shift = 0; shift < SAP_KEY_BITS; shift += RADIX_BITS) {
+        int at[RADIX] = {0}, sum = 0;
+        for (int i = 0; i < d->members; i++) at[d->member[i].key >> shift & (RADIX - 1)]++;
+        for (int k = 0; k < RADIX; k++) {
+            const int here = at[k];
+            at[k] = sum;
+            sum += here;
+        }
+        for (int i = 0; i < d->members; i++) d->spare[at[d->member[i].key >> shift & (RADIX - 1)]++] = d->member[i];
+        struct spot *const sorted = d->spare;
+        d->spare = d->member;
+        d->member = sorted;
+    }
+}
+
+/* Collective.  Takes the members and sorts them, after the rounds of buckets. */
+static int take_members(sapporo_mpi_tree *h, struct division *d)
+{
+    count_members(d);
+    const int bad = reserve_members(h, d), status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, d->n) : 0);
+    if (bad || status) return status ? status : bad;
+    sapporo_partial_parts(h->options.threads, d->n, d->parts, take_part, d);
+    sort_members(d);
+    d->weight[0] = 0;
+    for (int k = 0; k < d->members; k++) d->weight[k + 1] = d->weight[k] + d->member[k].weight;
+    return SAPPORO_OK;
+}
+
+/* The weight of the members with keys below `key`. */
+static uint64_t weight_below(const struct division *d, sap_key key)
+{
+    int from = 0, n = d->members;
     while (n > 0) {
         const int half = n / 2;
-        if (d->spot[from + half].key < key)
+        if (d->member[from + half].key < key)
             from += half + 1, n -= half + 1;
         else
             n = half;
     }
-    return from;
+    return d->weight[from];
 }
 
 /* --------------------------------------------------------------- boundaries */
 
 /* Weighs the cells below the prefix of each boundary. */
-static void weigh_cells(struct division *d, int boundaries, int n, int shift)
+static void weigh_cells(struct division *d, int round, int shift)
 {
-    for (int b = 0; b < boundaries; b++) {
-        int from = count_below(d, n, d->boundary[b]);
-        for (int c = 0; c < DIGIT; c++) {
-            const int to = count_below(d, n, d->boundary[b] + ((sap_key)(c + 1) << shift));
-            d->mine[b * DIGIT + c] = d->weight[to] - d->weight[from];
-            from = to;
+    for (int b = 0; b < d->boundaries; b++) {
+        uint64_t before = 0;
+        for (int c = 0; c <= DIGIT; c++) {
+            const sap_key key = d->boundary[b] + ((sap_key)c << shift);
+            const uint64_t below = round < BUCKET_ROUNDS ? d->bucket[bucket_of(key)] : weight_below(d, key);
+            if (c > 0) d->mine[b * DIGIT + c - 1] = below - before;
+            before = below;
         }
     }
 }
 
 /* Adds a digit to each boundary: of the cell in which its share of the weight ends. */
-static void add_digits(struct division *d, int boundaries, int shift, uint64_t total)
+static void add_digits(struct division *d, int shift, uint64_t total)
 {
-    const uint64_t ranks = (uint64_t)boundaries + 1, part = total / ranks, rest = total % ranks;
-    for (int b = 0; b < boundaries; b++) {
+    const uint64_t ranks = (uint64_t)d->boundaries + 1, part = total / ranks, rest = total % ranks;
+    for (int b = 0; b < d->boundaries; b++) {
         const uint64_t rank = (uint64_t)b + 1, share = part * rank + rest * rank / ranks;
         int c = 0;
         while (c < DIGIT - 1 && d->before[b] + d->all[b * DIGIT + c] <= share) d->before[b] += d->all[b * DIGIT + c++];
@@ -157,48 +221,53 @@ static void add_digits(struct division *d, int boundaries, int shift, uint64_t t
 }
 
 /* Collective.  Finds the keys at which the runs of ranks 1, 2, ... begin, digit by digit. */
-static int find_boundaries(sapporo_mpi_tree *h, struct division *d, int n)
+static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
 {
     struct sap_link *const link = &h->link;
-    const int boundaries = link->size - 1;
     uint64_t total = 0;
     _Static_assert(ROUNDS * DIGIT_BITS == SAP_KEY_BITS, "digits have all bits of a key");
     for (int round = 0; round < ROUNDS; round++) {
         const int shift = DIGIT_BITS * (ROUNDS - 1 - round);
-        weigh_cells(d, boundaries, n, shift);
-        const int bad = sap_link_finish(link, MPI_Iallreduce(d->mine, d->all, boundaries * DIGIT, MPI_UINT64_T, MPI_SUM,
-                                                             link->communicator, &link->request));
+        int bad = round == BUCKET_ROUNDS ? take_members(h, d) : SAPPORO_OK;
+        if (bad) return bad;
+        weigh_cells(d, round, shift);
+        bad = sap_link_finish(link, MPI_Iallreduce(d->mine, d->all, d->boundaries * DIGIT, MPI_UINT64_T, MPI_SUM,
+                                                   link->communicator, &link->request));
         if (bad) return bad;
         for (int c = 0; c < DIGIT && round == 0; c++) total += d->all[c];
-        add_digits(d, boundaries, shift, total);
+        add_digits(d, shift, total);
     }
     return SAPPORO_OK;
 }
 
-/* Writes the rank of each particle: the number of boundaries at or below its key. */
-static void write_ranks(const struct division *d, int boundaries, int n, int *to)
+/* Writes the ranks of some particles: the number of boundaries at or below the key. */
+static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    for (int k = 0, rank = 0; k < n; k++) {
-        while (rank < boundaries && d->boundary[rank] <= d->spot[k].key) rank++;
-        to[d->spot[k].number] = rank;
+    const struct division *const d = argument;
+    for (ptrdiff_t i = from; i < to; i++) {
+        int rank = 0, n = d->boundaries;
+        while (n > 0) {
+            const int half = n / 2;
+            if (d->boundary[rank + half] <= d->key[i])
+                rank += half + 1, n -= half + 1;
+            else
+                n = half;
+        }
+        d->to[i] = rank;
     }
-}
-
-static int divide(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, struct division *d, int *to)
-{
-    const int boundaries = h->link.size - 1, complete = is_complete(d);
-    int status = sap_link_agree(&h->link, complete ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
-    if (status || !complete) return status;
-    weigh(h, body, n, mean, d);
-    if (boundaries > 0) status = find_boundaries(h, d, n);
-    if (!status) write_ranks(d, boundaries, n, to);
-    return status;
 }
 
 int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, int *to)
 {
-    struct division *const d = new_division(h->link.size - 1, n);
-    const int status = divide(h, body, n, mean, d, to);
-    free_division(h, d);
+    const int wanted = 1 + n / A_PART;
+    struct division d = {.h = h, .body = body, .mean = (uint64_t)mean, .n = n, .to = to};
+    d.parts = wanted < PARTS ? wanted : PARTS;
+    d.boundaries = h->link.size - 1;
+    const int bad = reserve(h, &d);
+    int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
+    if (bad || status) return status ? status : bad;
+    weigh_buckets(&d);
+    status = find_boundaries(h, &d);
+    if (!status) sapporo_partial_loop(h->options.threads, n, write_some_ranks, &d);
     return status;
 }

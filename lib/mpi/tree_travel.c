@@ -7,32 +7,34 @@
 
 enum { REGION = sizeof(struct sap_halo_region) / sizeof(double) };
 
-void sap_travel_free(const sapporo_mpi_tree *h, struct sap_travel *t)
+void sap_travel_free(struct sap_travel *t)
 {
-    if (h->link.broken || !t) return;
+    struct sap_halo_memory *const m = &t->memory;
     free(t->out.node);
     free(t->out.x);
-    free(t->in.node);
-    free(t->in.x);
-    free(t->regions);
-    free(t->count);
-    free(t);
+    sap_room_free(&m->who);
+    sap_room_free(&m->opened);
+    sap_room_free(&m->from);
+    sap_room_free(&m->node);
+    sap_room_free(&m->cell);
 }
 
 int sap_travel_room(const sapporo_mpi_tree *h) { return sap_halo_room((double)h->done.total, h->link.size); }
 
-/* Allocates the arrays with elements for each rank, and the regions of all ranks; 0: out of memory. */
-static int reserve(struct sap_travel *t, int ranks, int room)
+/* Makes room for the arrays with elements for each rank, and for the regions of all ranks; 0: out of memory. */
+static int reserve(sapporo_mpi_tree *h, struct sap_travel *t, int room)
 {
-    const size_t many = (size_t)ranks;
-    t->regions = calloc((many + 1) * (size_t)room, sizeof *t->regions);
-    t->count = calloc(12 * many, sizeof *t->count);
-    if (!t->regions || !t->count) return 0;
-    t->sent = (int(*)[2])t->count;
-    t->got = t->sent + ranks;
-    for (int what = 0; what < 2; what++) {
-        int *const from = t->count + (size_t)(4 + 4 * what) * many;
-        t->sent_n[what] = from, t->sent_at[what] = from + ranks;
+    const size_t many = (size_t)h->link.size;
+    t->regions = sap_room_reserve(&h->rooms.regions, (many + 1) * (size_t)room * sizeof *t->regions);
+    int *const count = sap_room_reserve(&h->rooms.count, 12 * many * sizeof *count);
+    if (!t->regions || !count) return 0;
+    memset(count, 0, 12 * many * sizeof *count);
+    t->out.nodes = t->out.n = 0;
+    t->sent = (int(*)[2])count;
+    t->got = t->sent + many;
+    for (size_t what = 0; what < 2; what++) {
+        int *const from = count + (4 + 4 * what) * many;
+        t->sent_n[what] = from, t->sent_at[what] = from + many;
         t->got_n[what] = from + 2 * many, t->got_at[what] = from + 3 * many;
     }
     return 1;
@@ -67,7 +69,7 @@ static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
         const struct sap_halo_region *const theirs = regions_of(h, t, r);
         if (r == h->link.rank || !sap_halo_has_targets(theirs, room)) continue;
         const int nodes = t->out.nodes, n = t->out.n;
-        status = sap_halo_add(&t->out, &source, theirs, room);
+        status = sap_halo_add(&t->out, &source, theirs, room, &t->memory);
         t->sent[r][0] = t->out.nodes - nodes;
         t->sent[r][1] = t->out.n - n;
     }
@@ -97,8 +99,8 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
         if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, h->route.arrived);
     }
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
-    t->in.node = malloc(((size_t)in[0] + 1) * sizeof *t->in.node);
-    t->in.x = malloc(((size_t)in[1] + 1) * sizeof *t->in.x);
+    t->in.node = sap_room_array(&h->rooms.node, (size_t)in[0] + 1, sizeof *t->in.node);
+    t->in.x = sap_room_array(&h->rooms.x, (size_t)in[1] + 1, sizeof *t->in.x);
     return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
@@ -116,7 +118,7 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     struct sap_link *const link = &h->link;
-    const int room = sap_travel_room(h), ready = t && reserve(t, link->size, room);
+    const int room = sap_travel_room(h), ready = reserve(h, t, room);
     int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived));
     if (status || !ready) return status;
     sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, regions_of(h, t, link->size), room);

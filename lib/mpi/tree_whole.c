@@ -1,6 +1,5 @@
 /* tree_whole.c - what the particles of all ranks have in common: box, cube, units, the pull of the whole. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/tree.h"
@@ -19,14 +18,15 @@ static void add_body(struct sap_cell *cell, const double *body)
     sap_cell_add(cell, body[SAP_BODY_MASS], fabs(body[SAP_BODY_MASS]), body, body, body);
 }
 
-static struct report report_of(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n)
+/* A refresh has no use for interactions. */
+static struct report report_of(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, int refreshes)
 {
     struct report mine = {.n = n};
     sap_cell_start(&mine.cell);
     for (int i = 0; i < n; i++) add_body(&mine.cell, body[i]);
     if (n > 0) sap_cell_centre(&mine.cell);
     for (int i = 0; i < n; i++) sap_cell_shape(&mine.cell, body[i][SAP_BODY_MASS], body[i]);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !refreshes; i++) {
         mine.known += h->work[i] >= 0;
         mine.work += h->work[i] >= 0 ? (double)h->work[i] : 0;
     }
@@ -97,44 +97,38 @@ static int find_cube(sapporo_mpi_tree *h, const struct report *from, const struc
 
 /* -------------------------------------------------------------------- whole */
 
-/* Memory of a look at all particles, kept by MPI while the ranks exchange. */
+/* A look at all particles.  MPI reads and writes its memory while the ranks exchange. */
 struct look {
     struct report mine, *all;
     struct cube_sample sample;
 };
 
-static void free_look(const sapporo_mpi_tree *h, struct look *l)
+/* Makes room for a look; NULL: out of memory. */
+static struct look *reserve_look(sapporo_mpi_tree *h)
 {
-    if (!l) return;
-    sap_mpi_tree_release(h, l->all);
-    sap_mpi_tree_release(h, l->sample.count);
-    sap_mpi_tree_release(h, l->sample.mine);
-    sap_mpi_tree_release(h, l->sample.all);
-    sap_mpi_tree_release(h, l); /* MPI reads `mine` */
-}
-
-static struct look *new_look(int ranks)
-{
-    const size_t many = (size_t)ranks;
-    struct look *const l = calloc(1, sizeof *l);
+    const size_t ranks = (size_t)h->link.size, reports = ranks * sizeof(struct report),
+                 places = SAP_CUBE_SAMPLE * sizeof(double[3]);
+    char *const at =
+        sap_room_reserve(&h->rooms.look, sizeof(struct look) + reports + 2 * places + 2 * ranks * sizeof(int));
+    struct look *const l = (void *)at;
     if (!l) return NULL;
-    l->all = calloc(many, sizeof *l->all);
-    l->sample.count = calloc(2 * many, sizeof *l->sample.count);
-    l->sample.mine = calloc(SAP_CUBE_SAMPLE, sizeof *l->sample.mine);
-    l->sample.all = calloc(SAP_CUBE_SAMPLE, sizeof *l->sample.all);
-    if (l->sample.count) l->sample.at = l->sample.count + ranks;
+    memset(l, 0, sizeof *l);
+    l->all = (void *)(at + sizeof *l);
+    l->sample.mine = (void *)(at + sizeof *l + reports);
+    l->sample.all = l->sample.mine + SAP_CUBE_SAMPLE;
+    l->sample.count = (void *)(l->sample.all + SAP_CUBE_SAMPLE);
+    l->sample.at = l->sample.count + ranks;
     return l;
 }
 
 /* Collective.  Gathers the reports of all ranks, and joins them. */
-static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, struct look *l,
+static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, int refreshes, struct look *l,
                           struct report *all)
 {
     struct sap_link *const link = &h->link;
-    const int short_of = !l || !l->all || !l->sample.count || !l->sample.mine || !l->sample.all;
-    int status = sap_link_agree(link, short_of ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
-    if (status || short_of) return status ? status : (int)SAPPORO_ERR_MEMORY;
-    l->mine = report_of(h, body, n);
+    int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
+    if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
+    l->mine = report_of(h, body, n, refreshes);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));
     if (status) return status;
@@ -156,24 +150,22 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all)
 
 int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean)
 {
-    struct look *const l = new_look(h->link.size);
+    struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
-    int status = gather_reports(h, body, n, l, &all);
+    int status = gather_reports(h, body, n, 0, l, &all);
     if (!status) {
         *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
         take_report(h, &all);
         status = find_cube(h, l->all, &all, body, &l->sample);
     }
-    free_look(h, l);
     return status;
 }
 
 int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n)
 {
-    struct look *const l = new_look(h->link.size);
+    struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
-    const int status = gather_reports(h, body, n, l, &all);
+    const int status = gather_reports(h, body, n, 0, l, &all);
     if (!status) take_report(h, &all);
-    free_look(h, l);
     return status;
 }

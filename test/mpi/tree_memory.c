@@ -1,7 +1,7 @@
 /*
  * tree_memory.c - trees over ranks when memory runs out on one rank: the n-th allocation of libsapporo_mpi fails there,
  * for every n, on the ranks in turn.  Every call has the same status on all ranks, and forces are right on all of them
- * or NaN on all of them.
+ * or NaN on all of them.  Calls that take no more memory than those before them allocate none.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,6 +51,25 @@ static void run(struct session *s, const struct point *source, int fault)
     fails_at = 0;
 }
 
+/* 1 if builds, refreshes and forces allocate nothing after they ran once with the same particles. */
+static int keeps_memory(const struct point *source)
+{
+    static struct session s;
+    const sapporo_tree_options tree = {.size = sizeof tree, .mac = SAPPORO_MAC_ACCELERATION, .threads = 1};
+    const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &tree, .timeout = 20};
+    const sapporo_tree_particles mine = columns(source);
+    sapporo_mpi_tree *t;
+    int bad = sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &t), once = 0;
+    for (int round = 0; round < 3 && !bad; round++) {
+        if (round == 2) once = counted; /* the second build knows the interactions, and divides anew */
+        bad = sapporo_mpi_tree_build(t, &mine) || sapporo_mpi_tree_force(t, s.acc, s.pot);
+        bad = bad || sapporo_mpi_tree_refresh(t, &mine);
+        bad = bad || sapporo_mpi_tree_force_active(t, mine.n / 2, NULL, s.acc, s.pot);
+    }
+    sapporo_mpi_tree_destroy(t);
+    return !bad && counted == once;
+}
+
 /* 1 if the last force is close to the right one, or reported an error and is NaN. */
 static int is_honest(const struct session *s, const struct session *good, int n)
 {
@@ -83,6 +102,7 @@ int main(int argc, char **argv)
     run(&s, source, 0);
     report(!bad && failing >= 30 && ranks_same(s.status, CALLS) && is_honest(&s, &good, mine),
            "trees, memory runs out at each of %d allocations: %d calls failed", n - 2, failing);
+    report(keeps_memory(source), "trees, a round of calls as the one before allocates nothing");
     free(source);
     return ranks_end();
 }

@@ -459,16 +459,37 @@ static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_struc
     sap_tree_tell_cell(&t->cell[k], k, s);
 }
 
+/* A copy of a tree on several threads. */
+struct copying {
+    const struct sap_cpu_tree *t;
+    struct sap_tree_structure *s;
+};
+
+static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct copying *const c = argument;
+    if (c->s->node) {
+        const size_t n = (size_t)(to - from);
+        memcpy(c->s->node + from, c->t->node + from, n * sizeof *c->s->node);
+        memcpy(c->s->cell + from, c->t->cell + from, n * sizeof *c->s->cell);
+        return;
+    }
+    for (int k = (int)from; k < to; k++) copy_node(c->t, k, c->s);
+}
+
 static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
+    enum { AT_ONCE = 4096 };
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     s->nodes = t->built ? t->nodes : 0;
     s->n = t->built ? t->n : 0;
     s->groups = t->built ? t->self.groups : 0;
-    if (!s->first) return SAPPORO_OK;
-    for (int k = 0; k < s->nodes; k++) copy_node(t, k, s);
-    for (int k = 0; k < s->n; k++) s->address[k] = t->order.address[k];
-    for (int k = 0; k < s->n; k++) s->group[k] = t->group_of[k];
+    if (!s->address) return SAPPORO_OK;
+    struct copying c = {t, s};
+    const int threads = threads_for(t, s->n);
+    sap_team_for(threads, s->nodes, sap_team_chunk(s->nodes, threads, AT_ONCE), copy_some_nodes, &c);
+    memcpy(s->address, t->order.address, (size_t)s->n * sizeof *s->address);
+    memcpy(s->group, t->group_of, (size_t)s->n * sizeof *s->group);
     for (int g = 0; g < s->groups && s->ball; g++) {
         memcpy(s->ball[g], t->group[g].centre, sizeof t->group[g].centre);
         s->ball[g][3] = t->group[g].radius;

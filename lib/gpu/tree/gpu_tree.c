@@ -341,36 +341,56 @@ static double interactions(const struct sap_tree *opaque_tree)
     return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
 }
 
-/* Arrays of a tree in host memory. */
+/* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
 struct copies {
-    void *node, *cell, *level, *address, *group, *ball;
+    void *node, *cell, *level, *ball;
 };
 
-static int copy_tree(struct sap_gpu_host_tree *t, struct copies *c)
+/* Copies n elements to memory of the caller; a driver status. */
+static int copy_to(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
 {
-    const int nodes = t->t.nodes;
-    TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
-    TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
-    TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
-    TRY(copy_of(t, &t->own.group_of, t->n, sizeof(int), &c->group));
-    TRY(copy_of(t, &t->own.ball, t->own.groups, SAP_GROUP_WORDS * sizeof(double), &c->ball));
-    return copy_of(t, &t->own.address, t->n, sizeof(int), &c->address);
+    if (n > 0) TRY(t->driver->copy_out(t->stream, to, from->mem, 0, (size_t)n * each));
+    return t->driver->stream_finish(t->stream);
 }
 
-static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
+static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structure *s, struct copies *c)
 {
-    const struct sap_tree_link *const node = c->node;
-    const struct sap_cell *const cell = c->cell;
+    const int nodes = s->nodes;
+    TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
+    TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
+    if (s->node)
+        TRY(copy_to(t, &t->cell, nodes, sizeof *s->cell, s->cell));
+    else
+        TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
+    TRY(copy_to(t, &t->own.group_of, s->n, sizeof *s->group, s->group));
+    TRY(copy_to(t, &t->own.address, s->n, sizeof *s->address, s->address));
+    return copy_of(t, &t->own.ball, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->ball);
+}
+
+static void tell_columns(const struct sap_tree_link *node, const int *level, const struct sap_cell *cell,
+                         struct sap_tree_structure *s)
+{
     for (int k = 0; k < s->nodes; k++) {
         s->first[k] = node[k].first;
         s->count[k] = node[k].count;
         s->child[k] = node[k].child;
         s->children[k] = node[k].children;
-        s->level[k] = ((const int *)c->level)[k];
+        s->level[k] = level[k];
         sap_tree_tell_cell(&cell[k], k, s);
     }
-    memcpy(s->address, c->address, (size_t)s->n * sizeof *s->address);
-    memcpy(s->group, c->group, (size_t)s->n * sizeof *s->group);
+}
+
+static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
+{
+    const struct sap_tree_link *const node = c->node;
+    const int *const level = c->level;
+    if (!s->node) tell_columns(node, level, c->cell, s);
+    for (int k = 0; k < s->nodes && s->node; k++)
+        s->node[k] = (struct sap_tree_node){.first = node[k].first,
+                                            .count = node[k].count,
+                                            .child = node[k].child,
+                                            .children = node[k].children,
+                                            .level = level[k]};
     for (int g = 0; g < s->groups && s->ball; g++)
         memcpy(s->ball[g], (const double *)c->ball + (size_t)g * SAP_GROUP_WORDS, sizeof s->ball[g]);
 }
@@ -382,11 +402,11 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
     s->n = t->built ? t->n : 0;
     s->groups = s->n > 0 ? t->own.groups : 0;
-    if (!s->first || s->n == 0) return SAPPORO_OK;
+    if (!s->address || s->n == 0) return SAPPORO_OK;
     const sap_fpguard caller = sap_fp_guard();
     int status = t->driver->enter(t->device->dev);
     if (!status) {
-        status = copy_tree(t, &c);
+        status = copy_tree(t, s, &c);
         t->driver->leave(t->device->dev);
     }
     const int result = sap_tree_judge(t, status);
@@ -394,8 +414,6 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     free(c.node);
     free(c.cell);
     free(c.level);
-    free(c.address);
-    free(c.group);
     free(c.ball);
     sap_fp_release(caller);
     return result;
