@@ -232,7 +232,8 @@ static int add_particles(struct sap_halo *h, const struct sap_halo_source *s, co
 static int fill_node(struct sap_halo *h, const struct selection *s, int q, int base, int x_base)
 {
     const struct sap_halo_nodes *const t = s->source->nodes;
-    const int k = s->from[q];
+    /* select_nodes wrote the first one, and fill_node of the parent the others */
+    const int k = s->from[q]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
     const struct sap_tree_node *const node = &t->node[k];
     const int divided = s->opened[k] && node->children && node->level < s->source->level_most;
     /* as in walks, an accepted leaf with few particles is not worth a cell */
