@@ -57,7 +57,7 @@ int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
 /* ------------------------------------------------------------------ sorting */
 
 /* Particles that threads sort by rank, in parts. */
-struct sorting {
+struct rank_sorting {
     const int *to;  /* the rank of each */
     int ranks, *at; /* [parts][ranks] number, then next place, of the particles of a part for a rank */
     int *order;
@@ -65,7 +65,7 @@ struct sorting {
 
 static void count_part(void *argument, int part, int from, int to)
 {
-    const struct sorting *const s = argument;
+    const struct rank_sorting *const s = argument;
     int *const count = s->at + (size_t)part * (size_t)s->ranks;
     memset(count, 0, (size_t)s->ranks * sizeof *count);
     for (int i = from; i < to; i++) count[s->to[i]]++;
@@ -73,13 +73,13 @@ static void count_part(void *argument, int part, int from, int to)
 
 static void place_part(void *argument, int part, int from, int to)
 {
-    const struct sorting *const s = argument;
+    const struct rank_sorting *const s = argument;
     int *const at = s->at + (size_t)part * (size_t)s->ranks;
     for (int i = from; i < to; i++) s->order[at[s->to[i]]++] = i;
 }
 
 /* Turns the counts of parts into places; fills the numbers and first places of ranks. */
-static void place_parts(const struct sorting *s, int parts, struct sap_route *p)
+static void place_parts(const struct rank_sorting *s, int parts, struct sap_route *p)
 {
     int sum = 0;
     for (int r = 0; r < s->ranks; r++) {
@@ -102,7 +102,7 @@ static int sort_by_rank(sapporo_mpi_tree *h, const int *to)
     const int ranks = h->link.size, wanted = 1 + p->n / A_PART, parts = wanted < MOST ? wanted : MOST;
     p->order = sap_room_array(&h->rooms.order, (size_t)p->n + 1, sizeof *p->order);
     int *const at = sap_room_reserve(&h->rooms.part, (size_t)parts * (size_t)ranks * sizeof *at);
-    struct sorting s = {to, ranks, at, p->order};
+    struct rank_sorting s = {to, ranks, at, p->order};
     if (!at || !p->order) return SAPPORO_ERR_MEMORY;
     sapporo_partial_parts(h->options.threads, p->n, parts, count_part, &s);
     place_parts(&s, parts, p);
