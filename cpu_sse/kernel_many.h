@@ -25,15 +25,16 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
 }
 
 /*
- * Returns whether roots in double and sums share one loop: if no result needs the distances, and 32 registers hold both
- * (with 16 registers, two loops are faster).
+ * Returns whether the seeds of an element are computed while the element before is summed: if no result needs the
+ * distances.  In double 32 registers are needed (with 16 registers, two loops are faster).  In single precision it is
+ * faster by 6 % with eight lanes and one word per coordinate; with two words it is slower, for want of registers.
  */
 SAP_INLINE int walks_in_step(const struct sap_variant variant)
 {
-    return TWO_LOOPS && SAP_ORDER == 2 && D_LANES == 8 && !variant.near && !variant.zero && !variant.wide;
+    const int gains = TWO_LOOPS ? D_LANES == 8 : V_LANES == 8 && !LOW && !variant.spline;
+    return gains && SAP_ORDER == 2 && !variant.near && !variant.zero && !variant.wide;
 }
 
-#if defined(SAP_KERNEL_DP)
 /* Squared distances of an element and the seeds of their roots. */
 struct seeds {
     V r2[NV], seed[NV];
@@ -47,7 +48,7 @@ SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state 
     UNROLL
     for (int v = 0; v < NV; v++) {
         to->r2[v] = pair_r2(&j, &m->i[v], m->eps2, variant);
-        to->seed[v] = d_rsqrt_seed(to->r2[v]);
+        to->seed[v] = v_seed(to->r2[v]);
     }
 }
 
@@ -69,9 +70,9 @@ SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state 
 }
 
 /*
- * Implements walk for such variants: the seeds of an element are computed while the element before is summed, since a
- * division and a root take long but leave most units free. The operations on a pair are those of pair_root and
- * pair_sums.
+ * Implements walk for such variants.  A division and a root in double take long but leave most units free; in single
+ * precision the chain of operations of a pair is longer than what the processor can look ahead.  The operations on a
+ * pair are those of pair_root and pair_sums.
  */
 SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                              const struct sap_variant variant)
@@ -85,18 +86,15 @@ SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct 
     }
     add_seeded(tile, l, e1 - 1, m, &last, s, variant);
 }
-#endif
 
 /* Adds elements e0 .. e1-1 of packet l: at most SAP_BLOCK elements if TWO_LOOPS, unless both walk in step. */
 SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_state *m, struct pair_state *s,
                      struct hit_bits *h, const struct sap_variant variant)
 {
-#if defined(SAP_KERNEL_DP)
     if (walks_in_step(variant)) {
         walk_in_step(tile, l, e0, e1, m, s, variant);
         return;
     }
-#endif
     V u[TWO_LOOPS ? SAP_BLOCK : 1][NV];
     int close[TWO_LOOPS ? SAP_BLOCK : 1][NV] = {{0}};
     for (int e = e0; e < e1; e++) {
@@ -127,9 +125,11 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
     }
 }
 
-/* Adds the sums of a packet to the running sums of the superpacket. */
-/* Order 2 in double has few sums, and a call would cost 8 %. */
-#if SAP_ORDER == 2 && defined(SAP_KERNEL_DP)
+/*
+ * Adds the sums of a packet to the running sums of the superpacket.  Order 2 has few sums; a call would cost 8 % in
+ * double, and 3 % of small forces in single precision.
+ */
+#if SAP_ORDER == 2 && !defined(SAP_SMALL_KERNELS)
 #define SHARED_SUMS SAP_INLINE
 #else
 #define SHARED_SUMS SHARED
@@ -225,7 +225,8 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
     struct hit_bits hits;
     if (variant.near & SAP_LISTS) memset(&hits, 0, sizeof hits);
     load_many(&m, g, a, variant);
-    memset(run, 0, sizeof run);
+    for (int q = 0; q < SUMS; q++) UNROLL
+    for (int half = 0; half < G_HALVES; half++) run[q][half] = d_set1(0.0);
     const int block = (int)(a->first / SAP_BLOCK); /* 128 blocks per tile, 8 per packet */
     for (int l = 0; l < LANES && l < a->n; l++) {
         const int count = (a->n - l + LANES - 1) / LANES;

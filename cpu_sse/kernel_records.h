@@ -285,16 +285,22 @@ static void split_i(const struct sap_i *i, int k, W *words)
     if (SAP_ORDER == 4) words[IT] = i->dtr ? (W)i->dtr[k] : 0;
 }
 
+/* Stores a number in all lanes of a group; gcc makes of small memsets an instruction that takes longer to start. */
+SAP_INLINE void fill_lanes(double *to, double x)
+{
+    UNROLL
+    for (int h = 0; h < GROUP; h += D_LANES) d_store(to + h, d_set1(x));
+}
+
 static void clear_sums(struct sap_group *g)
 {
     for (int q = 0; q < SUMS; q++) {
         struct sap_sum_lanes *s = &g->sum[q];
-        if (g->alone) {
-            memset(s->limb[0], 0, sizeof s->limb[0]);
-            continue;
-        }
-        for (int lane = 0; lane < GROUP; lane++) s->unit[lane] = SAP_UNIT_MIN, s->special[lane] = 0.0;
-        memset(s->limb, 0, sizeof s->limb);
+        fill_lanes(s->limb[0], 0.0);
+        if (g->alone) continue;
+        fill_lanes(s->unit, SAP_UNIT_MIN);
+        fill_lanes(s->special, 0.0);
+        for (int k = 1; k < SAP_LIMBS; k++) fill_lanes(s->limb[k], 0.0);
     }
 }
 

@@ -51,7 +51,8 @@ SAP_INLINE V v_root_from(V r2, V y)
     return d_fma(d_mul(y, e), d_fma(e, d_set1(0.375), d_set1(0.5)), y);
 }
 
-SAP_INLINE V v_root(V r2) { return v_root_from(r2, d_rsqrt_seed(r2)); }
+#define v_seed d_rsqrt_seed
+SAP_INLINE V v_root(V r2) { return v_root_from(r2, v_seed(r2)); }
 
 /* A root made of correctly rounded operations. */
 #define v_root_exact v_root

@@ -56,19 +56,21 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define v_rows       f_rows
 
 /*
- * Returns SAP_ROOT_SCALE / sqrt(r2). From a seed of 12 bits, the most that some CPUs have, a Newton step leaves a bias
- * of 1e-7: a third-order step removes it. From a seed of 14 bits, 2/sqrt(r2) = y (3 - r2 y^2) is enough. A correctly
- * rounded seed is only doubled: the step's own roundings would add a bias of 1e-8.
+ * Returns SAP_ROOT_SCALE / sqrt(r2) from its seed. From a seed of 12 bits, the most that some CPUs have, a Newton step
+ * leaves a bias of 1e-7: a third-order step removes it. From a seed of 14 bits, 2/sqrt(r2) = y (3 - r2 y^2) is enough.
+ * A correctly rounded seed is only doubled: the step's own roundings would add a bias of 1e-8.
  */
-SAP_INLINE V v_root(V r2)
+SAP_INLINE V v_root_from(V r2, V y)
 {
-    const V y = f_rsqrt_seed(r2);
     if (!SAP_ROOT_STEP) return y;
     if (SAP_SEED_BITS >= 24) return f_add(y, y);
     if (SAP_SEED_BITS > 12) return f_mul(y, f_fnma(f_mul(r2, y), y, f_set1(3.0)));
     const V e = f_fnma(f_mul(r2, y), y, f_set1(1.0));
     return f_fma(f_mul(y, e), f_fma(e, f_set1(0.375), f_set1(0.5)), y);
 }
+
+#define v_seed f_rsqrt_seed
+SAP_INLINE V v_root(V r2) { return v_root_from(r2, v_seed(r2)); }
 
 /* Returns the root by correctly rounded operations alone: the same on all machines. */
 SAP_INLINE V v_root_exact(V r2) { return f_div(f_set1(SAP_ROOT_SCALE), f_sqrt(r2)); }
