@@ -82,13 +82,15 @@ struct answers solve_alone(const struct problem *p, double time)
     const sapporo_request request = request_of(p, p->target, p->ni);
     struct answers a = answers_new(p->ni);
     const sapporo_result result = answers_result(&a, p->order, p->nearest);
-    sapporo *c;
+    sapporo *c = NULL;
     sapporo_job *job = NULL;
-    int bad = sapporo_open(&options, &c) || sapporo_set_particles(c, 0, p->nj, &columns) || sapporo_set_time(c, time) ||
-              sapporo_force_begin(c, &request, &job) || sapporo_force_end(job, p->ni, &result);
+    int bad = rank == 0 && (sapporo_open(&options, &c) || sapporo_set_particles(c, 0, p->nj, &columns) ||
+                            sapporo_set_time(c, time) || sapporo_force_begin(c, &request, &job) ||
+                            sapporo_force_end(job, p->ni, &result));
     report(!bad, "one context: %s", bad ? sapporo_last_error(c) : "computes");
     sapporo_force_free(job);
     sapporo_close(c);
+    answers_share(&a, p->ni);
     return a;
 }
 

@@ -20,13 +20,25 @@ void ranks_begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 }
 
+static void finish(MPI_Request *request)
+{
+    int done = 0;
+    for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(request, &done, MPI_STATUS_IGNORE))
+        (void)sched_yield();
+}
+
 static void combine(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op operation)
 {
     MPI_Request request;
-    int done = 0;
     MPI_Iallreduce(mine, all, n, type, operation, MPI_COMM_WORLD, &request);
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-        (void)sched_yield();
+    finish(&request);
+}
+
+void ranks_share(void *data, size_t bytes)
+{
+    MPI_Request request;
+    MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
 }
 
 void ranks_combine(const int *mine, int *all, int n, MPI_Op operation) { combine(mine, all, n, MPI_INT, operation); }
@@ -146,6 +158,18 @@ void answers_free(struct answers *a)
     free(a->pot);
     free(a->nearest_r2);
     free(a->nearest);
+}
+
+void answers_share(struct answers *a, int n)
+{
+    const size_t rows = (size_t)n;
+    ranks_share(a->acc, rows * sizeof *a->acc);
+    ranks_share(a->jerk, rows * sizeof *a->jerk);
+    ranks_share(a->snap, rows * sizeof *a->snap);
+    ranks_share(a->crackle, rows * sizeof *a->crackle);
+    ranks_share(a->pot, rows * sizeof *a->pot);
+    ranks_share(a->nearest_r2, rows * sizeof *a->nearest_r2);
+    ranks_share(a->nearest, rows * sizeof *a->nearest);
 }
 
 sapporo_result answers_result(const struct answers *a, int order, int nearest)

@@ -17,6 +17,9 @@ extern int rank, ranks;
 void ranks_combine(const int *mine, int *all, int n, MPI_Op operation);
 void ranks_combine_doubles(const double *mine, double *all, int n, MPI_Op operation);
 
+/* Collective.  Gives all ranks the bytes of the first rank: what the first rank computes alone, the others need not. */
+void ranks_share(void *data, size_t bytes);
+
 /* 1 if all ranks have the same n statuses. */
 int ranks_same(const int *status, int n);
 
@@ -50,6 +53,9 @@ struct answers {
 
 struct answers answers_new(int n);
 void answers_free(struct answers *a);
+
+/* Collective.  Gives all ranks the n answers of the first rank. */
+void answers_share(struct answers *a, int n);
 
 /* The arrays that forces of an order have; nearest: with nearest neighbours. */
 sapporo_result answers_result(const struct answers *a, int order, int nearest);

@@ -220,7 +220,7 @@ static int run_ranks(const struct bodies *b, const struct way *w, double dt, str
 }
 
 /* The same by one stepper with all particles, in one call. */
-static int run_alone(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
+static int run_here(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
 {
     const sapporo_tree_options tree = tree_of(w);
     const sapporo_stepper_options o = stepper_of(w, &tree, dt);
@@ -233,6 +233,22 @@ static int run_alone(const struct bodies *b, const struct way *w, double dt, str
                     sapporo_stepper_energy(s, &told->end) || sapporo_stepper_get(s, &out) ||
                     sapporo_stepper_get_statistics(s, &told->s);
     sapporo_stepper_destroy(s);
+    return bad;
+}
+
+/* Collective.  The same, on the first rank for all of them. */
+static int run_alone(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
+{
+    const size_t n = (size_t)to->n;
+    int bad = rank == 0 && run_here(b, w, dt, to, told);
+    ranks_share(&bad, sizeof bad);
+    ranks_share(to->x, n * sizeof *to->x);
+    ranks_share(to->v, n * sizeof *to->v);
+    ranks_share(to->acc, n * sizeof *to->acc);
+    ranks_share(to->pot, n * sizeof *to->pot);
+    ranks_share(to->own_time, n * sizeof *to->own_time);
+    ranks_share(to->level, n * sizeof *to->level);
+    ranks_share(told, sizeof *told);
     return bad;
 }
 
@@ -338,7 +354,7 @@ static void test_way(const struct way *w, enum split how, int light)
     struct bodies b = cluster(N, how, light);
     struct state found = state_new(N), alone = state_new(N);
     struct told ours = {.s = {.n = 0}}, theirs = {.s = {.n = 0}};
-    const int bad = run_ranks(&b, w, dt, &found, &ours) || run_alone(&b, w, dt, &alone, &theirs);
+    const int bad = run_alone(&b, w, dt, &alone, &theirs) || run_ranks(&b, w, dt, &found, &ours);
     const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, N);
     const double exact = energy_of(&b, &found), told = ours.end.kinetic + ours.end.potential;
     const int bits = (ranks == 1 && light == 0) || w->method == DIRECT;
@@ -409,7 +425,7 @@ static void test_few(const struct way *w, int n, int light)
     struct state found = state_new(n), alone = state_new(n);
     struct told ours = {.s = {.n = 0}}, theirs = {.s = {.n = 0}};
     for (int i = 0; i < n && light == 1; i++) b.mass[i] = 0;
-    const int bad = run_ranks(&b, w, 1.0 / 16, &found, &ours) || run_alone(&b, w, 1.0 / 16, &alone, &theirs);
+    const int bad = run_alone(&b, w, 1.0 / 16, &alone, &theirs) || run_ranks(&b, w, 1.0 / 16, &found, &ours);
     const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, n);
     report(!bad && apart < 1e-9, "%s, %d particles%s: %.1e from one stepper's orbits", w->name, n,
            light == 1 ? " without mass" : "", apart);

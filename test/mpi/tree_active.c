@@ -59,8 +59,8 @@ static int force_by_parts(sapporo_mpi_tree *t, const struct model *all, const st
 }
 
 /* One tree with all particles, refreshed if `now` is not NULL; forces on all, or part by part; returns a status. */
-static int compute_alone(const struct model *all, const struct model *now, int by_parts, const sapporo_tree_options *o,
-                         struct rows *to)
+static int compute_here(const struct model *all, const struct model *now, int by_parts, const sapporo_tree_options *o,
+                        struct rows *to)
 {
     struct particles_of_rank m = {.n = all->n, .number = calloc((size_t)all->n + 1, sizeof *m.number)};
     const sapporo_tree_particles columns = columns_of(all, all->n);
@@ -88,6 +88,13 @@ static int compute_alone(const struct model *all, const struct model *now, int b
     free(active);
     free(m.number);
     return bad;
+}
+
+/* Collective.  The same, on the first rank for all of them. */
+static int compute_alone(const struct model *all, const struct model *now, int by_parts, const sapporo_tree_options *o,
+                         struct rows *to)
+{
+    return rows_share(rank == 0 && compute_here(all, now, by_parts, o, to), to, all->n);
 }
 
 /* The model some time later: small moves, or moves over the whole model. */

@@ -45,6 +45,14 @@ void rows_free(struct rows *r)
     free(r->pot);
 }
 
+int rows_share(int status, struct rows *r, int n)
+{
+    ranks_share(&status, sizeof status);
+    ranks_share(r->acc, (size_t)n * sizeof *r->acc);
+    ranks_share(r->pot, (size_t)n * sizeof *r->pot);
+    return status;
+}
+
 /* The exact force on particle i, in long double. */
 static void exact_row(const struct model *m, double eps2, int i, double *acc, double *pot)
 {

@@ -28,6 +28,8 @@ struct rows {
 
 struct rows rows_new(int n);
 void rows_free(struct rows *r);
+/* Collective.  Gives all ranks the n rows and the status of the first rank; returns that status. */
+int rows_share(int status, struct rows *r, int n);
 int same_rows(const struct rows *a, const struct rows *b, int n);
 
 /* Collective.  The exact forces on all particles, or on the first n, in long double; each rank computes a part. */

@@ -28,18 +28,19 @@ static int compute(sapporo_mpi_tree *t, const struct model *all, enum split how,
     return status;
 }
 
-/* One tree with all particles: two forces, the second with what the first has learnt. */
+/* Collective.  One tree with all particles, on the first rank: two forces, the second with what the first has learnt.
+ */
 static int compute_alone(const struct model *all, const sapporo_tree_options *options, struct rows *to)
 {
     const sapporo_tree_particles columns = columns_of(all, all->n);
     const sapporo_tree_request request = {.size = sizeof request, .ni = all->n};
-    sapporo_tree *t;
-    int bad = sapporo_tree_create(options, all->n, &t);
-    for (int k = 0; k < 2 && !bad; k++)
+    sapporo_tree *t = NULL;
+    int bad = rank == 0 && sapporo_tree_create(options, all->n, &t);
+    for (int k = 0; k < 2 && t && !bad; k++)
         bad =
             sapporo_tree_set(t, &columns) || sapporo_tree_build(t) || sapporo_tree_force(t, &request, to->acc, to->pot);
     sapporo_tree_destroy(t);
-    return bad;
+    return rows_share(bad, to, all->n);
 }
 
 /* ------------------------------------------------------------------ errors */
@@ -147,7 +148,7 @@ static void test_odd_models(int fewer)
                                                 (sapporo_tree_mac)(1 + way % 3), SAPPORO_DP);
             o.accuracy = way % 3 == 0 ? 0.3 : 1e-3;
             sapporo_mpi_tree *const t = open_tree(&o);
-            bad |= compute(t, &m, (enum split)(way / 2), &found) || compute_alone(&m, &o, &alone);
+            bad |= compute_alone(&m, &o, &alone) || compute(t, &m, (enum split)(way / 2), &found);
             const double one = error_of(&alone, &exact, m.n), all = error_of(&found, &exact, m.n);
             bad |= !isfinite(one);
             error = fmax(error, all / (one + 4e-5));
@@ -250,7 +251,7 @@ static void test_surroundings(void)
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     int bad = compute(t, &m, PIECES, &found); /* finds the accelerations of the criterion */
     if (!bad) bad = compute(t, &m, PIECES, &found);
-    bad = bad || sapporo_mpi_tree_get_statistics(t, &s) || compute_alone(&m, &o, &alone);
+    bad |= sapporo_mpi_tree_get_statistics(t, &s) | compute_alone(&m, &o, &alone);
     const double part = largest(s.n > 0 ? (double)s.sent_particles / s.n : 1);
     report(!bad && part < 0.2, "balls with surroundings: a rank sends %.2f of its particles", part);
     const double one = error_of(&alone, &exact, LOOKED_AT), all = error_of(&found, &exact, LOOKED_AT);
