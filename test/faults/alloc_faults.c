@@ -21,7 +21,7 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-enum { RANGES_MOST = 64, LARGE_MAPPING = 65536 };
+enum { RANGES_MOST = 64, LARGE_MAPPING = 65536, CHAINS = 4096 };
 
 /* Where the library's code lies. */
 static struct {
@@ -30,7 +30,7 @@ static struct {
 static int ranges;
 
 static atomic_long allocations, failed, fail_at;
-static atomic_int fails_for_good;
+static atomic_int fails_for_good, by_callers;
 static struct alloc_faults_report *report;
 
 /* ---------------------------------------------------------------- whose allocation it is */
@@ -60,13 +60,43 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+/* Whether an allocation has failed, and all after it fail, too. */
+static int already_fails(void) { return atomic_load(&fails_for_good) && atomic_load(&failed) > 0; }
+
+/* Chains of callers since alloc_faults_plan, by a number made of their addresses; 0: free. */
+static struct chain {
+    atomic_ullong key;
+    atomic_long times;
+} chains[CHAINS];
+
+/* Returns 1 at the first, second, fourth, eighth ... allocation by the present chain of callers. */
+static int chain_counts(void)
+{
+    void *frame[ALLOC_FAULTS_FRAMES];
+    const int frames = backtrace(frame, ALLOC_FAULTS_FRAMES);
+    unsigned long long key = 1;
+    for (int k = 0; k < frames; k++) {
+        key = (key ^ (uintptr_t)frame[k]) * 0x9E3779B97F4A7C15ULL;
+        key ^= key >> 29;
+    }
+    if (key == 0) key = 1;
+    for (int k = 0; k < CHAINS; k++) {
+        struct chain *const c = &chains[(key + (unsigned long long)k) % CHAINS];
+        unsigned long long found = 0;
+        if (!atomic_compare_exchange_strong(&c->key, &found, key) && found != key) continue;
+        const long times = atomic_fetch_add(&c->times, 1) + 1;
+        return (times & (times - 1)) == 0;
+    }
+    return 1;
+}
+
 /* Whether an allocation fails whose caller continues at `back`. */
 static int fails(const void *back)
 {
     const uintptr_t at = (uintptr_t)back;
     int ours = 0;
     for (int k = 0; k < ranges; k++) ours |= at >= range[k].from && at < range[k].to;
-    if (!ours) return 0;
+    if (!ours || (atomic_load(&by_callers) && !already_fails() && !chain_counts())) return 0;
     const long n = atomic_fetch_add(&allocations, 1) + 1, which = atomic_load(&fail_at);
     if (which == 0 || n < which || (n > which && !atomic_load(&fails_for_good))) return 0;
     const long before = atomic_fetch_add(&failed, 1);
@@ -78,7 +108,7 @@ static int fails(const void *back)
 
 /* ---------------------------------------------------------------- for programs */
 
-void alloc_faults_plan(long n, int for_good, struct alloc_faults_report *to)
+void alloc_faults_plan(long n, int for_good, enum alloc_faults_counted counted, struct alloc_faults_report *to)
 {
     void *first[2];
     (void)backtrace(first, 2); /* its first call loads a library */
@@ -86,7 +116,12 @@ void alloc_faults_plan(long n, int for_good, struct alloc_faults_report *to)
     atomic_store(&fail_at, 0);
     atomic_store(&allocations, 0);
     atomic_store(&failed, 0);
+    for (int k = 0; k < CHAINS; k++) {
+        atomic_store(&chains[k].key, 0);
+        atomic_store(&chains[k].times, 0);
+    }
     report = to;
+    atomic_store(&by_callers, n > 0 && counted == ALLOC_FAULTS_BY_CALLERS);
     atomic_store(&fails_for_good, for_good);
     atomic_store(&fail_at, n);
 }

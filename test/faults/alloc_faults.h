@@ -19,11 +19,18 @@ struct alloc_faults_report {
     void *frame[ALLOC_FAULTS_FRAMES]; /* [frames] */
 };
 
+/* Which allocations count. */
+enum alloc_faults_counted {
+    ALLOC_FAULTS_ALL,
+    ALLOC_FAULTS_BY_CALLERS /* of those with the same chain of callers the first, second, fourth, eighth and so on */
+};
+
 /*
- * The n-th allocation from here fails (1: the next), and, if for_good, all after it; n = 0: none fails.  The library
- * writes to *report, which may lie in shared memory, when an allocation fails; NULL: not wanted.
+ * The n-th allocation that counts from here fails (1: the next), and, if for_good, all after it; n = 0: none fails. The
+ * library writes to *report, which may lie in shared memory, when an allocation fails; NULL: not wanted.
  */
-typedef void alloc_faults_plan_function(long n, int for_good, struct alloc_faults_report *report);
+typedef void alloc_faults_plan_function(long n, int for_good, enum alloc_faults_counted counted,
+                                        struct alloc_faults_report *report);
 alloc_faults_plan_function alloc_faults_plan;
 
 #endif

@@ -220,6 +220,7 @@ struct walk {
     enum fault fault;
     int detail; /* ALLOCATION: 1: for good from there; LIMIT: RLIMIT_AS, RLIMIT_DATA */
     long every, start;
+    enum alloc_faults_counted counted;
     int stay; /* 1: a child goes on with the next fault, so that what it has loaded serves for all */
 };
 
@@ -260,7 +261,7 @@ static void limit_memory(int resource, size_t bytes)
 static void begin_fault(const struct walk *w, long n)
 {
     memset(&report->allocation, 0, sizeof report->allocation); /* with stay=1, of the fault before */
-    if (w->fault == ALLOCATION) plan(n, w->detail, &report->allocation);
+    if (w->fault == ALLOCATION) plan(n, w->detail, w->counted, &report->allocation);
     if (w->fault == LIMIT) limit_memory(w->detail, bytes_now(w->detail) + step_of_limit(n));
     if (w->fault == DRIVER) client_driver_plan(n, w->title);
 }
@@ -268,7 +269,7 @@ static void begin_fault(const struct walk *w, long n)
 /* 0: no fault was left, the walk is over. */
 static int end_fault(const struct walk *w)
 {
-    if (w->fault == ALLOCATION) plan(0, 0, NULL);
+    if (w->fault == ALLOCATION) plan(0, 0, w->counted, NULL);
     if (w->fault == LIMIT) limit_memory(w->detail, 0);
     if (w->fault != DRIVER) return w->fault == LIMIT ? report->n + w->every <= LIMITS : report->allocation.failed > 0;
     const char *const call = client_driver_failed();
@@ -431,7 +432,7 @@ static int walk_by(const struct client *client, const char *title, const struct 
         struct walk w = walks[k];
         if (strcmp(title, w.title) != 0) continue;
         if (w.fault == DRIVER ? client_driver_plan == NULL : w.fault == ALLOCATION && plan == NULL) break;
-        w.every = options->every, w.start = options->start, w.stay = options->stay;
+        w.every = options->every, w.start = options->start, w.stay = options->stay, w.counted = options->counted;
         return walk(client, &w);
     }
     printf("not ok - %s: '%s' is not a kind of fault, or alloc_faults.so or driver_faults.c is missing\n", client->name,
@@ -456,6 +457,8 @@ int client_main(int argc, char **argv, const struct client *client)
             options.start = option(argv[k], "start=");
         else if (option(argv[k], "stay=") >= 0)
             options.stay = option(argv[k], "stay=") > 0;
+        else if (option(argv[k], "chains=") >= 0)
+            options.counted = option(argv[k], "chains=") > 0 ? ALLOC_FAULTS_BY_CALLERS : ALLOC_FAULTS_ALL;
         else
             findings += walk_by(client, argv[k], &options);
     }

@@ -20,7 +20,8 @@ struct client {
 /*
  * The whole of main.  Arguments say what the session meets: `once`, `forever` (allocations that fail), `address`,
  * `data` (limits on memory: RLIMIT_AS, RLIMIT_DATA), `memory`, `launch`, `lost`, `error` (calls of the driver).  Before
- * them `start=N` begins at the N-th, `every=N` takes every N-th only, `stay=1` meets all faults in one process.
+ * them `start=N` begins at the N-th, `every=N` takes every N-th only, `stay=1` meets all faults in one process, and
+ * `chains=1` counts of the allocations with the same chain of callers the first, second, fourth, eighth and so on.
  */
 int client_main(int argc, char **argv, const struct client *client);
 

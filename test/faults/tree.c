@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = CLIENT_N, ROWS = 100, PLACES = 30, ROOM = 20000 };
+/* With fewer particles a tree asks for memory at fewer places. */
+enum { N = 1500, ROWS = 100, PLACES = 30, ROOM = 20000 };
 
 static double eps2;       /* of the session: Plummer's */
 static double lengths[N]; /* of the session with a spline, all short: its forces are those of points */

@@ -2,8 +2,9 @@
 # Memory that runs out: sessions of all interfaces (test/faults/), in which every allocation of the library fails, once,
 # or for good from there, and under limits on memory.  docs/contributing.md, "Faults", tells how to run one by hand.
 #
-# SAPPORO_TEST_SPARING=0 leaves out no allocation; otherwise a long walk takes every third or so, and one over OpenCL,
-# where each session compiles its kernels or reads them from a cache, some tens.
+# Of allocations that the same chain of callers asks for, the first, second, fourth, eighth and so on fail.  Walks of
+# interfaces that share their sources with others take every second or third of these, and walks over OpenCL, where each
+# session loads its kernels, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
 
 case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
 [ "$(uname -s)" = Linux ] || { echo "LD_PRELOAD is needed as Linux has it"; exit 77; }
@@ -44,13 +45,16 @@ build alloc_faults.so -shared -fPIC test/faults/alloc_faults.c
 }
 
 # walk EVERY PROGRAM ARGUMENT...: one line of TAP per argument
+chains=1
+[ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || chains=0
 walk() {
     every=$1
     program=$2
     shift 2
-    [ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || every=1
+    [ $chains -eq 1 ] || every=1
     SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib LD_PRELOAD="$work/alloc_faults.so" \
-        "$work/$program" "every=$every" "$@" 2>"$work/log" || { failures=$((failures + 1)); sed 's/^/#   /' "$work/log"; }
+        "$work/$program" "every=$every" "chains=$chains" "$@" 2>"$work/log" ||
+        { failures=$((failures + 1)); sed 's/^/#   /' "$work/log"; }
 }
 
 export SAPPORO_BACKEND=cpu
@@ -60,28 +64,30 @@ for program in g6 g5 native sixth nbody6pp; do
 done
 # Other names of the same functions, or a sister of the same sources.
 for program in g6_fortran yebisu nbody6; do
-    walk 3 "$program" once forever
+    walk 2 "$program" once forever
     walk 5 "$program" address data
 done
-walk 2 tree once forever address data
-walk 7 stepper once forever
-SAPPORO_METHOD=tree walk 4 g5 once forever address data
+walk 1 tree once
+walk 2 tree forever address data
+walk 3 stepper once forever
+SAPPORO_METHOD=tree walk 2 g5 once forever
+SAPPORO_METHOD=tree walk 4 g5 address data
 
 # Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.  `once` opens
 # the device in each child.  `forever` stays in one process, which has it open, for a third of the time.
 if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     export SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0
-    walk 40 g6 once
-    walk 20 g6 stay=1 forever
-    walk 90 native once
-    walk 45 native stay=1 forever
+    walk 30 g6 once
+    walk 16 g6 stay=1 forever
+    walk 80 native once
+    walk 40 native stay=1 forever
     walk 40 tree once
     walk 20 tree stay=1 forever
-    walk 90 stepper once
-    walk 40 nbody6pp once
-    walk 20 nbody6pp stay=1 forever
-    walk 40 sixth once
-    walk 20 sixth stay=1 forever
+    walk 70 stepper once
+    walk 45 nbody6pp once
+    walk 16 nbody6pp stay=1 forever
+    walk 30 sixth once
+    walk 8 sixth stay=1 forever
     SAPPORO_METHOD=tree walk 60 g5 once
 else
     echo "ok - host memory of OpenCL # SKIP no OpenCL device"
