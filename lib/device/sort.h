@@ -19,7 +19,8 @@ enum {
     SORT_THREADS = SAP_PRIMITIVE_THREADS,
     SORT_WARPS = SORT_THREADS / 32,
     SORT_DIGITS = SAP_SORT_DIGITS,
-    SORT_BINS = SORT_WARPS * SORT_DIGITS
+    SORT_BINS = SORT_WARPS * SORT_DIGITS,
+    SORT_FEW_TILES = 4
 };
 
 SAP_INLINE int digit_of(U64 key, int shift) { return (int)(key >> shift) & (SORT_DIGITS - 1); }
@@ -54,8 +55,14 @@ sort_offsets(GLOBAL int *scratch, const int tiles)
 {
     SCAN_ROOM(room, SORT_THREADS);
     GLOBAL int *row = scratch + SORT_DIGITS + (size_t)group_id(0) * tiles;
+    const int scanned = tiles > SORT_FEW_TILES ? tiles : 0; /* one thread sums few counts sooner than a scan does */
     int before = 0;
-    for (int first = 0; first < tiles; first += SORT_THREADS) {
+    for (int tile = 0; tile < tiles - scanned && local_id() == 0; tile++) {
+        const int x = row[tile];
+        row[tile] = before;
+        before += x;
+    }
+    for (int first = 0; first < scanned; first += SORT_THREADS) {
         const int tile = first + (int)local_id(), x = tile < tiles ? row[tile] : 0;
         int at, sum;
         group_scan(room, SORT_THREADS, x, at, sum);

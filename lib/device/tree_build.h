@@ -49,10 +49,14 @@ tree_bounds(const GLOBAL wide *given, GLOBAL D *out, const int n, const int memb
         }
         bound[6] = d_add(bound[6], d_abs(mass));
     }
-    for (int k = 0; k < SAP_TREE_BOUNDS; k++) {
-        join_bounds(room, bound[k], k);
-        if (local_id() == 0) out[(size_t)k * SAP_TREE_PARTS + group_id(0)] = room[0];
-        group_barrier();
+    if ((size_t)group_id(0) * TREE_THREADS < (size_t)n) {
+        for (int k = 0; k < SAP_TREE_BOUNDS; k++) {
+            join_bounds(room, bound[k], k);
+            if (local_id() == 0) out[(size_t)k * SAP_TREE_PARTS + group_id(0)] = room[0];
+            group_barrier();
+        }
+    } else if (local_id() == 0) { /* the group has no particle */
+        for (int k = 0; k < SAP_TREE_BOUNDS; k++) out[(size_t)k * SAP_TREE_PARTS + group_id(0)] = bound[k];
     }
     if ((int)global_id() < members) {
         const int m = (int)global_id();
