@@ -33,11 +33,12 @@ case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a tim
 
 # Started first, in this order: those that take longest, of any stage of .ci/run.  test_accuracy compiles kernels of
 # OpenCL that PoCL then keeps for the others.  The report keeps the order of the names.
-long="test_accuracy test_alloc_faults.sh lint.sh test_opencl_nofp64.sh test_driver_faults.sh test_tree test_bits
-      test_stepper test_stepper_massless test_galaxy test_mpi.sh test_stepper_faults
-      test_opencl_groups.sh test_team_limits test_site.sh test_faults test_opencl_loader.sh test_opencl test_g6
-      test_native_jobs test_extremes test_python.sh test_batch_faults test_outside test_neighbour_faults
-      test_first_run.sh test_report.sh test_environment test_tree_no_retry test_batch test_tool.sh test_fuzz.sh"
+long="test_accuracy test_alloc_faults.sh test_mpi.sh lint.sh test_opencl_nofp64.sh test_opencl_groups.sh
+      test_driver_faults.sh test_bits test_site.sh test_tree_gpu test_faults test_batch_faults test_galaxy_run.sh
+      test_stepper_faults test_tree test_stepper test_opencl_loader.sh test_native_jobs test_opencl test_tree_spline
+      test_extremes test_galaxy test_stepper_massless test_tree_no_retry test_team_limits test_python.sh test_fuzz.sh
+      test_g6 test_outside test_neighbour_faults test_spline test_tree_faults test_tree_alloc test_first_run.sh
+      test_report.sh test_environment test_batch test_tool.sh"
 # Started last, when nothing else runs: their `make install` works in the tree that other tests run from.
 alone="test_install.sh test_packages.sh"
 
