@@ -94,7 +94,7 @@ typedef struct sapporo_stepper_options {
     double eta;                       /* > 0; 0: 0.025 */
     int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
     int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need so many more
-                    interactions than those after the last build that a build pays (docs/stepper.md, Trees).
+                    interactions than by a new tree that a build pays (docs/stepper.md, Trees).
                     A tree that is refreshed is built for the middle of its life, so that energy does not drift.
                     SAPPORO_REBUILD_TIMED: the same by the clock (Miki & Umemura 2017, section 2.6), and, unless
                     group_extent of the tree is given, that limit by the clock, too (section 2.4).  A run that is

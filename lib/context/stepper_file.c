@@ -13,7 +13,7 @@
 #include "base/saving.h"
 #include "context/stepper_private.h"
 
-enum { VERSION = 3, ORDER = 0x01020304 };
+enum { VERSION = 4, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
 
 struct head {

@@ -11,24 +11,18 @@
 #ifndef SAP_CONTEXT_STEPPER_PART_H
 #define SAP_CONTEXT_STEPPER_PART_H
 
+#include "context/tree_life.h"
 #include "engine/stepper_ops.h"
 
 /* Where a run is.  A long step is one of level 0. */
 struct sap_stepper_clock {
-    double start;                  /* time of the particles that were set */
-    long long long_step;           /* complete long steps */
-    int tick;                      /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
-    int active;                    /* particles of the last step */
-    int since;                     /* steps of particles with mass since the last build of the tree */
-    int massive;                   /* particles with mass of the last step */
-    double fresh[SAP_STEP_LEVELS]; /* least interactions per row, by `coarsest` of the step; 0: none */
-    double least[SAP_STEP_LEVELS]; /* the same since the last build, of forces on at least half of the particles */
-    double growth;                 /* interactions per row of the last such force, in units of `least`; 0: none */
-    /* interactions of forces on fewer particles beyond `fresh`, since the middle of the tree's life */
-    double excess;
-    long long age;  /* of the tree, in ticks since its build */
-    long long used; /* its age at the last step of particles with mass */
-    long long lead; /* ticks from its build to the time of the positions that it was built for */
+    double start;              /* time of the particles that were set */
+    long long long_step;       /* complete long steps */
+    int tick;                  /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
+    int active;                /* particles of the last step */
+    int since;                 /* steps of particles with mass since the last build of the tree */
+    int massive;               /* particles with mass of the last step */
+    struct sap_tree_life life; /* of the present tree */
     long long steps, particle_steps, builds, refreshes;
 };
 

@@ -9,14 +9,6 @@
 
 _Static_assert(SAP_STEP_LEVELS <= (int)SAP_REBUILD_CLASSES, "a force has the class of its coarsest level");
 
-static const double REBUILD_FACTOR = 1.2; /* Kofler et al. 2014, section VI, as in sapporo_tree_refresh_or_build */
-/*
- * Share of a force on all particles that forces on few may waste before a build. Waste that grows by the same amount in
- * each step costs least if a build follows when it equals the cost of a build, which is 7 % of such a force on an H200
- * and 8 % on a CPU.
- */
-static const double REBUILD_SHARE = 0.0625;
-
 double sap_stepper_time(const sapporo_stepper *s, long long long_step, int tick)
 {
     return s->clock.start + s->signature.dt * ((double)long_step + (double)tick * (1.0 / SAP_STEP_TICKS));
@@ -131,71 +123,75 @@ static int lacks_tree(const sapporo_stepper *s)
     return has_tree(s) && (s->signature.rebuild == 1 || s->trees->count(s->tree, 1) != s->massive);
 }
 
+/* Copies the particles with mass per level, of all parts. */
+static void count_massive(const sapporo_stepper *s, long long *count)
+{
+    for (int level = 0; level < SAP_STEP_LEVELS; level++) count[level] = s->all.level[level] - s->all.massless[level];
+}
+
+/* A force of a step, but for its interactions; its price is that of a build. */
+static struct sap_life_force force_of(const sapporo_stepper *s, const struct sap_step *step)
+{
+    long long count[SAP_STEP_LEVELS];
+    double active = 0;
+    int finest = SAP_STEP_LEVELS - 1;
+    count_massive(s, count);
+    for (int level = step->coarsest; level < SAP_STEP_LEVELS; level++) active += (double)count[level];
+    while (finest > 0 && count[finest] == 0) finest--;
+    return (struct sap_life_force){.class = sap_life_class(count, step->coarsest),
+                                   .active = active,
+                                   .price =
+                                       sap_life_price(&s->clock.life, sap_life_class(count, 0), (double)s->all.massive),
+                                   .step = SAP_STEP_TICKS >> finest,
+                                   .ticks = step->tick - s->clock.tick};
+}
+
+/* Whether counts of interactions decide about builds: always with `rebuild` 0, and until a build has been timed. */
+static int counts_decide(const sapporo_stepper *s)
+{
+    return s->signature.rebuild <= 0 && !(s->is_timed && s->times.build > 0);
+}
+
 /*
- * Whether the next step, of `massive` particles with mass, builds the tree. Until a build has been timed, counts
- * decide; groups that get another limit need a build, too. Steps of massless particles alone ask for no build, so these
- * particles change no bit of the orbits of the others.
+ * Whether the next step, of `massive` particles with mass, builds the tree for a force. Groups that get another limit
+ * need a build, too. Steps of massless particles alone ask for no build, so these particles change no bit of the orbits
+ * of the others.
  */
-static int must_build(const sapporo_stepper *s, long long massive)
+static int must_build(const sapporo_stepper *s, long long massive, const struct sap_life_force *force)
 {
     const int every = s->signature.rebuild;
     if (lacks_tree(s)) return 1;
     if (!has_tree(s) || massive == 0) return 0;
     if (every > 0) return s->clock.since + 1 >= every;
     if (sap_group_tuner_is_ready(&s->groups)) return 1;
-    if (s->is_timed && s->times.build > 0) return times_ask(s);
-    /* a tree that was built for a later time has two halves of its life, which waste as much */
-    const double share = s->clock.lead > 0 ? 0.5 * REBUILD_SHARE : REBUILD_SHARE;
-    return s->clock.growth > REBUILD_FACTOR || s->clock.excess > share * s->clock.fresh[0] * (double)s->all.massive;
+    return counts_decide(s) ? sap_life_ends(&s->clock.life, force) : times_ask(s);
 }
 
 /*
- * Returns how long after its build, in ticks, a tree that is built now should be best: half of the life of the present
- * one. Cells that are fixed while particles leave them make errors that are correlated with velocities; the errors of
- * the two halves of a life cancel. A tree of one step has no halves.
+ * Returns how long after its build, in ticks, a tree that is built now for a force should be best: half of the life of
+ * the present one. Cells that are fixed while particles leave them make errors that are correlated with velocities; the
+ * errors of the two halves of a life cancel. A tree of one step has no halves.
  */
-static long long lead_of_build(const sapporo_stepper *s)
+static long long lead_of_build(const sapporo_stepper *s, const struct sap_life_force *force)
 {
-    return has_tree(s) && s->signature.rebuild != 1 ? s->clock.used / 2 : 0;
-}
-
-/* Keeps the least cost of a class of forces. */
-static void keep_least(double *least, double cost)
-{
-    if (!(*least > 0) || cost < *least) *least = cost;
-}
-
-/* Notes what the force of a step on `active` particles with mass has cost. */
-static void note_cost(const sapporo_stepper *s, struct sap_stepper_clock *c, int built, int coarsest, long long active)
-{
-    const double cost = s->trees->interactions(s->tree);
-    if (built) c->fresh[coarsest] = cost;
-    keep_least(&c->fresh[coarsest], cost);
-    if (active < s->all.massive - active) {
-        if (c->age >= c->lead) c->excess += (cost - c->fresh[coarsest]) * (double)active;
-        return;
-    }
-    keep_least(&c->least[coarsest], cost);
-    c->growth = cost / c->least[coarsest];
+    if (!has_tree(s) || s->signature.rebuild == 1) return 0;
+    return counts_decide(s) ? sap_life_lead(&s->clock.life, force) : s->clock.life.used / 2;
 }
 
 /* Counts a build for `lead` ticks later, or a refresh (lead < 0), and notes what the force of the step has cost. */
 static void note_tree(const sapporo_stepper *s, struct sap_stepper_clock *c, long long lead,
-                      const struct sap_step *step, long long active)
+                      struct sap_life_force force)
 {
     const int built = lead >= 0;
     if (!has_tree(s)) return;
-    c->since = built ? 0 : c->since + (active > 0);
-    c->age = built ? 0 : c->age + step->tick - s->clock.tick;
-    if (built) {
-        memset(c->least, 0, sizeof c->least);
-        c->growth = c->excess = 0;
-        c->lead = lead;
-    }
-    if (active > 0) c->used = c->age;
+    c->since = built ? 0 : c->since + (force.active > 0);
+    c->life.age += force.ticks;
+    if (built) sap_life_begin(&c->life, lead, &force);
     c->builds += built;
     c->refreshes += !built;
-    if (active > 0) note_cost(s, c, built, step->coarsest, active);
+    if (!(force.active > 0)) return;
+    force.interactions = s->trees->interactions(s->tree);
+    sap_life_note(&c->life, &force);
 }
 
 /* ---- times ------------------------------------------------------------------------------------ */
@@ -390,15 +386,16 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
     struct sap_stepper_counts next;
     struct sap_step_told told;
     const long long moving = count_moving(s, step->coarsest);
-    const int builds = must_build(s, moving);
-    long long lead = builds ? lead_of_build(s) : -1;
+    const struct sap_life_force force = force_of(s, step);
+    const int builds = must_build(s, moving, &force);
+    long long lead = builds ? lead_of_build(s, &force) : -1;
     int status = builds ? limit_groups(s) : SAPPORO_OK;
     if (!status) status = builds ? build(s, step, &lead) : predict_and_refresh(s, step);
     if (!status) status = finish_step(s, step, active, &told, &next);
     if (status) return status;
-    note_tree(s, &clock, lead, step, moving);
+    note_tree(s, &clock, lead, force);
     if (builds && moving > 0) s->interval = s->clock.since + 1;
-    if (moving > 0) note_times(s, step, builds, clock.age < clock.lead);
+    if (moving > 0) note_times(s, step, builds, clock.life.age < clock.life.lead);
     take_levels(s, step->coarsest, &told, &next);
     s->all.moved = moving;
     s->clock = clock;
@@ -427,7 +424,7 @@ int sap_stepper_start(sapporo_stepper *s)
     if (!status) status = finish_step(s, &step, &all, &told, &next);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n, .massive = s->massive};
-    note_tree(s, &s->clock, 0, &step, s->all.massive);
+    note_tree(s, &s->clock, 0, (struct sap_life_force){.active = (double)s->all.massive});
     take_levels(s, 0, &told, &next);
     s->all.moved = s->all.massive;
     return SAPPORO_OK;

@@ -10,7 +10,7 @@
  * the rank that walks each particle and its interactions.
  */
 enum { SAP_SAVED_WALKER = SAP_STEP_COLUMNS + 1, SAP_SAVED_WORK, SAP_SAVED_COLUMNS };
-enum { SAP_SAVED_VERSION = 2, SAP_SAVED_ORDER = 0x01020304 };
+enum { SAP_SAVED_VERSION = 3, SAP_SAVED_ORDER = 0x01020304 };
 enum { SAP_SAVED_CHUNK = 1 << 20, SAP_SAVED_TAG = 1 }; /* bytes of a message at most, and its tag */
 #define SAP_SAVED_MAGIC "SAPSTPR"
 
