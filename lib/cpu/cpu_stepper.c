@@ -9,6 +9,7 @@
 #include "cpu/cpu_stepper.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ struct loop {
     int done, all, forced;
     double (*x)[3], (*v)[3];
     double *sum;
+    atomic_int bad; /* of a prediction: the first particle that is too far; n: none */
 };
 
 static struct cpu_stepper *of(struct sap_stepper *stepper) { return (void *)stepper; }
@@ -242,15 +244,25 @@ static void predict_one(const struct cpu_stepper *s, const struct sap_step *step
     for (int c = 0; c < 3; c++) x[c] = sap_step_predict(s->x[i][c], s->v[i][c], s->a[i][c], dt, &v[c]);
 }
 
+/* Keeps the least number of particles that are too far. */
+static void note_bad(struct loop *l, int i)
+{
+    int least = atomic_load(&l->bad);
+    while (i < least && !atomic_compare_exchange_weak(&l->bad, &least, i)) continue;
+}
+
 static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    struct loop *const l = argument;
     struct cpu_stepper *const s = l->s;
     double v[3];
     for (int i = (int)from; i < to; i++) {
         const int k = sap_step_slot(&s->order, i);
+        const double *const x = s->next_x[k];
         predict_one(s, l->step, l->done, i, s->next_x[k], v);
         if (s->settings.by_acceleration) s->next_a[k] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+        if (!(fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT))
+            note_bad(l, i);
     }
 }
 
@@ -258,12 +270,10 @@ static int predict(struct sap_stepper *stepper, const struct sap_step *step, int
 {
     struct cpu_stepper *const s = of(stepper);
     struct loop l = {.s = s, .step = step, .done = done};
-    *bad = -1;
+    atomic_init(&l.bad, s->n);
     for_all(&l, s->n, predict_some);
-    for (int i = 0; i < s->n && *bad < 0; i++) {
-        const double *const x = s->next_x[sap_step_slot(&s->order, i)];
-        if (!(fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT)) *bad = i;
-    }
+    const int least = atomic_load(&l.bad);
+    *bad = least < s->n ? least : -1;
     return SAPPORO_OK;
 }
 

@@ -249,6 +249,53 @@ static void bad_extents(void **state)
     }
 }
 
+/* Returns whether rows of some particles have the bits of the rows of all. */
+static int are_rows_of(const struct tree_rows *some, const int *active, const struct tree_rows *all)
+{
+    for (int k = 0; k < some->n; k++)
+        if (memcmp(some->acc[k], all->acc[active[k]], sizeof *some->acc) != 0 ||
+            memcmp(&some->pot[k], &all->pot[active[k]], sizeof *some->pot) != 0)
+            return 0;
+    return 1;
+}
+
+/* Computes forces on particles first, first + 1, ... and compares them with the rows of all. */
+static void check_few(sapporo_tree *t, int first, const struct tree_rows *all)
+{
+    enum { FEW = 30 };
+    int active[FEW];
+    for (int k = 0; k < FEW; k++) active[k] = first + k;
+    struct tree_rows rows = tree_rows_of(t, active, FEW);
+    assert_true(are_rows_of(&rows, active, all));
+    tree_rows_free(&rows);
+}
+
+/* The balls of groups are computed where rows need them; after a refresh they are those of the new positions. */
+static void balls_after_refresh(void **state)
+{
+    (void)state;
+    bodies b = tree_model(CLUSTER_PLUMMER, 3000);
+    const sapporo_tree_options o = {.size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
+    sapporo_tree *const few = tree_of(&b, &o), *const whole = tree_of(&b, &o);
+    struct tree_rows all = tree_rows_of(whole, NULL, b.n);
+    check_few(few, 100, &all);
+    tree_rows_free(&all);
+    for (int i = 0; i < b.n; i++) b.x[i][0] *= 1.5, b.x[i][1] += 0.3 * b.x[i][2];
+    tree_set(few, &b);
+    tree_set(whole, &b);
+    assert_int_equal(sapporo_tree_refresh(few), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_refresh(whole), SAPPORO_OK);
+    all = tree_rows_of(whole, NULL, b.n);
+    for (int first = 0; first < b.n; first += 100) check_few(few, first, &all);
+    struct tree_rows rows = tree_rows_of(few, NULL, b.n);
+    assert_memory_equal(rows.acc, all.acc, (size_t)b.n * sizeof *all.acc);
+    tree_rows_free(&rows);
+    tree_rows_free(&all);
+    sapporo_tree_destroy(few);
+    sapporo_tree_destroy(whole);
+    bodies_free(&b);
+}
+
 /* ---- what it saves ------------------------------------------------------------------- */
 
 static double group_extent; /* of the next tree; 0: none */
@@ -321,9 +368,9 @@ static void extents_save(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes),        cmocka_unit_test(difficult),
-                                       cmocka_unit_test(one_leaf),     cmocka_unit_test(runs),
-                                       cmocka_unit_test(interactions), TREE_TEST(extents),
-                                       TREE_TEST(extents_save),        cmocka_unit_test(bad_extents)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes), cmocka_unit_test(difficult),    cmocka_unit_test(one_leaf),
+        cmocka_unit_test(runs),  cmocka_unit_test(interactions), TREE_TEST(extents),
+        TREE_TEST(extents_save), cmocka_unit_test(bad_extents),  TREE_TEST(balls_after_refresh)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,14 +126,15 @@ static double farthest(const double (*x)[4], int n, const double *centre, int *w
 static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g)
 {
     int unused;
-    for (int c = 0; c < 3; c++) {
-        double low = x[0][c], high = x[0][c];
-        for (int k = 1; k < n; k++) {
-            low = fmin(low, x[k][c]);
-            high = fmax(high, x[k][c]);
+    double low[3], high[3];
+    memcpy(low, x[0], sizeof low);
+    memcpy(high, x[0], sizeof high);
+    for (int k = 1; k < n; k++)
+        for (int c = 0; c < 3; c++) {
+            low[c] = x[k][c] < low[c] ? x[k][c] : low[c];
+            high[c] = x[k][c] > high[c] ? x[k][c] : high[c];
         }
-        g->centre[c] = low + 0.5 * (high - low);
-    }
+    for (int c = 0; c < 3; c++) g->centre[c] = low[c] + 0.5 * (high[c] - low[c]);
     g->radius = farthest(x, n, g->centre, &unused);
 }
 
@@ -177,7 +178,7 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
     double least = SAP_LARGEST;
     for (int k = 1; k < n; k++) {
         const double r2 = sap_ball_far(x[k - 1], x[k]) + eps2;
-        if (r2 > 0) least = fmin(least, r2);
+        if (r2 > 0 && r2 < least) least = r2;
     }
     return least;
 }
@@ -189,24 +190,37 @@ static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
     g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2)) || sap_group_small(g->radius, t->unit);
     if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+    g->has_ball = 1;
 }
 
 struct grouping {
     const struct sap_cpu_tree *tree;
     const double (*x)[4];
     struct sap_tree_group *group;
+    const int *first; /* of the slots of each group; NULL: all groups are wanted */
 };
 
 static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct grouping *const s = argument;
     for (ptrdiff_t g = from; g < to; g++)
-        make_group(s->tree, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
+        if (!s->group[g].has_ball && (!s->first || s->first[g] < s->first[g + 1]))
+            make_group(s->tree, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
 }
 
 void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int groups, struct sap_tree_group *group,
                      int threads)
 {
-    struct grouping s = {t, x, group};
+    struct grouping s = {.tree = t, .x = x, .group = group};
+    for (int g = 0; g < groups; g++) group[g].has_ball = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
+}
+
+void sap_tree_need_balls(struct sap_cpu_tree *t, const struct sap_tree_slots *slots, int threads)
+{
+    enum { AT_ONCE = 16 };
+    struct grouping s = {
+        .tree = t, .x = (const double(*)[4])t->x, .group = t->group, .first = slots ? slots->first : NULL};
+    const int groups = t->built ? t->self.groups : 0;
+    sap_team_for(threads, groups, sap_team_chunk(groups, threads, AT_ONCE), make_groups, &s);
 }

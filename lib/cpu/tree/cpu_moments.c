@@ -137,5 +137,5 @@ void sap_tree_moments(struct sap_cpu_tree *t, int threads)
     t->far = reaches_far(t);
     sap_tree_make_words(t, &t->cell[0], threads);
     sap_tree_lengths(t);
-    sap_tree_groups(t, (const double(*)[4])t->x, t->self.groups, t->group, threads);
+    for (int g = 0; g < t->self.groups; g++) t->group[g].has_ball = 0;
 }

@@ -217,21 +217,32 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
 
 static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
+    enum { AHEAD = 16 }; /* addresses lie anywhere: their particles are asked for so many turns before */
     struct sap_cpu_tree *const t = argument;
     for (int k = (int)from; k < to; k++) {
-        const int i = t->order.address[k];
+        const int i = t->order.address[k], next = k + AHEAD < to ? t->order.address[k + AHEAD] : i;
+        __builtin_prefetch(t->given_x[next]);
+        __builtin_prefetch(t->given_x[next] + 2);
+        __builtin_prefetch(t->given_mass + next);
         for (int c = 0; c < 3; c++) t->x[k][c] = t->given_x[i][c];
         t->x[k][3] = t->given_mass[i] * t->mass_unit;
-        t->place[i] = k;
     }
 }
 
-/* Copies the given particles in sorted order. */
-static void gather(struct sap_cpu_tree *t, double mass_unit, int threads)
+/* Notes the index of each particle, by address. */
+static void note_places(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct sap_cpu_tree *const t = argument;
+    for (int k = (int)from; k < to; k++) t->place[t->order.address[k]] = k;
+}
+
+/* Copies the given particles in sorted order, which is new after a build. */
+static void gather(struct sap_cpu_tree *t, double mass_unit, int is_new, int threads)
 {
     enum { AT_ONCE = 1024 };
     t->mass_unit = mass_unit;
     sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
+    if (is_new) sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), note_places, t);
 }
 
 /* The greatest squared length of softening. */
@@ -255,12 +266,12 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
     t->is_point = units.is_point;
 }
 
-/* Computes moments and groups; this completes the tree. */
-static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit, int threads)
+/* Computes moments; this completes the tree. */
+static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit, int is_new, int threads)
 {
     const double start = sap_clock_seconds();
     take_units(t, box);
-    gather(t, mass_unit, threads);
+    gather(t, mass_unit, is_new, threads);
     sap_tree_gather_lengths(t);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
@@ -375,7 +386,7 @@ static int build(struct sap_tree *opaque_tree)
     t->done = (sapporo_tree_statistics){
         .group_extent = t->settings.group_extent,
         .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
-    finish(t, &box, mass_unit, threads);
+    finish(t, &box, mass_unit, 1, threads);
     return SAPPORO_OK;
 }
 
@@ -391,7 +402,7 @@ static int refresh(struct sap_tree *opaque_tree)
     const int status = look_at_given(t, &box, &mass_unit, threads);
     if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
-    finish(t, &box, mass_unit, threads);
+    finish(t, &box, mass_unit, 0, threads);
     return SAPPORO_OK;
 }
 
@@ -416,6 +427,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
         if (t->node[k].count > s->largest_leaf) s->largest_leaf = t->node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
+    sap_tree_need_balls(t, NULL, threads_for(t, t->n));
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
@@ -436,6 +448,7 @@ static int extents(struct sap_tree *opaque_tree, double *median, double *largest
     double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
     t->words[0] = '\0';
     if (!extent) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for extents of groups");
+    sap_tree_need_balls(t, NULL, threads_for(t, t->n));
     for (int g = 0; g < groups; g++) extent[g] = 2 * t->group[g].radius;
     sap_tree_extents(extent, groups, median, largest);
     free(extent);
@@ -490,6 +503,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     sap_team_for(threads, s->nodes, sap_team_chunk(s->nodes, threads, AT_ONCE), copy_some_nodes, &c);
     memcpy(s->address, t->order.address, (size_t)s->n * sizeof *s->address);
     memcpy(s->group, t->group_of, (size_t)s->n * sizeof *s->group);
+    if (s->ball) sap_tree_need_balls(t, NULL, threads);
     for (int g = 0; g < s->groups && s->ball; g++) {
         memcpy(s->ball[g], t->group[g].centre, sizeof t->group[g].centre);
         s->ball[g][3] = t->group[g].radius;
