@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
 #include "context/context.h"
 #include "context/tree_private.h"
 #include "engine/tree_limits.h"
@@ -157,19 +159,45 @@ static int is_length(const void *at)
     return h >= 0 && h <= SAP_TREE_LIMIT;
 }
 
+/* What of particle i is not valid; NULL: nothing. */
+static const char *what_is_wrong(const sapporo_tree_particles *p, int i)
+{
+    if (!is_place(sap_column_at(&p->x, i, 3 * sizeof(double)))) return "position";
+    if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double)))) return "mass";
+    if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double)))) return "acceleration";
+    return p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))) ? "h" : NULL;
+}
+
+/* Particles that threads look at. */
+struct looking {
+    const sapporo_tree_particles *p;
+    atomic_int bad; /* the first particle that is not valid, or the number of particles */
+};
+
+static void look_at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct looking *const l = argument;
+    int i = (int)from;
+    while (i < to && !what_is_wrong(l->p, i)) i++;
+    if (i == to) return;
+    int first = atomic_load(&l->bad);
+    while (i < first && !atomic_compare_exchange_weak(&l->bad, &first, i)) continue;
+}
+
 static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
 {
-    for (int i = 0; i < p->n; i++) {
-        if (!is_place(sap_column_at(&p->x, i, 3 * sizeof(double))))
-            return fail(t, SAPPORO_ERR_NOT_FINITE, "position of particle %d is not finite, or beyond 1e100", i);
-        if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double))))
-            return fail(t, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
-        if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double))))
-            return fail(t, SAPPORO_ERR_NOT_FINITE, "acceleration of particle %d is not finite", i);
-        if (p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))))
-            return fail(t, SAPPORO_ERR_NOT_FINITE, "h of particle %d is not finite, negative, or beyond 1e100", i);
-    }
-    return SAPPORO_OK;
+    enum { A_THREAD = 32768 };
+    struct looking l = {.p = p, .bad = p->n};
+    const int most = 1 + p->n / A_THREAD, all = t->on.engine->threads(t->on.devices);
+    const int threads = sap_threads_few(most < all ? most : all);
+    sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, A_THREAD / 8), look_at_some, &l);
+    const int bad = atomic_load(&l.bad);
+    if (bad == p->n) return SAPPORO_OK;
+    const char *const what = what_is_wrong(p, bad);
+    return fail(t, SAPPORO_ERR_NOT_FINITE, "%s of particle %d is not finite%s", what, bad,
+                what[0] == 'p'   ? ", or beyond 1e100"
+                : what[0] == 'h' ? ", negative, or beyond 1e100"
+                                 : "");
 }
 
 /* Sets the error of lengths for a tree that has Plummer's softening. */

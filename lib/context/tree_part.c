@@ -69,3 +69,12 @@ int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass,
     }
     return sap_object_leave(&t->object, callers, status);
 }
+
+int sapporo_tree_part_walked(sapporo_tree *tree, long long *particles, long long *cells)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    t->ops->walked(t->tree, particles, cells);
+    sap_unlock(&t->object.busy);
+    return SAPPORO_OK;
+}

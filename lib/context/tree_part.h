@@ -29,4 +29,7 @@ SAPPORO_API int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tr
 SAPPORO_API int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3],
                                        double *pot, int *work);
 
+/* The interactions of the last walk with particles and with cells. */
+SAPPORO_API int sapporo_tree_part_walked(sapporo_tree *tree, long long *particles, long long *cells);
+
 #endif

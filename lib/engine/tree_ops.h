@@ -85,6 +85,8 @@ struct sap_tree_ops {
                   int *list);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
     double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
+    /* Interactions of the last force or walk: with particles, with cells. */
+    void (*walked)(const struct sap_tree *tree, long long *particles, long long *cells);
     /* Fills the structure; if its arrays are NULL, only the numbers nodes, n and groups. */
     int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
     /* Says that the trees of later builds are parts of a whole (tree_part.h); NULL: that they are wholes. */

@@ -73,15 +73,15 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
 static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *active, const double *a, struct rows *to)
 {
     const struct sap_tree_pass pass = {.imported = imported, .ni = active->n, .active = active->address, .a = a};
-    sapporo_tree_statistics s = {.size = sizeof s};
+    long long particles, cells;
     const double start = sap_clock_seconds();
     to->n = active->n;
     if (to->n == 0) return SAPPORO_OK;
     int status = sapporo_tree_part_walk(h->tree, &pass, to->acc, to->pot, to->work);
-    if (!status) status = sapporo_tree_get_statistics(h->tree, &s);
+    if (!status) status = sapporo_tree_part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
-    h->done.particle_particle += s.particle_particle;
-    h->done.particle_cell += s.particle_cell;
+    h->done.particle_particle += particles;
+    h->done.particle_cell += cells;
     h->done.seconds[imported ? SAPPORO_MPI_PHASE_IMPORTED : SAPPORO_MPI_PHASE_WALK] += sap_clock_seconds() - start;
     return SAPPORO_OK;
 }

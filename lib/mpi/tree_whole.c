@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "context/partial.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -18,17 +19,78 @@ static void add_body(struct sap_cell *cell, const double *body)
     sap_cell_add(cell, body[SAP_BODY_MASS], fabs(body[SAP_BODY_MASS]), body, body, body);
 }
 
-/* A refresh has no use for interactions. */
-static struct report report_of(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, int refreshes)
+/* A look at the particles of this rank.  Part 0 adds up their masses, in their order; others look at ranges of them. */
+enum { PARTS = 32 };
+struct looking {
+    const sapporo_mpi_tree *h;
+    const double (*body)[SAP_BODY];
+    int n, refreshes; /* a refresh has no use for interactions */
+    struct sap_cell sums;
+    struct {
+        struct sap_cell box;
+        double known, work;
+    } of[PARTS];
+};
+
+/* Whether the second moments of all particles are needed: by the tolerance of MULTIPOLE alone. */
+static int needs_shape(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_MULTIPOLE; }
+
+/* Adds up masses one after the other, so that sums have the same bits with any number of threads. */
+static void add_masses(struct looking *l)
 {
-    struct report mine = {.n = n};
-    sap_cell_start(&mine.cell);
-    for (int i = 0; i < n; i++) add_body(&mine.cell, body[i]);
-    if (n > 0) sap_cell_centre(&mine.cell);
-    for (int i = 0; i < n; i++) sap_cell_shape(&mine.cell, body[i][SAP_BODY_MASS], body[i]);
-    for (int i = 0; i < n && !refreshes; i++) {
-        mine.known += h->work[i] >= 0;
-        mine.work += h->work[i] >= 0 ? (double)h->work[i] : 0;
+    const int n = l->n;
+    sap_cell_start(&l->sums);
+    if (needs_shape(l->h)) {
+        for (int i = 0; i < n; i++) add_body(&l->sums, l->body[i]);
+        if (n > 0) sap_cell_centre(&l->sums);
+        for (int i = 0; i < n; i++) sap_cell_shape(&l->sums, l->body[i][SAP_BODY_MASS], l->body[i]);
+    } else {
+        for (int i = 0; i < n; i++) l->sums.weight += fabs(l->body[i][SAP_BODY_MASS]);
+    }
+}
+
+static void look_at_part(void *argument, int part, int from, int to)
+{
+    struct looking *const l = argument;
+    (void)from;
+    (void)to;
+    if (part == 0) {
+        add_masses(l);
+        return;
+    }
+    const int64_t n = l->n, *const work = l->h->work;
+    const int first = (int)(n * (part - 1) / PARTS), end = (int)(n * part / PARTS);
+    struct sap_cell box;
+    int known = 0;
+    double sum = 0;
+    sap_cell_start(&box);
+    for (int i = first; i < end; i++)
+        for (int c = 0; c < 3; c++) {
+            box.low[c] = d_min(box.low[c], l->body[i][c]);
+            box.high[c] = d_max(box.high[c], l->body[i][c]);
+        }
+    for (int i = first; i < end && !l->refreshes; i++) {
+        known += work[i] >= 0;
+        sum += work[i] >= 0 ? (double)work[i] : 0;
+    }
+    l->of[part - 1].box = box;
+    l->of[part - 1].known = known;
+    l->of[part - 1].work = sum;
+}
+
+/* Joins the parts.  Interactions are integers, whose sums are exact. */
+static struct report report_of(struct looking *l)
+{
+    struct report mine = {.n = l->n};
+    sapporo_partial_parts(l->h->options.threads, l->n, PARTS + 1, look_at_part, l);
+    mine.cell = l->sums;
+    for (int part = 0; part < PARTS; part++) {
+        for (int c = 0; c < 3; c++) {
+            mine.cell.low[c] = d_min(mine.cell.low[c], l->of[part].box.low[c]);
+            mine.cell.high[c] = d_max(mine.cell.high[c], l->of[part].box.high[c]);
+        }
+        mine.known += l->of[part].known;
+        mine.work += l->of[part].work;
     }
     return mine;
 }
@@ -128,7 +190,8 @@ static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], i
     struct sap_link *const link = &h->link;
     int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
-    l->mine = report_of(h, body, n, refreshes);
+    struct looking looking = {.h = h, .body = body, .n = n, .refreshes = refreshes};
+    l->mine = report_of(&looking);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));
     if (status) return status;
@@ -144,7 +207,7 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all)
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
-    h->whole.pull = sap_typical_pull(&all->cell);
+    h->whole.pull = needs_shape(h) ? sap_typical_pull(&all->cell) : 1;
     h->done.total = (long long)all->n;
 }
 

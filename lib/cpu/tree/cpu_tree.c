@@ -191,24 +191,45 @@ int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why)
 
 /* ---- particles ------------------------------------------------------------------------ */
 
+/* Returns the threads that are worth waking for n particles. */
+static int threads_for(const struct sap_cpu_tree *t, int n)
+{
+    enum { A_THREAD = 16384 };
+    const int most = 1 + n / A_THREAD;
+    return sap_threads_now(most < t->threads ? most : t->threads);
+}
+
+/* Particles that threads take. */
+struct taking {
+    struct sap_cpu_tree *t;
+    const sapporo_tree_particles *p;
+};
+
+static void take_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct taking *const taking = argument;
+    struct sap_cpu_tree *const t = taking->t;
+    const sapporo_tree_particles *const p = taking->p;
+    const int is_new = p->n != t->given;
+    for (int i = (int)from; i < to; i++) {
+        memcpy(t->given_x[i], sap_column_at(&p->x, i, sizeof *t->given_x), sizeof *t->given_x);
+        if (p->mass.base || is_new) t->given_mass[i] = sap_column_double(&p->mass, i);
+        if (p->a.base || is_new) t->a[i] = p->a.base ? sap_column_double(&p->a, i) : -1;
+        if (t->given_h && (p->h.base || is_new))
+            t->given_h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
+    }
+}
+
 static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
 {
+    enum { AT_ONCE = 4096 };
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
-    const int known = p->n == t->given;
-    for (int i = 0; i < p->n; i++) {
-        memcpy(t->given_x[i], sap_column_at(&p->x, i, sizeof *t->given_x), sizeof *t->given_x);
-        if (p->mass.base) memcpy(&t->given_mass[i], sap_column_at(&p->mass, i, sizeof(double)), sizeof(double));
-        if (p->a.base)
-            memcpy(&t->a[i], sap_column_at(&p->a, i, sizeof(double)), sizeof(double));
-        else if (!known)
-            t->a[i] = -1;
-    }
-    for (int i = 0; i < p->n && !p->mass.base && !known; i++) t->given_mass[i] = 0;
-    for (int i = 0; i < p->n && t->given_h && (p->h.base || !known); i++)
-        t->given_h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
+    const int threads = threads_for(t, p->n);
+    struct taking taking = {t, p};
+    sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
     t->given = p->n;
     return SAPPORO_OK;
 }
@@ -276,14 +297,6 @@ static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, doubl
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
-}
-
-/* Returns the threads that are worth waking for n particles. */
-static int threads_for(const struct sap_cpu_tree *t, int n)
-{
-    enum { A_THREAD = 16384 };
-    const int most = 1 + n / A_THREAD;
-    return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
 /* Computes the box of the given particles and the unit of masses; fails if their moments exceed the range of double. */
@@ -461,6 +474,13 @@ static double interactions(const struct sap_tree *opaque_tree)
     return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
 }
 
+static void walked(const struct sap_tree *opaque_tree, long long *particles, long long *cells)
+{
+    const struct sap_cpu_tree *const t = (const void *)opaque_tree;
+    *particles = t->done.particle_particle;
+    *cells = t->done.particle_cell;
+}
+
 static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_structure *s)
 {
     const struct sap_tree_node *const node = &t->node[k];
@@ -533,6 +553,7 @@ const struct sap_tree_ops sap_tree_cpu = {
     .search = search,
     .statistics = statistics,
     .interactions = interactions,
+    .walked = walked,
     .structure = structure,
     .join = sap_tree_join_cpu,
     .import = sap_tree_import_cpu,

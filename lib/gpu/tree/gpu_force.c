@@ -452,9 +452,8 @@ static int copy_work(struct sap_gpu_host_tree *t, const struct pass *p, int *wor
     const int slots = p->w.slots;
     int *const all = p->picked ? malloc((size_t)slots * sizeof *all) : work;
     if (!all) return SAP_DRIVER_MEMORY;
-    int status =
-        t->driver->copy_out(t->stream, all, t->left.mem, left_words(&p->w) * sizeof *all, (size_t)slots * sizeof *all);
-    if (!status) status = t->driver->stream_finish(t->stream);
+    const int status =
+        sap_tree_download(t, all, &t->left, left_words(&p->w) * sizeof *all, (size_t)slots * sizeof *all);
     for (int k = 0; k < p->request->ni && p->picked && !status; k++) work[k] = all[p->request->active[k]];
     if (p->picked) free(all);
     return status;

@@ -10,15 +10,9 @@
 #include "gpu/tree/gpu_tree.h"
 
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, KINDS = LOOKS + 1, NONE_BAD = 0x7F7F7F7F };
+enum { DIRECT = 1 << 20 }; /* bytes that are copied without waiting for them */
 
 /* ---- host memory ------------------------------------------------------------------------ */
-
-/* Uploads n elements of `each` bytes; `chunk` holds the elements from `first` on. */
-static int send(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
-{
-    TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
-    return t->driver->stream_finish(t->stream);
-}
 
 /* Copies masses in device memory to the host, if the next particles come without masses. */
 static int fetch_masses(struct sap_gpu_host_tree *t)
@@ -35,31 +29,34 @@ static int fetch_masses(struct sap_gpu_host_tree *t)
     return SAP_DRIVER_OK;
 }
 
-static int send_particles(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+/* Particles on their way to the device. */
+struct sending {
+    const sapporo_tree_particles *p;
+    double *mass; /* by address */
+};
+
+static void fill_particles(void *argument, void *to, int first, int n)
 {
-    double(*const chunk)[4] = t->chunk.host;
-    for (int first = 0; first < p->n; first += CHUNK) {
-        const int n = p->n - first < CHUNK ? p->n - first : CHUNK;
-        for (int k = 0; k < n; k++) {
-            memcpy(chunk[k], sap_column_at(&p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
-            if (p->mass.base)
-                memcpy(&t->mass[first + k], sap_column_at(&p->mass, first + k, sizeof(double)), sizeof(double));
-            chunk[k][3] = t->mass[first + k];
-        }
-        TRY(send(t, &t->particle, sizeof *chunk, first, n));
+    const struct sending *const s = argument;
+    double(*const chunk)[4] = to;
+    for (int k = 0; k < n; k++) {
+        memcpy(chunk[k], sap_column_at(&s->p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
+        if (s->p->mass.base) s->mass[first + k] = sap_column_double(&s->p->mass, first + k);
+        chunk[k][3] = s->mass[first + k];
     }
-    return SAP_DRIVER_OK;
+}
+
+static void fill_numbers(void *argument, void *to, int first, int n)
+{
+    const sapporo_column *const from = argument;
+    double *const chunk = to;
+    for (int k = 0; k < n; k++) chunk[k] = sap_column_double(from, first + k);
 }
 
 int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n)
 {
-    double *const chunk = t->chunk.host;
-    for (int first = 0; first < n; first += CHUNK) {
-        const int some = n - first < CHUNK ? n - first : CHUNK;
-        for (int k = 0; k < some; k++) memcpy(&chunk[k], sap_column_at(a, first + k, sizeof(double)), sizeof(double));
-        TRY(send(t, &t->a, sizeof *chunk, first, some));
-    }
-    return SAP_DRIVER_OK;
+    sapporo_column from = *a;
+    return sap_tree_upload(t, &t->a, sizeof(double), n, fill_numbers, &from);
 }
 
 /* Marks the particles of the last set as overwritten. */
@@ -74,7 +71,8 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
     if (p->n == t->given && !p->mass.base && t->mass_elsewhere) TRY(fetch_masses(t));
     tear(t, p);
     if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
-    TRY(send_particles(t, p));
+    struct sending sending = {p, t->mass};
+    TRY(sap_tree_upload(t, &t->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
     if (p->a.base) TRY(sap_tree_send_accelerations(t, &p->a, p->n));
     if (t->lengths.f) TRY(sap_gpu_lengths_take(t, p->h.base ? &p->h : NULL, p->n));
     t->mass_elsewhere = 0;
@@ -262,7 +260,8 @@ static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, co
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE) return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT) return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE) return sap_tree_download(t, to, from, 0, bytes);
     TRY(adopt(t, to, bytes, &theirs));
     int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);
     if (!status) status = t->driver->stream_finish(t->stream);

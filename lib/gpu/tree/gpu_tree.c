@@ -105,6 +105,8 @@ static void free_tree(struct sap_gpu_host_tree *t)
     sap_gpu_lengths_free(t);
     for (int k = 0; k < COUNT(t->mark); k++)
         if (t->mark[k]) t->driver->event_destroy(t->mark[k]);
+    for (int k = 0; k < COUNT(t->copied); k++)
+        if (t->copied[k]) t->driver->event_destroy(t->copied[k]);
     if (t->stream) t->driver->stream_destroy(t->stream);
     sap_gpu_kd_free(t);
     free(t->mass);
@@ -126,6 +128,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     struct sap_dev *const dev = t->device->dev;
     TRY(t->driver->stream_create(dev, &t->stream));
     for (int k = 0; k < COUNT(t->mark); k++) TRY(t->driver->event_create_timed(dev, &t->mark[k]));
+    for (int k = 0; k < COUNT(t->copied); k++) TRY(t->driver->event_create(dev, &t->copied[k]));
     TRY(sap_tree_kernels(t));
     if (t->kd) TRY(sap_gpu_kd_open(t));
     if (t->settings.softening) TRY(sap_gpu_lengths_open(t));
@@ -341,6 +344,13 @@ static double interactions(const struct sap_tree *opaque_tree)
     return (double)(t->done.particle_particle + t->done.particle_cell) / (double)t->done.rows;
 }
 
+static void walked(const struct sap_tree *opaque_tree, long long *particles, long long *cells)
+{
+    const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
+    *particles = t->done.particle_particle;
+    *cells = t->done.particle_cell;
+}
+
 /* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
 struct copies {
     void *node, *cell, *level, *ball;
@@ -349,8 +359,7 @@ struct copies {
 /* Copies n elements to memory of the caller; a driver status. */
 static int copy_to(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
 {
-    if (n > 0) TRY(t->driver->copy_out(t->stream, to, from->mem, 0, (size_t)n * each));
-    return t->driver->stream_finish(t->stream);
+    return sap_tree_download(t, to, from, 0, (size_t)n * each);
 }
 
 static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structure *s, struct copies *c)
@@ -534,6 +543,7 @@ const struct sap_tree_ops sap_tree_gpu = {
     .search = search,
     .statistics = statistics,
     .interactions = interactions,
+    .walked = walked,
     .structure = structure,
     .join = join,
     .import = import,

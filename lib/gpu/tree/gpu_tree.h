@@ -20,7 +20,7 @@
 
 struct sap_gpu_tree_kernels;
 
-enum { SAP_TREE_CHUNK = 65536 }; /* particles per copy */
+enum { SAP_TREE_CHUNK = 131072 }; /* particles per copy */
 enum { SAP_TORN_MASSES = 2 };
 
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
@@ -71,6 +71,7 @@ struct sap_gpu_host_tree {
     int events;                                 /* events measure times; else the host's clock does */
     struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
     double clock[SAPPORO_PHASES + 1];
+    struct sap_event *copied[2]; /* copies from and to the halves of `chunk` (gpu_copies.c) */
     int room;
     int broken;       /* the device is lost */
     int host_full;    /* this call failed to allocate host memory */
@@ -141,6 +142,17 @@ int sap_tree_for_each(const struct sap_gpu_host_tree *t, struct sap_function *f,
  */
 int sap_tree_mark(struct sap_gpu_host_tree *t, int phase);
 int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to);
+
+/* Writes elements first ... first + n - 1 of an array to `to`. */
+typedef void sap_tree_fill(void *argument, void *to, int first, int n);
+
+/* Uploads n elements of `each` bytes that threads write to pinned memory by `fill`; waits. A driver status. */
+int sap_tree_upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int n,
+                    sap_tree_fill *fill, void *argument);
+
+/* Copies bytes from `at` on to memory of the host; waits. A driver status. */
+int sap_tree_download(struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at,
+                      size_t bytes);
 
 int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
