@@ -1,6 +1,7 @@
 /* tree.cu - kernels that build a tree. */
 #define SAP_KERNEL_SP
 #include "device/tree_given.h"
+#include "device/tree_halo.h"
 #include "device/tree_moments.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"

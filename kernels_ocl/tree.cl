@@ -4,6 +4,7 @@
 #define SAP_VECTORS 0 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
 #include "device/tree_given.h"
+#include "device/tree_halo.h"
 #include "device/tree_moments.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"

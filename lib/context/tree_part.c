@@ -54,6 +54,62 @@ int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *hal
     return sap_object_leave(&t->object, callers, status);
 }
 
+int sapporo_tree_part_selects(sapporo_tree *tree)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return 0;
+    const int selects = t->ops->select != NULL;
+    sap_unlock(&t->object.busy);
+    return selects;
+}
+
+/* Fails if there is no tree with particles, or if its engine leaves selections to the caller. */
+static int check_selection(sapporo_tree *t)
+{
+    if (t->ops->select) return check_tree(t);
+    return sap_error(&t->object.notes, SAPPORO_ERR_UNSUPPORTED, "the engine selects no nodes");
+}
+
+int sapporo_tree_part_regions(sapporo_tree *tree, int room, const struct sap_halo_targets *targets,
+                              struct sap_halo_region *region, int *n)
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_selection(t);
+    if (!status) {
+        status = t->ops->regions(t->tree, room, targets, region, n);
+        if (status) (void)sap_tree_failed(t, status, "regions of the tree", "");
+    }
+    return sap_object_leave(&t->object, callers, status);
+}
+
+int sapporo_tree_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*count)[2])
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_selection(t);
+    if (!status) {
+        status = t->ops->select(t->tree, wish, count);
+        if (status) (void)sap_tree_failed(t, status, "nodes for other parts", "");
+    }
+    return sap_object_leave(&t->object, callers, status);
+}
+
+int sapporo_tree_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4])
+{
+    sapporo_tree *const t = sap_tree_hold(tree);
+    if (!t) return SAPPORO_ERR_CLOSED;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = check_selection(t);
+    if (!status) {
+        status = t->ops->selected(t->tree, node, x);
+        if (status) (void)sap_tree_failed(t, status, "nodes for other parts", "");
+    }
+    return sap_object_leave(&t->object, callers, status);
+}
+
 int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
                            int *work)
 {

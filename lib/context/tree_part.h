@@ -9,6 +9,7 @@
 
 #include "engine/tree_ops.h"
 #include "engine/tree_part.h"
+#include "engine/tree_regions.h"
 
 /* Copies the settings of a tree, with defaults filled in. */
 SAPPORO_API int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings);
@@ -21,6 +22,19 @@ SAPPORO_API int sapporo_tree_part_structure(sapporo_tree *tree, struct sap_tree_
 
 /* Gives a tree the nodes and particles of other parts, for sapporo_tree_part_walk, until the next build. */
 SAPPORO_API int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo);
+
+/* Whether the engine of a tree tells regions and selects nodes itself; otherwise the next three fail. */
+SAPPORO_API int sapporo_tree_part_selects(sapporo_tree *tree);
+
+/* Writes `room` regions of a tree with particles, the first n of which are its own (engine/tree_regions.h). */
+SAPPORO_API int sapporo_tree_part_regions(sapporo_tree *tree, int room, const struct sap_halo_targets *targets,
+                                          struct sap_halo_region *region, int *n);
+
+/* Selects nodes for regions of other parts; writes the numbers of nodes and particles for each. */
+SAPPORO_API int sapporo_tree_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
+
+/* Copies the nodes and particles that were selected, part by part. */
+SAPPORO_API int sapporo_tree_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4]);
 
 /*
  * Computes forces on all particles of a tree, or on active ones, from the tree itself or from the nodes that it was

@@ -13,6 +13,10 @@ struct sap_tree_node;  /* tree_nodes.h */
 struct sap_cell;       /* physics/tree_cell.h */
 struct sap_tree_whole; /* tree_part.h */
 struct sap_tree_halo;
+struct sap_halo_region; /* tree_regions.h */
+struct sap_halo_targets;
+struct sap_halo_wish;
+struct sap_halo_node;
 struct sap_tree_pass;
 
 /* The settings of a tree.  No member is 0 for a default: sap_tree_options_read fills all of them. */
@@ -91,6 +95,16 @@ struct sap_tree_ops {
     int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
     /* Says that the trees of later builds are parts of a whole (tree_part.h); NULL: that they are wholes. */
     void (*join)(struct sap_tree *tree, const struct sap_tree_whole *whole);
+    /*
+     * Tell the regions of a tree with particles, and select what regions of other parts refuse (tree_regions.h), as
+     * mpi/tree_halo.c does from `structure`; all three NULL: the caller does.  regions: writes `room` regions, of which
+     * the first n are those of the tree.  select: writes the numbers of nodes and particles for each part.  selected:
+     * copies them, part by part.
+     */
+    int (*regions)(struct sap_tree *tree, int room, const struct sap_halo_targets *targets,
+                   struct sap_halo_region *region, int *n);
+    int (*select)(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
+    int (*selected)(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4]);
     /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
     int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
     /* Computes forces on particles of the tree, at least one (tree_part.h); work: the interactions of each row, NULL:

@@ -37,6 +37,7 @@ struct sap_tree_pass {
     const int *active; /* [ni] their addresses, each once: the rows of the walk; NULL: all particles, by address */
     const double *a;   /* sizes of accelerations of all particles, by address, for ACCELERATION; NULL: an opening angle
                           of 1 */
+    int knows_a;       /* `a` are those of the last regions that were told (tree_regions.h) */
 };
 
 /* The rows of a walk, of a part with n particles. */

@@ -88,6 +88,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     if (h->listed.is_spare || !h->link.records || sap_mpi_tree_new_route(h)) return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
+    h->selects = sapporo_tree_part_selects(h->tree);
     return sapporo_tree_part_settings(h->tree, &h->settings);
 }
 

@@ -77,6 +77,7 @@ struct sapporo_mpi_tree {
     struct sap_listed listed;
     struct sap_link link;
     sapporo_tree *tree;           /* of the particles that this rank walks */
+    int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
     sapporo_tree_options options; /* of the caller, with copies of what it points to */
     int device[64];

@@ -72,7 +72,11 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
  */
 static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *active, const double *a, struct rows *to)
 {
-    const struct sap_tree_pass pass = {.imported = imported, .ni = active->n, .active = active->address, .a = a};
+    const struct sap_tree_pass pass = {.imported = imported,
+                                       .ni = active->n,
+                                       .active = active->address,
+                                       .a = a,
+                                       .knows_a = h->selects && !sap_mpi_tree_is_alone(h)};
     long long particles, cells;
     const double start = sap_clock_seconds();
     to->n = active->n;

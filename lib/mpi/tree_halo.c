@@ -8,7 +8,7 @@
 
 #include "context/partial.h"
 
-enum { EIGHT = 8, WIDE = 2 }; /* WIDE: the radius of the widest ball that counts, in units of the mean one */
+enum { EIGHT = 8 };
 enum { PARTS = 64 };          /* of the regions, for threads */
 
 /* ------------------------------------------------------------------ regions */
@@ -47,13 +47,7 @@ static int cut_below(const struct sap_halo_nodes *s, int k, double size, int roo
     return cut;
 }
 
-/* Lowers the size of regions by a factor as often as they are no more than `room`. */
-static double lower(const struct sap_halo_nodes *s, double size, double factor, int room)
-{
-    const double least = 0x1p-60 * size;
-    while (size > least && cut_below(s, 0, size * factor, room, NULL) <= room) size *= factor;
-    return size;
-}
+static int count_below(const void *nodes, double size, int room) { return cut_below(nodes, 0, size, room, NULL); }
 
 /* The geometric mean of the radii of groups that have one; few that are huge hardly change it. */
 static double mean_radius(const struct sap_halo_nodes *s)
@@ -67,9 +61,8 @@ static double mean_radius(const struct sap_halo_nodes *s)
 
 void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 {
-    s->widest = WIDE * mean_radius(s);
-    double size = size_of_region(s, 0);
-    for (double factor = 1.0 / 16; factor < 0.99; factor = sqrt(factor)) size = lower(s, size, factor, room);
+    s->widest = SAP_HALO_WIDE * mean_radius(s);
+    const double size = sap_regions_size(size_of_region(s, 0), room, count_below, s);
     s->regions = cut_below(s, 0, size, room, s->region);
 }
 
@@ -217,6 +210,12 @@ static int reserve_particles(struct sap_halo *h, int more)
     h->x = x;
     h->room = room;
     return SAPPORO_OK;
+}
+
+int sap_halo_reserve(struct sap_halo *h, int nodes, int n)
+{
+    const int status = reserve_nodes(h, nodes);
+    return status ? status : reserve_particles(h, n);
 }
 
 /* Adds the particles of a node to the halo. */

@@ -18,6 +18,7 @@
 
 #include "engine/tree_ops.h"
 #include "engine/tree_part.h"
+#include "engine/tree_regions.h"
 #include "mpi/room.h"
 #include "physics/scalars.h"
 
@@ -29,12 +30,6 @@ enum { SAP_HALO_EACH = 16, SAP_HALO_MANY = 256, SAP_HALO_MOST = 4096, SAP_HALO_A
 
 /* How many regions a rank has room for, of n particles on as many ranks; the same on all ranks. */
 int sap_halo_room(double n, int ranks);
-
-/* Where some particles of a rank lie, and the strictness of their criterion; strictness < 0: there is no such region.
- */
-struct sap_halo_region {
-    double low[3], high[3], strictness;
-};
 
 /* The nodes of this rank's tree, and its regions.  The arrays are those of the rooms, in their order. */
 struct sap_halo_nodes {
@@ -50,12 +45,6 @@ struct sap_halo_nodes {
     double widest;     /* radius of a ball that counts, at most */
     int regions;
     int *region; /* [regions] their nodes, which together have all particles */
-};
-
-/* A node that is sent; without children and particles it is a cell that all regions accept. */
-struct sap_halo_node {
-    struct sap_cell cell;
-    int first, count, child, children;
 };
 
 /* Nodes and particles, of one tree or of several after each other. */
@@ -76,16 +65,6 @@ struct sap_halo_memory {
  */
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
 
-/* Whose regions are told. */
-struct sap_halo_targets {
-    const double *x; /* positions by address, `stride` doubles apart */
-    int stride;
-    const unsigned char *active; /* by address: the particles that need forces; NULL: all */
-    const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
-                        angle of 1 */
-    int threads;     /* that look at the regions; 0: as many as a context has */
-};
-
 /* Writes `room` regions, around the active particles; strictness is theirs. */
 void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,
                            struct sap_halo_region *region, int room);
@@ -99,6 +78,9 @@ struct sap_halo_source {
     const double *x;               /* by address: position and mass, `stride` doubles apart */
     int stride, order, level_most; /* order of multipoles; nodes of this level are not divided */
 };
+
+/* Makes room for more nodes, and for more particles; 0 or SAPPORO_ERR_MEMORY. */
+int sap_halo_reserve(struct sap_halo *halo, int nodes, int n);
 
 /* Adds the halo of a tree for `room` regions, of which at least one has particles; 0 or SAPPORO_ERR_MEMORY. */
 int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, const struct sap_halo_region *region,

@@ -52,7 +52,7 @@ static void look_at_nodes(sapporo_mpi_tree *h, struct sap_halo_nodes *t)
     sap_halo_choose_regions(t, sap_travel_room(h));
 }
 
-/* Copies the nodes of the tree, which other ranks need. */
+/* Copies the nodes of the tree, which other ranks need, unless its engine selects from them. */
 static int copy_nodes(sapporo_mpi_tree *h)
 {
     struct sap_halo_nodes *const t = &h->nodes;
@@ -60,6 +60,7 @@ static int copy_nodes(sapporo_mpi_tree *h)
     int status = sapporo_tree_part_structure(h->tree, &s);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     t->nodes = s.nodes, t->n = s.n, t->groups = s.groups;
+    if (h->selects) return SAPPORO_OK;
     if (reserve_nodes(t, sap_travel_room(h))) return sap_mpi_tree_no_memory(h, h->route.arrived);
     s = (struct sap_tree_structure){
         .node = t->node, .cell = t->cell, .address = t->address, .group = t->group, .ball = t->ball};

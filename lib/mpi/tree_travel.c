@@ -55,8 +55,45 @@ static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t)
                                                 MPI_DOUBLE, link->communicator, &link->request));
 }
 
+/* Notes the error of the rank's tree. */
+static int failed(sapporo_mpi_tree *h, int status)
+{
+    return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
+}
+
+/* Whether the engine of this rank's tree tells regions and selects. */
+static int engine_selects(const sapporo_mpi_tree *h) { return h->selects && h->nodes.nodes > 0; }
+
+/* Writes the regions of this rank. */
+static int tell_regions(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
+{
+    const int room = sap_travel_room(h);
+    struct sap_halo_region *const own = regions_of(h, t, h->link.size);
+    if (engine_selects(h))
+        return failed(h, sapporo_tree_part_regions(h->tree, room, targets, own, &h->nodes.regions));
+    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, own, room);
+    return SAPPORO_OK;
+}
+
+/* Selects the halos for all other ranks by the engine.  The regions of this rank are those of no particles. */
+static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level_most)
+{
+    const int room = sap_travel_room(h), ranks = h->link.size;
+    struct sap_halo_region *const own = regions_of(h, t, h->link.rank);
+    const struct sap_halo_wish wish = {.parts = ranks, .room = room, .level_most = level_most, .region = t->regions};
+    long long nodes = 0, n = 0;
+    for (int k = 0; k < room; k++) own[k].strictness = -1;
+    const int status = sapporo_tree_part_select(h->tree, &wish, t->sent);
+    if (status) return failed(h, status);
+    for (int r = 0; r < ranks; r++) nodes += t->sent[r][0], n += t->sent[r][1];
+    if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
+        return sap_mpi_tree_no_memory(h, h->route.arrived);
+    t->out.nodes = (int)nodes, t->out.n = (int)n;
+    return failed(h, sapporo_tree_part_selected(h->tree, t->out.node, t->out.x));
+}
+
 /* Selects the halos for all other ranks. */
-static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
+static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     const struct sap_halo_source source = {.nodes = &h->nodes,
                                            .x = (const double *)h->mine,
@@ -65,6 +102,7 @@ static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
                                            .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
     const int room = sap_travel_room(h);
     int status = SAPPORO_OK;
+    if (engine_selects(h)) return select_by_engine(h, t, source.level_most);
     for (int r = 0; r < h->link.size && h->nodes.nodes > 0 && !status; r++) {
         const struct sap_halo_region *const theirs = regions_of(h, t, r);
         if (r == h->link.rank || !sap_halo_has_targets(theirs, room)) continue;
@@ -73,7 +111,7 @@ static int select_halos(const sapporo_mpi_tree *h, struct sap_travel *t)
         t->sent[r][0] = t->out.nodes - nodes;
         t->sent[r][1] = t->out.n - n;
     }
-    return status;
+    return status ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
 }
 
 /* Writes the first element of each rank; returns the sum. */
@@ -118,13 +156,13 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     struct sap_link *const link = &h->link;
-    const int room = sap_travel_room(h), ready = reserve(h, t, room);
-    int status = sap_link_agree(link, ready ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived));
+    const int ready = reserve(h, t, sap_travel_room(h));
+    int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
+    status = sap_link_agree(link, status);
     if (status || !ready) return status;
-    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, regions_of(h, t, link->size), room);
     status = exchange_regions(h, t);
     if (status) return status;
-    const int selected = select_halos(h, t) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
+    const int selected = select_halos(h, t);
     status = sap_link_finish(
         link, MPI_Ialltoall(t->sent, 2, MPI_INT, t->got, 2, MPI_INT, link->communicator, &link->request));
     if (status) return status;

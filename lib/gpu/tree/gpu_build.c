@@ -459,7 +459,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 /* Replaces the tree by the draft. Later steps of the build write the tree's own arrays. */
 static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
-    t->built = t->linked = t->has_next = t->stops = 0;
+    t->built = t->linked = t->has_next = t->stops = t->selection.regions_room = 0;
     t->t = d->t;
     t->n = d->t.n;
     t->cube = d->cube;
@@ -522,7 +522,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     TRY(look_at_bounds(t, 1));
     TRY(take_bounds(t, low, high, &mass_unit));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
-    t->built = t->stops = 0; /* particles and moments match only after the last step */
+    t->built = t->stops = t->selection.regions_room = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(t, &t->t, &t->cube, low, high);
     TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */

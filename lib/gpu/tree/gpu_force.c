@@ -469,7 +469,7 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     p.w.every = t->settings.precision == SAPPORO_DP;
     t->has_a = 0; /* the whole has other accelerations */
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    if (how->a) TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
+    if (how->a && !how->knows_a) TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
     if (how->active)
         TRY(some_walk(t, &p));
     else

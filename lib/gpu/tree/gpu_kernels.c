@@ -79,6 +79,16 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {0, "tree_stop_count", &f->stop_count},
                   {0, "tree_stop_cells", &f->stop_cells},
                   {0, "tree_stop_particles", &f->stop_particles},
+                  {0, "tree_halo_bins", &f->halo_bins},
+                  {0, "tree_halo_flag", &f->halo_flag},
+                  {0, "tree_halo_top", &f->halo_top},
+                  {0, "tree_halo_tell", &f->halo_tell},
+                  {0, "tree_halo_reach", &f->halo_reach},
+                  {0, "tree_halo_test", &f->halo_test},
+                  {0, "tree_halo_spread", &f->halo_spread},
+                  {0, "tree_halo_place", &f->halo_place},
+                  {0, "tree_halo_bases", &f->halo_bases},
+                  {0, "tree_halo_fill", &f->halo_fill},
                   {2, "tree_alone_masses", &f->alone[0]},
                   {2, "tree_alone_moments", &f->alone[1]}};
     for (int k = 0; k < COUNT(wanted); k++)

@@ -20,6 +20,8 @@ struct sap_gpu_tree_kernels {
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
     struct sap_function *next, *search;                                                             /* tree_search.h */
     struct sap_function *stop_count, *stop_cells, *stop_particles;                                  /* tree_stops.h */
+    struct sap_function *halo_bins, *halo_flag, *halo_top, *halo_tell;                              /* tree_halo.h */
+    struct sap_function *halo_reach, *halo_test, *halo_spread, *halo_place, *halo_bases, *halo_fill; /* the same */
     struct sap_function *alone[2];                    /* tree_stackless.h: masses alone, second moments */
     struct sap_function *walk_sp[2], *walk_dp;        /* tree_walk.h: runs, whole nodes */
     struct sap_function *selected[2];                 /* sp, dp */

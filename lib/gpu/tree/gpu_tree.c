@@ -94,6 +94,7 @@ static void free_buffers(struct sap_gpu_host_tree *t)
         &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.source, &t->halo.moments,
         &t->stop_begin,  &t->stop_top,   &t->stop};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    sap_tree_free_selection(t);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
 }
@@ -471,6 +472,53 @@ static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, 
     return result;
 }
 
+/* Ends what enter_tree began; returns status. */
+static int leave_tree(struct sap_gpu_host_tree *t, int status)
+{
+    t->driver->leave(t->device->dev);
+    return status;
+}
+
+/* A call on a tree with particles: makes the context of the device current. */
+static int enter_tree(struct sap_gpu_host_tree *t)
+{
+    t->words[0] = '\0';
+    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
+    return sap_tree_judge(t, t->driver->enter(t->device->dev));
+}
+
+static int regions(struct sap_tree *opaque_tree, int room, const struct sap_halo_targets *targets,
+                   struct sap_halo_region *region, int *n)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    const sap_fpguard caller = sap_fp_guard();
+    int status = enter_tree(t);
+    if (!status) status = sap_tree_judge(t, leave_tree(t, sap_tree_regions_gpu(t, room, targets, region)));
+    *n = status ? 0 : t->selection.regions;
+    sap_fp_release(caller);
+    return status;
+}
+
+static int select_for(struct sap_tree *opaque_tree, const struct sap_halo_wish *wish, int (*count)[2])
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    const sap_fpguard caller = sap_fp_guard();
+    int status = enter_tree(t);
+    if (!status) status = sap_tree_judge(t, leave_tree(t, sap_tree_select_gpu(t, wish, count)));
+    sap_fp_release(caller);
+    return status;
+}
+
+static int selected(struct sap_tree *opaque_tree, struct sap_halo_node *node, double (*x)[4])
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    const sap_fpguard caller = sap_fp_guard();
+    int status = enter_tree(t);
+    if (!status) status = sap_tree_judge(t, leave_tree(t, sap_tree_selected_gpu(t, node, x)));
+    sap_fp_release(caller);
+    return status;
+}
+
 static int force(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_gpu_host_tree *const t = (void *)opaque_tree;
@@ -546,6 +594,9 @@ const struct sap_tree_ops sap_tree_gpu = {
     .walked = walked,
     .structure = structure,
     .join = join,
+    .regions = regions,
+    .select = select_for,
+    .selected = selected,
     .import = import,
     .walk = walk,
     .kind = kind,

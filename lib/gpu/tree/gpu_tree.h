@@ -8,6 +8,7 @@
 #define SAP_GPU_TREE_H
 
 #include "device/kd_layout.h"
+#include "device/tree_halo_layout.h"
 #include "device/tree_layout.h"
 #include "driver/driver.h"
 #include "engine/cube.h"
@@ -38,6 +39,19 @@ struct sap_gpu_walkers {
 struct sap_gpu_halo {
     struct sap_gpu_buffer sorted, node, cell, word, source, moments;
     int nodes; /* 0: none were imported */
+};
+
+/* Regions of a tree, and what was selected of it for other parts of a whole (gpu_regions.c, gpu_halo.c). */
+struct sap_gpu_selection {
+    int regions_room; /* the regions are those of the present tree for so many; 0: none were chosen */
+    int regions;
+    double widest; /* radius of a ball that counts, at most */
+    struct sap_gpu_buffer bins, list, size, region_node, active;
+    struct sap_gpu_buffer region, block, region_first; /* of other parts */
+    struct sap_gpu_buffer reach, parent;
+    struct sap_gpu_buffer entry[SAP_TREE_LEVELS + 1], level_first, more, before;
+    struct sap_gpu_buffer shift, base, x_base, made, made_x;
+    int sent, sent_x; /* nodes and particles in made and made_x */
 };
 
 /* Values that the device copies to pinned memory while a tree is built. */
@@ -108,6 +122,7 @@ struct sap_gpu_host_tree {
     int is_part; /* later trees are parts of `whole` */
     struct sap_tree_whole whole;
     struct sap_gpu_halo halo;
+    struct sap_gpu_selection selection;
 
     /* a force */
     struct sap_gpu_walkers places;
@@ -196,6 +211,15 @@ int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *
 int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo);
 int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
                        int *work);
+
+/*
+ * Implement `regions`, `select` and `selected` of the table: gpu_regions.c, gpu_halo.c. Driver statuses.
+ */
+int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
+                         struct sap_halo_region *region);
+int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2]);
+int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4]);
+void sap_tree_free_selection(struct sap_gpu_host_tree *t);
 
 /* Uploads sizes of accelerations by address to t->a; a driver status. */
 int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n);

@@ -1,0 +1,62 @@
+/*
+ * tree_regions.h - what parts of a whole tell each other before a force: the regions of their particles, and the nodes
+ * that act there (mpi/tree_halo.h says how they are chosen).
+ */
+#ifndef SAP_TREE_REGIONS_H
+#define SAP_TREE_REGIONS_H
+
+#include <math.h>
+
+#include "physics/scalars.h"
+
+/* Where some particles of a part lie, and the strictness of their criterion; strictness < 0: there is no such region.
+ */
+struct sap_halo_region {
+    double low[3], high[3], strictness;
+};
+
+/* A node that is sent; without children and particles it is a cell that all regions accept. */
+struct sap_halo_node {
+    struct sap_cell cell;
+    int first, count, child, children;
+};
+
+/* Whose regions are told. */
+struct sap_halo_targets {
+    const double *x; /* positions by address, `stride` doubles apart */
+    int stride;
+    const unsigned char *active; /* by address: the particles that need forces; NULL: all */
+    const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
+                        angle of 1 */
+    int threads;     /* that look at the regions; 0: as many as a context has */
+};
+
+/* What is selected of a tree for other parts, at least one of whose regions has particles. */
+struct sap_halo_wish {
+    int parts, room, level_most;          /* nodes of this level are not divided */
+    const struct sap_halo_region *region; /* [parts][room] */
+};
+
+/* Balls that count in regions have at most so many times the mean radius (the geometric mean of radii above 0). */
+enum { SAP_HALO_WIDE = 2 };
+
+/* The regions below a size that would be chosen of a tree; any number above `room` if they are more. */
+typedef int sap_regions_count(const void *tree, double size, int room);
+
+/* Lowers a size by a factor as often as the regions below are no more than `room`. */
+static inline double sap_regions_lower(double size, double factor, int room, sap_regions_count *count, const void *tree)
+{
+    const double least = 0x1p-60 * size;
+    while (size > least && count(tree, size * factor, room) <= room) size *= factor;
+    return size;
+}
+
+/* The size of the regions of a tree, whose root has this size: as small as the room allows. */
+static inline double sap_regions_size(double size, int room, sap_regions_count *count, const void *tree)
+{
+    for (double factor = 1.0 / 16; factor < 0.99; factor = sqrt(factor))
+        size = sap_regions_lower(size, factor, room, count, tree);
+    return size;
+}
+
+#endif

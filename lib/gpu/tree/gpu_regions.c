@@ -1,0 +1,232 @@
+/*
+ * gpu_regions.c - the regions of a tree on an accelerator, for other parts of a whole: chosen on the host from the
+ * largest nodes, and told by the device.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "base/threads.h"
+#include "engine/tree_regions.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_primitives.h"
+#include "gpu/tree/gpu_kernels.h"
+#include "gpu/tree/gpu_tree.h"
+
+enum { THREADS = SAP_TREE_THREADS, BINS = SAP_HALO_BINS, BIN_BYTES = 2 * BINS * sizeof(int) };
+
+/* The inner nodes of a tree that are larger than some size, in their order. */
+struct top {
+    int n, *node, *child, *children;
+    double *size;
+};
+
+/* ---- the largest nodes ---------------------------------------------------------------------- */
+
+/* Finds the first bin of which not all nodes can be divided; waits. */
+static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
+{
+    int bins[2 * BINS], regions = 1;
+    TRY(sap_tree_reserve(t, &t->selection.bins, BIN_BYTES));
+    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(t->selection.bins),
+                                     VALUE(t->t.nodes)};
+    TRY(t->driver->fill(t->stream, t->selection.bins.mem, 0, 0, BIN_BYTES));
+    TRY(sap_tree_for_each(t, t->f->halo_bins, t->t.nodes, THREADS, a, COUNT(a)));
+    TRY(sap_tree_download(t, bins, &t->selection.bins, 0, sizeof bins));
+    for (*last = 0; *last < BINS; ++*last) {
+        regions += bins[*last];
+        if (regions > room) return SAP_DRIVER_OK;
+    }
+    *last = INT_MAX; /* all inner nodes */
+    return SAP_DRIVER_OK;
+}
+
+/* Lists the inner nodes of bins up to the last; waits for their number. */
+static int list_top(struct sap_gpu_host_tree *t, int last, int *n)
+{
+    struct sap_gpu_selection *const h = &t->selection;
+    const size_t bytes = (size_t)t->t.nodes * sizeof(int);
+    size_t at;
+    TRY(sap_tree_reserve(t, &h->more, bytes));
+    TRY(sap_tree_reserve(t, &h->before, bytes));
+    TRY(sap_tree_reserve(t, &h->list, bytes));
+    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(t->t.nodes)));
+    const struct sap_argument flag[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->more), VALUE(last),
+                                        VALUE(t->t.nodes)};
+    TRY(sap_tree_for_each(t, t->f->halo_flag, t->t.nodes, THREADS, flag, COUNT(flag)));
+    TRY(sap_primitives_compact(&t->f->primitives, t->stream, h->more.mem, NULL, h->before.mem, h->list.mem, t->t.nodes,
+                               t->scratch.mem, &at));
+    return sap_tree_download(t, n, &t->scratch, at, sizeof *n);
+}
+
+static void free_top(struct top *top)
+{
+    free(top->node);
+    free(top->size);
+}
+
+/* Copies the listed nodes to the host; the caller frees them, also after a failure. */
+static int fetch_top(struct sap_gpu_host_tree *t, struct top *top)
+{
+    struct sap_gpu_selection *const h = &t->selection;
+    const size_t n = (size_t)top->n, bytes = n * sizeof(int);
+    top->node = sap_tree_host_memory(t, 3 * n + 1, sizeof *top->node);
+    if (top->node) top->size = sap_tree_host_memory(t, n + 1, sizeof *top->size);
+    if (!top->node || !top->size) return SAP_DRIVER_MEMORY;
+    top->child = top->node + n, top->children = top->child + n;
+    if (n == 0) return SAP_DRIVER_OK;
+    TRY(sap_tree_reserve(t, &h->size, n * sizeof(double)));
+    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->list),  SAP_ARRAY(h->more),
+                                     SAP_ARRAY(h->before), SAP_ARRAY(h->size), VALUE(top->n)};
+    TRY(sap_tree_for_each(t, t->f->halo_top, top->n, THREADS, a, COUNT(a)));
+    TRY(sap_tree_download(t, top->node, &h->list, 0, bytes));
+    TRY(sap_tree_download(t, top->child, &h->more, 0, bytes));
+    TRY(sap_tree_download(t, top->children, &h->before, 0, bytes));
+    return sap_tree_download(t, top->size, &h->size, 0, n * sizeof(double));
+}
+
+/* ---- the choice --------------------------------------------------------------------------------- */
+
+/* The regions below a size: a node that is larger is replaced by its children. */
+static int count_below(const void *tree, double size, int room)
+{
+    const struct top *const top = tree;
+    int regions = 1;
+    (void)room;
+    for (int i = 0; i < top->n; i++)
+        if (top->size[i] > size) regions += top->children[i] - 1;
+    return regions;
+}
+
+/* The entry of a node, or -1. */
+static int find_top(const struct top *top, int node)
+{
+    int from = 0, n = top->n;
+    while (n > 0) {
+        const int half = n / 2;
+        if (top->node[from + half] < node)
+            from += half + 1, n -= half + 1;
+        else
+            n = half;
+    }
+    return from < top->n && top->node[from] == node ? from : -1;
+}
+
+/* Writes the regions below node k, depth first. */
+static int cut_below(const struct top *top, int k, double size, int *region)
+{
+    const int i = find_top(top, k);
+    int cut = 0;
+    if (i < 0 || !(top->size[i] > size)) {
+        region[0] = k;
+        return 1;
+    }
+    for (int c = 0; c < top->children[i]; c++) cut += cut_below(top, top->child[i] + c, size, region + cut);
+    return cut;
+}
+
+/* Radii of groups whose logarithms threads compute. */
+struct radii {
+    const double *ball;
+    double *log;
+};
+
+static void take_logarithms(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct radii *const r = argument;
+    for (ptrdiff_t g = from; g < to; g++) {
+        const double radius = r->ball[g * SAP_GROUP_WORDS + 3];
+        r->log[g] = radius > 0 ? log(radius) : 0;
+    }
+}
+
+/* The geometric mean of the radii of groups that have one; sums are in order of groups. */
+static int find_widest(struct sap_gpu_host_tree *t, double *widest)
+{
+    const int groups = t->own.groups, threads = sap_threads_few(1 + groups / 4096);
+    const size_t words = (size_t)groups * SAP_GROUP_WORDS;
+    double *const ball = sap_tree_host_memory(t, words + (size_t)groups, sizeof *ball), sum = 0;
+    int n = 0;
+    if (!ball) return SAP_DRIVER_MEMORY;
+    struct radii r = {ball, ball + words};
+    const int status = sap_tree_download(t, ball, &t->own.ball, 0, words * sizeof *ball);
+    if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &r);
+    for (int g = 0; g < groups && !status; g++)
+        if (ball[(size_t)g * SAP_GROUP_WORDS + 3] > 0) sum += r.log[g], n++;
+    free(ball);
+    *widest = n > 0 ? SAP_HALO_WIDE * exp(sum / n) : 0;
+    return status;
+}
+
+/* Uploads the nodes of at most `room` regions. */
+static int choose(struct sap_gpu_host_tree *t, int room, const struct top *top)
+{
+    int *const region = sap_tree_host_memory(t, (size_t)room + 1, sizeof *region), root = find_top(top, 0);
+    if (!region) return SAP_DRIVER_MEMORY;
+    const double size = root < 0 ? 0 : sap_regions_size(top->size[root], room, count_below, top);
+    t->selection.regions = cut_below(top, 0, size, region);
+    const size_t bytes = (size_t)t->selection.regions * sizeof *region;
+    int status = sap_tree_reserve(t, &t->selection.region_node, bytes);
+    if (!status) status = t->driver->copy_in(t->stream, t->selection.region_node.mem, 0, region, bytes);
+    if (!status) status = t->driver->stream_finish(t->stream);
+    free(region);
+    return status;
+}
+
+/* Chooses the regions of the present nodes and particles, unless they are known. */
+static int choose_regions(struct sap_gpu_host_tree *t, int room)
+{
+    struct top top = {.n = 0};
+    int last;
+    if (t->selection.regions_room == room) return SAP_DRIVER_OK;
+    t->selection.regions_room = 0;
+    TRY(find_widest(t, &t->selection.widest));
+    TRY(find_last_bin(t, room, &last));
+    TRY(list_top(t, last, &top.n));
+    int status = fetch_top(t, &top);
+    if (!status) status = choose(t, room, &top);
+    free_top(&top);
+    if (!status) t->selection.regions_room = room;
+    return status;
+}
+
+/* ---- telling -------------------------------------------------------------------------------------- */
+
+static void fill_bytes(void *argument, void *to, int first, int n)
+{
+    memcpy(to, (const unsigned char *)argument + first, (size_t)n);
+}
+
+/* Uploads what regions depend on besides the tree: the active particles, sizes of accelerations. */
+static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_targets *targets)
+{
+    const sapporo_column a = {targets->a, 0};
+    if (targets->a) TRY(sap_tree_send_accelerations(t, &a, t->n));
+    if (!targets->active) return SAP_DRIVER_OK;
+    TRY(sap_tree_reserve(t, &t->selection.active, (size_t)t->n));
+    return sap_tree_upload(t, &t->selection.active, 1, t->n, fill_bytes, (void *)(uintptr_t)targets->active);
+}
+
+int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
+                         struct sap_halo_region *region)
+{
+    struct sap_gpu_selection *const h = &t->selection;
+    const int has_active = targets->active != NULL, has_a = targets->a != NULL;
+    TRY(choose_regions(t, room));
+    TRY(upload_targets(t, targets));
+    TRY(sap_tree_reserve(t, &h->region, (size_t)room * sizeof *region));
+    const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
+    const struct sap_argument a[] = {
+        SAP_ARRAY(h->region_node), SAP_ARRAY(t->node),     SAP_ARRAY(t->own.sorted),     SAP_ARRAY(t->own.address),
+        SAP_ARRAY(t->own.group_of), SAP_ARRAY(t->own.ball), SAP_ARRAY(*flags),            VALUE(has_active),
+        SAP_ARRAY(t->a),           VALUE(has_a),           VALUE(h->widest),             VALUE(t->t.accuracy),
+        SAP_ARRAY(h->region)};
+    TRY(sap_tree_launch(t, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
+    TRY(sap_tree_download(t, region, &h->region, 0, (size_t)h->regions * sizeof *region));
+    for (int r = h->regions; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
+    return SAP_DRIVER_OK;
+}
