@@ -25,6 +25,8 @@ $(B)/test/libsupport.a: $(TEST_SUPPORT)
 
 # All programs lie in one folder of the build, wherever their sources are.
 $(foreach s,$(TEST_SOURCES),$(eval $(B)/test/$(basename $(notdir $s)): $(call objects,$s)))
+# A part of libsapporo_mpi that needs no MPI.
+$(B)/test/test_tree_halo: $(call objects,lib/mpi/tree_halo.c)
 $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsupport.a $(B)/examples/libcommon.a \
     $(B)/lib/libsapporo.a
 	$(call say,LINK,$(@:$(B)/%=%))
