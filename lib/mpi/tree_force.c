@@ -94,7 +94,7 @@ static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *acti
 static int import(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_tree_halo halo;
-    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, &t->memory, &halo);
+    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, h->options.threads, &t->memory, &halo);
     if (status) return sap_mpi_tree_no_memory(h, h->route.arrived);
     if (halo.nodes > 0) status = sapporo_tree_part_import(h->tree, &halo);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;

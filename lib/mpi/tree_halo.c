@@ -299,24 +299,39 @@ struct halo_joining {
     struct sap_cell *cell;
 };
 
+/* A halo that threads copy: its root to `root`, its other nodes from `rest` on. */
+struct halo_copying {
+    const struct sap_halo_node *from;
+    int root, rest, x_base;
+    const struct halo_joining *to;
+};
+
+static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct halo_copying *const c = argument;
+    for (int k = (int)from; k < to; k++) {
+        const struct sap_halo_node *const node = &c->from[k];
+        const int at = k == 0 ? c->root : c->rest + k - 1;
+        c->to->cell[at] = node->cell;
+        c->to->node[at] = (struct sap_tree_node){.first = node->first + c->x_base,
+                                                 .count = node->count,
+                                                 .child = node->children ? c->rest + node->child - 1 : 0,
+                                                 .children = node->children};
+    }
+}
+
 /* Copies the halos behind the nodes above: all roots first, then the other nodes of each halo. */
-static void copy_halos(const struct sap_halo *from, int ranks, const int (*count)[2], int roots, int halos,
+static void copy_halos(const struct sap_halo *from, int ranks, const int (*count)[2], int roots, int halos, int threads,
                        const struct halo_joining *to)
 {
-    int root = roots, rest = roots + halos, base = 0, x_base = 0;
+    struct halo_copying c = {.from = from->node, .root = roots, .rest = roots + halos, .to = to};
     for (int r = 0; r < ranks; r++) {
-        for (int k = 0; k < count[r][0]; k++) {
-            const struct sap_halo_node *const node = &from->node[base + k];
-            const int at = k == 0 ? root : rest + k - 1;
-            to->cell[at] = node->cell;
-            to->node[at] = (struct sap_tree_node){.first = node->first + x_base,
-                                                  .count = node->count,
-                                                  .child = node->children ? rest + node->child - 1 : 0,
-                                                  .children = node->children};
-        }
-        if (count[r][0] > 0) root++, rest += count[r][0] - 1;
-        base += count[r][0];
-        x_base += count[r][1];
+        if (count[r][0] == 0) continue;
+        sapporo_partial_loop(threads, count[r][0], copy_some_nodes, &c);
+        c.from += count[r][0];
+        c.root++;
+        c.rest += count[r][0] - 1;
+        c.x_base += count[r][1];
     }
 }
 
@@ -331,8 +346,8 @@ static void make_above(const struct halo_joining *to, int at, int child, int chi
     to->node[at] = (struct sap_tree_node){.child = child, .children = children};
 }
 
-int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], struct sap_halo_memory *memory,
-                  struct sap_tree_halo *joined)
+int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
+                  struct sap_halo_memory *memory, struct sap_tree_halo *joined)
 {
     int halos = 0;
     for (int r = 0; r < ranks; r++) halos += count[r][0] > 0;
@@ -342,7 +357,7 @@ int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2],
     *joined = (struct sap_tree_halo){.nodes = nodes, .n = halo->n, .node = to.node, .cell = to.cell};
     joined->x = (const double(*)[4])halo->x;
     if (!to.node || !to.cell) return SAPPORO_ERR_MEMORY;
-    copy_halos(halo, ranks, count, roots, halos, &to);
+    copy_halos(halo, ranks, count, roots, halos, threads, &to);
     for (int n = halos, first = roots; n > 1; n = above(n)) { /* from the roots upwards */
         const int parents = above(n);
         for (int p = 0; p < parents; p++)

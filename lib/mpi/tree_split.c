@@ -2,8 +2,9 @@
  * tree_split.c - divides the particles of all ranks into runs along the curve, one per rank, of about equal weight.
  *
  * The boundaries of the runs are keys.  They are found digit by digit, from the weights of all ranks' particles in the
- * cells of each digit.  The first digits need only the weights of buckets of the curve.  The other digits need the
- * particles of those buckets in which a boundary lies, sorted: few of all.
+ * cells of each digit.  The first digits need only the weights of buckets of the curve, for which the first bits of keys
+ * will do.  The other digits need the keys of those particles in whose bucket a boundary lies: few of all, and fewer
+ * with each digit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 /* Few rounds, since each waits for all ranks; the first ones are of buckets. */
 enum { DIGIT_BITS = 7, DIGIT = 1 << DIGIT_BITS, ROUNDS = SAP_KEY_BITS / DIGIT_BITS, BUCKET_ROUNDS = 2 };
 enum { BUCKETS = 1 << (BUCKET_ROUNDS * DIGIT_BITS), BUCKET_SHIFT = SAP_KEY_BITS - BUCKET_ROUNDS * DIGIT_BITS };
-enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS };
+enum { BUCKET_LEVELS = (BUCKET_ROUNDS * DIGIT_BITS + 2) / 3, BUCKET_REST = 3 * BUCKET_LEVELS - BUCKET_ROUNDS * DIGIT_BITS };
 enum { PARTS = 16, A_PART = 65536 }; /* parts of the particles for threads, at most, and particles of a part */
 
 /* A particle on the curve. */
@@ -33,29 +34,31 @@ struct division {
     uint64_t *mine, *all;        /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
     uint64_t *before;            /* [boundaries] weight of all particles with keys below */
     sap_key *boundary;           /* [boundaries] digits that are known; those that follow are 0 */
-    sap_key *key;                /* [n] */
+    int *of;                     /* [n] the bucket of each particle */
     uint64_t *bucket;            /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
     uint64_t *of_part;           /* [parts][BUCKETS] weights of the buckets of each part */
     unsigned char *marked;       /* [BUCKETS] buckets in which a boundary lies */
     int at[PARTS + 1];           /* first member of each part */
     int members;                 /* particles of marked buckets */
-    struct spot *member, *spare; /* [members] */
-    uint64_t *weight;            /* [members + 1] of the sorted members before this one */
+    struct spot *member;         /* [members] those with the known digits of a boundary */
+    int *rank;                   /* [BUCKETS] boundaries in the buckets before this one */
 };
 
 /* Makes room for all but the members; 0 or SAPPORO_ERR_MEMORY. */
 static int reserve(sapporo_mpi_tree *h, struct division *d)
 {
-    const size_t many = (size_t)d->boundaries, words = BUCKETS + 1 + (size_t)d->parts * BUCKETS;
+    const size_t many = (size_t)d->boundaries, words = BUCKETS + 1 + (size_t)d->parts * BUCKETS,
+                 ranks = BUCKETS * sizeof *d->rank;
     d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 2) * sizeof *d->mine);
-    d->key = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->key);
-    d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + BUCKETS);
-    if (!d->mine || !d->key || !d->bucket) return SAPPORO_ERR_MEMORY;
+    d->of = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->of);
+    d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + ranks + BUCKETS);
+    if (!d->mine || !d->of || !d->bucket) return SAPPORO_ERR_MEMORY;
     d->all = d->mine + many * DIGIT;
     d->before = d->all + many * DIGIT;
     d->boundary = (sap_key *)(d->before + many);
     d->of_part = d->bucket + BUCKETS + 1;
-    d->marked = (unsigned char *)(d->bucket + words);
+    d->rank = (int *)(d->bucket + words);
+    d->marked = (unsigned char *)(d->rank + BUCKETS);
     memset(d->before, 0, many * sizeof *d->before);
     memset(d->boundary, 0, many * sizeof *d->boundary);
     return SAPPORO_OK;
@@ -64,24 +67,35 @@ static int reserve(sapporo_mpi_tree *h, struct division *d)
 /* Makes room for the members; 0 or SAPPORO_ERR_MEMORY. */
 static int reserve_members(sapporo_mpi_tree *h, struct division *d)
 {
-    const size_t room = (size_t)d->members + 1;
-    d->member = sap_room_array(&h->rooms.member, room, 2 * sizeof *d->member + sizeof *d->weight);
-    if (!d->member) return SAPPORO_ERR_MEMORY;
-    d->spare = d->member + room;
-    d->weight = (uint64_t *)(d->spare + room);
-    return SAPPORO_OK;
+    d->member = sap_room_array(&h->rooms.member, (size_t)d->members + 1, sizeof *d->member);
+    return d->member ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 /* ------------------------------------------------------------------ buckets */
 
-static sap_key key_of(const struct sap_cube *cube, const double *x)
+static void cell_of(const struct division *d, int i, sap_cell_number *c)
+{
+    const struct sap_cube *const cube = &d->h->whole.cube;
+    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(d->body[i][k], cube->low[k], cube->cells);
+}
+
+static sap_key key_of(const struct division *d, int i)
 {
     sap_cell_number c[3];
-    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(x[k], cube->low[k], cube->cells);
+    cell_of(d, i, c);
     return sap_key_hilbert(c[0], c[1], c[2]);
 }
 
 static int bucket_of(sap_key key) { return (int)(key >> BUCKET_SHIFT); }
+
+/* The bucket of particle i, which the first bits of its key tell. */
+static int find_bucket(const struct division *d, int i)
+{
+    enum { REST = SAP_KEY_LEVELS - BUCKET_LEVELS };
+    sap_cell_number c[3];
+    cell_of(d, i, c);
+    return (int)(sap_key_hilbert_of(c[0] >> REST, c[1] >> REST, c[2] >> REST, BUCKET_LEVELS) >> BUCKET_REST);
+}
 
 /*
  * The weight of a particle: twice its interactions in the forces that are known, and the mean once, for what a particle
@@ -93,15 +107,15 @@ static uint64_t weight_of(const struct division *d, int i)
     return (work >= 0 ? 2 * (uint64_t)work : 2 * d->mean) + d->mean;
 }
 
-/* Finds the keys of a part, and the weights of its buckets. */
+/* Finds the buckets of a part, and their weights. */
 static void weigh_part(void *argument, int part, int from, int to)
 {
     const struct division *const d = argument;
     uint64_t *const weight = d->of_part + (size_t)part * BUCKETS;
     memset(weight, 0, BUCKETS * sizeof *weight);
     for (int i = from; i < to; i++) {
-        d->key[i] = key_of(&d->h->whole.cube, d->body[i]);
-        weight[bucket_of(d->key[i])] += weight_of(d, i);
+        d->of[i] = find_bucket(d, i);
+        weight[d->of[i]] += weight_of(d, i);
     }
 }
 
@@ -121,7 +135,7 @@ static void count_part(void *argument, int part, int from, int to)
 {
     struct division *const d = argument;
     int n = 0;
-    for (int i = from; i < to; i++) n += d->marked[bucket_of(d->key[i])];
+    for (int i = from; i < to; i++) n += d->marked[d->of[i]];
     d->at[part] = n;
 }
 
@@ -144,68 +158,62 @@ static void take_part(void *argument, int part, int from, int to)
     const struct division *const d = argument;
     int at = d->at[part];
     for (int i = from; i < to; i++)
-        if (d->marked[bucket_of(d->key[i])]) d->member[at++] = (struct spot){d->key[i], weight_of(d, i)};
+        if (d->marked[d->of[i]]) d->member[at++] = (struct spot){key_of(d, i), weight_of(d, i)};
 }
 
-/* Sorts the members by key, in passes of RADIX_BITS bits. */
-static void sort_members(struct division *d)
-{
-    for (int shift = 0; shift < SAP_KEY_BITS; shift += RADIX_BITS) {
-        int at[RADIX] = {0}, sum = 0;
-        for (int i = 0; i < d->members; i++) at[d->member[i].key >> shift & (RADIX - 1)]++;
-        for (int k = 0; k < RADIX; k++) {
-            const int here = at[k];
-            at[k] = sum;
-            sum += here;
-        }
-        for (int i = 0; i < d->members; i++) d->spare[at[d->member[i].key >> shift & (RADIX - 1)]++] = d->member[i];
-        struct spot *const sorted = d->spare;
-        d->spare = d->member;
-        d->member = sorted;
-    }
-}
-
-/* Collective.  Takes the members and sorts them, after the rounds of buckets. */
+/* Collective.  Takes the members, after the rounds of buckets. */
 static int take_members(sapporo_mpi_tree *h, struct division *d)
 {
     count_members(d);
     const int bad = reserve_members(h, d), status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, d->n) : 0);
     if (bad || status) return status ? status : bad;
     sapporo_partial_parts(h->options.threads, d->n, d->parts, take_part, d);
-    sort_members(d);
-    d->weight[0] = 0;
-    for (int k = 0; k < d->members; k++) d->weight[k + 1] = d->weight[k] + d->member[k].weight;
     return SAPPORO_OK;
-}
-
-/* The weight of the members with keys below `key`. */
-static uint64_t weight_below(const struct division *d, sap_key key)
-{
-    int from = 0, n = d->members;
-    while (n > 0) {
-        const int half = n / 2;
-        if (d->member[from + half].key < key)
-            from += half + 1, n -= half + 1;
-        else
-            n = half;
-    }
-    return d->weight[from];
 }
 
 /* --------------------------------------------------------------- boundaries */
 
-/* Weighs the cells below the prefix of each boundary. */
-static void weigh_cells(struct division *d, int round, int shift)
+/* Weighs the cells below the prefix of each boundary, which are buckets or runs of these. */
+static void weigh_bucket_cells(const struct division *d, int shift)
 {
-    for (int b = 0; b < d->boundaries; b++) {
-        uint64_t before = 0;
-        for (int c = 0; c <= DIGIT; c++) {
+    for (int b = 0; b < d->boundaries; b++)
+        for (int c = 0; c < DIGIT; c++) {
             const sap_key key = d->boundary[b] + ((sap_key)c << shift);
-            const uint64_t below = round < BUCKET_ROUNDS ? d->bucket[bucket_of(key)] : weight_below(d, key);
-            if (c > 0) d->mine[b * DIGIT + c - 1] = below - before;
-            before = below;
+            d->mine[b * DIGIT + c] = d->bucket[bucket_of(key + ((sap_key)1 << shift))] - d->bucket[bucket_of(key)];
         }
+}
+
+/* The number of boundaries whose digits down to `shift` are below those of a key. */
+static int boundaries_below(const struct division *d, sap_key key, int shift)
+{
+    int from = 0, n = d->boundaries;
+    while (n > 0) {
+        const int half = n / 2;
+        if (d->boundary[from + half] >> shift < key >> shift)
+            from += half + 1, n -= half + 1;
+        else
+            n = half;
     }
+    return from;
+}
+
+/* Weighs the cells below the prefix of each boundary by members, of which only those with such a prefix are kept. */
+static void weigh_member_cells(struct division *d, int shift)
+{
+    const int above = shift + DIGIT_BITS;
+    int kept = 0;
+    memset(d->mine, 0, (size_t)d->boundaries * DIGIT * sizeof *d->mine);
+    for (int k = 0; k < d->members; k++) {
+        const struct spot m = d->member[k];
+        const int b = boundaries_below(d, m.key, above);
+        if (b == d->boundaries || d->boundary[b] >> above != m.key >> above) continue;
+        d->mine[b * DIGIT + (int)(m.key >> shift & (DIGIT - 1))] += m.weight;
+        d->member[kept++] = m;
+    }
+    d->members = kept;
+    for (int b = 1; b < d->boundaries; b++) /* boundaries of one prefix have the same cells */
+        if (d->boundary[b] >> above == d->boundary[b - 1] >> above)
+            memcpy(d->mine + (size_t)b * DIGIT, d->mine + (size_t)(b - 1) * DIGIT, DIGIT * sizeof *d->mine);
 }
 
 /* Adds a digit to each boundary: of the cell in which its share of the weight ends. */
@@ -230,7 +238,10 @@ static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
         const int shift = DIGIT_BITS * (ROUNDS - 1 - round);
         int bad = round == BUCKET_ROUNDS ? take_members(h, d) : SAPPORO_OK;
         if (bad) return bad;
-        weigh_cells(d, round, shift);
+        if (round < BUCKET_ROUNDS)
+            weigh_bucket_cells(d, shift);
+        else
+            weigh_member_cells(d, shift);
         bad = sap_link_finish(link, MPI_Iallreduce(d->mine, d->all, d->boundaries * DIGIT, MPI_UINT64_T, MPI_SUM,
                                                    link->communicator, &link->request));
         if (bad) return bad;
@@ -240,21 +251,21 @@ static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
     return SAPPORO_OK;
 }
 
+/* Counts the boundaries in the buckets before each one. */
+static void count_boundaries(const struct division *d)
+{
+    for (int bucket = 0, b = 0; bucket < BUCKETS; bucket++) {
+        while (b < d->boundaries && bucket_of(d->boundary[b]) < bucket) b++;
+        d->rank[bucket] = b;
+    }
+}
+
 /* Writes the ranks of some particles: the number of boundaries at or below the key. */
 static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct division *const d = argument;
-    for (ptrdiff_t i = from; i < to; i++) {
-        int rank = 0, n = d->boundaries;
-        while (n > 0) {
-            const int half = n / 2;
-            if (d->boundary[rank + half] <= d->key[i])
-                rank += half + 1, n -= half + 1;
-            else
-                n = half;
-        }
-        d->to[i] = rank;
-    }
+    for (int i = (int)from; i < to; i++)
+        d->to[i] = d->marked[d->of[i]] ? boundaries_below(d, key_of(d, i) + 1, 0) : d->rank[d->of[i]];
 }
 
 int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, int *to)
@@ -268,6 +279,8 @@ int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int 
     if (bad || status) return status ? status : bad;
     weigh_buckets(&d);
     status = find_boundaries(h, &d);
-    if (!status) sapporo_partial_loop(h->options.threads, n, write_some_ranks, &d);
-    return status;
+    if (status) return status;
+    count_boundaries(&d);
+    sapporo_partial_loop(h->options.threads, n, write_some_ranks, &d);
+    return SAPPORO_OK;
 }

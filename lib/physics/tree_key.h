@@ -71,18 +71,24 @@ SAP_INLINE sap_cell_number sap_key_if(sap_cell_number axis, int bit) { return 0U
         (axis) ^= t;                                                                                                   \
     }
 
-SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
+/* Returns the first 3 `levels` bits of a key, from the first `levels` bits of the numbers of a cell. */
+SAP_INLINE sap_key sap_key_hilbert_of(sap_cell_number x, sap_cell_number y, sap_cell_number z, const int levels)
 {
     sap_cell_number turns = 0;
-    for (int bit = SAP_KEY_LEVELS - 1; bit > 0; bit--) {
+    for (int bit = levels - 1; bit > 0; bit--) {
         x ^= sap_key_if(x, bit) & ((1U << bit) - 1U);
         SAP_KEY_TURN(x, y, bit)
         SAP_KEY_TURN(x, z, bit)
     }
     y ^= x; /* Gray code */
     z ^= y;
-    for (int bit = SAP_KEY_LEVELS - 1; bit > 0; bit--) turns ^= sap_key_if(z, bit) & ((1U << bit) - 1U);
+    for (int bit = levels - 1; bit > 0; bit--) turns ^= sap_key_if(z, bit) & ((1U << bit) - 1U);
     return sap_key_morton(x ^ turns, y ^ turns, z ^ turns);
+}
+
+SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
+{
+    return sap_key_hilbert_of(x, y, z, SAP_KEY_LEVELS);
 }
 
 #endif

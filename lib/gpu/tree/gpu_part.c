@@ -6,56 +6,35 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-/* Elements of `each` bytes that are uploaded at a time, from pinned memory. */
-static int at_once(const struct sap_gpu_host_tree *t, size_t each) { return (int)(t->chunk.bytes / each); }
+/* A halo on its way to the device. */
+struct importing {
+    const struct sap_tree_halo *halo;
+    double mass_unit;
+};
 
-/* Uploads n elements from pinned memory behind `first` others. */
-static int upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int first, int n)
+static void fill_links(void *argument, void *to, int first, int n)
 {
-    TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, t->chunk.host, (size_t)n * each));
-    return t->driver->stream_finish(t->stream);
+    const struct importing *const from = argument;
+    struct sap_tree_link *const chunk = to;
+    for (int k = 0; k < n; k++) {
+        const struct sap_tree_node *const node = &from->halo->node[first + k];
+        chunk[k] = (struct sap_tree_link){node->first, node->count, node->child, node->children};
+    }
 }
 
-static int upload_links(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
+static void fill_cells(void *argument, void *to, int first, int n)
 {
-    struct sap_tree_link *const chunk = t->chunk.host;
-    const int most = at_once(t, sizeof *chunk);
-    for (int first = 0; first < halo->nodes; first += most) {
-        const int n = halo->nodes - first < most ? halo->nodes - first : most;
-        for (int k = 0; k < n; k++) {
-            const struct sap_tree_node *const node = &halo->node[first + k];
-            chunk[k] = (struct sap_tree_link){node->first, node->count, node->child, node->children};
-        }
-        TRY(upload(t, &t->halo.node, sizeof *chunk, first, n));
-    }
-    return SAP_DRIVER_OK;
+    const struct importing *const from = argument;
+    memcpy(to, from->halo->cell + first, (size_t)n * sizeof *from->halo->cell);
 }
 
-static int upload_cells(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
+/* Particles with masses in units. */
+static void fill_particles(void *argument, void *to, int first, int n)
 {
-    const int most = at_once(t, sizeof *halo->cell);
-    for (int first = 0; first < halo->nodes; first += most) {
-        const int n = halo->nodes - first < most ? halo->nodes - first : most;
-        memcpy(t->chunk.host, halo->cell + first, (size_t)n * sizeof *halo->cell);
-        TRY(upload(t, &t->halo.cell, sizeof *halo->cell, first, n));
-    }
-    return SAP_DRIVER_OK;
-}
-
-/* Uploads particles with masses in units. */
-static int upload_particles(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
-{
-    double(*const chunk)[4] = t->chunk.host;
-    const int most = at_once(t, sizeof *chunk);
-    for (int first = 0; first < halo->n; first += most) {
-        const int n = halo->n - first < most ? halo->n - first : most;
-        for (int k = 0; k < n; k++) {
-            memcpy(chunk[k], halo->x[first + k], sizeof *chunk);
-            chunk[k][3] *= t->t.mass_unit;
-        }
-        TRY(upload(t, &t->halo.sorted, sizeof *chunk, first, n));
-    }
-    return SAP_DRIVER_OK;
+    const struct importing *const from = argument;
+    double(*const chunk)[4] = to;
+    memcpy(chunk, from->halo->x + first, (size_t)n * sizeof *chunk);
+    for (int k = 0; k < n; k++) chunk[k][3] *= from->mass_unit;
 }
 
 static int reserve(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
@@ -72,11 +51,12 @@ static int reserve(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo
 
 int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
 {
+    struct importing from = {halo, t->t.mass_unit};
     t->halo.nodes = 0;
     TRY(reserve(t, halo));
-    TRY(upload_links(t, halo));
-    TRY(upload_cells(t, halo));
-    TRY(upload_particles(t, halo));
+    TRY(sap_tree_upload(t, &t->halo.node, sizeof(struct sap_tree_link), halo->nodes, fill_links, &from));
+    TRY(sap_tree_upload(t, &t->halo.cell, sizeof *halo->cell, halo->nodes, fill_cells, &from));
+    TRY(sap_tree_upload(t, &t->halo.sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     t->halo.nodes = halo->nodes;
     return sap_gpu_tree_words(t, &t->halo);
 }
