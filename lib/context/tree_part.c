@@ -121,7 +121,7 @@ int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass,
         status = t->ops->walk(t->tree, pass, acc, pot, work);
         if (status) (void)sap_tree_failed(t, status, "force of the tree", "");
         const int rows = sap_tree_pass_rows(pass, t->ops->count(t->tree, 0));
-        for (int i = 0; i < rows && status; i++) acc[i][0] = acc[i][1] = acc[i][2] = pot[i] = NAN;
+        for (int i = 0; i < rows && status && acc; i++) acc[i][0] = acc[i][1] = acc[i][2] = pot[i] = NAN;
     }
     return sap_object_leave(&t->object, callers, status);
 }

@@ -38,7 +38,8 @@ SAPPORO_API int sapporo_tree_part_selected(sapporo_tree *tree, struct sap_halo_n
 
 /*
  * Computes forces on all particles of a tree, or on active ones, from the tree itself or from the nodes that it was
- * given; work: the interactions of each row, NULL: not wanted.  After an error acc and pot are NaN.
+ * given; work: the interactions of each row, NULL: not wanted.  acc and pot are NULL if the engine keeps the results;
+ * otherwise they are NaN after an error.
  */
 SAPPORO_API int sapporo_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3],
                                        double *pot, int *work);

@@ -70,6 +70,18 @@ tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, co
     picked_pot[i] = pot[from];
 }
 
+/* Adds the results of another walk of the same n rows; work: from work_at on, interactions; work_at 0: none. */
+KERNEL(SAP_TREE_THREADS)
+tree_rows_add(GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *work, const GLOBAL D *more_acc, const GLOBAL D *more_pot,
+              const GLOBAL int *more_work, const int work_at, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    for (int c = 0; c < 3; c++) acc[3 * i + c] = d_add(acc[3 * i + c], more_acc[3 * i + c]);
+    pot[i] = d_add(pot[i], more_pot[i]);
+    if (work_at > 0) work[(size_t)work_at + i] += more_work[i];
+}
+
 /* Sets a[address of row i] to the size of the row's acceleration. */
 KERNEL(SAP_TREE_THREADS)
 tree_sizes(const GLOBAL D *acc, const GLOBAL int *active, const int has_active, GLOBAL D *a, const int n)

@@ -37,7 +37,10 @@ struct sap_tree_pass {
     const int *active; /* [ni] their addresses, each once: the rows of the walk; NULL: all particles, by address */
     const double *a;   /* sizes of accelerations of all particles, by address, for ACCELERATION; NULL: an opening angle
                           of 1 */
-    int knows_a;       /* `a` are those of the last regions that were told (tree_regions.h) */
+    /* Of engines that select (tree_ops.h); 0 of others: */
+    int knows_a; /* 1: `a` are those of the last regions that were told (tree_regions.h) */
+    int keeps;   /* 1: results stay with the engine; acc, pot and work are NULL */
+    int adds;    /* 1: those of the last walk, which kept its results of the same rows, are added */
 };
 
 /* The rows of a walk, of a part with n particles. */

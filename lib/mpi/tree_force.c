@@ -60,7 +60,7 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
     if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
     bad |= !all && !f->answered;
     if (bad || alone) return bad;
-    bad = new_rows(r->more, h->route.arrived, NULL, NULL, &f->more);
+    if (!h->selects) bad = new_rows(r->more, h->route.arrived, NULL, NULL, &f->more);
     f->out = sap_room_array(&r->out, n + 1, answer);
     f->in = sap_room_array(&r->in, given + 1, answer);
     return bad || !f->out || !f->in ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
@@ -68,20 +68,26 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
 
 /* -------------------------------------------------------------------- walks */
 
-/* Walks active particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions.
+/*
+ * Walks active particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions.
+ * keeps: the engine keeps the results for the walk through the nodes of other ranks, which adds them.
  */
-static int walk(sapporo_mpi_tree *h, int imported, const struct sap_active *active, const double *a, struct rows *to)
+static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_active *active, const double *a,
+                struct rows *to)
 {
     const struct sap_tree_pass pass = {.imported = imported,
                                        .ni = active->n,
                                        .active = active->address,
                                        .a = a,
-                                       .knows_a = h->selects && !sap_mpi_tree_is_alone(h)};
+                                       .knows_a = h->selects && !sap_mpi_tree_is_alone(h),
+                                       .keeps = keeps,
+                                       .adds = imported && h->selects};
     long long particles, cells;
     const double start = sap_clock_seconds();
     to->n = active->n;
     if (to->n == 0) return SAPPORO_OK;
-    int status = sapporo_tree_part_walk(h->tree, &pass, to->acc, to->pot, to->work);
+    int status = sapporo_tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
+                                        keeps ? NULL : to->work);
     if (!status) status = sapporo_tree_part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     h->done.particle_particle += particles;
@@ -117,8 +123,8 @@ static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct 
 {
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
-    if (!status) status = walk(h, 1, active, a, &f->more);
-    if (!status) sapporo_partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
+    if (!status) status = walk(h, 1, 0, active, a, h->selects ? &f->sum : &f->more);
+    if (!status && !h->selects) sapporo_partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
     return status;
 }
 
@@ -160,7 +166,7 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
     int status = sap_travel_start(h, t, &targets);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;
-    const int walked = walk(h, 0, active, a, &f->sum);
+    const int walked = walk(h, 0, h->selects && t->in.nodes > 0, active, a, &f->sum);
     const double waits = sap_clock_seconds();
     status = sap_travel_finish(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
@@ -172,7 +178,7 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
 /* Collective.  Computes forces from the particles of all ranks. */
 static int pass(sapporo_mpi_tree *h, const struct sap_active *active, const double *a, struct force *f)
 {
-    if (sap_mpi_tree_is_alone(h)) return sap_link_agree(&h->link, walk(h, 0, active, a, &f->sum));
+    if (sap_mpi_tree_is_alone(h)) return sap_link_agree(&h->link, walk(h, 0, 0, active, a, &f->sum));
     return travel_and_walk(h, &h->travel, active, a, f);
 }
 

@@ -459,6 +459,33 @@ static int copy_work(struct sap_gpu_host_tree *t, const struct pass *p, int *wor
     return status;
 }
 
+static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Keeps the results of a walk in device memory. */
+static int keep_results(struct sap_gpu_host_tree *t, const struct pass *p)
+{
+    const size_t bytes = (size_t)p->w.slots * sizeof(int), at = left_words(&p->w) * sizeof(int);
+    exchange(&t->acc, &t->kept_acc);
+    exchange(&t->pot, &t->kept_pot);
+    TRY(sap_tree_reserve(t, &t->kept_work, bytes));
+    return t->driver->copy(t->stream, t->kept_work.mem, 0, t->left.mem, at, bytes);
+}
+
+/* Adds the results that a walk of the same rows has kept. */
+static int add_kept(struct sap_gpu_host_tree *t, const struct pass *p)
+{
+    const int n = p->w.slots, work_at = p->w.work;
+    const struct sap_argument a[] = {SAP_ARRAY(t->acc),       SAP_ARRAY(t->pot),      SAP_ARRAY(t->left),
+                                     SAP_ARRAY(t->kept_acc),  SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work),
+                                     VALUE(work_at),          VALUE(n)};
+    return sap_tree_for_each(t, t->f->rows_add, n, THREADS, a, COUNT(a));
+}
+
 int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
                        int *work)
 {
@@ -475,8 +502,13 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     else
         all_walk(t, &p);
     if (how->a) TRY(make_strict(t, &p, &t->a));
-    p.w.work = work ? (int)left_words(&p.w) : 0;
+    p.w.work = work || how->keeps ? (int)left_words(&p.w) : 0;
     TRY(walk(t, &p));
+    if (how->keeps) {
+        p.picked = 0;
+        TRY(keep_results(t, &p));
+    }
+    if (how->adds) TRY(add_kept(t, &p));
     if (work) TRY(copy_work(t, &p, work));
     return results(t, &p, acc, pot);
 }

@@ -73,6 +73,7 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {1, "tree_bunches_sp", &f->bunches[0]},
                   {2, "tree_bunches_dp", &f->bunches[1]},
                   {0, "tree_pick", &f->pick},
+                  {0, "tree_rows_add", &f->rows_add},
                   {2, "tree_walk_dp", &f->walk_dp},
                   {2, "tree_selected_dp", &f->selected[1]},
                   {2, "tree_few_dp", &f->few[1]},

@@ -92,7 +92,7 @@ static void free_buffers(struct sap_gpu_host_tree *t)
         &t->picked_acc,  &t->picked_pot, &t->active,    &t->next,      &t->query,       &t->found,
         &t->begin,       &t->list,       &t->left,      &t->acc,       &t->pot,         &t->new_first,
         &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.source, &t->halo.moments,
-        &t->stop_begin,  &t->stop_top,   &t->stop};
+        &t->stop_begin,  &t->stop_top,   &t->stop,      &t->kept_acc,  &t->kept_pot,    &t->kept_work};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     sap_tree_free_selection(t);
     free_walkers(t, &t->own);
