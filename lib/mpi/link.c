@@ -48,10 +48,11 @@ int sap_link_judge(struct sap_link *l, int code)
 
 /* ----------------------------------------------------------------- waiting */
 
+enum { BUSY = 100, YIELDS = 2000 };
+
 /* Ranks may share cores, and long waits need none. */
 void sap_link_pause(unsigned tries)
 {
-    enum { BUSY = 100, YIELDS = 2000 };
     const struct timespec nap = {.tv_nsec = 50000};
     if (tries < BUSY) return;
     if (tries < YIELDS)
@@ -60,11 +61,19 @@ void sap_link_pause(unsigned tries)
         (void)nanosleep(&nap, NULL);
 }
 
-int sap_link_wait(struct sap_link *l, MPI_Request *request)
+int sap_link_wait(struct sap_link *l, MPI_Request *request) { return sap_link_wait_for(l, request, 0); }
+
+/*
+ * MPI may move bytes only while it is called, a piece per call.  So naps begin as many calls later as pieces may be on
+ * their way.
+ */
+int sap_link_wait_for(struct sap_link *l, MPI_Request *request, size_t bytes)
 {
+    enum { PIECE = 256 };
     if (l->broken) return l->broken;
     const double start = MPI_Wtime();
-    for (unsigned tries = 0;; tries++) {
+    size_t moves = bytes / PIECE;
+    for (unsigned tries = 0;;) {
         int done = 0;
         const int status = sap_link_judge(l, MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status || done) return status;
@@ -72,6 +81,10 @@ int sap_link_wait(struct sap_link *l, MPI_Request *request)
             return l->broken = sap_link_fail(l, SAPPORO_MPI_ERR_TIMEOUT,
                                              "other ranks did not take part in a collective call for %g s", l->timeout);
         sap_link_pause(tries);
+        if (tries < BUSY || moves == 0)
+            tries++;
+        else
+            moves--;
     }
 }
 
@@ -85,6 +98,12 @@ int sap_link_finish(struct sap_link *l, int code)
 {
     const int status = sap_link_judge(l, code);
     return status ? status : sap_link_wait(l, &l->request);
+}
+
+int sap_link_finish_for(struct sap_link *l, int code, size_t bytes)
+{
+    const int status = sap_link_judge(l, code);
+    return status ? status : sap_link_wait_for(l, &l->request, bytes);
 }
 
 /* --------------------------------------------------------- opening, closing */

@@ -56,6 +56,9 @@ int sap_link_note(struct sap_link *link, int status, const char *text);
 /* Waits for a nonblocking operation, or breaks the link. */
 int sap_link_wait(struct sap_link *link, MPI_Request *request);
 
+/* The same for an operation that moves so many bytes of this rank, for which it does not sleep. */
+int sap_link_wait_for(struct sap_link *link, MPI_Request *request, size_t bytes);
+
 /* Lets other processes use the core, the longer the more often a wait has looked in vain. */
 void sap_link_pause(unsigned tries);
 
@@ -67,6 +70,7 @@ int sap_link_judge(struct sap_link *link, int code);
 
 /* Waits for link->request, whose operation was started with this code, or breaks the link. */
 int sap_link_finish(struct sap_link *link, int code);
+int sap_link_finish_for(struct sap_link *link, int code, size_t bytes); /* waits by sap_link_wait_for */
 
 /*
  * Collective.  Returns the worst of the ranks' statuses: the lowest negative one, else SAPPORO_PARTIAL if any rank has

@@ -37,6 +37,14 @@ static int64_t place(const int *number, int *at, int ranks)
     return sum;
 }
 
+/* Bytes that this rank sends and receives in such numbers. */
+static size_t bytes_of(const int *posted, const int *expected, int ranks)
+{
+    size_t n = 0;
+    for (int r = 0; r < ranks; r++) n += (size_t)posted[r] + (size_t)expected[r];
+    return n * sizeof(double[SAP_BODY]);
+}
+
 /* Makes room for the particles that this rank walks. */
 static int reserve_mine(sapporo_mpi_tree *h)
 {
@@ -176,8 +184,10 @@ static int send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
     struct sap_link *const link = &h->link;
     double(*const out)[SAP_BODY] = h->rooms.out.at;
     pack(h, body, out);
-    return sap_link_finish(link, MPI_Ialltoallv(out, p->posted, p->sent_at, h->body, h->mine, p->expected, p->got_at,
-                                                h->body, link->communicator, &link->request));
+    return sap_link_finish_for(link,
+                               MPI_Ialltoallv(out, p->posted, p->sent_at, h->body, h->mine, p->expected, p->got_at,
+                                              h->body, link->communicator, &link->request),
+                               bytes_of(p->posted, p->expected, link->size));
 }
 
 static void take_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -220,6 +230,8 @@ int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *a, const d
 {
     _Static_assert((int)SAP_ANSWER == (int)SAP_BODY, "both have one type of MPI");
     struct sap_link *const link = &h->link;
-    return sap_link_finish(link, MPI_Ialltoallv(out, a->posted, a->owed_at, h->body, in, a->expected, a->answered_at,
-                                                h->body, link->communicator, &link->request));
+    return sap_link_finish_for(link,
+                               MPI_Ialltoallv(out, a->posted, a->owed_at, h->body, in, a->expected, a->answered_at,
+                                              h->body, link->communicator, &link->request),
+                               bytes_of(a->posted, a->expected, link->size));
 }

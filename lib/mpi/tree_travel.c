@@ -172,6 +172,7 @@ int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap
 
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const int status = sap_link_wait(&h->link, &t->request[0]);
-    return status ? status : sap_link_wait(&h->link, &t->request[1]);
+    const size_t nodes = (size_t)t->out.nodes + (size_t)t->in.nodes, n = (size_t)t->out.n + (size_t)t->in.n;
+    const int status = sap_link_wait_for(&h->link, &t->request[0], nodes * sizeof *t->in.node);
+    return status ? status : sap_link_wait_for(&h->link, &t->request[1], n * sizeof *t->in.x);
 }

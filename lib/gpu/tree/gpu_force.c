@@ -466,14 +466,16 @@ static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
     *b = was;
 }
 
-/* Keeps the results of a walk in device memory. */
+/* Keeps the results of a walk in device memory, and the numbers of its interactions behind those of its rows. */
 static int keep_results(struct sap_gpu_host_tree *t, const struct pass *p)
 {
-    const size_t bytes = (size_t)p->w.slots * sizeof(int), at = left_words(&p->w) * sizeof(int);
+    const size_t bytes = (size_t)p->w.slots * sizeof(int), at = left_words(&p->w) * sizeof(int),
+                 told = SAP_LEFT_COUNT * sizeof(int);
     exchange(&t->acc, &t->kept_acc);
     exchange(&t->pot, &t->kept_pot);
-    TRY(sap_tree_reserve(t, &t->kept_work, bytes));
-    return t->driver->copy(t->stream, t->kept_work.mem, 0, t->left.mem, at, bytes);
+    TRY(sap_tree_reserve(t, &t->kept_work, bytes + told));
+    TRY(t->driver->copy(t->stream, t->kept_work.mem, 0, t->left.mem, at, bytes));
+    return t->driver->copy(t->stream, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int), told);
 }
 
 /* Adds the results that a walk of the same rows has kept. */
@@ -484,6 +486,23 @@ static int add_kept(struct sap_gpu_host_tree *t, const struct pass *p)
                                      SAP_ARRAY(t->kept_acc),  SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work),
                                      VALUE(work_at),          VALUE(n)};
     return sap_tree_for_each(t, t->f->rows_add, n, THREADS, a, COUNT(a));
+}
+
+/* Adds the interactions of the walk whose results were kept to those of the last one. */
+static int add_kept_counts(struct sap_gpu_host_tree *t, const struct pass *p)
+{
+    unsigned told[SAP_LEFT_COUNT];
+    TRY(sap_tree_download(t, told, &t->kept_work, (size_t)p->w.slots * sizeof(int), sizeof told));
+    t->done.particle_particle += (long long)told[0] + ((long long)told[1] << 32);
+    t->done.particle_cell += (long long)told[2] + ((long long)told[3] << 32);
+    return SAP_DRIVER_OK;
+}
+
+/* Ends a walk whose results stay on the device, which is not waited for: another walk adds its interactions. */
+static int end_kept(struct sap_gpu_host_tree *t, struct pass *p)
+{
+    t->done.particle_particle = t->done.particle_cell = 0;
+    return keep_results(t, p);
 }
 
 int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
@@ -501,16 +520,15 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
         TRY(some_walk(t, &p));
     else
         all_walk(t, &p);
+    if (how->active && how->keeps) TRY(t->driver->stream_finish(t->stream)); /* the list has left pinned memory */
     if (how->a) TRY(make_strict(t, &p, &t->a));
     p.w.work = work || how->keeps ? (int)left_words(&p.w) : 0;
     TRY(walk(t, &p));
-    if (how->keeps) {
-        p.picked = 0;
-        TRY(keep_results(t, &p));
-    }
+    if (how->keeps) return end_kept(t, &p);
     if (how->adds) TRY(add_kept(t, &p));
     if (work) TRY(copy_work(t, &p, work));
-    return results(t, &p, acc, pot);
+    TRY(results(t, &p, acc, pot));
+    return how->adds ? add_kept_counts(t, &p) : (int)SAP_DRIVER_OK;
 }
 
 static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
