@@ -186,7 +186,8 @@ SAP_INLINE int region_meets(const GLOBAL D *region, const GLOBAL struct sap_cell
     return 1;
 }
 
-/* Whether one of the regions from .. to - 1, whole blocks, opens node k.  A block refuses what one of its regions does. */
+/* Whether one of the regions from .. to - 1, whole blocks, opens node k.  A block refuses what one of its regions does.
+ */
 SAP_INLINE int is_opened(const GLOBAL D *region, const GLOBAL D *block, int from, int to,
                          const GLOBAL struct sap_cell *cell, const GLOBAL wide *reach, const GLOBAL int *parent, int k)
 {
@@ -217,8 +218,7 @@ tree_halo_test(GLOBAL struct sap_halo_entry *entry, GLOBAL int *more, const GLOB
     if (e >= n) return;
     const int k = entry[e].node, part = entry[e].part;
     const struct sap_tree_link here = node[k];
-    const int opened =
-        is_opened(region, block, region_first[part], region_first[part + 1], cell, reach, parent, k);
+    const int opened = is_opened(region, block, region_first[part], region_first[part + 1], cell, reach, parent, k);
     const int divided = opened && here.children > 0 && node_level[k] < level_most;
     /* as in walks, an accepted leaf with few particles is not worth a cell */
     const int listed = !divided && (opened || (here.children == 0 && here.count <= order));
@@ -275,8 +275,8 @@ tree_halo_bases(const GLOBAL int *before, const GLOBAL int *base, GLOBAL int *fi
 KERNEL(32)
 tree_halo_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shift, const int shift_at, const int parts,
                const GLOBAL int *base, const GLOBAL int *x_base, const GLOBAL int *before,
-               const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell,
-               const GLOBAL wide *particle, const GLOBAL int *address, GLOBAL D *made, GLOBAL wide *x)
+               const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const GLOBAL wide *particle,
+               const GLOBAL int *address, GLOBAL D *made, GLOBAL wide *x)
 {
     const struct sap_halo_entry here = entry[group_id(0)];
     const struct sap_tree_link link = node[here.node];

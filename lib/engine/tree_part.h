@@ -40,7 +40,7 @@ struct sap_tree_pass {
     /* Of engines that select (tree_ops.h); 0 of others: */
     int knows_a; /* 1: `a` are those of the last regions that were told (tree_regions.h) */
     int keeps;   /* 1: results stay with the engine, which may still compute; acc, pot and work are NULL */
-    int adds;    /* 1: those of the last walk, which kept its results of the same rows, and its interactions, are added */
+    int adds; /* 1: those of the last walk, which kept its results of the same rows, and its interactions, are added */
 };
 
 /* The rows of a walk, of a part with n particles. */

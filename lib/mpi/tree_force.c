@@ -86,8 +86,8 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
     const double start = sap_clock_seconds();
     to->n = active->n;
     if (to->n == 0) return SAPPORO_OK;
-    int status = sapporo_tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
-                                        keeps ? NULL : to->work);
+    int status =
+        sapporo_tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot, keeps ? NULL : to->work);
     if (!status) status = sapporo_tree_part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     h->done.particle_particle += particles;

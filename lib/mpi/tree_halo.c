@@ -9,7 +9,7 @@
 #include "context/partial.h"
 
 enum { EIGHT = 8 };
-enum { PARTS = 64 };          /* of the regions, for threads */
+enum { PARTS = 64 }; /* of the regions, for threads */
 
 /* ------------------------------------------------------------------ regions */
 

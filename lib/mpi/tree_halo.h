@@ -90,8 +90,8 @@ int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, co
 int sap_halo_levels_above(int halos);
 
 /*
- * Joins halos to one tree on some threads.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node and cell of the
- * memory, with x of the halo; 0 or SAPPORO_ERR_MEMORY.
+ * Joins halos to one tree on some threads.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node and
+ * cell of the memory, with x of the halo; 0 or SAPPORO_ERR_MEMORY.
  */
 int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
                   struct sap_halo_memory *memory, struct sap_tree_halo *joined);

@@ -2,9 +2,9 @@
  * tree_split.c - divides the particles of all ranks into runs along the curve, one per rank, of about equal weight.
  *
  * The boundaries of the runs are keys.  They are found digit by digit, from the weights of all ranks' particles in the
- * cells of each digit.  The first digits need only the weights of buckets of the curve, for which the first bits of keys
- * will do.  The other digits need the keys of those particles in whose bucket a boundary lies: few of all, and fewer
- * with each digit.
+ * cells of each digit.  The first digits need only the weights of buckets of the curve, for which the first bits of
+ * keys will do.  The other digits need the keys of those particles in whose bucket a boundary lies: few of all, and
+ * fewer with each digit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,10 @@
 /* Few rounds, since each waits for all ranks; the first ones are of buckets. */
 enum { DIGIT_BITS = 7, DIGIT = 1 << DIGIT_BITS, ROUNDS = SAP_KEY_BITS / DIGIT_BITS, BUCKET_ROUNDS = 2 };
 enum { BUCKETS = 1 << (BUCKET_ROUNDS * DIGIT_BITS), BUCKET_SHIFT = SAP_KEY_BITS - BUCKET_ROUNDS * DIGIT_BITS };
-enum { BUCKET_LEVELS = (BUCKET_ROUNDS * DIGIT_BITS + 2) / 3, BUCKET_REST = 3 * BUCKET_LEVELS - BUCKET_ROUNDS * DIGIT_BITS };
+enum {
+    BUCKET_LEVELS = (BUCKET_ROUNDS * DIGIT_BITS + 2) / 3,
+    BUCKET_REST = 3 * BUCKET_LEVELS - BUCKET_ROUNDS * DIGIT_BITS
+};
 enum { PARTS = 16, A_PART = 65536 }; /* parts of the particles for threads, at most, and particles of a part */
 
 /* A particle on the curve. */
@@ -31,17 +34,17 @@ struct division {
     const double (*body)[SAP_BODY];
     uint64_t mean;
     int n, parts, boundaries, *to;
-    uint64_t *mine, *all;        /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
-    uint64_t *before;            /* [boundaries] weight of all particles with keys below */
-    sap_key *boundary;           /* [boundaries] digits that are known; those that follow are 0 */
-    int *of;                     /* [n] the bucket of each particle */
-    uint64_t *bucket;            /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
-    uint64_t *of_part;           /* [parts][BUCKETS] weights of the buckets of each part */
-    unsigned char *marked;       /* [BUCKETS] buckets in which a boundary lies */
-    int at[PARTS + 1];           /* first member of each part */
-    int members;                 /* particles of marked buckets */
-    struct spot *member;         /* [members] those with the known digits of a boundary */
-    int *rank;                   /* [BUCKETS] boundaries in the buckets before this one */
+    uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
+    uint64_t *before;      /* [boundaries] weight of all particles with keys below */
+    sap_key *boundary;     /* [boundaries] digits that are known; those that follow are 0 */
+    int *of;               /* [n] the bucket of each particle */
+    uint64_t *bucket;      /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
+    uint64_t *of_part;     /* [parts][BUCKETS] weights of the buckets of each part */
+    unsigned char *marked; /* [BUCKETS] buckets in which a boundary lies */
+    int at[PARTS + 1];     /* first member of each part */
+    int members;           /* particles of marked buckets */
+    struct spot *member;   /* [members] those with the known digits of a boundary */
+    int *rank;             /* [BUCKETS] boundaries in the buckets before this one */
 };
 
 /* Makes room for all but the members; 0 or SAPPORO_ERR_MEMORY. */

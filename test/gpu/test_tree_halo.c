@@ -148,7 +148,8 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
 {
     double *const a = memory((size_t)m->n, sizeof *a);
     unsigned char *const active = memory((size_t)m->n, 1);
-    struct sap_halo_region *const own = memory((size_t)room, sizeof *own), *const wanted = memory((size_t)room, sizeof *wanted);
+    struct sap_halo_region *const own = memory((size_t)room, sizeof *own), *const wanted =
+                                                                               memory((size_t)room, sizeof *wanted);
     int regions;
     for (int i = 0; i < m->n; i++) a[i] = 0.1 + i % 7;
     for (int step = 0; step < 3; step++) {

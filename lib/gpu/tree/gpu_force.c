@@ -482,9 +482,9 @@ static int keep_results(struct sap_gpu_host_tree *t, const struct pass *p)
 static int add_kept(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const int n = p->w.slots, work_at = p->w.work;
-    const struct sap_argument a[] = {SAP_ARRAY(t->acc),       SAP_ARRAY(t->pot),      SAP_ARRAY(t->left),
-                                     SAP_ARRAY(t->kept_acc),  SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work),
-                                     VALUE(work_at),          VALUE(n)};
+    const struct sap_argument a[] = {
+        SAP_ARRAY(t->acc),      SAP_ARRAY(t->pot),       SAP_ARRAY(t->left), SAP_ARRAY(t->kept_acc),
+        SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work), VALUE(work_at),     VALUE(n)};
     return sap_tree_for_each(t, t->f->rows_add, n, THREADS, a, COUNT(a));
 }
 
@@ -515,7 +515,8 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     p.w.every = t->settings.precision == SAPPORO_DP;
     t->has_a = 0; /* the whole has other accelerations */
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    if (how->a && !how->knows_a) TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
+    if (how->a && !how->knows_a)
+        TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
     if (how->active)
         TRY(some_walk(t, &p));
     else

@@ -260,7 +260,8 @@ static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, co
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT) return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT)
+        return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
     if (memory != SAPPORO_MEMORY_DEVICE) return sap_tree_download(t, to, from, 0, bytes);
     TRY(adopt(t, to, bytes, &theirs));
     int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);

@@ -120,8 +120,8 @@ static int find_reach(struct sap_gpu_host_tree *t)
     struct sap_gpu_selection *const h = &t->selection;
     TRY(sap_tree_reserve(t, &h->reach, (size_t)t->t.nodes * 2 * sizeof(double)));
     TRY(sap_tree_reserve(t, &h->parent, (size_t)t->t.nodes * sizeof(int)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->reach),
-                                     SAP_ARRAY(h->parent), VALUE(t->t)};
+    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->reach), SAP_ARRAY(h->parent),
+                                     VALUE(t->t)};
     return sap_tree_for_each(t, t->f->halo_reach, t->t.nodes, THREADS, a, COUNT(a));
 }
 
@@ -142,10 +142,18 @@ static int test_level(struct sap_gpu_host_tree *t, const struct selecting *s, in
 {
     const struct sap_gpu_selection *const h = &t->selection;
     const int n = s->n[level], level_most = s->wish->level_most;
-    const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->more),  SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->node_level),   SAP_ARRAY(t->cell),  SAP_ARRAY(h->reach),
-                                     SAP_ARRAY(h->parent),       SAP_ARRAY(h->region), SAP_ARRAY(h->block),
-                                     SAP_ARRAY(h->region_first), VALUE(level_most),   VALUE(t->settings.order),
+    const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]),
+                                     SAP_ARRAY(h->more),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->node_level),
+                                     SAP_ARRAY(t->cell),
+                                     SAP_ARRAY(h->reach),
+                                     SAP_ARRAY(h->parent),
+                                     SAP_ARRAY(h->region),
+                                     SAP_ARRAY(h->block),
+                                     SAP_ARRAY(h->region_first),
+                                     VALUE(level_most),
+                                     VALUE(t->settings.order),
                                      VALUE(n)};
     return sap_tree_for_each(t, t->f->halo_test, n, THREADS, a, COUNT(a));
 }
@@ -165,9 +173,9 @@ static int make_level(struct sap_gpu_host_tree *t, struct selecting *s, int leve
     TRY(sap_primitives_scan(&t->f->primitives, t->stream, h->more.mem, h->before.mem, n, t->scratch.mem, &at));
     TRY(sap_tree_download(t, &s->n[level + 1], &t->scratch, at, sizeof(int)));
     TRY(sap_tree_reserve(t, &h->entry[level + 1], ((size_t)s->n[level + 1] + 1) * sizeof(struct sap_halo_entry)));
-    const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]),     SAP_ARRAY(h->more),        SAP_ARRAY(h->before),
-                                     SAP_ARRAY(t->node),             SAP_ARRAY(h->entry[level + 1]),
-                                     SAP_ARRAY(h->level_first),      VALUE(parts),              VALUE(n)};
+    const struct sap_argument a[] = {
+        SAP_ARRAY(h->entry[level]),     SAP_ARRAY(h->more),        SAP_ARRAY(h->before), SAP_ARRAY(t->node),
+        SAP_ARRAY(h->entry[level + 1]), SAP_ARRAY(h->level_first), VALUE(parts),         VALUE(n)};
     TRY(sap_tree_for_each(t, t->f->halo_spread, n, THREADS, a, COUNT(a)));
     return sap_tree_download(t, s->first + (size_t)level * ((size_t)parts + 1), &h->level_first, 0, firsts);
 }
@@ -181,7 +189,8 @@ static int make_levels(struct sap_gpu_host_tree *t, struct selecting *s)
     s->base = s->shift + (levels + 1) * parts;
     TRY(find_reach(t));
     TRY(begin(t, s));
-    for (s->levels = 0; s->levels < SAP_TREE_LEVELS && s->n[s->levels] > 0; s->levels++) TRY(make_level(t, s, s->levels));
+    for (s->levels = 0; s->levels < SAP_TREE_LEVELS && s->n[s->levels] > 0; s->levels++)
+        TRY(make_level(t, s, s->levels));
     return SAP_DRIVER_OK;
 }
 
@@ -241,8 +250,8 @@ static int fill(struct sap_gpu_host_tree *t, const struct selecting *s)
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
         const struct sap_argument a[] = {
-            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),  VALUE(shift_at),     VALUE(parts),
-            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base), SAP_ARRAY(h->before), SAP_ARRAY(t->node),
+            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),    VALUE(shift_at),           VALUE(parts),
+            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),   SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
             SAP_ARRAY(t->cell),         SAP_ARRAY(t->particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
             SAP_ARRAY(h->made_x)};
         TRY(sap_tree_launch(t, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
@@ -276,10 +285,10 @@ int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish 
 void sap_tree_free_selection(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_selection *const h = &t->selection;
-    struct sap_gpu_buffer *const all[] = {&h->bins,  &h->list,         &h->size,  &h->region_node, &h->active,
-                                          &h->region, &h->block,       &h->region_first, &h->reach, &h->parent,
-                                          &h->level_first, &h->more,   &h->before, &h->shift,     &h->base,
-                                          &h->x_base, &h->made,        &h->made_x};
+    struct sap_gpu_buffer *const all[] = {&h->bins,        &h->list,  &h->size,         &h->region_node, &h->active,
+                                          &h->region,      &h->block, &h->region_first, &h->reach,       &h->parent,
+                                          &h->level_first, &h->more,  &h->before,       &h->shift,       &h->base,
+                                          &h->x_base,      &h->made,  &h->made_x};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(t->driver, &h->entry[k]);
 }

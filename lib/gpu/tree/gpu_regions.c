@@ -80,7 +80,7 @@ static int fetch_top(struct sap_gpu_host_tree *t, struct top *top)
     top->child = top->node + n, top->children = top->child + n;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_tree_reserve(t, &h->size, n * sizeof(double)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->list),  SAP_ARRAY(h->more),
+    const struct sap_argument a[] = {SAP_ARRAY(t->node),   SAP_ARRAY(t->cell), SAP_ARRAY(h->list), SAP_ARRAY(h->more),
                                      SAP_ARRAY(h->before), SAP_ARRAY(h->size), VALUE(top->n)};
     TRY(sap_tree_for_each(t, t->f->halo_top, top->n, THREADS, a, COUNT(a)));
     TRY(sap_tree_download(t, top->node, &h->list, 0, bytes));
@@ -220,11 +220,19 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
     TRY(upload_targets(t, targets));
     TRY(sap_tree_reserve(t, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
-    const struct sap_argument a[] = {
-        SAP_ARRAY(h->region_node), SAP_ARRAY(t->node),     SAP_ARRAY(t->own.sorted),     SAP_ARRAY(t->own.address),
-        SAP_ARRAY(t->own.group_of), SAP_ARRAY(t->own.ball), SAP_ARRAY(*flags),            VALUE(has_active),
-        SAP_ARRAY(t->a),           VALUE(has_a),           VALUE(h->widest),             VALUE(t->t.accuracy),
-        SAP_ARRAY(h->region)};
+    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),
+                                     SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->own.sorted),
+                                     SAP_ARRAY(t->own.address),
+                                     SAP_ARRAY(t->own.group_of),
+                                     SAP_ARRAY(t->own.ball),
+                                     SAP_ARRAY(*flags),
+                                     VALUE(has_active),
+                                     SAP_ARRAY(t->a),
+                                     VALUE(has_a),
+                                     VALUE(h->widest),
+                                     VALUE(t->t.accuracy),
+                                     SAP_ARRAY(h->region)};
     TRY(sap_tree_launch(t, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
     TRY(sap_tree_download(t, region, &h->region, 0, (size_t)h->regions * sizeof *region));
     for (int r = h->regions; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
