@@ -301,9 +301,9 @@ enum sapporo_mpi_tree_phase {
     SAPPORO_MPI_PHASE_EXCHANGE = 0, /* of a build: the division among the ranks, and sending particles */
     SAPPORO_MPI_PHASE_BUILD = 1,    /* the tree of this rank */
     SAPPORO_MPI_PHASE_SELECT = 2,   /* of a force: what other ranks need is selected, and announced */
-    SAPPORO_MPI_PHASE_WALK = 3,     /* through the own tree */
+    SAPPORO_MPI_PHASE_WALK = 3,     /* through the own tree; of GPUs that share with others, its start */
     SAPPORO_MPI_PHASE_WAIT = 4,     /* for the cells and particles of other ranks */
-    SAPPORO_MPI_PHASE_IMPORTED = 5, /* the walk through those */
+    SAPPORO_MPI_PHASE_IMPORTED = 5, /* the walk through those, and the rest of a GPU's walk */
     SAPPORO_MPI_PHASES = 6
 };
 

@@ -21,7 +21,7 @@ static void add_body(struct sap_cell *cell, const double *body)
 
 /* A look at the particles of this rank.  Part 0 adds up their masses, in their order; others look at ranges of them. */
 enum { PARTS = 32 };
-struct looking {
+struct body_looking {
     const sapporo_mpi_tree *h;
     const double (*body)[SAP_BODY];
     int n, refreshes; /* a refresh has no use for interactions */
@@ -36,7 +36,7 @@ struct looking {
 static int needs_shape(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_MULTIPOLE; }
 
 /* Adds up masses one after the other, so that sums have the same bits with any number of threads. */
-static void add_masses(struct looking *l)
+static void add_masses(struct body_looking *l)
 {
     const int n = l->n;
     sap_cell_start(&l->sums);
@@ -51,7 +51,7 @@ static void add_masses(struct looking *l)
 
 static void look_at_part(void *argument, int part, int from, int to)
 {
-    struct looking *const l = argument;
+    struct body_looking *const l = argument;
     (void)from;
     (void)to;
     if (part == 0) {
@@ -79,7 +79,7 @@ static void look_at_part(void *argument, int part, int from, int to)
 }
 
 /* Joins the parts.  Interactions are integers, whose sums are exact. */
-static struct report report_of(struct looking *l)
+static struct report report_of(struct body_looking *l)
 {
     struct report mine = {.n = l->n};
     sapporo_partial_parts(l->h->options.threads, l->n, PARTS + 1, look_at_part, l);
@@ -190,7 +190,7 @@ static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], i
     struct sap_link *const link = &h->link;
     int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
     if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
-    struct looking looking = {.h = h, .body = body, .n = n, .refreshes = refreshes};
+    struct body_looking looking = {.h = h, .body = body, .n = n, .refreshes = refreshes};
     l->mine = report_of(&looking);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));

@@ -1,6 +1,7 @@
 /*
  * test_tree_halo.c - what an accelerator selects of a tree for other parts of a whole, against lib/mpi/tree_halo.c on
- * the same tree: regions, nodes and particles, entry by entry.
+ * the same tree: regions, nodes and particles, entry by entry.  Then walks whose results stay on the device, and calls
+ * of the driver that fail.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +11,10 @@
 #include <cmocka.h>
 
 #include "context/tree_part.h"
+#include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 #include "mpi/tree_halo.h"
+#include "tree_faults.h"
 #include "tree_particles.h"
 
 #include <stdlib.h>
@@ -218,6 +221,136 @@ static void large(void **state)
     tree_particles_free(&m);
 }
 
+/* ---- walks ---------------------------------------------------------------------------------- */
+
+enum { N = 500, SOME = 90, ROOM = 64 };
+
+/* Forces of a part and of a halo: of all particles, and of active ones. */
+struct forces {
+    double acc[2][N][3], pot[2][N];
+    int work[2][N];
+    long long counts[2][2];
+};
+
+/* A halo that was selected of a tree for regions beside it. */
+struct selected {
+    int nodes, n;
+    struct sap_tree_node *node;
+    struct sap_cell *cell;
+    double (*x)[4];
+};
+
+static void drop_selected(struct selected *s)
+{
+    free(s->node);
+    free(s->cell);
+    free(s->x);
+    *s = (struct selected){.nodes = 0};
+}
+
+static int select_beside(sapporo_tree *t, struct selected *s)
+{
+    struct sap_halo_region region[ROOM];
+    const struct sap_halo_targets all = {.x = NULL};
+    const struct sap_halo_wish wish = {.parts = 1, .room = ROOM, .level_most = 22, .region = region};
+    int regions, count[1][2], status = sapporo_tree_part_regions(t, ROOM, &all, region, &regions);
+    for (int r = 0; r < ROOM && !status; r++) region[r].low[0] += 0.5, region[r].high[0] += 0.5;
+    if (!status) status = sapporo_tree_part_select(t, &wish, count);
+    if (status) return status;
+    struct sap_halo_node *const made = memory((size_t)count[0][0], sizeof *made);
+    s->nodes = count[0][0], s->n = count[0][1];
+    s->node = memory((size_t)s->nodes, sizeof *s->node);
+    s->cell = memory((size_t)s->nodes, sizeof *s->cell);
+    s->x = memory((size_t)s->n, sizeof *s->x);
+    status = sapporo_tree_part_selected(t, made, s->x);
+    for (int k = 0; k < s->nodes; k++) {
+        s->cell[k] = made[k].cell;
+        s->node[k] = (struct sap_tree_node){
+            .first = made[k].first, .count = made[k].count, .child = made[k].child, .children = made[k].children};
+    }
+    free(made);
+    return status;
+}
+
+/* Walks of all particles (which 0) or of active ones; keeps: the device adds them up. */
+static int walk_both(sapporo_tree *t, int which, int keeps, struct forces *f)
+{
+    static double acc[N][3], pot[N];
+    static int work[N], active[SOME];
+    struct sap_tree_pass pass = {.ni = SOME, .active = which ? active : NULL, .keeps = keeps};
+    long long *const counts = f->counts[which], more[2];
+    for (int i = 0; i < SOME; i++) active[i] = i * 7 % N;
+    int status = sapporo_tree_part_walk(t, &pass, keeps ? NULL : acc, keeps ? NULL : pot, keeps ? NULL : work);
+    if (!status) status = sapporo_tree_part_walked(t, &more[0], &more[1]);
+    pass.imported = 1, pass.keeps = 0, pass.adds = keeps;
+    if (!status) status = sapporo_tree_part_walk(t, &pass, f->acc[which], f->pot[which], f->work[which]);
+    if (!status) status = sapporo_tree_part_walked(t, &counts[0], &counts[1]);
+    for (int i = 0; i < (which ? (int)SOME : (int)N) && !keeps && !status; i++) {
+        for (int c = 0; c < 3; c++) f->acc[which][i][c] += acc[i][c];
+        f->pot[which][i] += pot[i];
+        f->work[which][i] += work[i];
+    }
+    for (int k = 0; k < 2 && !status; k++) counts[k] += more[k];
+    return status;
+}
+
+/* Selects, imports and walks; the status of the first call that fails. */
+static int do_all(sapporo_tree *t, int keeps, struct forces *f)
+{
+    struct selected s = {.nodes = 0};
+    int status = select_beside(t, &s);
+    const struct sap_tree_halo halo = {s.nodes, s.n, s.node, s.cell, (const double(*)[4])s.x};
+    if (!status) assert_true(s.nodes > 4 && s.n > 0);
+    if (!status) status = sapporo_tree_part_import(t, &halo);
+    for (int which = 0; which < 2 && !status; which++) status = walk_both(t, which, keeps, f);
+    drop_selected(&s);
+    return status;
+}
+
+static sapporo_tree *plant(const struct tree_particles *m)
+{
+    const sapporo_tree_options options = tree_fault_options();
+    const sapporo_tree_particles set = {.size = sizeof set, .n = N, .x = {m->x, 0}, .mass = {m->mass, 0}};
+    sapporo_tree *t = NULL;
+    assert_int_equal(sapporo_tree_create(&options, N, &t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_set(t, &set), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    return t;
+}
+
+/* The device adds up what the host would; a call of the driver that fails is reported, and the next try is right. */
+static void walks(void **state)
+{
+    static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH};
+    static struct forces right, found;
+    struct tree_particles m = tree_particles_make(TREE_CLUSTER, N);
+    (void)state;
+    tree_faults_need_device();
+    tree_faults_start();
+    sapporo_tree *t = plant(&m);
+    faulty_plan(0, SAP_DRIVER_OK);
+    assert_int_equal(do_all(t, 0, &right), SAPPORO_OK);
+    assert_int_equal(do_all(t, 1, &found), SAPPORO_OK);
+    assert_memory_equal(&found, &right, sizeof found);
+    long n = 1;
+    for (int failed = 1; failed; n += 3) {
+        sapporo_tree_destroy(t); /* memory is taken anew */
+        faulty_plan(0, SAP_DRIVER_OK);
+        t = plant(&m);
+        faulty_plan(n, kinds[n / 3 % 3]);
+        const int status = do_all(t, 1, &found);
+        failed = faulty.failed;
+        if (failed && (status >= 0 || !sapporo_tree_last_error(t)[0]))
+            fail_msg("call %ld, %s: status %d", n, faulty.failed_call, status);
+        faulty_plan(0, SAP_DRIVER_OK);
+        assert_int_equal(do_all(t, 1, &found), SAPPORO_OK);
+        assert_memory_equal(&found, &right, sizeof found);
+    }
+    assert_true(n > 100);
+    sapporo_tree_destroy(t);
+    tree_particles_free(&m);
+}
+
 /* The CPU engine leaves selections to the caller. */
 static void refusals(void **state)
 {
@@ -238,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"models, opencl", models, on_opencl, NULL, NULL}, {"models, cuda", models, on_cuda, NULL, NULL},
         {"large, opencl", large, on_opencl, NULL, NULL},   {"large, cuda", large, on_cuda, NULL, NULL},
+        TREE_FAULTS_TEST("walks", walks, opencl),          TREE_FAULTS_TEST("walks", walks, cuda),
         {"refusals", refusals, NULL, NULL, NULL},
     };
     return cmocka_run_group_tests_name("tree_halo", tests, NULL, NULL);

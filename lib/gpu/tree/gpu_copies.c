@@ -15,7 +15,7 @@ enum { SIDES = 2, A_THREAD = 65536, AT_ONCE = 4096 }; /* in bytes: what is worth
 static int threads_for(size_t bytes) { return sap_threads_few(1 + (int)(bytes / A_THREAD)); }
 
 /* Elements that threads fill. */
-struct filling {
+struct piece_filling {
     sap_tree_fill *fill;
     void *argument;
     char *to;
@@ -25,7 +25,7 @@ struct filling {
 
 static void fill_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct filling *const f = argument;
+    const struct piece_filling *const f = argument;
     f->fill(f->argument, f->to + (size_t)from * f->each, f->first + (int)from, (int)(to - from));
 }
 
@@ -43,7 +43,7 @@ int sap_tree_upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to
         const int some = n - first < most ? n - first : most;
         const size_t bytes = (size_t)some * each;
         const int threads = threads_for(bytes), at_once = (int)(AT_ONCE / each) + 1;
-        struct filling f = {fill, argument, side_of(t, side), each, first};
+        struct piece_filling f = {fill, argument, side_of(t, side), each, first};
         if (piece >= SIDES) TRY(t->driver->event_wait(t->copied[side]));
         sap_team_for(threads, some, sap_team_chunk(some, threads, at_once), fill_some, &f);
         TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * each, f.to, bytes));
