@@ -205,7 +205,10 @@ static void fill_bytes(void *argument, void *to, int first, int n)
 static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_targets *targets)
 {
     const sapporo_column a = {targets->a, 0};
-    if (targets->a) TRY(sap_tree_send_accelerations(t, &a, t->n));
+    if (targets->a) {
+        t->has_a = 0; /* the whole has other accelerations */
+        TRY(sap_tree_send_accelerations(t, &a, t->n));
+    }
     if (!targets->active) return SAP_DRIVER_OK;
     TRY(sap_tree_reserve(t, &t->selection.active, (size_t)t->n));
     return sap_tree_upload(t, &t->selection.active, 1, t->n, fill_bytes, (void *)(uintptr_t)targets->active);
