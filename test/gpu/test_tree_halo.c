@@ -114,7 +114,7 @@ static void same_selection(const struct planted *p, const struct tree_particles 
                            int room, int level_most)
 {
     static const double shift[PARTS] = {0.3, 0, 2.5, 40};
-    struct sap_halo_region *const regions = memory((size_t)(PARTS * room), sizeof *regions);
+    struct sap_halo_region *const regions = memory(PARTS * (size_t)room, sizeof *regions);
     double(*const body)[4] = memory((size_t)m->n, sizeof *body);
     const struct sap_halo_source source = {
         .nodes = &p->nodes, .x = body[0], .stride = 4, .order = p->settings.order, .level_most = level_most};
@@ -278,7 +278,7 @@ static int walk_both(sapporo_tree *t, int which, int keeps, struct forces *f)
     static double acc[N][3], pot[N];
     static int work[N], active[SOME];
     struct sap_tree_pass pass = {.ni = SOME, .active = which ? active : NULL, .keeps = keeps};
-    long long *const counts = f->counts[which], more[2];
+    long long *const counts = f->counts[which], more[2] = {0, 0};
     for (int i = 0; i < SOME; i++) active[i] = i * 7 % N;
     int status = sapporo_tree_part_walk(t, &pass, keeps ? NULL : acc, keeps ? NULL : pot, keeps ? NULL : work);
     if (!status) status = sapporo_tree_part_walked(t, &more[0], &more[1]);
