@@ -39,16 +39,18 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #define tree_open_spline NULL
 #else
 /* Returns whether the cells of a vector are accepted. */
-SAP_INLINE VM tree_accepts(const struct sap_tree_words *w, int k, const struct sap_tree_ball *ball, int spline)
+SAP_INLINE VM tree_accepts(const struct sap_tree_words *w, int k, const struct sap_tree_bound *bound, int spline)
 {
-    const V x = v_sub(v_load(w->x + k), v_set1(ball->x)), y = v_sub(v_load(w->y + k), v_set1(ball->y));
-    const V z = v_sub(v_load(w->z + k), v_set1(ball->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
-    const V radius = v_set1(ball->radius), strictness = v_set1(ball->strictness);
-    if (!spline) return sap_accept(x, y, z, guard, turn, radius, strictness);
-    return sap_accept_spline(x, y, z, guard, turn, v_load(w->far + k), radius, strictness, v_set1(ball->length));
+    const V x = v_sub(v_load(w->x + k), v_set1(bound->x)), y = v_sub(v_load(w->y + k), v_set1(bound->y));
+    const V z = v_sub(v_load(w->z + k), v_set1(bound->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
+    const V extent[3] = {v_set1(bound->extent[0]), v_set1(bound->extent[1]), v_set1(bound->extent[2])};
+    const V d2 = sap_box_distance2(x, y, z, extent), radius = v_set1(bound->radius);
+    const V strictness = v_set1(bound->strictness);
+    if (!spline) return sap_accept(d2, guard, turn, radius, strictness);
+    return sap_accept_spline(d2, guard, turn, v_load(w->far + k), radius, strictness, v_set1(bound->length));
 }
 
-SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball,
+SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to, const struct sap_tree_bound *bound,
                                int spline, int *accepted, int *naccepted, int *opened, int *nopened)
 {
     int na = 0, no = 0;
@@ -56,7 +58,7 @@ SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to,
         unsigned in = (1U << V_LANES) - 1U;
         if (k < from) in &= ~0U << (from - k);
         if (to - k < V_LANES) in &= (1U << (to - k)) - 1U;
-        const unsigned yes = in & vm_bits(tree_accepts(w, k, ball, spline));
+        const unsigned yes = in & vm_bits(tree_accepts(w, k, bound, spline));
         for (unsigned bits = yes; bits; bits &= bits - 1) accepted[na++] = k + __builtin_ctz(bits);
         for (unsigned bits = in & ~yes; bits; bits &= bits - 1) opened[no++] = k + __builtin_ctz(bits);
     }
@@ -64,16 +66,16 @@ SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to,
     *nopened = no;
 }
 
-static void tree_open(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball, int *accepted,
-                      int *naccepted, int *opened, int *nopened)
+static void tree_open(const struct sap_tree_words *w, int from, int to, const struct sap_tree_bound *bound,
+                      int *accepted, int *naccepted, int *opened, int *nopened)
 {
-    tree_open_some(w, from, to, ball, 0, accepted, naccepted, opened, nopened);
+    tree_open_some(w, from, to, bound, 0, accepted, naccepted, opened, nopened);
 }
 
-static void tree_open_spline(const struct sap_tree_words *w, int from, int to, const struct sap_tree_ball *ball,
+static void tree_open_spline(const struct sap_tree_words *w, int from, int to, const struct sap_tree_bound *bound,
                              int *accepted, int *naccepted, int *opened, int *nopened)
 {
-    tree_open_some(w, from, to, ball, 1, accepted, naccepted, opened, nopened);
+    tree_open_some(w, from, to, bound, 1, accepted, naccepted, opened, nopened);
 }
 #endif
 

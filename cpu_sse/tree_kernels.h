@@ -24,8 +24,9 @@ struct sap_tree_words {
     float *far; /* with spline softening: largest distance of the box from the centre */
 };
 
-struct sap_tree_ball {
-    float x, y, z, radius, strictness;
+/* The bound of a group (tree_accept.h) about x, y, z, and the strictness of its criterion. */
+struct sap_tree_bound {
+    float x, y, z, extent[3], radius, strictness;
     float length; /* with spline softening: the greatest of its particles */
 };
 
@@ -61,8 +62,8 @@ struct sap_tree_kernel {
      * in order; *naccepted and *nopened are their numbers. Both arrays have space for to - from nodes. NULL in dp: the
      * walk is in float.
      */
-    void (*open)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_ball *ball, int *accepted,
-                 int *naccepted, int *opened, int *nopened);
+    void (*open)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_bound *bound,
+                 int *accepted, int *naccepted, int *opened, int *nopened);
 
     /*
      * Convert n particles to SAP_TREE_PARTICLE_WORDS words each; cells to as many, or to SAP_TREE_CELL_WORDS for order
@@ -89,7 +90,7 @@ struct sap_tree_kernel {
      * words.  start_spline adds the lengths of lanes that `start` has started.  Particles at the same position act if
      * they have a length.
      */
-    void (*open_spline)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_ball *ball,
+    void (*open_spline)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_bound *bound,
                         int *accepted, int *naccepted, int *opened, int *nopened);
     void (*take_spline)(const struct sap_tree_frame *frame, const double (*x)[4], const double *h, int n, void *words);
     void (*start_spline)(const double *h, const int *which, struct sap_tree_lanes *lanes);

@@ -9,13 +9,17 @@
 
 #include "sapporo_tree.h"
 
-/* Bounds of groups.  The choice changes the number of interactions, and never makes a force worse. */
+/*
+ * Bounds of groups: the box of their particles, or a ball around them.  The choice changes the number of interactions;
+ * the acceptance criterion holds for each particle with all of them.
+ */
 typedef enum sapporo_tree_ball {
-    SAPPORO_BALL_DEFAULT = 0, /* the fastest that was measured: the smaller ball */
+    SAPPORO_BALL_DEFAULT = 0, /* the fastest that was measured: NONE with MAC_ACCELERATION, else SMALLER */
     SAPPORO_BALL_BOX = 1,     /* about the middle of the box */
     SAPPORO_BALL_MASS = 2,    /* about the centre of mass */
     SAPPORO_BALL_SMALLER = 3, /* the smaller of these two */
-    SAPPORO_BALL_RITTER = 4   /* of Ritter 1990, Graphics Gems, 301 */
+    SAPPORO_BALL_RITTER = 4,  /* of Ritter 1990, Graphics Gems, 301 */
+    SAPPORO_BALL_NONE = 5     /* the box itself */
 } sapporo_tree_ball;
 
 typedef enum sapporo_tree_walk {

@@ -3,9 +3,9 @@
  * curve and share a walk; the threads of a group share the particles of a bunch (Miki & Umemura 2017, New Astronomy 52,
  * 65, section 2.5).
  *
- * The walk is that of tree_walk.h, with more threads and with the ball of the bunch.  Thread k handles target particle
+ * The walk is that of tree_walk.h, with more threads and with the bound of the bunch.  Thread k handles target particle
  * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
- * The particles of a bunch walk one by one if the ball holds far more leaves than the bunch has, or is so wide that
+ * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or is so wide that
  * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
  * The members of a bunch depend on the set of active particles alone.
  *
@@ -15,11 +15,12 @@
  */
 #include "device/tree_terms.h"
 
-/* Target particles of a bunch, in memory of the group. */
+/* Target particles of a bunch and their bound, in memory of the group. */
 struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
+    struct walk_bound bound;
 };
 
 /* Memory of a group of threads. */
@@ -116,8 +117,9 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
     }
     group_barrier();
 #if !defined(SAP_KERNEL_DP)
-    D at[3];
-    const D radius = ball_of(m->who->x, rows, at);
+    struct sap_bound all;
+    bound_of(t, m->who->x, rows, &all);
+    const D size = sap_bound_size(&all);
 #endif
     for (int k = 0; k < rows; k++) {
         const int g = o->group_of[m->who->number[k]];
@@ -125,7 +127,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
         if (w->strict) q.strictness = v_max(q.strictness, (V)o->strict[w->all_slots ? g : begin + k]);
 #if !defined(SAP_KERNEL_DP)
         if (o->heavy[g]) q.end = 0;
-        if (sap_group_wide(radius, o->ball[SAP_GROUP_WORDS * (size_t)g + 4])) q.together = 1;
+        if (sap_group_wide(size, nearest_of(o, g))) q.together = 1;
 #endif
     }
     return q;
@@ -145,16 +147,14 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         const struct few_bunch q = few_gather(m, o, w, t, item);
         int together = q.together;
         struct walk_frame f;
-        struct walk_ball b;
-        D at[3];
+        struct sap_bound bound;
         for (int first = 0; first < q.end;) {
             const int many = min(together, q.end - first), width = together > 1 ? q.width : 1;
             const int mine = first + min(me % width, many - 1), sharer = me / width, share = threads / width;
             struct few_walker i;
-            const D radius = ball_of(m->who->x + first, many, at);
-            start_frame(t, at, radius, &f, &b);
-            b.strictness = q.strictness;
-            b.length = q.length;
+            bound_of(t, m->who->x + first, many, &bound);
+            if (me == 0) m->who->bound = words_of_bound(t, &bound, q.strictness, q.length);
+            start_frame(t, bound.centre, &f);
             f.mean = mean;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
             i.number = w->own ? m->who->number[mine] : -1;
@@ -182,11 +182,13 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
                 const int here = me < m->who->cells, k = here ? m->next[me] : 0;
                 const struct walk_node n = walk_node_of(o->word, k);
-                const int acts = here && accepted(&n, &b), leaf = n.many >= 0;
+                const struct walk_bound b = m->who->bound;
+                const V distance2 = distance2_of(&n, &b);
+                const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
                 const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
                 const int near = here && leaf && !as_cell ? n.many : 0;
-                const struct lanes_marks marks = items_look(m->scan, threads, as_cell, opens,
-                                                            here && leaf && inside(&n, &b), near, &near_at, &near_sum);
+                const struct lanes_marks marks = items_look(
+                    m->scan, threads, as_cell, opens, here && leaf && inside(distance2, &b), near, &near_at, &near_sum);
                 if (opens)
                     m->stack[top + marks.second - 1 - marks.second_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
                 if (as_cell) m->cell[cells + marks.first_at] = k;
@@ -258,7 +260,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
 /*
  * Lists the bunches of selected particles, a thread per bunch.  Bunches whose particles are scattered among many others
- * become smaller ones on a list of their own, since their balls would hold too many others.
+ * become smaller ones on a list of their own, since their bounds would hold too many others.
  */
 KERNEL(SAP_TREE_THREADS)
 BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk w)

@@ -67,11 +67,19 @@ struct region_look {
     int is_any;
 };
 
-SAP_INLINE void widen_region(struct region_look *to, const D *centre, D radius)
+/*
+ * Adds the bound of the group of a particle at x to a region; of a bound wider than `widest`, only the part that is
+ * within that distance of x along each axis.
+ */
+SAP_INLINE void widen_region(struct region_look *to, const struct sap_bound *bound, const D *x, D widest)
 {
+    const int is_whole = dm_any(d_ge(widest, sap_bound_size(bound)));
     for (int c = 0; c < 3; c++) {
-        to->low[c] = d_min(to->low[c], d_sub(centre[c], radius));
-        to->high[c] = d_max(to->high[c], d_add(centre[c], radius));
+        const D width = d_add(bound->extent[c], bound->radius);
+        D low = d_sub(bound->centre[c], width), high = d_add(bound->centre[c], width);
+        if (!is_whole) low = d_max(low, d_sub(x[c], widest)), high = d_min(high, d_add(x[c], widest));
+        to->low[c] = d_min(to->low[c], low);
+        to->high[c] = d_max(to->high[c], high);
     }
     to->is_any = 1;
 }
@@ -104,12 +112,12 @@ SAP_INLINE void join_looks(LOCAL D *room, LOCAL int *any, struct region_look *mi
 }
 
 /*
- * Fills the regions of nodes from[0 ...], a group of threads each.  active, a: by address; a ball wider than `widest`
- * does not count, but each particle has one of that radius.
+ * Fills the regions of nodes from[0 ...], a group of threads each.  active, a: by address; a bound wider than `widest`
+ * counts near its particles alone.
  */
 KERNEL(SAP_HALO_TELLERS)
 tree_halo_tell(const GLOBAL int *from, const GLOBAL struct sap_tree_link *node, const GLOBAL wide *sorted,
-               const GLOBAL int *address, const GLOBAL int *group_of, const GLOBAL D *ball,
+               const GLOBAL int *address, const GLOBAL int *group_of, const GLOBAL D *bounds,
                const GLOBAL unsigned char *active, const int has_active, const GLOBAL D *a, const int has_a,
                const D widest, const D accuracy, GLOBAL D *region)
 {
@@ -121,13 +129,11 @@ tree_halo_tell(const GLOBAL int *from, const GLOBAL struct sap_tree_link *node, 
     look.least = d_of_words(0, 0x7FF00000); /* infinity */
     look.is_any = 0;
     for (int k = here.first + (int)local_id(); k < here.first + here.count; k += SAP_HALO_TELLERS) {
-        const GLOBAL D *const of_group = ball + SAP_GROUP_WORDS * (size_t)group_of[k];
-        const int is_counted = dm_any(d_ge(widest, of_group[3]));
+        const struct sap_bound bound = load_bound(bounds, group_of[k]);
         D x[3], mass;
         if (has_active && !active[address[k]]) continue;
         load_particle(sorted, k, x, &mass);
-        for (int c = 0; c < 3 && is_counted; c++) x[c] = of_group[c];
-        widen_region(&look, x, is_counted ? of_group[3] : widest);
+        widen_region(&look, &bound, x, widest);
         if (has_a) look.least = d_min(look.least, a[address[k]]);
     }
     join_looks(room, any, &look);

@@ -26,13 +26,13 @@ enum {
     SAP_WALK_SELECTED = SAP_WALK_THREADS * SAP_WALK_RUN_IPT, /* target particles of a walk of selected particles */
     SAP_ALONE_THREADS = 128,                                 /* of the walk of single particles */
     SAP_STOP_PARTS = 3,                                      /* pairs of doubles of a stop (tree_stops.h) */
-    SAP_WALK_CROWD = 128, /* particles in a group's ball per particle of the group; above, the group is split */
+    SAP_WALK_CROWD = 128, /* particles in a group's bound per particle of the group; above, the group is split */
     SAP_FEW_THREADS = 32,
     SAP_LARGE_THREADS = 128, /* threads per group for a bunch, or for one target particle if there are few */
     SAP_FEW_MOST = 32,       /* target particles per bunch at most */
     SAP_FEW_LEFT = 8,        /* slots per bunch of a group that is split; divides SAP_WALK_THREADS */
-    SAP_FEW_CROWD = 256,     /* leaves in a bunch's ball per particle of the bunch; above, they walk one by one */
-    SAP_GROUP_WORDS = 5,     /* doubles per group: centre, radius, squared distance of its nearest particles */
+    SAP_FEW_CROWD = 256,     /* leaves in a bunch's bound per particle of the bunch; above, they walk one by one */
+    SAP_GROUP_WORDS = 8,     /* doubles per group: struct sap_bound, squared distance of its nearest particles */
     SAP_GPU_CELL = 17 * 8    /* bytes of a struct sap_cell */
 };
 
@@ -49,7 +49,7 @@ struct sap_gpu_tree {
     SAP_GPU_REAL eps2, accuracy;
     SAP_GPU_REAL pull; /* of a part of a larger whole: the unit of MULTIPOLE's tolerance; 0: the tree is a whole */
     int n, nodes, leaf_size, group_size;
-    int mac, order, ball, morton;
+    int mac, order, ball, bunch_ball, morton;
     int tiles,
         flat; /* flat: all pair terms need double: is_point of the units (engine/cube.h), or the whole reaches far */
 };

@@ -245,34 +245,55 @@ SAP_INLINE void ball_of_ritter(LOCAL D *room, const GLOBAL wide *x, int first, i
     }
 }
 
-/*
- * Computes the middle of the box of a group, and its centre of mass, of masses without signs; returns 0 if the mass is
- * 0.
- */
-SAP_INLINE int centres_of(LOCAL D *room, const GLOBAL wide *x, int first, int end, D *middle, D *mean)
+/* Computes the box of a group. */
+SAP_INLINE void box_of(LOCAL D *room, const GLOBAL wide *x, int first, int end, D *low, D *high)
 {
-    D low[3], high[3], sum[4], at[3], mass;
+    D at[3], mass;
     load_particle(x, first, low, &mass);
-    for (int c = 0; c < 3; c++) high[c] = low[c], sum[c] = d_set1(SAP_ZERO);
-    sum[3] = d_set1(SAP_ZERO);
+    for (int c = 0; c < 3; c++) high[c] = low[c];
+    for (int k = first + (int)local_id(); k < end; k += 32) {
+        load_particle(x, k, at, &mass);
+        for (int c = 0; c < 3; c++) {
+            low[c] = d_min(low[c], at[c]);
+            high[c] = d_max(high[c], at[c]);
+        }
+    }
+    join_values(room, low, 3, 1);
+    join_values(room, high, 3, 2);
+}
+
+/* Computes the centre of mass of a group with this box, of masses without signs; returns 0 if the mass is 0. */
+SAP_INLINE int mean_of(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *low, const D *high, D *mean)
+{
+    D sum[4], at[3], mass;
+    for (int c = 0; c < 4; c++) sum[c] = d_set1(SAP_ZERO);
     for (int k = first + (int)local_id(); k < end; k += 32) {
         load_particle(x, k, at, &mass);
         mass = d_abs(mass);
         sum[3] = d_add(sum[3], mass);
-        for (int c = 0; c < 3; c++) {
-            low[c] = d_min(low[c], at[c]);
-            high[c] = d_max(high[c], at[c]);
-            sum[c] = d_add(sum[c], d_mul(mass, at[c]));
-        }
+        for (int c = 0; c < 3; c++) sum[c] = d_add(sum[c], d_mul(mass, at[c]));
     }
     join_values(room, sum, 4, 0);
-    join_values(room, low, 3, 1);
-    join_values(room, high, 3, 2);
-    for (int c = 0; c < 3; c++) {
-        middle[c] = d_add(low[c], d_mul(d_set1(SAP_HALF), d_sub(high[c], low[c])));
-        mean[c] = d_min(d_max(d_div(sum[c], sum[3]), low[c]), high[c]);
-    }
+    for (int c = 0; c < 3; c++) mean[c] = d_min(d_max(d_div(sum[c], sum[3]), low[c]), high[c]);
     return dm_any(d_gt(sum[3], d_set1(SAP_ZERO)));
+}
+
+/* Makes the box of a group, from low to high, the ball of this kind. */
+SAP_INLINE void ball_of_group(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *low, const D *high,
+                              int kind, struct sap_bound *b)
+{
+    D mean[3];
+    if (kind == SAP_BALL_RITTER) ball_of_ritter(room, x, first, end, b->centre);
+    D r2 = farthest(room, x, first, end, b->centre);
+    if ((kind == SAP_BALL_MASS || kind == SAP_BALL_SMALLER) && mean_of(room, x, first, end, low, high, mean)) {
+        const D other = farthest(room, x, first, end, mean);
+        if (kind == SAP_BALL_MASS || dm_any(d_gt(r2, other))) {
+            r2 = other;
+            for (int c = 0; c < 3; c++) b->centre[c] = mean[c];
+        }
+    }
+    for (int c = 0; c < 3; c++) b->extent[c] = d_set1(SAP_ZERO);
+    b->radius = d_sqrt(r2);
 }
 
 /* Returns 1 if the pair terms of a group need double; *nearest: as sap_group_wide needs it. */
@@ -353,37 +374,32 @@ tree_flagged(const GLOBAL int *flag, const GLOBAL int *before, GLOBAL int *group
 }
 
 /*
- * Computes the bounds of groups.  group_first[g]: the first sorted target particle of group g; ball[5 g ...]: centre,
- * radius and nearest; heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by address.
+ * Computes the bounds of groups.  group_first[g]: the first sorted target particle of group g; bound[8 g ...]: centre,
+ * extent, radius and nearest; heavy[g]: its pair terms need double; strict[g], with has_a: its strictness.  a lies by
+ * address.
  */
 KERNEL(32)
-tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first, GLOBAL D *ball,
+tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first, GLOBAL D *bound,
             GLOBAL int *heavy, const GLOBAL D *a, const GLOBAL int *address, GLOBAL float *strict, const int has_a,
             const struct sap_gpu_tree t)
 {
     SHARED D room[32 * JOINED];
     const int g = (int)group_id(0), first = group_first[g], end = group_first[g + 1];
     const struct sap_cell root = cell[0];
-    D centre[3], mean[3], nearest, least = d_set1(SAP_LARGEST);
-    const int massive = centres_of(room, x, first, end, centre, mean);
-    if (t.ball == SAP_BALL_RITTER) ball_of_ritter(room, x, first, end, centre);
-    D r2 = farthest(room, x, first, end, centre);
-    if (massive && (t.ball == SAP_BALL_MASS || t.ball == SAP_BALL_SMALLER)) {
-        const D other = farthest(room, x, first, end, mean);
-        if (t.ball == SAP_BALL_MASS || dm_any(d_gt(r2, other))) {
-            r2 = other;
-            for (int c = 0; c < 3; c++) centre[c] = mean[c];
-        }
-    }
-    const D radius = d_sqrt(r2);
-    const int needs = is_wide(room, x, first, end, centre, radius, &root, &t, &nearest);
+    struct sap_bound b;
+    D low[3], high[3], nearest, least = d_set1(SAP_LARGEST);
+    box_of(room, x, first, end, low, high);
+    sap_bound_box(&b, low, high);
+    if (t.ball != SAP_BALL_NONE) ball_of_group(room, x, first, end, low, high, t.ball, &b);
+    const int needs = is_wide(room, x, first, end, b.centre, sap_bound_size(&b), &root, &t, &nearest);
     for (int k = first + (int)local_id(); k < end && has_a; k += 32) least = d_min(least, a[address[k]]);
     least = joined(room, least, 1);
     if (local_id() == 0) {
-        for (int c = 0; c < 3; c++) ball[SAP_GROUP_WORDS * (size_t)g + c] = centre[c];
-        ball[SAP_GROUP_WORDS * (size_t)g + 3] = radius;
-        ball[SAP_GROUP_WORDS * (size_t)g + 4] = nearest;
+        GLOBAL D *const to = bound + SAP_GROUP_WORDS * (size_t)g;
+        for (int c = 0; c < 3; c++) to[c] = b.centre[c], to[3 + c] = b.extent[c];
+        to[6] = b.radius;
+        to[7] = nearest;
         heavy[g] = needs;
-        if (has_a) strict[g] = strictness_of(&root, &t, least);
+        if (has_a) strict[g] = strictness_of(&root, &t, sap_group_accuracy(t.ball, t.accuracy), least);
     }
 }

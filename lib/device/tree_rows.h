@@ -55,7 +55,7 @@ tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, cons
     const int k = (int)global_id();
     if (k >= n) return;
     const struct sap_cell root = cell[0];
-    strict[k] = strictness_of(&root, &t, a[address[slot[k]]]);
+    strict[k] = strictness_of(&root, &t, t.accuracy, a[address[slot[k]]]);
 }
 
 /* Copies forces from order of address to order of rows. */

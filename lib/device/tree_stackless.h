@@ -1,6 +1,6 @@
 /*
  * tree_stackless.h - the single loop of Kofler et al. 2014: each target particle walks alone along the stops of the
- * tree (tree_stops.h).  The ball is a point.  Pair terms and sums are in double; whether a cell is accepted is decided
+ * tree (tree_stops.h).  The bound is a point.  Pair terms and sums are in double; whether a cell is accepted is decided
  * in float, from the squared distance in double.  It must be included after tree_walk.h.
  *
  * Where threads can ask their neighbours (lanes_any), 32 threads stand at one stop, which is loaded once for all of
@@ -27,7 +27,7 @@ struct alone_path {
     const GLOBAL float4 *word; /* with spline softening: of nodes */
 };
 
-/* Returns 1 if a cell at this squared distance is accepted: sap_accept of tree_accept.h for a ball that is a point. */
+/* Returns 1 if a cell at this squared distance is accepted: sap_accept of tree_accept.h for a bound that is a point. */
 SAP_INLINE int alone_accepts(D distance2, float guard, float turn, float strictness)
 {
     const float across = turn * strictness, reach = across > guard ? across : guard;
@@ -89,10 +89,9 @@ SAP_INLINE int alone_visit(const int order, const struct walk_frame *f, const st
 /* Sets the units of the walk. */
 SAP_INLINE void alone_frame(const struct sap_gpu_tree *t, struct walk_frame *f)
 {
-    struct walk_ball ignored;
     D middle[3];
     for (int c = 0; c < 3; c++) middle[c] = t->middle[c];
-    start_frame(t, middle, d_set1(SAP_ZERO), f, &ignored);
+    start_frame(t, middle, f);
 }
 
 /* Makes particle `own` of the walkers a target.  a: the size of its acceleration, with w.strict. */
@@ -142,7 +141,7 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
         alone_start(walker, &w, &t, own, &o);                                                                          \
         alone_frame(&t, &f);                                                                                           \
         ALONE_LENGTHS(f, o, own)                                                                                       \
-        o.strictness = w.strict ? strictness_of(&root, &t, a[address[own]]) : 0.0F;                                    \
+        o.strictness = w.strict ? strictness_of(&root, &t, t.accuracy, a[address[own]]) : 0.0F;                        \
         o.onward = is_target ? 0 : stops;                                                                              \
         for (int k = 0; k < stops;) k = alone_visit(order, &f, &p, k, &o);                                             \
         if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot);                                        \

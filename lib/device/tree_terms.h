@@ -3,8 +3,8 @@
  * the terms.
  *
  * A walk lists the cells that are accepted and the particles of opened leaves.  When a list is full, its entries are
- * loaded into memory of the group, in units of the cube relative to the middle of the ball that holds the target
- * particles, and added to all target particles.  Sums over a list are in the working type, sums of lists in double.
+ * loaded into memory of the group, in units of the cube relative to the middle of the bound of the target particles,
+ * and added to all target particles.  Sums over a list are in the working type, sums of lists in double.
  *
  * SAP_TREE_SPLINE: spline softening (physics/spline.h).  Particles have lengths, in units; cells act without softening.
  */
@@ -68,7 +68,7 @@ struct walk_force {
     const GLOBAL wide *walker;
     const GLOBAL float4 *word;
     const GLOBAL float *strict;
-    const GLOBAL D *ball;
+    const GLOBAL D *bound;
     const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
     GLOBAL D *acc, *pot;
     GLOBAL int *left;
@@ -94,7 +94,7 @@ struct walk_force {
 #define WALK_ARGUMENTS                                                                                                 \
     const GLOBAL wide *particle, const GLOBAL wide *walker, const GLOBAL float4 *word, const GLOBAL wide *centre,      \
         const GLOBAL float4 *moments, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first,               \
-        const GLOBAL int *group_of, const GLOBAL D *ball, const GLOBAL int *heavy, const GLOBAL float *strict,         \
+        const GLOBAL int *group_of, const GLOBAL D *bound, const GLOBAL int *heavy, const GLOBAL float *strict,        \
         const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,                 \
         SPLINE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t
 #define WALK_SOURCES                                                                                                   \
@@ -103,10 +103,10 @@ struct walk_force {
     }
 #define WALK_FORCE                                                                                                     \
     {                                                                                                                  \
-        walker, word, strict, ball, group_first, group_of, heavy, slot, row, acc, pot, left, WALKER_LENGTHS            \
+        walker, word, strict, bound, group_first, group_of, heavy, slot, row, acc, pot, left, WALKER_LENGTHS           \
     }
 
-/* The centre of a ball, and the factors from lengths and moments to units. */
+/* The centre of a bound, and the factors from lengths and moments to units. */
 struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
@@ -114,9 +114,9 @@ struct walk_frame {
     int mean; /* of spline softening */
 };
 
-/* A ball in the form in which cells are compared with it. */
-struct walk_ball {
-    V x[3], radius, strictness;
+/* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
+struct walk_bound {
+    V x[3], extent[3], radius, strictness;
     V length; /* with spline softening: the greatest of the target particles */
 };
 
@@ -226,14 +226,20 @@ SAP_INLINE struct walk_node walk_node_of(const GLOBAL float4 *word, int k)
     return n;
 }
 
-SAP_INLINE int accepted(const struct walk_node *n, const struct walk_ball *b)
+/* Returns the squared distance of a cell's centre from the box of a bound. */
+SAP_INLINE V distance2_of(const struct walk_node *n, const struct walk_bound *b)
 {
     const float4 w = n->place;
-    const V x = v_sub((V)w.x, b->x[0]), y = v_sub((V)w.y, b->x[1]), z = v_sub((V)w.z, b->x[2]);
+    return sap_box_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), b->extent);
+}
+
+SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct walk_bound *b)
+{
+    const V guard = (V)n->place.w;
 #if defined(SAP_TREE_SPLINE)
-    return sap_accept_spline(x, y, z, (V)w.w, (V)n->turn, (V)n->far, b->radius, b->strictness, b->length) ? 1 : 0;
+    return sap_accept_spline(distance2, guard, (V)n->turn, (V)n->far, b->radius, b->strictness, b->length) ? 1 : 0;
 #else
-    return sap_accept(x, y, z, (V)w.w, (V)n->turn, b->radius, b->strictness) ? 1 : 0;
+    return sap_accept(distance2, guard, (V)n->turn, b->radius, b->strictness) ? 1 : 0;
 #endif
 }
 
@@ -246,48 +252,63 @@ SAP_INLINE int acts_as_cell(const struct walk_node *n, int here, int acts, int o
     return (acts && !(n->many >= 0 && n->many <= order)) || (here && n->many == 0);
 }
 
-/* Returns 1 if a cell's centre is within a ball. */
-SAP_INLINE int inside(const struct walk_node *n, const struct walk_ball *b)
+/* Returns 1 if a cell's centre at this squared distance from the box of a bound is within the bound. */
+SAP_INLINE int inside(V distance2, const struct walk_bound *b)
 {
-    const float4 w = n->place;
-    const V d2 = sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
-    return d2 < v_mul(b->radius, b->radius) ? 1 : 0;
+    return distance2 <= v_mul(b->radius, b->radius) ? 1 : 0;
 }
 
-/* Sets the frame and the ball of a walk from a centre and a radius; the caller sets the strictness. */
-SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, D radius, struct walk_frame *f,
-                            struct walk_ball *b)
+/* Sets the frame of a walk about a centre. */
+SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struct walk_frame *f)
 {
-    D x[3];
-    const D size = in_units(centre, t, x);
     f->unit = t->unit;
     f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
     f->order = t->order;
     f->softened = f->eps2 >= WALK_COINCIDENT;
-    for (int c = 0; c < 3; c++) {
-        f->centre[c] = WALK_FRAME(centre[c]);
-        b->x[c] = w_of_d(sap_tree_cut(x[c]));
-    }
-    b->radius = padded(d_mul(radius, t->unit), size);
+    for (int c = 0; c < 3; c++) f->centre[c] = WALK_FRAME(centre[c]);
 }
 
-/* Computes the enclosing ball of target particles about the middle of their box; returns its radius. */
-SAP_INLINE D ball_of(LOCAL D (*x)[3], int rows, D *centre)
+/* Returns a bound as the walk uses it, enlarged by the rounding errors of float. */
+SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const struct sap_bound *from, V strictness,
+                                            V length)
 {
-    D r2 = d_set1(SAP_ZERO);
+    struct walk_bound b;
+    D x[3];
+    const D size = in_units(from->centre, t, x);
     for (int c = 0; c < 3; c++) {
-        D low = x[0][c], high = low;
-        for (int k = 1; k < rows; k++) low = d_min(low, x[k][c]), high = d_max(high, x[k][c]);
-        centre[c] = rows > 1 ? d_add(low, d_mul(d_set1(SAP_HALF), d_sub(high, low))) : low;
+        b.x[c] = w_of_d(sap_tree_cut(x[c]));
+        b.extent[c] = padded(d_mul(from->extent[c], t->unit), d_set1(SAP_ZERO));
     }
+    b.radius = padded(d_mul(from->radius, t->unit), size);
+    b.strictness = strictness;
+    b.length = length;
+    return b;
+}
+
+/* Computes the bound of the target particles of a bunch: their box, or the ball about its middle. */
+SAP_INLINE void bound_of(const struct sap_gpu_tree *t, LOCAL D (*x)[3], int rows, struct sap_bound *b)
+{
+    D low[3], high[3], r2 = d_set1(SAP_ZERO);
+    for (int c = 0; c < 3; c++) {
+        low[c] = high[c] = x[0][c];
+        for (int k = 1; k < rows; k++) low[c] = d_min(low[c], x[k][c]), high[c] = d_max(high[c], x[k][c]);
+    }
+    sap_bound_box(b, low, high);
+    if (t->bunch_ball == SAP_BALL_NONE) return;
     for (int k = 0; k < rows; k++) {
         D at[3];
         for (int c = 0; c < 3; c++) at[c] = x[k][c];
-        r2 = d_max(r2, sap_ball_far(centre, at));
+        r2 = d_max(r2, sap_ball_far(b->centre, at));
     }
-    return d_sqrt(r2);
+    for (int c = 0; c < 3; c++) b->extent[c] = d_set1(SAP_ZERO);
+    b->radius = d_sqrt(r2);
 }
+
+#if !defined(SAP_KERNEL_DP)
+/* Returns the squared distance of the nearest particles of a group, for sap_group_wide. */
+SAP_INLINE D nearest_of(const struct walk_force *o, int group) { return o->bound[SAP_GROUP_WORDS * (size_t)group + 7]; }
+#endif
 
 /* Writes the sums of a target particle to a row; returns 1 if all are finite. */
 SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)

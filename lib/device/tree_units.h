@@ -30,17 +30,27 @@ SAP_INLINE void load_particle(const GLOBAL wide *from, int k, D *x, D *mass)
     x[0] = a.x, x[1] = a.y, x[2] = b.x, *mass = b.y;
 }
 
+/* Loads the bound of a group from SAP_GROUP_WORDS doubles per group. */
+SAP_INLINE struct sap_bound load_bound(const GLOBAL D *from, int group)
+{
+    const GLOBAL D *const word = from + SAP_GROUP_WORDS * (size_t)group;
+    struct sap_bound b;
+    for (int c = 0; c < 3; c++) b.centre[c] = word[c], b.extent[c] = word[3 + c];
+    b.radius = word[6];
+    return b;
+}
+
 /* Converts a position to units; returns its largest coordinate. */
 SAP_INLINE D in_units(const D *place, const struct sap_gpu_tree *t, D *x)
 {
     return sap_tree_in_units(place, t->middle, t->unit, x);
 }
 
-/* Returns the word of strictness of target particles with accelerations of at least a. */
-SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu_tree *t, D a)
+/* Returns the word of strictness of target particles with accelerations of at least a; accuracy: theirs. */
+SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu_tree *t, D accuracy, D a)
 {
     const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, t->pull, root);
-    const D s = sap_accept_strictness(d_mul(t->accuracy, a));
+    const D s = sap_accept_strictness(d_mul(accuracy, a));
     return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how))), d_set1(SAP_TREE_NEVER)));
 }
 

@@ -1,6 +1,6 @@
 /*
  * tree_walk.h - tree forces on all target particles by groups: 32 threads hold up to 96 target particles of a group,
- * whose ball decides which cells are accepted.
+ * whose bound decides which cells are accepted.
  *
  * Cells to be tested wait on a stack as runs of siblings.  A round takes runs from the top, 32 cells at most, tests one
  * cell per thread, and puts the children of cells that are opened on top, the deepest last.  So runs of a level lie
@@ -9,7 +9,7 @@
  *
  * Sums over the threads decide the position of each entry on a list, so the order of terms is always the same.
  *
- * If the ball of a group holds far more leaves than the group has (for instance because the curve jumps within the
+ * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the
  * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
  * target particles at a time.  A group that needs double from the start, or whose sums are not finite in float, is left
  * to the kernel in double.
@@ -37,10 +37,11 @@ enum {
     OWN_EACH = 12 /* particles of the group per thread: 3 / 2 SAP_GROUP_MOST / 32 */
 };
 
-/* Where the results of a part go; in memory of the group, since it is needed when the part is complete. */
+/* Where the results of a part go, which is needed when the part is complete, and the bound of its target particles. */
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
+    struct walk_bound bound;
 };
 
 /* Memory of a group of threads. */
@@ -52,12 +53,12 @@ struct walk_room {
     LOCAL struct walk_place *place;
 };
 
-/* Target particles that walk together, and their ball. */
+/* Target particles that walk together, and their bound. */
 struct walk_part {
     int first, rows;  /* slots */
     int own, own_end; /* sorted particles of the group, which are listed by themselves; empty for selected particles */
     int walks;        /* 0: they are left to another kernel */
-    D centre[3], radius;
+    struct sap_bound bound;
     V strictness, length; /* length: of spline softening, the greatest */
 };
 
@@ -181,8 +182,7 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
     q.own_end = o->group_first[g + 1];
     q.first = q.own + p % w->group_parts * w->part;
     q.rows = min(q.own_end - q.first, w->part);
-    for (int c = 0; c < 3; c++) q.centre[c] = o->ball[SAP_GROUP_WORDS * (size_t)g + c];
-    q.radius = o->ball[SAP_GROUP_WORDS * (size_t)g + 3];
+    q.bound = load_bound(o->bound, g);
     q.strictness = w->strict ? (V)o->strict[g] : v_set1(0.0);
 #if defined(SAP_KERNEL_DP)
     q.walks = 1;
@@ -194,12 +194,12 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Returns 1 if float resolves near particles of a ball that holds sorted particles from `from` to `to`. */
-SAP_INLINE int float_suffices(const struct walk_force *o, D radius, int from, int to)
+/* Returns 1 if float resolves near particles of a bound of this size that holds particles `from` to `to`. */
+SAP_INLINE int float_suffices(const struct walk_force *o, D size, int from, int to)
 {
     int suffices = 1;
     for (int g = o->group_of[from]; g <= o->group_of[to]; g++)
-        if (o->heavy[g] || sap_group_wide(radius, o->ball[SAP_GROUP_WORDS * (size_t)g + 4])) suffices = 0;
+        if (o->heavy[g] || sap_group_wide(size, nearest_of(o, g))) suffices = 0;
     return suffices;
 }
 #endif
@@ -209,7 +209,7 @@ SAP_INLINE int float_suffices(const struct walk_force *o, D radius, int from, in
  * unless they are scattered among too many others.
  */
 SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struct walk_force *o,
-                                          const struct sap_gpu_walk *w, int p)
+                                          const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, int p)
 {
     LOCAL D(*const x)[3] = (LOCAL D(*)[3])m->words;
     struct walk_part q;
@@ -225,11 +225,11 @@ SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struc
         for (int c = 0; c < 3; c++) x[k][c] = at[c];
     }
     group_barrier();
-    q.radius = ball_of(x, q.walks ? q.rows : 1, q.centre);
+    bound_of(t, x, q.walks ? q.rows : 1, &q.bound);
     group_barrier(); /* the next part writes there */
     for (int k = 0; k < q.rows && w->strict; k++) q.strictness = v_max(q.strictness, (V)o->strict[q.first + k]);
 #if !defined(SAP_KERNEL_DP)
-    q.walks = q.walks && float_suffices(o, q.radius, from, to);
+    q.walks = q.walks && float_suffices(o, sap_bound_size(&q.bound), from, to);
 #endif
     return q;
 }
@@ -275,10 +275,10 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 {
     const int me = (int)local_id(), own_walks = w->own && !selected;
     const int all = items_of(o->left, w, w->parts);
-    const int crowd = max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); /* leaves in a ball */
+    const int crowd = max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); /* leaves in a bound */
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const int p = item_of(o->left, w, item);
-        const struct walk_part q = selected ? part_of_slots(m, o, w, p) : part_of_group(o, w, p);
+        const struct walk_part q = selected ? part_of_slots(m, o, w, t, p) : part_of_group(o, w, p);
         const int own = q.own, own_end = q.own_end, first = q.first, rows = q.rows;
         if (rows > 0 && !q.walks && me == 0) {
             if (selected)
@@ -289,7 +289,6 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         if (rows > 0 && q.walks) {
             /* target particles of the tree: no accepted cell holds any of them, and they are listed by themselves */
             struct walk_frame f;
-            struct walk_ball b;
             struct walkers i;
             if (me == 0) {
                 m->place->item = p;
@@ -297,15 +296,14 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                 m->place->rows = rows;
                 m->place->cells = 0;
                 m->place->nears = selected ? -1 : w->own ? own_end - own - 1 : 0;
+                m->place->bound = words_of_bound(t, &q.bound, q.strictness, q.length);
             }
-            start_frame(t, q.centre, q.radius, &f, &b);
-            b.strictness = q.strictness;
-            b.length = q.length;
+            start_frame(t, q.bound.centre, &f);
             f.mean = mean;
             start_walkers(&f, w, o, selected, most, first, rows, &i);
 
             int top = 1, cells = 0, nears = 0, owning = own_walks;
-            int spare = crowd; /* leaves that the ball may hold besides those that have been met */
+            int spare = crowd; /* leaves that the bound may hold besides those that have been met */
             group_barrier();
             if (me == 0) m->stack[0] = 0; /* the root */
             group_barrier();
@@ -330,10 +328,12 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 
                     const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
                     const struct walk_node n = walk_node_of(o->word, k);
-                    const int acts = here && accepted(&n, &b), leaf = n.many >= 0;
+                    const struct walk_bound b = m->place->bound;
+                    const V distance2 = distance2_of(&n, &b);
+                    const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
                     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
                     const struct lanes_marks marks =
-                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(&n, &b));
+                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(distance2, &b));
                     spare -= marks.third;
                     from = n.at;
                     hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;

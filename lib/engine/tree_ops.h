@@ -29,8 +29,8 @@ struct sap_tree_settings {
     int leaf_size, group_size;
     int splits;          /* groups may get a limit of their extent */
     double group_extent; /* that limit, for the next build (physics/tree_parts.h); 0: none.  It may be 0 of all trees */
-    sapporo_precision precision; /* SP or DP */
-    sapporo_tree_ball ball;
+    sapporo_precision precision;        /* SP or DP */
+    sapporo_tree_ball ball, bunch_ball; /* bounds of groups, and of bunches of accelerators */
     sapporo_tree_walk walk;
     sapporo_tree_curve curve;
     sapporo_softening
@@ -50,7 +50,7 @@ struct sap_tree_structure {
     double (*q)[6];                                    /* [nodes] */
     double *weight;                                    /* [nodes]; NULL: not wanted */
     int *address, *group;                              /* [n] of the sorted particles */
-    double (*ball)[4];                                 /* [groups] centre and radius; NULL: not wanted */
+    struct sap_bound *bound;                           /* [groups]; NULL: not wanted */
 };
 
 /* Why a tree has no particles. */
@@ -80,7 +80,7 @@ struct sap_tree_ops {
     int (*count)(const struct sap_tree *tree, int cells);
     /* Sets group_extent for the next build, of a tree whose settings have `splits`. */
     void (*limit)(struct sap_tree *tree, double group_extent);
-    /* Twice the radii of the balls around groups: the median, and the largest; both 0 without a tree. */
+    /* Twice the radii of balls that hold the bounds of groups: the median, and the largest; both 0 without a tree. */
     int (*extents)(struct sap_tree *tree, double *median, double *largest);
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
     /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */

@@ -37,7 +37,7 @@ struct sap_halo_wish {
     const struct sap_halo_region *region; /* [parts][room] */
 };
 
-/* Balls that count in regions have at most so many times the mean radius (the geometric mean of radii above 0). */
+/* Bounds that count as wholes in regions have at most so many times the mean size (geometric, of sizes above 0). */
 enum { SAP_HALO_WIDE = 2 };
 
 /* The regions below a size that would be chosen of a tree; any number above `room` if they are more. */

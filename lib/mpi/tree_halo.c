@@ -49,29 +49,36 @@ static int cut_below(const struct sap_halo_nodes *s, int k, double size, int roo
 
 static int count_below(const void *nodes, double size, int room) { return cut_below(nodes, 0, size, room, NULL); }
 
-/* The geometric mean of the radii of groups that have one; few that are huge hardly change it. */
-static double mean_radius(const struct sap_halo_nodes *s)
+/* The geometric mean of the sizes of bounds that have one; few that are huge hardly change it. */
+static double mean_size(const struct sap_halo_nodes *s)
 {
     double sum = 0;
     int n = 0;
-    for (int g = 0; g < s->groups; g++)
-        if (s->ball[g][3] > 0) sum += log(s->ball[g][3]), n++;
+    for (int g = 0; g < s->groups; g++) {
+        const double size = sap_bound_size(&s->bound[g]);
+        if (size > 0) sum += log(size), n++;
+    }
     return n > 0 ? exp(sum / n) : 0;
 }
 
 void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 {
-    s->widest = SAP_HALO_WIDE * mean_radius(s);
+    s->widest = SAP_HALO_WIDE * mean_size(s);
     const double size = sap_regions_size(size_of_region(s, 0), room, count_below, s);
     s->regions = cut_below(s, 0, size, room, s->region);
 }
 
-/* Adds a ball to the box of a region, which it begins if the region has no particles yet. */
-static void widen(struct sap_halo_region *region, const double *centre, double radius)
+/*
+ * Adds a bound to the box of a region, which it begins if the region has no particles yet; with x, only the part of the
+ * bound that is within `reach` of x along each axis.
+ */
+static void widen(struct sap_halo_region *region, const struct sap_bound *bound, const double *x, double reach)
 {
     const int first = region->strictness < 0;
     for (int c = 0; c < 3; c++) {
-        const double low = centre[c] - radius, high = centre[c] + radius;
+        const double width = bound->extent[c] + bound->radius;
+        const double low = fmax(bound->centre[c] - width, x ? x[c] - reach : -INFINITY);
+        const double high = fmin(bound->centre[c] + width, x ? x[c] + reach : INFINITY);
         region->low[c] = first ? low : fmin(region->low[c], low);
         region->high[c] = first ? high : fmax(region->high[c], high);
     }
@@ -83,16 +90,19 @@ static void tell_region(const struct sap_halo_nodes *s, int q, double accuracy, 
                         struct sap_halo_region *region)
 {
     const struct sap_tree_node *const node = &s->node[q];
-    int widened = -1;        /* the group whose ball is in the region already */
+    int widened = -1;        /* the group whose bound is in the region already */
+    int is_wide = 0;         /* whether it is wider than counts as a whole */
     double least = INFINITY; /* the smallest acceleration has the greatest strictness */
     for (int k = node->first; k < node->first + node->count; k++) {
         const int address = s->address[k], group = s->group[k];
-        const double *const ball = s->ball[group], *const x = targets->x + (size_t)address * (size_t)targets->stride;
+        const struct sap_bound *const bound = &s->bound[group];
         if (targets->active && !targets->active[address]) continue;
-        if (!(ball[3] <= s->widest))
-            widen(region, x, s->widest);
+        if (group != widened) is_wide = !(sap_bound_size(bound) <= s->widest);
+        if (is_wide)
+            widen(region, bound, targets->x + (size_t)address * (size_t)targets->stride, s->widest);
         else if (group != widened)
-            widen(region, ball, ball[3]), widened = group;
+            widen(region, bound, NULL, 0);
+        widened = group;
         if (targets->a) least = fmin(least, targets->a[address]);
     }
     if (targets->a && region->strictness >= 0) region->strictness = sap_accept_strictness(accuracy * least);

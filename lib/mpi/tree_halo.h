@@ -2,16 +2,16 @@
  * tree_halo.h - the halo of a tree for another rank: the cells and particles that act on the particles of that rank.
  *
  * A rank tells the others the regions in which its active particles lie: a box for each node of a cut through its tree,
- * around the balls of their groups.  A cell is accepted in a region if each point of the region satisfies the
+ * around the bounds of their groups.  A cell is accepted in a region if each point of the region satisfies the
  * acceptance criterion (physics/tree_accept.h) for all its particles; then each of these groups accepts the cell, too.
  * The halo has the nodes that the acceptance in all regions leaves: a node that no region refuses is sent as a cell
  * alone, a leaf that some region refuses with its particles.  A walk through the halo therefore finds the cells and
  * particles that a walk through the whole tree would find.
  *
- * But groups of sparse surroundings have balls that reach through the whole system.  Where a ball is wider than its
- * node, the box is around the particles alone.  A walk may then refuse a cell that each particle accepts; it acts as a
- * cell (engine/tree_part.h).  So the criterion holds for each particle, and the largest balls do not make all nodes
- * travel. Nothing here calls MPI.
+ * But groups of sparse surroundings have bounds that reach through the whole system.  Of a bound that is far wider than
+ * most, a region has the parts near its particles alone.  A walk may then refuse a cell that each particle accepts; it
+ * acts as a cell (engine/tree_part.h).  So the criterion holds for each particle, and the widest bounds do not make all
+ * nodes travel.  Nothing here calls MPI.
  */
 #ifndef SAP_MPI_TREE_HALO_H
 #define SAP_MPI_TREE_HALO_H
@@ -41,8 +41,8 @@ struct sap_halo_nodes {
     int *address;               /* [n] of the sorted particles */
     int *group;                 /* [n] the group of each sorted particle */
     int groups;
-    double (*ball)[4]; /* [groups] centre and radius */
-    double widest;     /* radius of a ball that counts, at most */
+    struct sap_bound *bound; /* [groups] */
+    double widest;           /* size (sap_bound_size) of a bound that counts as a whole, at most */
     int regions;
     int *region; /* [regions] their nodes, which together have all particles */
 };
@@ -65,7 +65,7 @@ struct sap_halo_memory {
  */
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
 
-/* Writes `room` regions, around the active particles; strictness is theirs. */
+/* Writes `room` regions, around the active particles; strictness is theirs, accuracy that of their groups. */
 void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,
                            struct sap_halo_region *region, int room);
 

@@ -25,10 +25,10 @@ static int reserve_nodes(struct sap_halo_nodes *t, int regions)
     t->reach = sap_room_array(&room[2], nodes, sizeof *t->reach);
     t->address = sap_room_array(&room[3], n, sizeof *t->address);
     t->group = sap_room_array(&room[4], n, sizeof *t->group);
-    t->ball = sap_room_array(&room[5], (size_t)t->groups + 1, sizeof *t->ball);
+    t->bound = sap_room_array(&room[5], (size_t)t->groups + 1, sizeof *t->bound);
     t->region = sap_room_reserve(&room[6], (size_t)regions * sizeof *t->region);
-    return t->node && t->cell && t->reach && t->address && t->group && t->ball && t->region ? SAPPORO_OK
-                                                                                            : SAPPORO_ERR_MEMORY;
+    return t->node && t->cell && t->reach && t->address && t->group && t->bound && t->region ? SAPPORO_OK
+                                                                                             : SAPPORO_ERR_MEMORY;
 }
 
 /* Nodes whose reach threads find. */
@@ -63,7 +63,7 @@ static int copy_nodes(sapporo_mpi_tree *h)
     if (h->selects) return SAPPORO_OK;
     if (reserve_nodes(t, sap_travel_room(h))) return sap_mpi_tree_no_memory(h, h->route.arrived);
     s = (struct sap_tree_structure){
-        .node = t->node, .cell = t->cell, .address = t->address, .group = t->group, .ball = t->ball};
+        .node = t->node, .cell = t->cell, .address = t->address, .group = t->group, .bound = t->bound};
     status = sapporo_tree_part_structure(h->tree, &s);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     if (t->nodes > 0) look_at_nodes(h, t);

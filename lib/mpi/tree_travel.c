@@ -70,7 +70,8 @@ static int tell_regions(sapporo_mpi_tree *h, struct sap_travel *t, const struct 
     const int room = sap_travel_room(h);
     struct sap_halo_region *const own = regions_of(h, t, h->link.size);
     if (engine_selects(h)) return failed(h, sapporo_tree_part_regions(h->tree, room, targets, own, &h->nodes.regions));
-    sap_halo_tell_regions(&h->nodes, h->settings.accuracy, targets, own, room);
+    const double accuracy = sap_group_accuracy((int)h->settings.ball, h->settings.accuracy);
+    sap_halo_tell_regions(&h->nodes, accuracy, targets, own, room);
     return SAPPORO_OK;
 }
 

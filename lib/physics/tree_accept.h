@@ -1,8 +1,9 @@
 /*
  * tree_accept.h - the multipole acceptance criteria: when a cell is accepted for a group of particles, written once.
  *
- * A group is a ball.  Let d be the distance between the centres of cell and ball, less the ball's radius.  A cell is
- * accepted if
+ * A group has a bound: all its particles are within a radius of a box.  A bound is a box, with radius 0, or a ball,
+ * whose box is a point.  Let d be the distance of the cell's centre from the box, less the radius; no particle of the
+ * group is nearer to the cell's centre.  A cell is accepted if
  *     d > guard   and   d > turn * strictness of the group,
  * with two numbers per cell and one per group, for every criterion:
  *
@@ -26,9 +27,10 @@
  * too, with b the largest distance of the box from the centre, and h the greatest length of the cell's and of the
  * group's particles.
  *
- * sap_ball_* compute bounds of groups, which are fixed runs of group_size sorted particles.  The centre of a ball is
- * the middle of the box, the centre of mass, the one of these with the smaller ball, or that of Ritter's 1990 ball.
- * Miki & Umemura 2017, New Astronomy 52, 65, appendix B, compare them.
+ * sap_bound_* and sap_ball_* compute bounds of groups, which are fixed runs of group_size sorted particles.  The usual
+ * bound is the box of the particles.  The centre of a ball is the middle of the box, the centre of mass, the one of
+ * these with the smaller ball, or that of Ritter's 1990 ball.  Miki & Umemura 2017, New Astronomy 52, 65, appendix B,
+ * compare the balls.
  *
  * Included after the named operations of a scalar D and, for sap_accept, of a working type V.
  */
@@ -40,13 +42,19 @@
 
 /* Values of sapporo_tree_mac and sapporo_tree_ball. */
 enum { SAP_MAC_OPENING = 1, SAP_MAC_MULTIPOLE = 2, SAP_MAC_ACCELERATION = 3 };
-enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTER = 4 };
+enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTER = 4, SAP_BALL_NONE = 5 };
 
 /* Guard of a cell that is never accepted; engines whose words have a smaller range cut it. */
 #define SAP_GUARD_NEVER SAP_NUMBER(0x1p400, 0x58F0000000000000UL)
 
 /* If sum |m| exceeds |sum m| by more than this factor, masses have both signs: rounding cannot cause the difference. */
 #define SAP_MIXED SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)
+
+/*
+ * Groups with boxes take this part of the accuracy of ACCELERATION.  A box is nearer to its particles than a ball, so
+ * they would come closer to what the criterion allows; errors stay those of groups with balls (docs/tree.md).
+ */
+#define SAP_BOX_PART SAP_NUMBER(0.75, 0x3FE8000000000000UL)
 
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
@@ -184,7 +192,38 @@ SAP_INLINE D sap_accept_strictness(D accuracy_times_a)
     return d_div(d_set1(SAP_ONE), d_sqrt(d_sqrt(accuracy_times_a)));
 }
 
-/* ---- bounds of groups: a centre first, then sap_ball_far of each particle; the largest is the radius squared ---- */
+/* Returns the accuracy of ACCELERATION for groups with bounds of this kind (SAP_BALL_*). */
+SAP_INLINE D sap_group_accuracy(int ball, D accuracy)
+{
+    return ball == SAP_BALL_NONE ? d_mul(d_set1(SAP_BOX_PART), accuracy) : accuracy;
+}
+
+/* ---- bounds of groups ---- */
+
+/* All particles of a group are within `radius` of the box from centre - extent to centre + extent. */
+struct sap_bound {
+    D centre[3], extent[3], radius;
+};
+
+/* Makes a bound the box from low to high, despite rounding. */
+SAP_INLINE void sap_bound_box(struct sap_bound *b, const D *low, const D *high)
+{
+    b->radius = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) {
+        b->centre[k] = d_add(low[k], d_mul(d_set1(SAP_HALF), d_sub(high[k], low[k])));
+        b->extent[k] = d_max(d_sub(high[k], b->centre[k]), d_sub(b->centre[k], low[k]));
+    }
+}
+
+/* Returns the radius of the ball about the centre that holds a bound. */
+SAP_INLINE D sap_bound_size(const struct sap_bound *b)
+{
+    D r2 = d_set1(SAP_ZERO);
+    for (int k = 0; k < 3; k++) r2 = d_add(r2, d_mul(b->extent[k], b->extent[k]));
+    return d_add(b->radius, d_sqrt(r2));
+}
+
+/* A ball has a centre first, then sap_ball_far of each particle; the largest is the radius squared. */
 
 SAP_INLINE D sap_ball_far(const D *centre, const D *x)
 {
@@ -230,18 +269,31 @@ SAP_INLINE int sap_group_small(D radius, D unit)
 
 #ifdef SAP_TREE_VECTORS
 
-/* Returns whether cells are accepted: x, y, z point from the ball's centre to theirs. */
-SAP_INLINE VM sap_accept(V x, V y, V z, V guard, V turn, V radius, V strictness)
+/* Returns how far x is outside of the interval from -extent to extent. */
+SAP_INLINE V sap_outside(V x, V extent)
 {
-    const V d2 = v_fma(x, x, v_fma(y, y, v_mul(z, z)));
-    const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
-    return v_lt(v_mul(reach, reach), d2);
+    const V zero = v_set1(0.0);
+    return v_max(v_sub(v_max(x, v_sub(zero, x)), extent), zero);
 }
 
-/* The same with spline softening; length: the greatest of the ball's particles.  Guards contain those of the cells. */
-SAP_INLINE VM sap_accept_spline(V x, V y, V z, V guard, V turn, V far, V radius, V strictness, V length)
+/* Returns the squared distance of a point from a box of these extents; x, y, z point to it from the box's middle. */
+SAP_INLINE V sap_box_distance2(V x, V y, V z, const V *extent)
 {
-    return sap_accept(x, y, z, v_max(guard, v_add(far, length)), turn, radius, strictness);
+    const V a = sap_outside(x, extent[0]), b = sap_outside(y, extent[1]), c = sap_outside(z, extent[2]);
+    return v_fma(a, a, v_fma(b, b, v_mul(c, c)));
+}
+
+/* Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's. */
+SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness)
+{
+    const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
+    return v_lt(v_mul(reach, reach), distance2);
+}
+
+/* The same with spline softening; length: the greatest of the group's particles.  Guards contain those of the cells. */
+SAP_INLINE VM sap_accept_spline(V distance2, V guard, V turn, V far, V radius, V strictness, V length)
+{
+    return sap_accept(distance2, v_max(guard, v_add(far, length)), turn, radius, strictness);
 }
 
 #endif

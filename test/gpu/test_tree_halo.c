@@ -70,7 +70,7 @@ static void copy_nodes(struct planted *p, int room)
     t->cell = s.cell = memory((size_t)s.nodes, sizeof *t->cell);
     t->address = s.address = memory((size_t)s.n, sizeof *t->address);
     t->group = s.group = memory((size_t)s.n, sizeof *t->group);
-    t->ball = s.ball = memory((size_t)s.groups, sizeof *t->ball);
+    t->bound = s.bound = memory((size_t)s.groups, sizeof *t->bound);
     t->reach = memory((size_t)s.nodes, sizeof *t->reach);
     t->region = memory((size_t)room, sizeof *t->region);
     assert_int_equal(sapporo_tree_part_structure(p->tree, &s), SAPPORO_OK);
@@ -82,7 +82,7 @@ static void copy_nodes(struct planted *p, int room)
 
 static void drop_nodes(struct sap_halo_nodes *t)
 {
-    void *const all[] = {t->node, t->cell, t->address, t->group, t->ball, t->reach, t->region};
+    void *const all[] = {t->node, t->cell, t->address, t->group, t->bound, t->reach, t->region};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -161,7 +161,8 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
                                                  .active = step ? active : NULL,
                                                  .a = p->settings.mac == SAPPORO_MAC_ACCELERATION ? a : NULL};
         for (int i = 0; i < m->n; i++) active[i] = step == 1 && m->x[i][0] > 0.1 && i % 3 == 0;
-        sap_halo_tell_regions(&p->nodes, p->settings.accuracy, &targets, wanted, room);
+        sap_halo_tell_regions(&p->nodes, sap_group_accuracy((int)p->settings.ball, p->settings.accuracy), &targets,
+                              wanted, room);
         assert_int_equal(sapporo_tree_part_regions(p->tree, room, &targets, own, &regions), SAPPORO_OK);
         assert_int_equal(regions, p->nodes.regions);
         same_regions(wanted, own, room);

@@ -173,7 +173,7 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     int unknown = 0, status;
     for (int i = 0; i < t->n; i++) unknown += !(t->a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
-    sap_tree_need_balls(t, NULL, threads);
+    sap_tree_need_bounds(t, NULL, threads);
     double(*acc)[3] = malloc((size_t)t->n * sizeof *acc);
     status = sap_tree_all_slots(&t->self, t->order.address, &slots);
     if (!acc) status = SAPPORO_ERR_MEMORY;
@@ -253,7 +253,7 @@ static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, 
     struct sap_tree_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
     int status = who_walks(t, request, &p, &run, threads);
-    if (!status && run.walkers->own) sap_tree_need_balls(t, &p.slots, threads);
+    if (!status && run.walkers->own) sap_tree_need_bounds(t, &p.slots, threads);
     if (!status && by_acceleration) status = start(t, &p, &run, threads);
     if (!status) status = walk(t, &run, threads);
     if (!status && by_acceleration) remember(t, request, &run);

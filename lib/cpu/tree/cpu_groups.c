@@ -1,4 +1,4 @@
-/* cpu_groups.c - groups of sorted particles that share a walk: which particles they have, and their balls. */
+/* cpu_groups.c - groups of sorted particles that share a walk: which particles they have, and their bounds. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group)
 
 /*
  * Cuts a kd-tree: each of the largest nodes with at most `most` particles is in one group, and nodes that follow each
- * other share a group while they fit.  Balls of such groups are smaller than those of runs of equal length, which cut
+ * other share a group while they fit.  Bounds of such groups are smaller than those of runs of equal length, which cut
  * nodes in two, so forces need fewer interactions (docs/tree.md).
  */
 static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_group *group)
@@ -107,7 +107,7 @@ void sap_tree_cut_groups(struct sap_cpu_tree *t, int threads)
         .n = t->n, .groups = groups, .x = (const double(*)[4])t->x, .group = t->group, .own = 1, .h = t->h};
 }
 
-/* ---- their balls ------------------------------------------------------------------- */
+/* ---- their bounds ------------------------------------------------------------------- */
 
 static double farthest(const double (*x)[4], int n, const double *centre, int *which)
 {
@@ -123,9 +123,8 @@ static double farthest(const double (*x)[4], int n, const double *centre, int *w
     return sqrt(most);
 }
 
-static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g)
+static void box_of(const double (*x)[4], int n, struct sap_bound *b)
 {
-    int unused;
     double low[3], high[3];
     memcpy(low, x[0], sizeof low);
     memcpy(high, x[0], sizeof high);
@@ -134,42 +133,50 @@ static void ball_about_box(const double (*x)[4], int n, struct sap_tree_group *g
             low[c] = x[k][c] < low[c] ? x[k][c] : low[c];
             high[c] = x[k][c] > high[c] ? x[k][c] : high[c];
         }
-    for (int c = 0; c < 3; c++) g->centre[c] = low[c] + 0.5 * (high[c] - low[c]);
-    g->radius = farthest(x, n, g->centre, &unused);
+    sap_bound_box(b, low, high);
 }
 
-static void ball_about_mass(const double (*x)[4], int n, struct sap_tree_group *g)
+/* Makes a bound the ball about its centre. */
+static void ball_about(const double (*x)[4], int n, struct sap_bound *b)
+{
+    int unused;
+    memset(b->extent, 0, sizeof b->extent);
+    b->radius = farthest(x, n, b->centre, &unused);
+}
+
+static void ball_about_mass(const double (*x)[4], int n, struct sap_bound *b)
 {
     struct sap_cell all;
-    int unused;
     sap_cell_start(&all);
     for (int k = 0; k < n; k++) sap_cell_add(&all, x[k][3], fabs(x[k][3]), x[k], x[k], x[k]);
     sap_cell_centre(&all);
-    memcpy(g->centre, all.centre, sizeof g->centre);
-    g->radius = farthest(x, n, g->centre, &unused);
+    memcpy(b->centre, all.centre, sizeof b->centre);
+    ball_about(x, n, b);
 }
 
-static void ball_of_ritter(const double (*x)[4], int n, struct sap_tree_group *g)
+static void ball_of_ritter(const double (*x)[4], int n, struct sap_bound *ball)
 {
     int a = 0, b = 0;
     (void)farthest(x, n, x[0], &a);
-    g->radius = 0.5 * farthest(x, n, x[a], &b);
-    for (int c = 0; c < 3; c++) g->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
-    for (int k = 0; k < n; k++) sap_ball_widen(g->centre, &g->radius, x[k]);
-    g->radius = farthest(x, n, g->centre, &a); /* includes particles that rounding placed outside */
+    ball->radius = 0.5 * farthest(x, n, x[a], &b);
+    for (int c = 0; c < 3; c++) ball->centre[c] = x[a][c] + 0.5 * (x[b][c] - x[a][c]);
+    for (int k = 0; k < n; k++) sap_ball_widen(ball->centre, &ball->radius, x[k]);
+    ball_about(x, n, ball); /* includes particles that rounding placed outside */
 }
 
-static void ball_of(int ball, const double (*x)[4], int n, struct sap_tree_group *g)
+static void bound_of(int kind, const double (*x)[4], int n, struct sap_bound *b)
 {
-    struct sap_tree_group other = *g;
-    if (ball == SAP_BALL_RITTER) {
-        ball_of_ritter(x, n, g);
+    struct sap_bound other;
+    if (kind == SAP_BALL_RITTER) {
+        ball_of_ritter(x, n, b);
         return;
     }
-    ball_about_box(x, n, g);
-    if (ball == SAP_BALL_BOX) return;
+    box_of(x, n, b);
+    if (kind == SAP_BALL_NONE) return;
+    ball_about(x, n, b);
+    if (kind == SAP_BALL_BOX) return;
     ball_about_mass(x, n, &other);
-    if (ball == SAP_BALL_MASS || other.radius < g->radius) *g = other;
+    if (kind == SAP_BALL_MASS || other.radius < b->radius) *b = other;
 }
 
 /* Returns the smallest |r|^2 + eps2 of consecutive particles. */
@@ -186,11 +193,12 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
 static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
 {
     double size = 0;
-    ball_of((int)t->settings.ball, x, n, g);
-    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->centre[c] - t->middle[c]));
-    g->wide = sap_group_wide(g->radius, nearest_of(x, n, t->eps2)) || sap_group_small(g->radius, t->unit);
+    bound_of((int)t->settings.ball, x, n, &g->bound);
+    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->bound.centre[c] - t->middle[c]));
+    const double radius = sap_bound_size(&g->bound);
+    g->wide = sap_group_wide(radius, nearest_of(x, n, t->eps2)) || sap_group_small(radius, t->unit);
     if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
-    g->has_ball = 1;
+    g->has_bound = 1;
 }
 
 struct grouping {
@@ -204,7 +212,7 @@ static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct grouping *const s = argument;
     for (ptrdiff_t g = from; g < to; g++)
-        if (!s->group[g].has_ball && (!s->first || s->first[g] < s->first[g + 1]))
+        if (!s->group[g].has_bound && (!s->first || s->first[g] < s->first[g + 1]))
             make_group(s->tree, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
 }
 
@@ -212,11 +220,11 @@ void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int gro
                      int threads)
 {
     struct grouping s = {.tree = t, .x = x, .group = group};
-    for (int g = 0; g < groups; g++) group[g].has_ball = 0;
+    for (int g = 0; g < groups; g++) group[g].has_bound = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
 }
 
-void sap_tree_need_balls(struct sap_cpu_tree *t, const struct sap_tree_slots *slots, int threads)
+void sap_tree_need_bounds(struct sap_cpu_tree *t, const struct sap_tree_slots *slots, int threads)
 {
     enum { AT_ONCE = 16 };
     struct grouping s = {

@@ -137,5 +137,5 @@ void sap_tree_moments(struct sap_cpu_tree *t, int threads)
     t->far = reaches_far(t);
     sap_tree_make_words(t, &t->cell[0], threads);
     sap_tree_lengths(t);
-    for (int g = 0; g < t->self.groups; g++) t->group[g].has_ball = 0;
+    for (int g = 0; g < t->self.groups; g++) t->group[g].has_bound = 0;
 }

@@ -102,7 +102,7 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
                                .work = work};
     int status = pass->active ? sap_tree_active_slots(t, pass->active, rows, &slots)
                               : sap_tree_all_slots(&walkers, t->order.address, &slots);
-    if (!status) sap_tree_need_balls(t, &slots, threads);
+    if (!status) sap_tree_need_bounds(t, &slots, threads);
     if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, threads);
     sap_tree_free_slots(&slots);
     sap_fp_leave(callers);

@@ -25,7 +25,7 @@ SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
 struct one {
     double x[3], eps2, h2; /* h2: with spline softening, its squared length */
     int self;              /* index of the sorted particle, -1: a position */
-    struct sap_tree_ball ball;
+    struct sap_tree_bound bound;
     double sum[SAP_SUMS2];
     long long particle, cell;
 };
@@ -70,7 +70,7 @@ static void walk_one(const struct sap_cpu_tree *t, struct one *o)
     int ignored[2], accepted = 0, opened = 0;
     for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->node[k];
-        (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, k, k + 1, &o->ball, ignored, &accepted,
+        (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, k, k + 1, &o->bound, ignored, &accepted,
                                                           ignored + 1, &opened);
         if (opened && node->children) {
             k = node->child;
@@ -94,15 +94,14 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
     }
-    o->ball = (struct sap_tree_ball){(float)b[0],
-                                     (float)b[1],
-                                     (float)b[2],
-                                     (float)sap_tree_padded(0, size),
-                                     (float)sap_tree_strictness(t, run, walker, 1),
-                                     0};
+    o->bound = (struct sap_tree_bound){.x = (float)b[0],
+                                       .y = (float)b[1],
+                                       .z = (float)b[2],
+                                       .radius = (float)sap_tree_padded(0, size),
+                                       .strictness = (float)sap_tree_strictness(t, run, walker, 1)};
     if (!t->h) return;
     o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
-    o->ball.length = (float)sap_tree_greatest_length(run->walkers->h + walker, 1);
+    o->bound.length = (float)sap_tree_greatest_length(run->walkers->h + walker, 1);
 }
 
 /* A walk that is distributed over threads. */

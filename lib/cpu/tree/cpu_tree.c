@@ -440,7 +440,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
         if (t->node[k].count > s->largest_leaf) s->largest_leaf = t->node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
-    sap_tree_need_balls(t, NULL, threads_for(t, t->n));
+    sap_tree_need_bounds(t, NULL, threads_for(t, t->n));
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
@@ -461,8 +461,8 @@ static int extents(struct sap_tree *opaque_tree, double *median, double *largest
     double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
     t->words[0] = '\0';
     if (!extent) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for extents of groups");
-    sap_tree_need_balls(t, NULL, threads_for(t, t->n));
-    for (int g = 0; g < groups; g++) extent[g] = 2 * t->group[g].radius;
+    sap_tree_need_bounds(t, NULL, threads_for(t, t->n));
+    for (int g = 0; g < groups; g++) extent[g] = 2 * sap_bound_size(&t->group[g].bound);
     sap_tree_extents(extent, groups, median, largest);
     free(extent);
     return SAPPORO_OK;
@@ -523,11 +523,8 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     sap_team_for(threads, s->nodes, sap_team_chunk(s->nodes, threads, AT_ONCE), copy_some_nodes, &c);
     memcpy(s->address, t->order.address, (size_t)s->n * sizeof *s->address);
     memcpy(s->group, t->group_of, (size_t)s->n * sizeof *s->group);
-    if (s->ball) sap_tree_need_balls(t, NULL, threads);
-    for (int g = 0; g < s->groups && s->ball; g++) {
-        memcpy(s->ball[g], t->group[g].centre, sizeof t->group[g].centre);
-        s->ball[g][3] = t->group[g].radius;
-    }
+    if (s->bound) sap_tree_need_bounds(t, NULL, threads);
+    for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = t->group[g].bound;
     return SAPPORO_OK;
 }
 

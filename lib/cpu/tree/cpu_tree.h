@@ -24,9 +24,9 @@ enum { SAP_WIDE_FAR = 2 };
 /* A group of particles that share a walk. */
 struct sap_tree_group {
     int first, count; /* its sorted particles */
-    double centre[3], radius;
-    int wide;     /* its pair terms need double precision; SAP_WIDE_FAR: and roots of any size */
-    int has_ball; /* centre, radius and wide are those of the present positions (sap_tree_need_balls) */
+    struct sap_bound bound;
+    int wide;      /* its pair terms need double precision; SAP_WIDE_FAR: and roots of any size */
+    int has_bound; /* bound and wide are those of the present positions (sap_tree_need_bounds) */
 };
 
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
@@ -138,7 +138,7 @@ struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_t
 /* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
 
-/* Computes moments and boxes, and the data of nodes for the walk; balls of groups are then unknown (cpu_moments.c). */
+/* Computes moments and boxes, and the data of nodes for the walk; bounds of groups are then unknown (cpu_moments.c). */
 void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
 /* Computes the data of nodes for the walk, from their cells; root: of the tree whose groups walk (cpu_moments.c). */
@@ -165,13 +165,13 @@ void sap_tree_cut_groups(struct sap_cpu_tree *tree, int threads);
 int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group);
 
 /*
- * Computes the balls of the tree's own groups that have rows, unless they are known; slots == NULL: of all groups.  A
+ * Computes the bounds of the tree's own groups that have rows, unless they are known; slots == NULL: of all groups.  A
  * step of few particles needs few of them.
  */
 struct sap_tree_slots;
-void sap_tree_need_balls(struct sap_cpu_tree *tree, const struct sap_tree_slots *slots, int threads);
+void sap_tree_need_bounds(struct sap_cpu_tree *tree, const struct sap_tree_slots *slots, int threads);
 
-/* Computes the balls of groups, whose particles are known. */
+/* Computes the bounds of groups, whose particles are known. */
 void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int groups, struct sap_tree_group *group,
                      int threads);
 

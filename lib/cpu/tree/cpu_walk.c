@@ -118,11 +118,11 @@ static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tr
 
 /* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
 static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct span run,
-                    const struct sap_tree_ball *ball, struct span own, int done)
+                    const struct sap_tree_bound *bound, struct span own, int done)
 {
     int accepted = 0, opened = 0, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
-    (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, ball, w->accepted, &accepted,
+    (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, bound, w->accepted, &accepted,
                                                       w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
         const struct sap_tree_node *const node = &t->node[w->accepted[k]];
@@ -137,12 +137,12 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
     return ok;
 }
 
-static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_ball *ball,
+static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_bound *bound,
                      struct span own)
 {
     w->runs.n = w->particles.n = w->ncells = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
-    for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], ball, own, done + 1);
+    for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
     return ok;
 }
 
@@ -273,7 +273,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
-        for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->centre[c];
+        for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         if (t->h) kernel->start_spline(run->walkers->h, w->which, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
@@ -292,25 +292,27 @@ double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_r
         const double a = run->a[run->a_of ? run->a_of[k] : k];
         if (!(a >= least)) least = a;
     }
-    const double word = sap_accept_strictness(t->settings.accuracy * least) * (t->unit / t->turn_unit);
+    const double accuracy = sap_group_accuracy((int)t->settings.ball, t->settings.accuracy);
+    const double word = sap_accept_strictness(accuracy * least) * (t->unit / t->turn_unit);
     return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
 }
 
-/* Returns the ball as the walk uses it, enlarged by the rounding errors of float. */
-static struct sap_tree_ball ball_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
+/* Returns the bound as the walk uses it, enlarged by the rounding errors of float. */
+static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
-    double x[3];
-    const double size = sap_tree_in_units(group->centre, t->middle, t->unit, x);
-    const double radius = sap_tree_padded(group->radius * t->unit, size);
-    for (int c = 0; c < 3; c++) x[c] = sap_tree_cut(x[c]);
+    const struct sap_bound *const b = &group->bound;
     const double *const h = run->walkers->h;
-    return (struct sap_tree_ball){(float)x[0],
-                                  (float)x[1],
-                                  (float)x[2],
-                                  (float)radius,
-                                  (float)sap_tree_strictness(t, run, group->first, group->count),
-                                  h ? (float)sap_tree_greatest_length(h + group->first, group->count) : 0};
+    double x[3];
+    const double size = sap_tree_in_units(b->centre, t->middle, t->unit, x);
+    struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
+                                   .y = (float)sap_tree_cut(x[1]),
+                                   .z = (float)sap_tree_cut(x[2]),
+                                   .radius = (float)sap_tree_padded(b->radius * t->unit, size),
+                                   .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
+    for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->unit, 0);
+    if (h) words.length = (float)sap_tree_greatest_length(h + group->first, group->count);
+    return words;
 }
 
 static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
@@ -319,8 +321,8 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     const int *const slot = run->slots->first + g, rows = slot[1] - slot[0];
     const struct span own = own_span(run, &run->walkers->group[g]);
     if (rows == 0) return 1;
-    const struct sap_tree_ball ball = ball_of(t, run, g);
-    int ok = make_list(t, w, &ball, own);
+    const struct sap_tree_bound bound = bound_of(t, run, g);
+    int ok = make_list(t, w, &bound, own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
         ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
     const int nears = ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0;

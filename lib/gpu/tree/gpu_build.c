@@ -241,7 +241,7 @@ int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
     TRY(sap_tree_reserve(t, &w->group_of, (size_t)n * sizeof(int)));
     TRY(sap_tree_reserve(t, &w->group_first, (groups + 1) * sizeof(int)));
-    TRY(sap_tree_reserve(t, &w->ball, groups * SAP_GROUP_WORDS * sizeof(double)));
+    TRY(sap_tree_reserve(t, &w->bound, groups * SAP_GROUP_WORDS * sizeof(double)));
     TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
     TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
     TRY(sort_keys(t, w, given, &t->t, n, &at));
@@ -286,7 +286,7 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                                {&t->own.sorted, n * 4 * sizeof(double)},
                                {&t->own.group_of, n * sizeof(int)},
                                {&t->own.group_first, (groups + 1) * sizeof(int)},
-                               {&t->own.ball, groups * SAP_GROUP_WORDS * sizeof(double)},
+                               {&t->own.bound, groups * SAP_GROUP_WORDS * sizeof(double)},
                                {&t->own.heavy, groups * sizeof(int)},
                                {&t->own.strict, groups * sizeof(float)},
                                {&t->node, nodes * sizeof(struct sap_tree_link)},
@@ -344,8 +344,9 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
     const struct sap_argument args[] = {
-        SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell),    SAP_ARRAY(w->group_first), SAP_ARRAY(w->ball), SAP_ARRAY(w->heavy),
-        SAP_ARRAY(*sizes),    SAP_ARRAY(w->address), SAP_ARRAY(w->strict),      VALUE(has_a),       VALUE(t->t)};
+        SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell), SAP_ARRAY(w->group_first), SAP_ARRAY(w->bound),
+        SAP_ARRAY(w->heavy),  SAP_ARRAY(*sizes),  SAP_ARRAY(w->address),     SAP_ARRAY(w->strict),
+        VALUE(has_a),         VALUE(t->t)};
     TRY(sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args)));
     return t->lengths.f ? sap_gpu_lengths_groups(t, w) : (int)SAP_DRIVER_OK;
 }
@@ -498,7 +499,7 @@ static int build(struct sap_gpu_host_tree *t)
 static void give_up(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->own.address,  &t->own.sorted,  &t->own.ball,       &t->own.heavy,  &t->own.strict, &t->own.group_first,
+        &t->own.address,  &t->own.sorted,  &t->own.bound,      &t->own.heavy,  &t->own.strict, &t->own.group_first,
         &t->own.group_of, &t->place,       &t->node,           &t->cell,       &t->word,       &t->source,
         &t->moments,      &t->next,        &t->node_level,     &t->stop_begin, &t->stop_top,   &t->stop,
         &t->own.length,   &t->own.longest, &t->lengths.of_node};

@@ -69,7 +69,7 @@ static int widest(int width, int n)
 
 /*
  * Returns the slots of a bunch if n of `all` particles are targets, scattered over the model. A larger bunch shares
- * more of the walk, but its ball covers more particles that are not targets. At 1 % bunches of eight are fastest, and
+ * more of the walk, but its bound covers more particles that are not targets. At 1 % bunches of eight are fastest, and
  * below 0.2 % bunches of one.
  */
 static int width_of(int n, int all)
@@ -218,7 +218,7 @@ static int list_arguments(const struct sap_gpu_host_tree *t, const struct pass *
                                                     h ? &h->cell : &t->cell,
                                                     &w->group_first,
                                                     &w->group_of,
-                                                    &w->ball,
+                                                    &w->bound,
                                                     &w->heavy,
                                                     p->strict,
                                                     p->slot,

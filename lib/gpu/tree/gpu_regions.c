@@ -129,35 +129,36 @@ static int cut_below(const struct top *top, int k, double size, int *region)
     return cut;
 }
 
-/* Radii of groups whose logarithms threads compute. */
-struct radii {
-    const double *ball;
-    double *log;
+/* Bounds of groups, of whose sizes threads compute the logarithms. */
+struct sizes {
+    const double *bound;
+    double *size, *log;
 };
 
 static void take_logarithms(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct radii *const r = argument;
+    const struct sizes *const s = argument;
     for (ptrdiff_t g = from; g < to; g++) {
-        const double radius = r->ball[g * SAP_GROUP_WORDS + 3];
-        r->log[g] = radius > 0 ? log(radius) : 0;
+        const struct sap_bound bound = sap_gpu_tree_bound(s->bound, (int)g);
+        s->size[g] = sap_bound_size(&bound);
+        s->log[g] = s->size[g] > 0 ? log(s->size[g]) : 0;
     }
 }
 
-/* The geometric mean of the radii of groups that have one; sums are in order of groups. */
+/* The geometric mean of the sizes of bounds that have one; sums are in order of groups. */
 static int find_widest(struct sap_gpu_host_tree *t, double *widest)
 {
     const int groups = t->own.groups, threads = sap_threads_few(1 + groups / 4096);
     const size_t words = (size_t)groups * SAP_GROUP_WORDS;
-    double *const ball = sap_tree_host_memory(t, words + (size_t)groups, sizeof *ball), sum = 0;
+    double *const bound = sap_tree_host_memory(t, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
     int n = 0;
-    if (!ball) return SAP_DRIVER_MEMORY;
-    struct radii r = {ball, ball + words};
-    const int status = sap_tree_download(t, ball, &t->own.ball, 0, words * sizeof *ball);
-    if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &r);
+    if (!bound) return SAP_DRIVER_MEMORY;
+    struct sizes s = {bound, bound + words, bound + words + groups};
+    const int status = sap_tree_download(t, bound, &t->own.bound, 0, words * sizeof *bound);
+    if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &s);
     for (int g = 0; g < groups && !status; g++)
-        if (ball[(size_t)g * SAP_GROUP_WORDS + 3] > 0) sum += r.log[g], n++;
-    free(ball);
+        if (s.size[g] > 0) sum += s.log[g], n++;
+    free(bound);
     *widest = n > 0 ? SAP_HALO_WIDE * exp(sum / n) : 0;
     return status;
 }
@@ -219,6 +220,7 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
 {
     struct sap_gpu_selection *const h = &t->selection;
     const int has_active = targets->active != NULL, has_a = targets->a != NULL;
+    const double accuracy = sap_group_accuracy(t->t.ball, t->t.accuracy);
     TRY(choose_regions(t, room));
     TRY(upload_targets(t, targets));
     TRY(sap_tree_reserve(t, &h->region, (size_t)room * sizeof *region));
@@ -228,13 +230,13 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
                                      SAP_ARRAY(t->own.sorted),
                                      SAP_ARRAY(t->own.address),
                                      SAP_ARRAY(t->own.group_of),
-                                     SAP_ARRAY(t->own.ball),
+                                     SAP_ARRAY(t->own.bound),
                                      SAP_ARRAY(*flags),
                                      VALUE(has_active),
                                      SAP_ARRAY(t->a),
                                      VALUE(has_a),
                                      VALUE(h->widest),
-                                     VALUE(t->t.accuracy),
+                                     VALUE(accuracy),
                                      SAP_ARRAY(h->region)};
     TRY(sap_tree_launch(t, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
     TRY(sap_tree_download(t, region, &h->region, 0, (size_t)h->regions * sizeof *region));

@@ -77,7 +77,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
 static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
 {
     struct sap_gpu_buffer *const all[] = {&w->key[0],   &w->key[1], &w->value[0], &w->value[1], &w->address,
-                                          &w->sorted,   &w->ball,   &w->heavy,    &w->strict,   &w->group_first,
+                                          &w->sorted,   &w->bound,  &w->heavy,    &w->strict,   &w->group_first,
                                           &w->group_of, &w->length, &w->longest};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
 }
@@ -150,6 +150,7 @@ static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_set
     t->t.mac = (int)t->settings.mac;
     t->t.order = t->settings.order;
     t->t.ball = (int)t->settings.ball;
+    t->t.bunch_ball = (int)t->settings.bunch_ball;
     t->t.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
 }
 
@@ -308,16 +309,27 @@ static void limit(struct sap_tree *opaque_tree, double group_extent)
     t->settings.group_extent = group_extent;
 }
 
-/* Copies the balls of groups, and finds the median and the largest extent; a driver status. */
+struct sap_bound sap_gpu_tree_bound(const double *words, int g)
+{
+    struct sap_bound b;
+    _Static_assert(sizeof b == 7 * sizeof(double), "seven words, as in device memory");
+    memcpy(&b, words + (size_t)g * SAP_GROUP_WORDS, sizeof b);
+    return b;
+}
+
+/* Copies the bounds of groups, and finds the median and the largest extent; a driver status. */
 static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *largest)
 {
     const int groups = t->own.groups;
-    void *ball = NULL;
-    const int status = copy_of(t, &t->own.ball, groups, SAP_GROUP_WORDS * sizeof(double), &ball);
-    double *const extent = ball;
-    for (int g = 0; g < groups && !status; g++) extent[g] = 2 * extent[(size_t)g * SAP_GROUP_WORDS + 3];
+    void *bound = NULL;
+    const int status = copy_of(t, &t->own.bound, groups, SAP_GROUP_WORDS * sizeof(double), &bound);
+    double *const extent = bound;
+    for (int g = 0; g < groups && !status; g++) {
+        const struct sap_bound b = sap_gpu_tree_bound(extent, g);
+        extent[g] = 2 * sap_bound_size(&b);
+    }
     if (!status) sap_tree_extents(extent, groups, median, largest);
-    free(ball);
+    free(bound);
     return status;
 }
 
@@ -354,7 +366,7 @@ static void walked(const struct sap_tree *opaque_tree, long long *particles, lon
 
 /* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
 struct copies {
-    void *node, *cell, *level, *ball;
+    void *node, *cell, *level, *bound;
 };
 
 /* Copies n elements to memory of the caller; a driver status. */
@@ -374,7 +386,7 @@ static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structur
         TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
     TRY(copy_to(t, &t->own.group_of, s->n, sizeof *s->group, s->group));
     TRY(copy_to(t, &t->own.address, s->n, sizeof *s->address, s->address));
-    return copy_of(t, &t->own.ball, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->ball);
+    return copy_of(t, &t->own.bound, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->bound);
 }
 
 static void tell_columns(const struct sap_tree_link *node, const int *level, const struct sap_cell *cell,
@@ -401,8 +413,7 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
                                             .child = node[k].child,
                                             .children = node[k].children,
                                             .level = level[k]};
-    for (int g = 0; g < s->groups && s->ball; g++)
-        memcpy(s->ball[g], (const double *)c->ball + (size_t)g * SAP_GROUP_WORDS, sizeof s->ball[g]);
+    for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = sap_gpu_tree_bound(c->bound, g);
 }
 
 static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
@@ -424,7 +435,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     free(c.node);
     free(c.cell);
     free(c.level);
-    free(c.ball);
+    free(c.bound);
     sap_fp_release(caller);
     return result;
 }

@@ -27,10 +27,10 @@ enum { SAP_TORN_MASSES = 2 };
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_gpu_walkers {
     struct sap_gpu_buffer address, sorted;
-    struct sap_gpu_buffer group_first, ball, heavy, strict; /* of groups; group_first: one more, the end */
-    struct sap_gpu_buffer group_of;                         /* number of the group, by sorted particle */
-    struct sap_gpu_buffer length, longest;                  /* with spline softening (gpu_lengths.h) */
-    struct sap_gpu_buffer key[2], value[2];                 /* for sorting */
+    struct sap_gpu_buffer group_first, bound, heavy, strict; /* of groups; group_first: one more, the end */
+    struct sap_gpu_buffer group_of;                          /* number of the group, by sorted particle */
+    struct sap_gpu_buffer length, longest;                   /* with spline softening (gpu_lengths.h) */
+    struct sap_gpu_buffer key[2], value[2];                  /* for sorting */
     int n, groups;
     int run; /* of positions: most per group */
 };
@@ -45,7 +45,7 @@ struct sap_gpu_halo {
 struct sap_gpu_selection {
     int regions_room; /* the regions are those of the present tree for so many; 0: none were chosen */
     int regions;
-    double widest; /* radius of a ball that counts, at most */
+    double widest; /* size of a bound that counts as a whole, at most */
     struct sap_gpu_buffer bins, list, size, region_node, active;
     struct sap_gpu_buffer region, block, region_first; /* of other parts */
     struct sap_gpu_buffer reach, parent;
@@ -143,6 +143,9 @@ struct sap_gpu_host_tree {
     {                                                                                                                  \
         (buffer).mem, 0                                                                                                \
     }
+
+/* Returns the bound of a group from the words of groups (SAP_GROUP_WORDS). */
+struct sap_bound sap_gpu_tree_bound(const double *words, int group);
 
 /* Launches `groups` groups of `threads` threads. */
 int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
