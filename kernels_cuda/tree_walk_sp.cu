@@ -9,7 +9,7 @@
 
 #include "device/tree_few.h"
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define LARGE_GROUPS 8 /* in 64 registers; other architectures would keep variables in memory */
+#define LARGE_GROUPS 7 /* in 72 registers; with more, or on other architectures, variables would lie in memory */
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
 #define LARGE_GROUPS 6
 #else
