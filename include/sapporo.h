@@ -493,9 +493,9 @@ typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces
  * to the potential, and the gradient of that to the acceleration. `count` is the number of sources with r2 < max(h2_i,
  * h2_j), the target itself among them if its list has it.
  *
- * All elements of an array have the same `size`.  Bad arguments are found before anything is computed.  Returns
- * SAPPORO_PARTIAL if i-particles of any list are not finite: their rows are NaN.  After an error all rows of all lists
- * are NaN, in every member that is not NULL; a list whose ni is negative has none.
+ * All elements of an array have the same `size`.  Returns SAPPORO_PARTIAL if i-particles of any list are not finite:
+ * their rows are NaN.  After an error all rows of all lists are NaN, in every member that is not NULL; a list whose ni
+ * is negative has none.
  */
 SAPPORO_API int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists,
                                     const sapporo_result *results);

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "context/context_private.h"
 #include "context/job_rows.h"
+#include "engine/addresses.h"
 
 /* Whether both arrays are given with their sizes, so that the address of every element is known. */
 static int has_rows(const struct sap_batch *m)
@@ -38,21 +39,10 @@ static int good_softening(const sapporo_column *column, int n)
     return 1;
 }
 
-/* Whether all n addresses are in 0 .. last.  It tests signs of a and last - a, four addresses at a time. */
+/* Whether all n addresses are in 0 .. last. */
 static int all_within(const int *address, int n, int last)
 {
-    typedef unsigned four __attribute__((vector_size(16)));
-    typedef unsigned loose __attribute__((vector_size(16), aligned(4), may_alias));
-    const unsigned most = (unsigned)last;
-    four bad = {0};
-    unsigned rest = 0;
-    int k = 0;
-    for (; k + 4 <= n; k += 4) {
-        const four a = *(const loose *)(const void *)(address + k);
-        bad |= a | (most - a);
-    }
-    for (; k < n; k++) rest |= (unsigned)address[k] | (most - (unsigned)address[k]);
-    return (bad[0] | bad[1] | bad[2] | bad[3] | rest) >> 31 == 0;
+    return n == 0 || sap_addresses_within(sap_addresses_range(address, n), last);
 }
 
 /* Whether every address of a list holds a particle. */
@@ -90,8 +80,8 @@ static const char *fault_of_more(const sapporo_small_force *given)
     return NULL;
 }
 
-/* Text that says what is wrong with a list; NULL if nothing is wrong. */
-static const char *fault_of(const sapporo *c, const sapporo_small_force *l, int more)
+/* Text that says what is wrong with a list; NULL if nothing is wrong.  Addresses are checked where `left` is 0. */
+static const char *fault_of(const sapporo *c, const sapporo_small_force *l, int left)
 {
     if (l->ni < 0 || l->nj < 0) return "has negative numbers of particles";
     if (l->ni > 0 && !l->x.base) return "has no positions of i-particles";
@@ -99,8 +89,9 @@ static const char *fault_of(const sapporo *c, const sapporo_small_force *l, int 
     if (!(l->eps2 >= 0 && isfinite(l->eps2))) return "has an eps2 that is negative or not finite";
     if (!good_softening(&l->eps2_i, l->ni) || (!l->address && !good_softening(&l->eps2_j, l->nj)))
         return "has a softening that is negative or not finite";
+    if (left) return NULL;
     if (!good_addresses(c, l)) return "names an address that holds no particle";
-    return more ? fault_of_more(l) : NULL;
+    return fault_of_more(l);
 }
 
 enum { KEPT_PART = 1 << 16 };
@@ -143,52 +134,90 @@ static int wants_too_much(const sapporo_result *result)
     return sap_result_copy(&r, result) || r.jerk || r.nearest || r.nearest_r2 || r.snap || r.crackle;
 }
 
+/* Whether a list or its result asks for more than monopoles. */
+static int wants_more(const struct sap_batch *m, int k)
+{
+    const sapporo_small_force *const l = sap_batch_force(m, k);
+    if (m->lists->size >= sizeof *l && (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0)) return 1;
+    return m->results && m->results->size >= sizeof *m->results && sap_batch_result(m, k)->count;
+}
+
+/* One look at all lists: the first faulty one, and what they have together. */
 struct list_check {
     const sapporo *c;
     const struct sap_batch *m;
+    int left;         /* 1: without addresses */
     atomic_int first; /* the first list that is bad; nlists: none */
+    atomic_int more, soft_own;
+    atomic_llong by_address, own, targets;
 };
 
 static int is_bad(const struct list_check *check, int k)
 {
     if (check->m->results && wants_too_much(sap_batch_result(check->m, k))) return 1;
-    return fault_of(check->c, sap_batch_force(check->m, k), check->m->more) != NULL;
+    return fault_of(check->c, sap_batch_force(check->m, k), check->left) != NULL;
 }
 
 static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct list_check *const check = argument;
+    long long by_address = 0, own = 0, targets = 0;
+    int more = 0, soft_own = 0;
     for (int k = (int)from; k < to; k++) {
+        const sapporo_small_force *const l = sap_batch_force(check->m, k);
         int first = atomic_load_explicit(&check->first, memory_order_relaxed);
         if (k >= first) return;
-        if (!is_bad(check, k)) continue;
-        while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
-        return;
+        if (is_bad(check, k)) {
+            while (k < first && !atomic_compare_exchange_weak(&check->first, &first, k)) continue;
+            return;
+        }
+        *(l->address ? &by_address : &own) += l->nj;
+        targets += l->ni;
+        more |= wants_more(check->m, k);
+        soft_own |= !l->address && l->eps2_j.base;
     }
+    atomic_fetch_add_explicit(&check->by_address, by_address, memory_order_relaxed);
+    atomic_fetch_add_explicit(&check->own, own, memory_order_relaxed);
+    atomic_fetch_add_explicit(&check->targets, targets, memory_order_relaxed);
+    atomic_fetch_or_explicit(&check->more, more, memory_order_relaxed);
+    atomic_fetch_or_explicit(&check->soft_own, soft_own, memory_order_relaxed);
 }
 
-/* The number of the first faulty list, or nlists.  Long batches are checked by several threads. */
-static int first_bad(const sapporo *c, const struct sap_batch *m)
+/*
+ * Returns the number of the first faulty list, or nlists, and completes *m.  Long batches are checked by several
+ * threads.  left: addresses are not looked at.
+ */
+static int first_bad(const sapporo *c, struct sap_batch *m, int left)
 {
     enum { LISTS_PER_THREAD = 128 };
     const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
-    struct list_check check = {.c = c, .m = m, .first = m->nlists};
+    struct list_check check = {.c = c, .m = m, .left = left, .first = m->nlists};
     sap_team_for(threads, m->nlists, sap_team_chunk(m->nlists, threads, 1), check_lists, &check);
+    m->more = atomic_load(&check.more);
+    m->soft_own = atomic_load(&check.soft_own);
+    m->by_address = atomic_load(&check.by_address);
+    m->own = atomic_load(&check.own);
+    m->targets = atomic_load(&check.targets);
+    m->below = left ? c->host.upper : 0;
     return atomic_load(&check.first);
 }
 
-/* Whether some list asks for more than monopoles. */
-static int wants_more(const struct sap_batch *m)
+/* Whether the engine can look at addresses while it copies them: they are good if they are below the highest. */
+static int leaves_addresses(const sapporo *c)
 {
-    const int lists = m->lists->size >= sizeof *m->lists,
-              results = m->results && m->results->size >= sizeof *m->results;
-    for (int k = 0; k < m->nlists && lists; k++) {
-        const sapporo_small_force *const l = sap_batch_force(m, k);
-        if (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0) return 1;
+    return c->engine->batch && c->engine->looks_at_addresses && c->host.upper > 0 && c->host.count == c->host.upper;
+}
+
+/* Reports what is wrong with list k. */
+static int tell_fault(sapporo *c, const struct sap_batch *m, int k, const char *caller)
+{
+    const char *const fault = fault_of(c, sap_batch_force(m, k), 0);
+    if (fault && names_lost(c, sap_batch_force(m, k))) {
+        write_failed(m);
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "%s: list %d names a particle that could not be stored", caller, k);
     }
-    for (int k = 0; k < m->nlists && results; k++)
-        if (sap_batch_result(m, k)->count) return 1;
-    return 0;
+    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: list %d %s", caller, k, fault);
+    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", caller, k);
 }
 
 static int check(sapporo *c, struct sap_batch *m, const char *caller)
@@ -201,16 +230,10 @@ static int check(sapporo *c, struct sap_batch *m, const char *caller)
     if (c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s needs a context of order 2, this one has %d", caller,
                         c->settings.order);
-    m->more = n > 0 && wants_more(m);
-    const int k = first_bad(c, m);
-    if (k == n) return SAPPORO_OK;
-    const char *const fault = fault_of(c, sap_batch_force(m, k), m->more);
-    if (fault && names_lost(c, sap_batch_force(m, k))) {
-        write_failed(m);
-        return sap_fail(c, SAPPORO_ERR_MEMORY, "%s: list %d names a particle that could not be stored", caller, k);
-    }
-    if (fault) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: list %d %s", caller, k, fault);
-    return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", caller, k);
+    const int left = leaves_addresses(c);
+    int k = first_bad(c, m, left);
+    if (left && (k < n || m->more)) k = first_bad(c, m, 0);
+    return k == n ? SAPPORO_OK : tell_fault(c, m, k, caller);
 }
 
 int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
@@ -224,6 +247,15 @@ int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
     return status;
 }
 
+/* Reports the first faulty list of a batch in which the engine found an address without a particle. */
+static int tell_first_fault(sapporo *c, const struct sap_batch *m, const char *caller)
+{
+    struct sap_batch whole = *m;
+    const int k = first_bad(c, &whole, 0);
+    return k < m->nlists ? tell_fault(c, m, k, caller)
+                         : sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: addresses changed during the call", caller);
+}
+
 /* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
 int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
 {
@@ -232,6 +264,7 @@ int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **fli
         const int begins = flight && c->engine->flight;
         const int status = begins ? c->engine->flight->begin(c->devices, c->store, &c->host, m, flight)
                                   : c->engine->batch(c->devices, c->store, &c->host, m);
+        if (status == SAPPORO_ERR_ARGUMENT && m->below > 0) return tell_first_fault(c, m, caller);
         return status < 0 ? sap_engine_failed(c, c->store, status, "%d lists", m->nlists) : status;
     }
     if (c->settings.backend_given)

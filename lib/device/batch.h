@@ -36,8 +36,9 @@ SAP_INLINE void load_target(const GLOBAL W *from, int row, int n, struct i_words
 /* Where the sources of an item come from. */
 struct sources {
     const GLOBAL part *predicted, *own;
-    const GLOBAL int *index; /* NULL: the item has sources of its own */
-    int n, pitch;            /* pitch: parts from one of its own sources to the next */
+    const GLOBAL int *index;             /* addresses; NULL: the item has sources of its own, or `narrow` addresses */
+    const GLOBAL unsigned short *narrow; /* addresses from `base` on */
+    int base, n, pitch;                  /* pitch: parts from one of its own sources to the next */
 };
 
 /* Loads source number `at` as so many parts; beyond the last source it loads an empty slot. */
@@ -49,8 +50,8 @@ SAP_INLINE void fetch_source(int parts, const struct sources *s, int at, part *p
         pack(x, x, d_set1(SAP_ZERO), 0, d_set1(SAP_ZERO), all);
 #pragma unroll
         for (int w = 0; w < parts; w++) p[w] = all[w];
-    } else if (s->index) {
-        const int a = s->index[at];
+    } else if (s->index || s->narrow) {
+        const int a = s->narrow ? s->base + s->narrow[at] : s->index[at];
         const GLOBAL part *from = s->predicted + (size_t)(a / SAP_GPU_SUPERPACKET) * (PARTS * SAP_GPU_SUPERPACKET);
 #pragma unroll
         for (int w = 0; w < parts; w++) p[w] = from[w * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET];
@@ -68,8 +69,14 @@ SAP_INLINE struct sources sources_of(struct pair_mode mode, const GLOBAL part *p
     const GLOBAL int *sent = (const GLOBAL int *)(input + (size_t)lists->index * 16);
     const GLOBAL int *index = item->indexed == SAP_GPU_KEPT_LISTS ? kept : sent;
     const int pitch = (mode.soft ? WORDS : TARGET_WORDS) / IN_PART; /* without softening, sources lie as targets do */
-    const struct sources s = {predicted, item->indexed ? own : own + (size_t)item->j * pitch,
-                              item->indexed ? index + item->j : NULL, item->nj, pitch};
+    const int is_narrow = item->indexed == SAP_GPU_NARROW_LISTS;
+    const struct sources s = {predicted,
+                              item->indexed ? own : own + (size_t)item->j * pitch,
+                              item->indexed && !is_narrow ? index + item->j : NULL,
+                              is_narrow ? (const GLOBAL unsigned short *)sent + item->j : NULL,
+                              item->base,
+                              item->nj,
+                              pitch};
     return s;
 }
 
@@ -216,11 +223,15 @@ SAP_INLINE void batch(struct pair_mode mode, const struct sap_gpu_item *item, co
 }
 #endif
 
+#ifndef BATCH_GROUPS
+#define BATCH_GROUPS 0 /* groups without softening of sources that a multiprocessor must be able to hold; 0: any */
+#endif
+
 /*
  * SOFT: some source has softening of its own; ZERO: some target has no softening, so pairs at zero distance are skipped
  */
 #define SAP_BATCH(NAME, ZERO, SOFT)                                                                                    \
-    KERNEL(BATCH_THREADS)                                                                                              \
+    KERNEL_DENSE(BATCH_THREADS, SOFT ? 0 : BATCH_GROUPS)                                                               \
     NAMED(batch_##NAME)                                                                                                \
     (const GLOBAL part *predicted, const GLOBAL char *input, const GLOBAL int *kept, GLOBAL D *record, GLOBAL D *out,  \
      const struct sap_gpu_batch lists)                                                                                 \

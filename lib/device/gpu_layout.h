@@ -221,10 +221,13 @@ enum { SAP_GPU_NEIGHBOUR_GOOD, SAP_GPU_NEIGHBOUR_ALONE, SAP_GPU_NEIGHBOUR_LEFT }
 struct sap_gpu_item {
     int i, n;    /* targets: first, counted over the slab, and number */
     int j, nj;   /* sources: first source in the input, or first address, and number */
-    int indexed; /* 1: sources are addresses in the input; SAP_GPU_KEPT_LISTS: addresses that the device keeps */
+    int indexed; /* where the addresses of the sources are: 0: the input has the sources themselves; SAP_GPU_SENT_LISTS:
+                    in the input; SAP_GPU_NARROW_LISTS: in the input, as numbers of 16 bits from `base` on;
+                    SAP_GPU_KEPT_LISTS: among the addresses that the device keeps */
     int lone;    /* 1: the list has one superpacket: sums are results; 0: sums are records */
     int row;     /* first row of results; or, in records, where potentials begin; 3 columns of acceleration follow */
     int pitch; /* in records: distance of columns; in batches of device/batch_more.h, 1: sources have second moments */
+    int base;  /* of SAP_GPU_NARROW_LISTS */
 };
 
 /* Targets of a list with several superpackets, which have left records. */
@@ -270,7 +273,9 @@ enum {
     SAP_GPU_TARGETS = 2,         /* targets per thread; with vectors one vector */
     SAP_GPU_BATCH_THREADS = 128, /* threads per group; each 32 have a packet of their own, and the same targets */
     SAP_GPU_LONG_SUMS = 4,       /* sums per target */
-    SAP_GPU_KEPT_LISTS = 2
+    SAP_GPU_SENT_LISTS = 1,      /* of struct sap_gpu_item */
+    SAP_GPU_KEPT_LISTS = 2,
+    SAP_GPU_NARROW_LISTS = 3
 };
 
 #endif

@@ -194,6 +194,7 @@ struct sap_engine {
     int (*batch)(struct sap_device_set *devices, struct sap_store *store, const struct sap_jstore *host,
                  const struct sap_batch *batch);
     const struct sap_flight_ops *flight; /* NULL: `batch` serves batches that are begun */
+    int looks_at_addresses; /* 1: `batch` and `flight` check the addresses of lists where the batch says so */
     /*
      * Computes neighbour forces, or returns SAP_LEFT.  All engines give the same bits.  SAPPORO_PARTIAL: some rows are
      * NaN, because an address holds no particle.  NULL: the CPU fallback computes neighbour forces.

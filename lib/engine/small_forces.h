@@ -29,6 +29,13 @@ struct sap_batch {
     const sapporo_result *results;
     struct sap_kept kept;
     int more; /* 1: some list asks for more than monopoles, so all lists are computed in double */
+    long long by_address, own, targets; /* sources by address, own sources and targets of all lists */
+    int soft_own;                       /* 1: some list's own sources have softening */
+    /*
+     * Above 0: the context has not looked at the addresses. Each must be below this, and none is negative; if not, the
+     * engine returns SAPPORO_ERR_ARGUMENT.  Only for engines with `looks_at_addresses`.
+     */
+    int below;
 };
 
 /* Neighbour forces of order 4: each target particle is an address with a list of addresses of source particles.  The

@@ -31,7 +31,7 @@
 
 enum {
     PLACES = 8,             /* slabs of a device, from their planning until their results have been written */
-    SLAB_BYTES = 3 << 20,   /* of a slab's input, approximately */
+    SLAB_BYTES = 6 << 20,   /* of a slab's input, approximately */
     SLAB_ROWS = 1 << 16,    /* most targets of a slab */
     RECORDS = 4 << 20,      /* doubles of records of a slab, approximately */
     THREAD_BYTES = 1 << 16, /* bytes of input that make another thread worth waking */
@@ -62,17 +62,20 @@ struct sap_gpu_places {
 
 static int blocks_of(const struct sap_batch_work *w, int n) { return (n + w->rows - 1) / w->rows; }
 
-/* Places each section of the input at a multiple of 16 bytes; returns the end of the last section. */
+/*
+ * Places each section of the input at a multiple of 64 bytes, since threads write whole lines; returns the end of the
+ * last section.
+ */
 static size_t lay_out(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const size_t sizes[] = {(size_t)p->items * sizeof(struct sap_gpu_item),
                             (size_t)p->longs * sizeof(struct sap_gpu_long), (size_t)p->rows * w->target_bytes,
-                            (size_t)p->sources * w->source_bytes, (size_t)p->addresses * sizeof(int)};
+                            (size_t)p->sources * w->source_bytes, (size_t)p->units * 64};
     int *const begin[] = {&p->layout.longs, &p->layout.i, &p->layout.j, &p->layout.index};
     size_t at = 0;
     for (int k = 0; k < COUNT(sizes); k++) {
         if (k > 0) *begin[k - 1] = (int)(at / 16);
-        at += (sizes[k] + 15) / 16 * 16;
+        at += (sizes[k] + 63) / 64 * 64;
     }
     p->layout.out_rows = p->rows;
     p->layout.columns = w->store->set->columns;
@@ -92,6 +95,7 @@ static int add_spot(const struct sap_batch_work *w, struct sap_gpu_place *p, con
 {
     const int superpackets = sap_batch_superpackets(w, l), left = l->ni - w->from, most = most_targets(w, l);
     const int n = left < most ? left : most, blocks = blocks_of(w, n), is_long = superpackets > 1;
+    const int by_address = sap_batch_by_address(w, l), sources = sap_batch_kept(w, l) ? 0 : l->nj;
     if (p->spots == p->room) {
         struct sap_batch_spot *more = realloc(p->spot, (size_t)(2 * p->room + 256) * sizeof *more);
         if (!more) return -1;
@@ -104,22 +108,32 @@ static int add_spot(const struct sap_batch_work *w, struct sap_gpu_place *p, con
                                                   .row = p->rows,
                                                   .item = p->items,
                                                   .longs = p->longs,
-                                                  .source = sap_batch_by_address(w, l) ? p->addresses : p->sources,
+                                                  .source = p->sources,
                                                   .record = p->records};
     p->rows += n;
     p->items += superpackets * blocks;
     p->longs += is_long ? blocks : 0;
     p->records += is_long ? superpackets * SUMS * n : 0;
-    if (!sap_batch_kept(w, l)) *(sap_batch_by_address(w, l) ? &p->addresses : &p->sources) += l->nj;
+    if (by_address)
+        p->units += sap_batch_units(sources, sizeof(int));
+    else
+        p->sources += sources;
+    p->bytes += (size_t)(superpackets * blocks) * sizeof(struct sap_gpu_item) + (size_t)n * w->target_bytes +
+                (size_t)sources * (by_address ? sizeof(int) : w->source_bytes);
     return n;
 }
 
 /* Plans a slab: takes the next lists, as many as fit, at least some targets of one; -1: out of memory. */
 static int plan(struct sap_batch_work *w, struct sap_gpu_place *p)
 {
-    p->spots = p->items = p->longs = p->rows = p->sources = p->addresses = p->records = 0;
-    while (w->list < w->m->nlists && p->rows < SLAB_ROWS && p->records < RECORDS && lay_out(w, p) < SLAB_BYTES) {
+    const int part = w->planned < 2 ? 4 >> w->planned : 1; /* the first slabs are small: the device starts early */
+    p->spots = p->items = p->longs = p->rows = p->sources = p->units = p->records = 0;
+    p->bytes = 0;
+    while (w->list < w->m->nlists && p->rows < SLAB_ROWS / part && p->records < RECORDS &&
+           p->bytes < (size_t)(SLAB_BYTES / part)) {
+        enum { AHEAD = 8 };
         const sapporo_small_force *const l = sap_batch_force(w->m, w->list);
+        __builtin_prefetch((const char *)l + AHEAD * w->m->lists->size);
         const int n = w->from < l->ni ? add_spot(w, p, l) : 0;
         if (n < 0) return -1;
         w->from += n;
@@ -159,8 +173,8 @@ static int launch(const struct sap_batch_work *w, struct sap_gpu_place *p, struc
     return w->store->set->driver->launch(p->stream, f, &launch);
 }
 
-/* Launches the kernel that computes the items of a slab; found: flags of its spots. */
-static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p, int found)
+/* Launches the kernel that computes the items of a slab. */
+static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
@@ -169,7 +183,7 @@ static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p,
                                          MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument more[] = {MEM(h->j),   MEM(p->input),   MEM(*kept), MEM(w->all->columns),
                                         MEM(p->out), VALUE(p->layout)};
-    const int mode = w->soft ? 2 : found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
+    const int mode = w->soft ? 2 : p->found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
     if (w->m->more) return launch(w, p, k->more, p->items, alone ? 1 : SAP_GPU_MORE_ITEMS, more, COUNT(more));
     return launch(w, p, k->batch[mode], p->items, alone ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs));
 }
@@ -180,16 +194,16 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_driver *d = w->store->set->driver;
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
-    const size_t bytes = lay_out(w, p), results = (size_t)p->rows * (size_t)w->sums * sizeof(double);
+    const size_t results = (size_t)p->rows * (size_t)w->sums * sizeof(double);
+    const size_t bytes = (size_t)p->layout.index * 16 + (size_t)p->units * 64;
     const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
-    int found = 0;
-    for (int n = 0; n < p->spots; n++) found |= p->spot[n].found;
-    w->partial |= found & SAP_BATCH_BAD;
+    w->partial |= p->found & SAP_BATCH_BAD;
+    if (p->found & SAP_BATCH_FAULTY) return w->faulty = 1;
     w->store->at = p->device;
     p->under_way = 1;
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
     if (w->resident) TRY(d->stream_wait(p->stream, w->all->batches->ready));
-    TRY(launch_pairs(w, p, found));
+    TRY(launch_pairs(w, p));
     if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
     return d->event_record(p->done, p->stream);
@@ -250,8 +264,10 @@ static int decide(struct sap_batch_work *w, const struct sap_batch_step *now, st
 /* One step. */
 struct step {
     struct sap_items fills, writes; /* over the spots of both slabs */
+    struct sap_batch_filling filling;
     struct sap_batch_work *work;
-    const struct sap_gpu_place *in, *out; /* the slabs to fill and to write out; NULL: none */
+    struct sap_gpu_place *in;        /* the slab to fill; NULL: none */
+    const struct sap_gpu_place *out; /* the slabs to fill and to write out; NULL: none */
     struct sap_batch_step now, next;
 };
 
@@ -262,16 +278,21 @@ static void work_along(void *argument, int thread)
     struct sap_batch_work *const w = s->work;
     ptrdiff_t from, to;
     if (thread == 0) w->status = decide(w, &s->now, &s->next);
-    while (sap_items_take(&s->fills, &from, &to))
-        for (ptrdiff_t k = from; k < to; k++) sap_batch_fill(w, s->in, &s->in->spot[k]);
+    while (sap_items_take(&s->fills, &from, &to)) sap_batch_fill(w, s->in, &s->filling, (int)from, (int)to);
     while (sap_items_take(&s->writes, &from, &to))
         for (ptrdiff_t k = from; k < to; k++) sap_batch_write(w, s->out, &s->out->spot[k]);
+}
+
+/* Spots that a thread takes at a time: neighbours share cache lines of the slab. */
+static ptrdiff_t chunk_of(const struct sap_gpu_place *p, int threads)
+{
+    const ptrdiff_t chunk = p ? p->spots / (4 * (ptrdiff_t)threads) : 1;
+    return chunk < 1 ? 1 : chunk < SAP_BATCH_RUN ? chunk : (ptrdiff_t)SAP_BATCH_RUN;
 }
 
 /* Works from step `next` on until the call is over. */
 static int run_steps(struct sap_batch_work *w, struct sap_batch_step next)
 {
-    enum { FILLS_AT_ONCE = 2, WRITES_AT_ONCE = 8 };
     const double wanted = w->bytes / THREAD_BYTES + 1;
     const int threads = sap_threads_up_to(wanted < SAP_TEAM_MOST ? (int)wanted : (int)SAP_TEAM_MOST);
     struct step s = {.work = w, .next = next};
@@ -279,9 +300,13 @@ static int run_steps(struct sap_batch_work *w, struct sap_batch_step next)
         s.now = s.next;
         s.in = s.now.fill < 0 ? NULL : place_of(w, s.now.fill);
         s.out = s.now.write < 0 ? NULL : place_of(w, s.now.write);
-        sap_items_start(&s.fills, s.in ? s.in->spots : 0, FILLS_AT_ONCE);
-        sap_items_start(&s.writes, s.out ? s.out->spots : 0, WRITES_AT_ONCE);
+        sap_items_start(&s.fills, s.in ? s.in->spots : 0, chunk_of(s.in, threads));
+        sap_items_start(&s.writes, s.out ? s.out->spots : 0, chunk_of(s.out, threads));
+        atomic_init(&s.filling.units, 0);
+        atomic_init(&s.filling.found, 0);
         sap_team_run(threads, work_along, &s);
+        if (s.in) s.in->units = atomic_load(&s.filling.units);
+        if (s.in) s.in->found = atomic_load(&s.filling.found);
     }
     return w->status;
 }
@@ -434,17 +459,12 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
     const struct sap_gpu_set *set = store->set;
     const struct sap_gpu_geometry *g = &set->device[0].kernels->geometry;
     struct sap_batch_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
-    int addresses = 0;
     w.target_bytes = (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
     w.rows = g->lanes > 1 ? g->lanes : 32 * SAP_GPU_TARGETS;
-    for (int k = 0; k < m->nlists; k++) {
-        const sapporo_small_force *const l = sap_batch_force(m, k);
-        addresses |= l->address && l->nj > 0;
-        w.soft |= l->address ? host->soft > 0 : l->eps2_j.base != NULL;
-        w.bytes +=
-            (double)l->nj * (l->address ? 1 : 4) * (double)sizeof(float) + (double)l->ni * (double)w.target_bytes;
-    }
-    w.resident = addresses && set->n == 1; /* of several devices, none has all particles */
+    w.soft = m->soft_own || (m->by_address > 0 && host->soft > 0);
+    w.bytes =
+        (double)(m->by_address + 4 * m->own) * (double)sizeof(float) + (double)m->targets * (double)w.target_bytes;
+    w.resident = m->by_address > 0 && set->n == 1; /* of several devices, none has all particles */
     w.source_bytes = w.soft ? set->working : (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
     w.sums = SUMS;
     if (m->more) sap_batch_more_plan(&w);
@@ -476,6 +496,10 @@ static int judge(struct sap_gpu_places *all, int status)
 {
     struct sap_gpu_store *const store = all->work.store;
     if (!status) return all->work.partial ? SAPPORO_PARTIAL : SAPPORO_OK;
+    if (all->work.faulty) {
+        halt(store, all);
+        return SAPPORO_ERR_ARGUMENT;
+    }
     const int judged = sap_gpu_judge(store, status);
     halt(store, all);
     all->batches->kept_number = 0;

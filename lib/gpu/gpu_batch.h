@@ -2,6 +2,7 @@
 #ifndef SAP_GPU_BATCH_H
 #define SAP_GPU_BATCH_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "device/gpu_layout.h"
@@ -28,9 +29,21 @@ void sap_gpu_batch_drop(struct sap_gpu_places *flight);
 struct sap_batch_spot {
     int list, from, n;
     int row, item, longs, source, record;
-    int found; /* flags set while the slab is filled: SAP_BATCH_BAD, SAP_BATCH_ZERO */
+    int bad; /* 1: some targets are not finite; set while the slab is filled */
 };
-enum { SAP_BATCH_BAD = 1, SAP_BATCH_ZERO = 2 }; /* some targets are not finite; some have no softening */
+
+/* What is found while a slab is filled; flags of all of its spots. */
+enum {
+    SAP_BATCH_BAD = 1,   /* some targets are not finite */
+    SAP_BATCH_ZERO = 2,  /* some targets have no softening */
+    SAP_BATCH_FAULTY = 4 /* some address holds no particle */
+};
+
+/* What the threads that fill a slab share; alone in its cache line, because all of them write it. */
+struct sap_batch_filling {
+    _Alignas(64) atomic_int units; /* of 64 bytes that lists have taken of the section of addresses */
+    atomic_int found;
+};
 
 /* A slab, and the memory that later slabs reuse. */
 struct sap_gpu_place {
@@ -41,7 +54,10 @@ struct sap_gpu_place {
     struct sap_batch_spot *spot;
     int spots, room;
     int under_way;
-    int items, longs, rows, sources, addresses, records; /* of the slab so far */
+    int items, longs, rows, sources, records; /* of the slab so far */
+    int units;    /* of 64 bytes of addresses: at most so many when it is planned; those taken when it is filled */
+    int found;    /* when it is filled: as of struct sap_batch_filling */
+    size_t bytes; /* of its input, approximately */
     unsigned char *bad; /* [rows] behind the input in `host`: 1: this target is not finite; set in bad spots only */
     struct sap_gpu_batch layout;
 };
@@ -78,6 +94,7 @@ struct sap_batch_work {
     int planned, started, waited; /* counts of slabs */
     int status;                   /* status of the driver */
     int partial;                  /* some target is not finite */
+    int faulty;                   /* some address holds no particle */
     int leave;                    /* return once all slabs have started */
 };
 
@@ -101,11 +118,16 @@ static inline int sap_batch_kept(const struct sap_batch_work *w, const sapporo_s
     return w->kept && sap_is_kept(&w->m->kept, l);
 }
 
+/* Units of 64 bytes that n addresses of so many bytes each take. */
+static inline int sap_batch_units(int n, size_t bytes) { return (int)(((size_t)n * bytes + 63) / 64); }
+
 /*
- * Fills the pinned memory of a slab with the targets and sources of a spot; writes the spot's rows to the caller's
- * results.
+ * Fills the pinned memory of a slab with the targets and sources of the spots from .. to - 1, SAP_BATCH_RUN at most;
+ * writes a spot's rows to the caller's results.
  */
-void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *p, struct sap_batch_spot *s);
+enum { SAP_BATCH_RUN = 16 };
+void sap_batch_fill(const struct sap_batch_work *w, struct sap_gpu_place *p, struct sap_batch_filling *f, int from,
+                    int to);
 void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s);
 
 /* ---- batches that ask for more than monopoles (gpu_batch_more.c) ---- */

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "base/stream.h"
 #include "base/structs.h"
 #include "device/gpu_layout.h"
+#include "engine/addresses.h"
 #include "engine/jstore.h"
 #include "engine/small_forces.h"
 #include "gpu/gpu_batch.h"
@@ -24,22 +26,43 @@ enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = SAP_GPU_LONG_SUMS, BLOCK = 64 };
 
 typedef float half __attribute__((vector_size(8)));
 
-/* Writes a position, a fourth word, and the low words of the position, as pack() of lib/device/working.h does. */
-static inline void put_words(size_t word, int low, char *to, two xy, two zw)
+static inline sap_stream_unit both(half a, half b)
 {
-    if (word == sizeof(double)) {
-        memcpy(to, &xy, sizeof xy);
-        memcpy(to + sizeof xy, &zw, sizeof zw);
+    sap_stream_unit r;
+    memcpy(&r, &a, sizeof a);
+    memcpy((char *)&r + sizeof a, &b, sizeof b);
+    return r;
+}
+
+/* What a row consists of; members are constants where rows are written. */
+struct row_form {
+    size_t word;
+    int low;
+    int whole; /* 1: nothing follows the row's words, so that whole lines are written */
+};
+
+static inline void put_unit(struct row_form form, char *to, sap_stream_unit x)
+{
+    if (form.whole)
+        sap_stream(to, x);
+    else
+        memcpy(to, &x, sizeof x);
+}
+
+/* Writes a position, a fourth word, and the low words of the position, as pack() of lib/device/working.h does. */
+static inline void put_words(struct row_form form, char *to, two xy, two zw)
+{
+    if (form.word == sizeof(double)) {
+        put_unit(form, to, (sap_stream_unit)xy);
+        put_unit(form, to + sizeof xy, (sap_stream_unit)zw);
         return;
     }
     const half a = __builtin_convertvector(xy, half), b = __builtin_convertvector(zw, half);
-    memcpy(to, &a, sizeof a);
-    memcpy(to + sizeof a, &b, sizeof b);
-    if (!low) return;
+    put_unit(form, to, both(a, b));
+    if (!form.low) return;
     const half rest_a = __builtin_convertvector(xy - __builtin_convertvector(a, two), half);
     const half rest_b = {(float)(zw[0] - (double)b[0]), 0};
-    memcpy(to + 2 * sizeof a, &rest_a, sizeof rest_a);
-    memcpy(to + 3 * sizeof a, &rest_b, sizeof rest_b);
+    put_unit(form, to + 2 * sizeof a, both(rest_a, rest_b));
 }
 
 /* Source of the words: the caller's columns, double[3], and double or absent. `add` is added to the latter. */
@@ -59,8 +82,8 @@ static struct column_source rows_of(const sapporo_column *x, const sapporo_colum
     return r;
 }
 
-/* Writes n rows, `pitch` bytes apart; returns whether some position is not finite. word and low must be constants. */
-static inline int put_rows_as(size_t word, int low, const struct column_source *r, int n, char *to, size_t pitch)
+/* Writes n rows, `pitch` bytes apart; returns whether some position is not finite. */
+static inline int put_rows_as(struct row_form form, const struct column_source *r, int n, char *to, size_t pitch)
 {
     const char *x = r->x, *fourth = r->fourth;
     pair bad = {0, 0};
@@ -70,21 +93,29 @@ static inline int put_rows_as(size_t word, int low, const struct column_source *
         if (fourth) memcpy(&f, fourth, sizeof f), fourth += r->fourth_step;
         const two xy = {c[0], c[1]}, zw = {c[2], f + r->add};
         bad |= carries((pair)xy, if_not_finite) | carries(pair_of(c[2], 0), if_not_finite);
-        put_words(word, low, to, xy, zw);
+        put_words(form, to, xy, zw);
     }
     return carried(bad);
 }
 
-static int put_rows(const struct sap_batch_work *w, const struct column_source *r, int n, char *to, size_t pitch)
+/* whole: as of struct row_form */
+static int put_rows(const struct sap_batch_work *w, int whole, const struct column_source *r, int n, char *to,
+                    size_t pitch)
 {
-    if (w->store->set->word == sizeof(double)) return put_rows_as(sizeof(double), 0, r, n, to, pitch);
-    return w->low ? put_rows_as(sizeof(float), 1, r, n, to, pitch) : put_rows_as(sizeof(float), 0, r, n, to, pitch);
+    static const struct row_form doubles = {sizeof(double), 0, 1}, doubles_apart = {sizeof(double), 0, 0},
+                                 two_words = {sizeof(float), 1, 1}, two_words_apart = {sizeof(float), 1, 0},
+                                 floats = {sizeof(float), 0, 1}, floats_apart = {sizeof(float), 0, 0};
+    if (w->store->set->word == sizeof(double))
+        return whole ? put_rows_as(doubles, r, n, to, pitch) : put_rows_as(doubles_apart, r, n, to, pitch);
+    if (w->low) return whole ? put_rows_as(two_words, r, n, to, pitch) : put_rows_as(two_words_apart, r, n, to, pitch);
+    return whole ? put_rows_as(floats, r, n, to, pitch) : put_rows_as(floats_apart, r, n, to, pitch);
 }
 
 /* Writes one row. */
 static void put_row(const struct sap_batch_work *w, const double *x, double fourth, char *to)
 {
-    put_words(w->store->set->word, w->low, to, (two){x[0], x[1]}, (two){x[2], fourth});
+    const struct row_form form = {w->store->set->word, w->low, 0};
+    put_words(form, to, (two){x[0], x[1]}, (two){x[2], fourth});
 }
 
 /* ----------------------------------------------------------------- targets */
@@ -111,7 +142,8 @@ static int fill_targets(const struct sap_batch_work *w, const struct sap_batch_s
     for (int k = 0; k < s->n; k += BLOCK, to += BLOCK * w->target_bytes) {
         const int n = s->n - k < BLOCK ? s->n - k : BLOCK;
         const struct column_source r = rows_of(&l->x, &l->eps2_i, s->from + k, l->eps2);
-        if (!put_rows(w, &r, n, to, w->target_bytes)) continue;
+        if (!put_rows(w, 1, &r, n, to, w->target_bytes)) continue;
+        sap_stream_end(); /* rows are written again */
         if (!(found & SAP_BATCH_BAD)) memset(bad, 0, (size_t)s->n);
         found |= SAP_BATCH_BAD;
         put_aside(w, l, s->from + k, n, to, bad + k);
@@ -160,7 +192,8 @@ static void fill_own(const struct sap_batch_work *w, const sapporo_small_force *
     for (int from = 0; from < l->nj; from += BLOCK, to += BLOCK * w->source_bytes) {
         const int n = l->nj - from < BLOCK ? l->nj - from : BLOCK;
         const struct column_source r = rows_of(&l->x_j, &l->mass_j, from, 0);
-        const int bad = put_rows(w, &r, n, to, w->source_bytes);
+        const int bad = put_rows(w, !w->soft, &r, n, to, w->source_bytes);
+        if (bad) sap_stream_end();
         for (int k = 0; k < n && bad; k++) {
             double x[3];
             memcpy(x, sap_column_at(&l->x_j, from + k, sizeof x), sizeof x);
@@ -171,28 +204,81 @@ static void fill_own(const struct sap_batch_work *w, const sapporo_small_force *
     }
 }
 
-static void fill_addresses(const struct sap_batch_work *w, const sapporo_small_force *l, int *to)
+static void translate_addresses(const struct sap_batch_work *w, const sapporo_small_force *l, int *to)
 {
     const int *const slot_of = w->store->share[0].slot_of;
-    if (w->in_order) { /* as after a first load: each superpacket lies in the slot of its own number */
-        memcpy(to, l->address, (size_t)l->nj * sizeof *to);
-        return;
-    }
     for (int k = 0; k < l->nj; k++) {
         const unsigned a = (unsigned)l->address[k];
         to[k] = slot_of[a / SUPER] * SUPER + (int)(a % SUPER);
     }
 }
 
+/* Where the addresses of a list go: from unit `at` on; narrow: in 16 bits each, from `base` on. */
+struct address_place {
+    int at, narrow, base;
+};
+
+/*
+ * Writes the addresses of a list to the slab's section of addresses.  With the store in order, as after a first load,
+ * each superpacket lies in the slot of its own number.
+ */
+static void fill_addresses(const struct sap_batch_work *w, const struct sap_gpu_place *p, const sapporo_small_force *l,
+                           const struct address_place *at)
+{
+    char *const to = (char *)p->host.host + (size_t)p->layout.index * 16 + (size_t)at->at * 64;
+    if (at->narrow)
+        sap_addresses_narrow(l->address, l->nj, at->base, (uint16_t *)(void *)to);
+    else if (w->in_order)
+        memcpy(to, l->address, (size_t)l->nj * sizeof *l->address);
+    else
+        translate_addresses(w, l, (int *)(void *)to);
+}
+
+/* Whether the slab has room for the addresses of this list. */
+static int sends_addresses(const struct sap_batch_work *w, const sapporo_small_force *l)
+{
+    return sap_batch_by_address(w, l) && !sap_batch_kept(w, l);
+}
+
+/* Looks at the addresses of a list; returns 0 if some address holds no particle. */
+static int look_at(const struct sap_batch_work *w, const sapporo_small_force *l, struct address_place *at)
+{
+    if (!l->address || l->nj == 0 || sap_batch_kept(w, l)) return 1;
+    const struct sap_address_range range = sap_addresses_range(l->address, l->nj);
+    if (w->m->below > 0 && !sap_addresses_within(range, w->m->below - 1)) return 0;
+    at->narrow = w->in_order && !w->m->more && sap_addresses_are_narrow(range);
+    at->base = range.low;
+    return 1;
+}
+
+/* Takes places for the addresses of the lists of some spots; returns 0 if some address holds no particle. */
+static int place_addresses(const struct sap_batch_work *w, const struct sap_batch_spot *s, int n, atomic_int *units,
+                           struct address_place *at)
+{
+    int taken = 0, good = 1;
+    for (int k = 0; k < n; k++) {
+        const sapporo_small_force *const l = sap_batch_force(w->m, s[k].list);
+        at[k] = (struct address_place){.at = taken};
+        good &= look_at(w, l, &at[k]);
+        if (sends_addresses(w, l))
+            taken += sap_batch_units(l->nj, at[k].narrow ? sizeof(uint16_t) : sizeof *l->address);
+    }
+    const int first = taken > 0 ? atomic_fetch_add_explicit(units, taken, memory_order_relaxed) : 0;
+    for (int k = 0; k < n; k++) at[k].at += first;
+    return good;
+}
+
 /* ------------------------------------------------------------------- spots */
 
 static void fill_items(const struct sap_batch_work *w, const struct sap_batch_spot *s, const sapporo_small_force *l,
-                       struct sap_gpu_item *item, struct sap_gpu_long *longs)
+                       const struct address_place *at, struct sap_gpu_item *item, struct sap_gpu_long *longs)
 {
     const int superpackets = sap_batch_superpackets(w, l), kept = sap_batch_kept(w, l);
     const int most = w->m->more ? l->nj : (int)SUPER; /* sources of an item */
     const int pitch = w->m->more ? sap_batch_more_moments(l) : s->n;
-    const int source = kept ? (int)(l->address - w->m->kept.address) : s->source;
+    const int source = kept                          ? (int)(l->address - w->m->kept.address)
+                       : !sap_batch_by_address(w, l) ? s->source
+                                                     : at->at * (at->narrow ? 32 : 16);
     for (int from = 0; from < s->n; from += w->rows) {
         const int n = s->n - from < w->rows ? s->n - from : w->rows, record = s->record + from;
         for (int sp = 0; sp < superpackets; sp++)
@@ -200,7 +286,10 @@ static void fill_items(const struct sap_batch_work *w, const struct sap_batch_sp
                                             .n = n,
                                             .j = source + sp * SUPER,
                                             .nj = l->nj - sp * SUPER < most ? l->nj - sp * SUPER : most,
-                                            .indexed = kept ? SAP_GPU_KEPT_LISTS : sap_batch_by_address(w, l),
+                                            .indexed = kept         ? SAP_GPU_KEPT_LISTS
+                                                       : at->narrow ? SAP_GPU_NARROW_LISTS
+                                                                    : sap_batch_by_address(w, l),
+                                            .base = at->base,
                                             .lone = superpackets == 1,
                                             .row = superpackets == 1 ? s->row + from : record + sp * SUMS * s->n,
                                             .pitch = pitch};
@@ -210,31 +299,47 @@ static void fill_items(const struct sap_batch_work *w, const struct sap_batch_sp
     }
 }
 
-void sap_batch_fill(const struct sap_batch_work *w, const struct sap_gpu_place *p, struct sap_batch_spot *s)
+static void fill_sources(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s,
+                         const sapporo_small_force *l, const struct address_place *at)
+{
+    char *const own = (char *)p->host.host + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes;
+    if (sap_batch_kept(w, l)) return;
+    if (sap_batch_by_address(w, l))
+        fill_addresses(w, p, l, at);
+    else if (w->m->more)
+        sap_batch_more_sources(w, l, (double *)(void *)own);
+    else if (l->address)
+        fill_stored(w, l, own);
+    else
+        fill_own(w, l, own);
+}
+
+static int fill_spot(const struct sap_batch_work *w, const struct sap_gpu_place *p, struct sap_batch_spot *s,
+                     const struct address_place *at)
 {
     const sapporo_small_force *const l = sap_batch_force(w->m, s->list);
-    char *const to = p->host.host;
+    char *const to = p->host.host, *const targets = to + (size_t)p->layout.i * 16 + (size_t)s->row * w->target_bytes;
     struct sap_gpu_item *const items = p->host.host;
     struct sap_gpu_long *const longs = (struct sap_gpu_long *)(void *)(to + (size_t)p->layout.longs * 16);
-    int *const index = (int *)(void *)(to + (size_t)p->layout.index * 16);
-    char *const own = to + (size_t)p->layout.j * 16 + (size_t)s->source * w->source_bytes, *const targets =
-                                                                                               to +
-                                                                                               (size_t)p->layout.i *
-                                                                                                   16 +
-                                                                                               (size_t)s->row *
-                                                                                                   w->target_bytes;
-    const int more = w->m->more, by_address = sap_batch_by_address(w, l);
-    fill_items(w, s, l, items + s->item, longs + s->longs);
-    if (by_address && !sap_batch_kept(w, l))
-        fill_addresses(w, l, index + s->source);
-    else if (more && !by_address)
-        sap_batch_more_sources(w, l, (double *)(void *)own);
-    else if (l->address && !w->resident)
-        fill_stored(w, l, own);
-    else if (!l->address)
-        fill_own(w, l, own);
-    s->found = more ? sap_batch_more_targets(s, l, (double *)(void *)targets, p->bad + s->row)
-                    : fill_targets(w, s, l, targets, p->bad + s->row);
+    fill_items(w, s, l, at, items + s->item, longs + s->longs);
+    fill_sources(w, p, s, l, at);
+    const int found = w->m->more ? sap_batch_more_targets(s, l, (double *)(void *)targets, p->bad + s->row)
+                                 : fill_targets(w, s, l, targets, p->bad + s->row);
+    if (found & SAP_BATCH_BAD) s->bad = 1;
+    return found;
+}
+
+void sap_batch_fill(const struct sap_batch_work *w, struct sap_gpu_place *p, struct sap_batch_filling *f, int from,
+                    int to)
+{
+    struct address_place at[SAP_BATCH_RUN] = {{0}};
+    int found = 0;
+    if (!place_addresses(w, p->spot + from, to - from, &f->units, at))
+        found = SAP_BATCH_FAULTY;
+    else
+        for (int k = from; k < to; k++) found |= fill_spot(w, p, &p->spot[k], &at[k - from]);
+    sap_stream_end();
+    if (found & ~atomic_load_explicit(&f->found, memory_order_relaxed)) atomic_fetch_or(&f->found, found);
 }
 
 /* ----------------------------------------------------------------- results */
@@ -248,6 +353,19 @@ static void write_bad(const sapporo_result *r, int from, int n, const unsigned c
     }
 }
 
+/* Writes n vectors from their components, two vectors at a time. */
+static void write_vectors(double *to, const double *x, const double *y, const double *z, int n)
+{
+    int k = 0;
+    for (; k + 2 <= n; k += 2, to += 6) {
+        const two a = two_at(x + k), b = two_at(y + k), c = two_at(z + k);
+        put_two(to, sap_two_of(a, 0, b, 0));
+        put_two(to + 2, sap_two_of(c, 0, a, 1));
+        put_two(to + 4, sap_two_of(b, 1, c, 1));
+    }
+    if (k < n) to[0] = x[k], to[1] = y[k], to[2] = z[k];
+}
+
 void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place *p, const struct sap_batch_spot *s)
 {
     const sapporo_result *const r = sap_batch_result(w->m, s->list);
@@ -258,9 +376,6 @@ void sap_batch_write(const struct sap_batch_work *w, const struct sap_gpu_place 
     const double *const pot = (const double *)p->out.host + s->row, *const x = pot + p->rows, *const y = x + p->rows,
                         *const z = y + p->rows;
     if (r->pot) memcpy(r->pot + s->from, pot, (size_t)s->n * sizeof *pot);
-    for (int k = 0; k < s->n && r->acc; k++) {
-        double *const to = r->acc[s->from + k];
-        to[0] = x[k], to[1] = y[k], to[2] = z[k];
-    }
-    if (s->found & SAP_BATCH_BAD) write_bad(r, s->from, s->n, p->bad + s->row);
+    if (r->acc) write_vectors(r->acc[s->from], x, y, z, s->n);
+    if (s->bad) write_bad(r, s->from, s->n, p->bad + s->row);
 }

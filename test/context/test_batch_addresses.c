@@ -1,0 +1,172 @@
+/*
+ * test_batch_addresses.c - addresses of batches of small forces, on every engine: lists whose addresses lie within
+ * 65,536 of each other, which devices get in half the bytes, and wider ones have the bits of lists with sources of
+ * their own; an address without a particle anywhere in a long batch is found and told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than 65,536 particles; lists for several slabs of a device, which take 6 MiB of addresses each. */
+enum { N = 70001, FORMS = 12, NI = 3, NJ = 1025, MANY = 2500, FEW = 1000 };
+
+/* A list by address, and the same sources as its own. */
+struct forms {
+    double x[N][3], mass[N];
+    int address[FORMS][NJ];
+    double x_j[FORMS][NJ][3], mass_j[FORMS][NJ];
+    sapporo_small_force list[2 * FORMS];
+    sapporo_result result[2 * FORMS];
+    double acc[2 * FORMS][NI][3], pot[2 * FORMS][NI];
+};
+
+static void store_all(sapporo *c, const struct forms *f)
+{
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{f->x, 0}}, .mass = {f->mass, 0}};
+    assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
+}
+
+/* Lists about the widest of 16 bits, at both ends of the addresses, in no order, of all lengths about vectors. */
+static struct forms *new_forms(void)
+{
+    static const int length[FORMS] = {1, 2, 7, 8, 9, 31, 33, 1000, 1023, 1024, 1025, 1025};
+    static const int width[FORMS] = {1, 65536, 65536, 65537, 65535, 65536, 70001, 65536, 100, 65537, 65536, 65537};
+    struct forms *f = zeroed(1, sizeof *f);
+    struct body *body = zeroed(N, sizeof *body);
+    model_plummer(body, N, 4);
+    for (int k = 0; k < N; k++) {
+        memcpy(f->x[k], body[k].derivative[0], sizeof f->x[k]);
+        f->mass[k] = 1e-3 * (k % 7);
+    }
+    free(body);
+    for (int k = 0; k < FORMS; k++) {
+        const int low = k % 2 ? N - width[k] : 0;
+        for (int j = 0; j < length[k]; j++) {
+            const int a = j == 0 ? low + width[k] - 1 : j == 1 ? low : low + (int)(j * 7919L % width[k]);
+            f->address[k][j] = a;
+            memcpy(f->x_j[k][j], f->x[a], sizeof f->x[a]);
+            f->mass_j[k][j] = f->mass[a];
+        }
+    }
+    for (int k = 0; k < 2 * FORMS; k++) {
+        sapporo_small_force *const l = &f->list[k];
+        *l = (sapporo_small_force){.size = sizeof *l, .ni = NI, .nj = length[k / 2], .eps2 = 1e-4};
+        l->x.base = f->x[k / 2];
+        if (k % 2 == 0)
+            l->address = f->address[k / 2];
+        else
+            l->x_j.base = f->x_j[k / 2], l->mass_j.base = f->mass_j[k / 2];
+        f->result[k] = (sapporo_result){.size = sizeof f->result[k], .acc = f->acc[k], .pot = f->pot[k]};
+    }
+    return f;
+}
+
+static void check_forms(const struct engine *e, const struct forms *f)
+{
+    for (int k = 0; k < 2 * FORMS; k += 2)
+        if (!same_doubles(f->acc[k][0], f->acc[k + 1][0], (size_t)3 * NI) ||
+            !same_doubles(f->pot[k], f->pot[k + 1], NI))
+            fail_msg("%s, list %d: acc %a, pot %a by address; %a, %a", e->name, k / 2, f->acc[k][0][0], f->pot[k][0],
+                     f->acc[k + 1][0][0], f->pot[k + 1][0]);
+}
+
+static void as_own(void **state)
+{
+    struct forms *f = new_forms();
+    (void)state;
+    for (int k = 0; k < ENGINES2; k++) {
+        if (!engine_usable(&engines2[k])) continue;
+        sapporo *c = engine_open(&engines2[k], 2);
+        sapporo_batch *batch;
+        int ni[2 * FORMS];
+        store_all(c, f);
+        assert_int_equal(sapporo_force_batch(c, 2 * FORMS, f->list, f->result), SAPPORO_OK);
+        check_forms(&engines2[k], f);
+        memset(f->acc, 0x11, sizeof f->acc);
+        for (int l = 0; l < 2 * FORMS; l++) ni[l] = NI;
+        assert_int_equal(sapporo_force_batch_begin(c, 2 * FORMS, f->list, &batch), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch_end(batch, 2 * FORMS, ni, f->result), SAPPORO_OK);
+        check_forms(&engines2[k], f);
+        sapporo_force_batch_free(batch);
+        sapporo_close(c);
+    }
+    free(f);
+}
+
+/* A long batch by address. */
+struct chain {
+    sapporo_small_force list[MANY];
+    sapporo_result result[MANY];
+    double pot[MANY];
+    int address[FEW], faulty[FEW];
+};
+
+static struct chain *new_chain(const struct forms *f)
+{
+    struct chain *n = zeroed(1, sizeof *n);
+    for (int j = 0; j < FEW; j++) n->address[j] = n->faulty[j] = j * 69;
+    for (int k = 0; k < MANY; k++) {
+        n->list[k] = (sapporo_small_force){
+            .size = sizeof n->list[k], .ni = 1, .nj = FEW, .x.base = f->x[k], .eps2 = 1e-4, .address = n->address};
+        n->result[k] = (sapporo_result){.size = sizeof n->result[k], .pot = &n->pot[k]};
+    }
+    return n;
+}
+
+/* Whether all potentials are NaN. */
+static void check_failed(const char *name, const sapporo *c, const struct chain *n, int list)
+{
+    char told[64];
+    (void)snprintf(told, sizeof told, "list %d names an address", list);
+    if (!strstr(sapporo_last_error(c), told)) fail_msg("%s: \"%s\", not \"%s\"", name, sapporo_last_error(c), told);
+    for (int k = 0; k < MANY; k++)
+        if (!isnan(n->pot[k])) fail_msg("%s, fault in list %d: potential %d is %g", name, list, k, n->pot[k]);
+}
+
+/* Wrong addresses in the first, a middle and the last list: the first of them is told, and the next call is right. */
+static void faults(void **state)
+{
+    static const int wrong[] = {-1, N, INT32_MAX, INT32_MIN}, place[] = {0, MANY / 2, MANY - 1};
+    struct forms *f = new_forms();
+    struct chain *n = new_chain(f);
+    (void)state;
+    for (int e = 0; e < ENGINES2; e++) {
+        const char *const name = engines2[e].name;
+        if (!engine_usable(&engines2[e])) continue;
+        sapporo *c = engine_open(&engines2[e], 2);
+        sapporo_batch *batch;
+        store_all(c, f);
+        for (int k = 0; k < 3; k++) {
+            n->faulty[(k * 499 + 7) % FEW] = wrong[(k + e) % 4];
+            n->list[place[k]].address = n->list[MANY - 1].address = n->faulty;
+            assert_int_equal(sapporo_force_batch(c, MANY, n->list, n->result), SAPPORO_ERR_ARGUMENT);
+            check_failed(name, c, n, place[k]);
+            assert_int_equal(sapporo_force_batch_begin(c, MANY, n->list, &batch), SAPPORO_ERR_ARGUMENT);
+            assert_null(batch);
+            n->list[place[k]].address = n->list[MANY - 1].address = n->address;
+            memcpy(n->faulty, n->address, sizeof n->faulty);
+        }
+        assert_int_equal(sapporo_force_batch(c, MANY, n->list, n->result), SAPPORO_OK);
+        for (int k = 0; k < MANY; k++)
+            if (!(n->pot[k] < 0)) fail_msg("%s: potential %d is %g", name, k, n->pot[k]);
+        sapporo_close(c);
+    }
+    free(n);
+    free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_own), cmocka_unit_test(faults)};
+    return cmocka_run_group_tests_name("batch addresses", tests, NULL, NULL);
+}
