@@ -119,6 +119,30 @@ SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, 
 }
 
 /*
+ * Spline softening without neighbours: adds a j-particle to ipt rows by Newton's terms, if no thread of 32 has it
+ * within a length.  Returns whether it did: the other pairs are added one by one.
+ */
+SAP_INLINE int add_newton(struct pair_mode mode, int ipt, struct many_row *r, const struct j_words *j, V eps2,
+                          any_index any)
+{
+#if SAP_KERNEL_ORDER == 2 && !SAP_VECTORS
+    struct separation d[4];
+    V d2[4];
+    int within = 0;
+    if (mode.soft != 2 || mode.near) return 0;
+#pragma unroll
+    for (int n = 0; n < ipt; n++) within |= may_be_within(mode, &r[n].i, j, eps2, any, &d[n], &d2[n]);
+    if (lanes_any(within)) return 0;
+#pragma unroll
+    for (int n = 0; n < ipt; n++) add_terms(r[n].s.sum, &d[n], j->mass, v_root_kept(vm_set1(1), d2[n]));
+    return 1;
+#else
+    (void)mode, (void)ipt, (void)r, (void)j, (void)eps2, (void)any;
+    return 0;
+#endif
+}
+
+/*
  * The many-target kernel.  ipt, a constant: i-particles per lane; first: the first row of the group, whose threads hold
  * ipt times one row per lane.
  */
@@ -148,6 +172,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
             for (int e = 0; e < SAP_GPU_PACKET; e++) {
                 struct j_words j;
                 load_j(parts_for(mode), tile + l, PITCH, e * STAGE_PACKETS, &j);
+                if (add_newton(mode, ipt, r, &j, eps2, any)) continue;
 #pragma unroll
                 for (int n = 0; n < ipt; n++)
                     ADD_PAIR(mode, &r[n].s, &r[n].i, &sphere[n], &j, eps2, any, e, &r[n].coincident);

@@ -121,10 +121,10 @@ SAP_INLINE void add_terms_spline(struct pair_mode mode, V *sum, const struct sep
                                  const struct i_words *i, const struct j_words *j, V eps2)
 {
     const V hj2 = v_add(j->eps2, eps2);
+    struct sap_powers p = sap_powers_of(j->mass, u);
     if (vm_any(sap_within(d2, SAP_LARGER(i->eps2, hj2))))
-        sap_pair2_spline(sum, d->x, j->mass, u, counts, i->eps2, hj2, mode.spline == SAP_SPLINE_MEAN);
-    else
-        add_terms(sum, d, j->mass, u);
+        sap_spline_powers(&p, d2, j->mass, u, counts, i->eps2, hj2, mode.spline == SAP_SPLINE_MEAN);
+    sap_add_newton(sum, d->x[0], d->x[1], d->x[2], p.mu, p.mu3);
 }
 #endif
 
@@ -158,6 +158,21 @@ SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const st
 #endif
     add_terms(s->sum, &d, j->mass, u);
 }
+
+#if SAP_KERNEL_ORDER == 2 && !SAP_VECTORS
+/*
+ * Computes the separation and the squared distance of a pair with spline softening; returns 1 if it may be within a
+ * length, at zero distance, or of the same index, so that it takes more than Newton's terms.
+ */
+SAP_INLINE int may_be_within(struct pair_mode mode, const struct i_words *i, const struct j_words *j, V eps2,
+                             any_index any, struct separation *d, V *d2)
+{
+    const V h2 = v_larger(v_larger(i->eps2, v_set1(SAP_COINCIDENT)), v_add(j->eps2, eps2));
+    separate(i, j, d);
+    *d2 = sap_distance2(d->x[0], d->x[1], d->x[2]);
+    return sap_within(*d2, h2) || (mode.own && !vi_differ(j->index, i->index, any));
+}
+#endif
 
 /*
  * The smallest distance of all packets so far, the smallest distance in the other packets, and the packet of the first.

@@ -17,6 +17,7 @@
 #if defined(SAP_KERNEL_DP)
 #define WALK_COINCIDENT 0x1p-1022
 #define WALK_FRAME(x)   d_set1(SAP_ZERO) /* absolute coordinates: an escaper in a group must not blur the others */
+#define WALK_OFF(w, c)  v_sub(w[c], w_of_d(d_mul(f->ball[c], f->unit))) /* from the centre of the ball */
 #define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
 #define WALK_APART      SAP_LEFT_WIDE
 SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
@@ -24,6 +25,7 @@ SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #else
 #define WALK_COINCIDENT 0x1p-126F
 #define WALK_FRAME(x)   (x)
+#define WALK_OFF(w, c)  (w)[c]
 #define WALK_APART      SAP_LEFT_APART
 #define WALK_CELL(r2)   1 /* a cell so near that its squared distance underflows makes sums that are not finite */
 SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
@@ -44,6 +46,7 @@ SAP_INLINE V sap_inverse_length(V h2) { return v_root_kept(h2 >= WALK_COINCIDENT
 enum {
 #if defined(SAP_TREE_SPLINE)
     SPLINE = 1,
+    SPLINE_RUN = 4, /* particles of a list that are beyond all lengths together or not */
 #else
     SPLINE = 0,
 #endif
@@ -111,7 +114,10 @@ struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
     int order, softened;
-    int mean; /* of spline softening */
+    /* with spline softening: the ball, the radius in units, and the greatest length of the target particles */
+    D ball[3];
+    V radius, length;
+    int mean;
 };
 
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
@@ -142,6 +148,11 @@ SAP_INLINE void moments_of(const struct walk_frame *f, const struct walk_sources
     w[7] = 0;
 }
 
+SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
+{
+    for (int p = 0; p < parts; p++) words_of(from[p], w + p * IN_PART);
+}
+
 /* Loads particle k into a list. */
 SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
 {
@@ -154,17 +165,43 @@ SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sou
     for (int p = 0; p < NEAR_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
+#if defined(SAP_TREE_SPLINE)
+/*
+ * Returns whether a particle with the length h is beyond all lengths from each target particle of the ball, by more
+ * than roundings: its pairs have the bits of those without softening.
+ */
+SAP_INLINE int beyond_lengths(const struct walk_frame *f, const W *w, V h)
+{
+    const V reach = v_mul(v_add(f->radius, v_larger(h, f->length)), v_set1(1.001));
+    const V d2 = sap_distance2(WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2));
+    return d2 > v_mul(reach, reach) && d2 > v_set1(0x1p-100) ? 1 : 0;
+}
+
+/*
+ * Loads n particles, near[0] to near[n-1], into a list; near[0] becomes -1 if these are SPLINE_RUN and all of them are
+ * beyond all lengths.
+ */
+SAP_INLINE void bring_run(const struct walk_frame *f, const struct walk_sources *s, LOCAL int *near, int n,
+                          LOCAL part *to)
+{
+    int beyond = n == SPLINE_RUN;
+    for (int e = 0; e < n; e++) {
+        W w[NEAR_WORDS];
+        const int k = near[e];
+        bring_particle(f, s, k, to + e * NEAR_PARTS);
+        take_words(to + e * NEAR_PARTS, NEAR_PARTS, w);
+        beyond &= beyond_lengths(f, w, w_of_d(s->length[k]));
+    }
+    if (beyond) near[0] = -1;
+}
+#endif
+
 SAP_INLINE void bring_cell(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
 {
     W w[CELL_WORDS];
     relative(f, s->centre, k, w);
     if (f->order > 1) moments_of(f, s, k, w + 4);
     for (int p = 0; p < CELL_PARTS; p++) to[p] = part_of(w + p * IN_PART);
-}
-
-SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
-{
-    for (int p = 0; p < parts; p++) words_of(from[p], w + p * IN_PART);
 }
 
 /*
@@ -180,6 +217,13 @@ SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w,
 }
 
 #if defined(SAP_TREE_SPLINE)
+/* Adds one particle, beyond all lengths, to the sums of a target particle at x. */
+SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
+{
+    const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(1, sap_distance2(d[0], d[1], d[2])));
+}
+
 /*
  * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
  */
@@ -189,10 +233,9 @@ SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W
     const V d2 = sap_distance2(d[0], d[1], d[2]), hj2 = w[4];
     const VM counts = another != 0;
     const V u = v_root_kept(d2 >= WALK_COINCIDENT && another, d2);
-    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2))))
-        sap_pair2_spline(sum, d, w[3], u, counts, h2, hj2, f->mean);
-    else
-        sap_pair2(sum, d[0], d[1], d[2], w[3], u);
+    struct sap_powers p = sap_powers_of(w[3], u);
+    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 #endif
 
@@ -266,7 +309,10 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struc
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
     f->order = t->order;
     f->softened = f->eps2 >= WALK_COINCIDENT;
-    for (int c = 0; c < 3; c++) f->centre[c] = WALK_FRAME(centre[c]);
+    for (int c = 0; c < 3; c++) {
+        f->centre[c] = WALK_FRAME(centre[c]);
+        f->ball[c] = centre[c];
+    }
 }
 
 /* Returns a bound as the walk uses it, enlarged by the rounding errors of float. */

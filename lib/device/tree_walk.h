@@ -96,24 +96,110 @@ enum list_kind {
     CELLS              /* with second moments */
 };
 
+#if defined(SAP_TREE_SPLINE) && !defined(SAP_KERNEL_DP)
+#define RUN_VOTES 1
+#else
+#define RUN_VOTES 0 /* with spline softening in double it would take registers of two groups */
+#endif
+
+#if defined(SAP_TREE_SPLINE)
+/* Adds n particles to a target particle, where some may be within a length. */
+SAP_INLINE void sum_within(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
+                           int number, int n, V *sum)
+{
+    for (int e = 0; e < n; e++) {
+        W w[NEAR_WORDS];
+        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        add_spline(f, x, h2, w, near[e] != number, sum);
+    }
+}
+
+/*
+ * Adds SPLINE_RUN particles to a target particle; all of them by Newton's terms if no thread has one within a length,
+ * or at zero distance.
+ */
+SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
+                        int number, V *sum)
+{
+    const V least = v_larger(h2, WALK_COINCIDENT);
+    V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
+    int within = 0;
+    UNROLL
+    for (int e = 0; e < SPLINE_RUN; e++) {
+        W w[NEAR_WORDS];
+        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        for (int c = 0; c < 3; c++) d[e][c] = v_sub(w[c], x[c]);
+        d2[e] = sap_distance2(d[e][0], d[e][1], d[e][2]);
+        mass[e] = w[3];
+        within |= sap_within(d2[e], v_larger(least, w[4])) ? 1 : 0;
+    }
+    if (lanes_any(within)) {
+        sum_within(f, near, words, x, h2, number, SPLINE_RUN, sum);
+    } else {
+        UNROLL
+        for (int e = 0; e < SPLINE_RUN; e++) sap_pair2(sum, d[e][0], d[e][1], d[e][2], mass[e], v_root_kept(1, d2[e]));
+    }
+}
+
+/*
+ * Adds n particles of a list to the first `many` target particles of each thread, SPLINE_RUN at a time.  votes, a
+ * constant: threads vote on runs; with three target particles per thread the code of all votes outgrows caches.
+ */
+SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                              const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
+{
+    for (int first = 0; first < n; first += SPLINE_RUN) {
+        const int entries = min(n - first, (int)SPLINE_RUN);
+        const LOCAL int *const near = m->near + first;
+        const LOCAL part *const words = m->words + first * NEAR_PARTS;
+        if (near[0] < 0) {
+            UNROLL
+            for (int e = 0; e < SPLINE_RUN; e++) {
+                W w[4];
+                take_words(words + e * NEAR_PARTS, 4 / IN_PART, w);
+                UNROLL
+                for (int k = 0; k < IPT; k++)
+                    if (k < many) add_newton(i->x[k], w, sum[k]);
+            }
+            continue;
+        }
+        UNROLL
+        for (int k = 0; k < IPT; k++) {
+            if (k >= many || !votes) continue;
+            if (entries == SPLINE_RUN)
+                sum_run(f, near, words, i->x[k], i->h2[k], i->number[k], sum[k]);
+            else
+                sum_within(f, near, words, i->x[k], i->h2[k], i->number[k], entries, sum[k]);
+        }
+        for (int e = 0; e < entries && !votes; e++) {
+            W w[NEAR_WORDS];
+            take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+            UNROLL
+            for (int k = 0; k < IPT; k++)
+                if (k < many) add_spline(f, i->x[k], i->h2[k], w, near[e] != i->number[k], sum[k]);
+        }
+    }
+}
+#endif
+
 /* Adds n entries of a list to the first `many` target particles of each thread. */
 SAP_INLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
-                            const int many, int n)
+                            const int votes, const int many, int n)
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
     start_sums(sum);
-    for (int e = 0; e < n; e++) {
+#if defined(SAP_TREE_SPLINE)
+    if (kind == PARTICLES_CAREFUL) sum_spline_to(f, m, i, votes, many, n, sum);
+#endif
+    for (int e = 0; e < n && !(SPLINE && kind == PARTICLES_CAREFUL); e++) {
         take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         UNROLL
         for (int k = 0; k < IPT; k++) {
             if (k >= many) continue;
-            if (kind == CELLS) add_cell(f, i->x[k], w, sum[k]);
-#if defined(SAP_TREE_SPLINE)
-            else if (kind == PARTICLES_CAREFUL)
-                add_spline(f, i->x[k], i->h2[k], w, m->near[e] != i->number[k], sum[k]);
-#endif
+            if (kind == CELLS)
+                add_cell(f, i->x[k], w, sum[k]);
             else if (kind == PARTICLES_CAREFUL)
                 add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
             else
@@ -128,13 +214,13 @@ SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struc
                          const int kind, int n)
 {
     if (most == 2)
-        sum_list_to(f, m, i, kind, 2, n);
+        sum_list_to(f, m, i, kind, RUN_VOTES, 2, n);
     else if (i->many == 1)
-        sum_list_to(f, m, i, kind, 1, n);
+        sum_list_to(f, m, i, kind, 0, 1, n);
     else if (i->many == 2)
-        sum_list_to(f, m, i, kind, 2, n);
+        sum_list_to(f, m, i, kind, 0, 2, n);
     else
-        sum_list_to(f, m, i, kind, IPT, n);
+        sum_list_to(f, m, i, kind, 0, IPT, n);
     group_barrier();
 }
 
@@ -142,7 +228,12 @@ SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struc
 SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const struct walk_room *m,
                               const struct walk_sources *s, struct walkers *i, int careful, int n)
 {
+#if defined(SAP_TREE_SPLINE)
+    for (int e = (int)local_id() * SPLINE_RUN; e < n; e += WALK_THREADS * SPLINE_RUN)
+        bring_run(f, s, m->near + e, min(n - e, (int)SPLINE_RUN), m->words + e * NEAR_PARTS);
+#else
     for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_particle(f, s, m->near[e], m->words + e * NEAR_PARTS);
+#endif
     group_barrier();
     if (careful)
         sum_list(most, f, m, i, PARTICLES_CAREFUL, n);
@@ -299,6 +390,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                 m->place->bound = words_of_bound(t, &q.bound, q.strictness, q.length);
             }
             start_frame(t, q.bound.centre, &f);
+            if (SPLINE) f.radius = padded(d_mul(sap_bound_size(&q.bound), t->unit), d_set1(SAP_ZERO));
+            f.length = q.length;
             f.mean = mean;
             start_walkers(&f, w, o, selected, most, first, rows, &i);
 
