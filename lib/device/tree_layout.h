@@ -65,8 +65,9 @@ enum {
     SAP_LEFT_WIDE = 1,               /* bunches that need double */
     SAP_LEFT_PARTS = 2,              /* parts of groups that need double */
     SAP_LEFT_DENSE = SAP_LEFT_PARTS, /* if there are no parts: bunches of selected particles that lie together */
-    SAP_LEFT_LISTS = 3,
-    SAP_LEFT_BOTH = 3, /* bunches that lie together, and smaller ones of those that do not */
+    SAP_LEFT_ORDER = 3,              /* all parts, those that take longest first */
+    SAP_LEFT_LISTS = 4,
+    SAP_LEFT_BOTH = 4, /* bunches that lie together, and smaller ones of those that do not */
     SAP_LEFT_FIRST = 8
 };
 

@@ -58,6 +58,30 @@ tree_row_strict(const GLOBAL struct sap_cell *cell, const GLOBAL int *slot, cons
     strict[k] = strictness_of(&root, &t, t.accuracy, a[address[slot[k]]]);
 }
 
+/*
+ * Sets keys by which parts of groups are sorted, those that take longest first: with the criterion of acceleration
+ * forces on particles with small accelerations need many interactions, and what is begun last keeps all others waiting.
+ * A key has 8 bits.  It is smaller by one for each factor of four in the acceleration, so that most parts that lie
+ * together stay together.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_part_keys(const GLOBAL float *strict, GLOBAL U64 *key, const int group_parts, const int parts)
+{
+    const int p = (int)global_id();
+    if (p >= parts) return;
+    const int halves = (bits_of_float(strict[p / group_parts]) >> 22) - (127 << 1); /* two for each power of two */
+    key[p] = (U64)(127 - max(-128, min(127, halves)));
+}
+
+/* Lists all parts in this order. */
+KERNEL(SAP_TREE_THREADS)
+tree_part_order(const GLOBAL int *order, GLOBAL int *left, const int parts, const struct sap_gpu_walk w)
+{
+    const int k = (int)global_id();
+    if (k < parts) left[SAP_LEFT_FIRST + (size_t)SAP_LEFT_ORDER * (size_t)w.left_room + (size_t)k] = order[k];
+    if (k == 0) left[SAP_LEFT_COUNT + SAP_LEFT_ORDER] = parts;
+}
+
 /* Copies forces from order of address to order of rows. */
 KERNEL(SAP_TREE_THREADS)
 tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, const int has_active,

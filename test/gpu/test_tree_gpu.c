@@ -552,6 +552,31 @@ static void subsets_of(int n, sapporo_tree_options options, double bound)
     tree_particles_free(&p);
 }
 
+/* So many groups walk in the order of their accelerations: each does, and once. */
+static void many_groups(void **state)
+{
+    enum { N = 70000 };
+    const sapporo_tree_options options = {.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.2, .order = 1};
+    (void)state;
+    need_device();
+    struct tree_particles p = tree_particles_make(TREE_CLUSTER, N);
+    struct forces here = room_for(N), cpu = room_for(N);
+    sapporo_tree *trees[2] = {planted(backend, options, &p), planted(SAPPORO_BACKEND_CPU, options, &p)};
+    memset(here.pot, 0xff, N * sizeof *here.pot);
+    force_of(trees[0], &(sapporo_tree_request){.ni = N}, &here);
+    force_of(trees[1], &(sapporo_tree_request){.ni = N}, &cpu);
+    sapporo_tree_statistics s[2] = {{.size = sizeof *s}, {.size = sizeof *s}};
+    for (int k = 0; k < 2; k++) assert_int_equal(sapporo_tree_get_statistics(trees[k], &s[k]), SAPPORO_OK);
+    const double off = difference(&here, &cpu, N), cells = (double)s[1].particle_cell;
+    print_message("%d groups: %.3g\n", N / 64, off);
+    assert_true(off <= 0.2); /* monopoles by a loose criterion */
+    assert_true(fabs((double)s[0].particle_cell - cells) <= 0.2 * cells);
+    for (int k = 0; k < 2; k++) sapporo_tree_destroy(trees[k]);
+    drop_forces(&here);
+    drop_forces(&cpu);
+    tree_particles_free(&p);
+}
+
 /* So many active particles walk in parts of 64, and the scattered ones of them in bunches. */
 static void many_active(void **state)
 {
@@ -775,6 +800,8 @@ int main(int argc, char **argv)
         {"forces, cuda", forces, on_cuda, NULL, NULL},
         {"subsets, opencl", subsets, on_opencl, NULL, NULL},
         {"subsets, cuda", subsets, on_cuda, NULL, NULL},
+        {"many groups, opencl", many_groups, on_opencl, NULL, NULL},
+        {"many groups, cuda", many_groups, on_cuda, NULL, NULL},
         {"many active particles, opencl", many_active, on_opencl, NULL, NULL},
         {"many active particles, cuda", many_active, on_cuda, NULL, NULL},
         {"structures of kd-trees, opencl", structures, kdtree_on_opencl, usual_kind, NULL},

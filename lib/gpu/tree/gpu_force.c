@@ -18,6 +18,7 @@
 enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
 enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find no work left */
 enum { LEFT_BUNCHES = 16384 };                    /* of a launch that may find all bunches of selected particles */
+enum { PARTS_ORDERED = 1024 };                    /* fewer parts are all under way at once */
 enum { FEW_ROWS = 4096 };                         /* rows that one launch sorts */
 
 /* A force under computation. */
@@ -81,15 +82,21 @@ static int width_of(int n, int all)
 /* Whether so many targets are most particles: forces on all of them then cost less than a selection. */
 static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 7 >= t->n / 8; }
 
-static int reserve_rows(struct sap_gpu_host_tree *t, int n)
+/* Reserves the memory of a sort of n values. */
+static int reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n)
 {
     for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &t->row_key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &t->row[k], (size_t)n * sizeof(int)));
+        TRY(sap_tree_reserve(t, &key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &value[k], (size_t)n * sizeof(int)));
     }
-    TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float)));
     return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
+}
+
+static int reserve_rows(struct sap_gpu_host_tree *t, int n)
+{
+    TRY(reserve_sort(t, t->row_key, t->row, n));
+    TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
+    return sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float));
 }
 
 /* Returns the bits that the indices of n particles need. */
@@ -252,7 +259,7 @@ static int launch_groups(struct sap_gpu_host_tree *t, const struct pass *p, int 
                                            : wide ? t->f->walk_dp
                                                   : t->f->walk_sp[whole];
     return sap_tree_launch(t, p->w.all_slots ? of_groups : t->f->selected[wide],
-                           from < 0 ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
+                           from < 0 || from == SAP_LEFT_ORDER ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
 }
 
 /* Returns the number of groups of threads that compute bunches. */
@@ -288,12 +295,36 @@ static int list_bunches(struct sap_gpu_host_tree *t, const struct pass *p)
     return sap_tree_for_each(t, t->f->bunches[p->w.every], bunches, THREADS, a, COUNT(a));
 }
 
+/* Lists the parts in the order in which they walk, where it matters; *from: that list, or -1. */
+static int order_parts(struct sap_gpu_host_tree *t, const struct pass *p, int *from)
+{
+    const int parts = p->w.parts;
+    int at;
+    *from = -1;
+    if (!p->w.strict || !p->w.all_slots || parts < PARTS_ORDERED) return SAP_DRIVER_OK;
+    TRY(reserve_sort(t, t->part_key, t->part, parts));
+    const struct sap_argument keys[] = {SAP_ARRAY(*p->strict), SAP_ARRAY(t->part_key[0]), VALUE(p->w.group_parts),
+                                        VALUE(parts)};
+    const struct sap_sort sort = {.key = {t->part_key[0].mem, t->part_key[1].mem},
+                                  .value = {t->part[0].mem, t->part[1].mem},
+                                  .n = parts,
+                                  .to = 8,
+                                  .places = 1};
+    TRY(sap_tree_for_each(t, t->f->part_keys, parts, THREADS, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, &at));
+    const struct sap_argument order[] = {SAP_ARRAY(t->part[at]), SAP_ARRAY(t->left), VALUE(parts), VALUE(p->w)};
+    *from = SAP_LEFT_ORDER;
+    return sap_tree_for_each(t, t->f->part_order, parts, THREADS, order, COUNT(order));
+}
+
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
 static int launch_walks(struct sap_gpu_host_tree *t, const struct pass *p)
 {
     const int parts = p->w.parts > 0, listed = !parts && p->w.span > 0, every = p->w.every;
     const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
-    if (parts) TRY(launch_groups(t, p, every, -1));
+    int order;
+    if (parts) TRY(order_parts(t, p, &order));
+    if (parts) TRY(launch_groups(t, p, every, order));
     if (listed) TRY(list_bunches(t, p));
     TRY(launch_few(t, p, every, parts ? apart : listed ? (int)SAP_LEFT_BOTH : -1));
     if (every) return SAP_DRIVER_OK;

@@ -62,6 +62,8 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
                   {0, "tree_row_slots", &f->row_slots},
                   {0, "tree_row_places", &f->row_places},
                   {0, "tree_row_strict", &f->row_strict},
+                  {0, "tree_part_keys", &f->part_keys},
+                  {0, "tree_part_order", &f->part_order},
                   {0, "tree_sizes", &f->sizes},
                   {0, "tree_next", &f->next},
                   {0, "tree_search", &f->search},

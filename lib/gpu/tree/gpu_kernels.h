@@ -18,7 +18,7 @@ struct sap_gpu_tree_kernels {
     struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
     struct sap_function *leaves, *cells, *words, *runs, *groups, *divide, *flagged;                 /* tree_moments.h */
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
-    struct sap_function *rows_add;                                                                  /* tree_rows.h */
+    struct sap_function *rows_add, *part_keys, *part_order;                                         /* tree_rows.h */
     struct sap_function *next, *search;                                                             /* tree_search.h */
     struct sap_function *stop_count, *stop_cells, *stop_particles;                                  /* tree_stops.h */
     struct sap_function *halo_bins, *halo_flag, *halo_top, *halo_tell;                              /* tree_halo.h */

@@ -85,14 +85,15 @@ static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walke
 static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle,    &t->a,          &t->chunk,     &t->told,      &t->place,       &t->scratch,
-        &t->span,        &t->count,      &t->first,     &t->bounds,    &t->node,        &t->node_level,
-        &t->cell,        &t->word,       &t->source,    &t->moments,   &t->place_given, &t->place_a,
-        &t->row_key[0],  &t->row_key[1], &t->row[0],    &t->row[1],    &t->slot,        &t->slot_strict,
-        &t->picked_acc,  &t->picked_pot, &t->active,    &t->next,      &t->query,       &t->found,
-        &t->begin,       &t->list,       &t->left,      &t->acc,       &t->pot,         &t->new_first,
-        &t->halo.sorted, &t->halo.node,  &t->halo.cell, &t->halo.word, &t->halo.source, &t->halo.moments,
-        &t->stop_begin,  &t->stop_top,   &t->stop,      &t->kept_acc,  &t->kept_pot,    &t->kept_work};
+        &t->particle,    &t->a,           &t->chunk,       &t->told,         &t->place,       &t->scratch,
+        &t->span,        &t->count,       &t->first,       &t->bounds,       &t->node,        &t->node_level,
+        &t->cell,        &t->word,        &t->source,      &t->moments,      &t->place_given, &t->place_a,
+        &t->row_key[0],  &t->row_key[1],  &t->row[0],      &t->row[1],       &t->slot,        &t->slot_strict,
+        &t->part_key[0], &t->part_key[1], &t->part[0],     &t->part[1],      &t->picked_acc,  &t->picked_pot,
+        &t->active,      &t->next,        &t->query,       &t->found,        &t->begin,       &t->list,
+        &t->left,        &t->acc,         &t->pot,         &t->new_first,    &t->halo.sorted, &t->halo.node,
+        &t->halo.cell,   &t->halo.word,   &t->halo.source, &t->halo.moments, &t->stop_begin,  &t->stop_top,
+        &t->stop,        &t->kept_acc,    &t->kept_pot,    &t->kept_work};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     sap_tree_free_selection(t);
     free_walkers(t, &t->own);

@@ -129,8 +129,8 @@ struct sap_gpu_host_tree {
     int listed; /* the stepper has written the list of active particles to `active` */
     struct sap_gpu_buffer kept_acc, kept_pot, kept_work; /* results of a walk of a part, until the next one adds them */
     int picked; /* results of the last force: in picked_acc and picked_pot; else in acc and pot */
-    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], slot, slot_strict, active, left, acc, pot,
-        picked_acc, picked_pot;
+    struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], part_key[2], part[2], slot, slot_strict, active,
+        left, acc, pot, picked_acc, picked_pot;
 
     /* a search */
     struct sap_gpu_buffer query, found, begin, list;
