@@ -5,7 +5,7 @@
 #   test/gpu.sh build check bench     some of them, in this order
 #
 #   build         the library, its tools and tests, for the GPUs that are here
-#   check         tests: first those that run on GPUs, on them alone, then all but lint
+#   check         tests: first those that run on GPUs, on them alone, then all
 #   mpi           forces over the ranks of MPI, if mpicc is there: test/mpi, then on GPUs, one per rank and shared, and
 #                 their speed
 #   conformance   the conformance suite, if there is one in shared/ or ../shared/
@@ -182,7 +182,7 @@ step_check() {
             make "$@" check-run TESTS="${gpu_tests# }"
         keep_logs gpu
     fi
-    run "check" env LOGS=build/logs-all make "$@" check-run TESTS="${TESTS:-}" EXCEPT=lint
+    run "check" env LOGS=build/logs-all make "$@" check-run TESTS="${TESTS:-}"
     keep_logs all
 }
 

@@ -6,8 +6,8 @@
 # each program runs with a single number of ranks, since the MPI changes how messages travel and how ranks start, but no
 # result of the library; device memory that the MPI itself carries is tested in full.  What the first MPI alone shows:
 # trees and steppers when memory runs out, transports by the host and by NCCL, and all cases of steppers.
-# SAPPORO_TEST_SPARING=0 runs these under the second MPI, too.  Both run at the same time.  With a sanitizer, two ranks
-# run under the first MPI.
+# SAPPORO_TEST_SPARING=0 runs these under the second MPI, too.  Both run at the same time; with SAPPORO_TEST_MPI=first or
+# second, one of them.  With a sanitizer, two ranks run under the first MPI.
 
 [ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
 case ${SANITIZE:-} in *thread*) echo "MPI has threads of its own, which the sanitizer does not know"; exit 77 ;; esac
@@ -197,7 +197,7 @@ test_library() {
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
 }
 
-found='' first='' running=''
+found='' first='' running='' wanted=${SAPPORO_TEST_MPI:-both}
 for suffix in .openmpi .mpich ''; do
     if ! command -v "mpicc$suffix" >/dev/null 2>&1 || ! command -v "mpirun$suffix" >/dev/null 2>&1; then
         [ -z "$suffix" ] || skipped "MPI$suffix" "mpicc$suffix or mpirun$suffix is missing"
@@ -205,20 +205,28 @@ for suffix in .openmpi .mpich ''; do
     fi
     [ -n "$suffix" ] || [ -z "$found" ] || continue # mpicc is one of those above
     if [ -z "$found" ]; then
-        first=$suffix
+        first=$suffix found=1
+        [ "$wanted" != second ] || continue
+    elif [ "$wanted" = first ]; then
+        skipped "MPI$suffix" "SAPPORO_TEST_MPI is first"
+        continue
     elif [ -n "$checked" ]; then
         skipped "MPI$suffix" "sanitizers look at the library under one MPI"
         continue
     fi
-    found=1
     (test_library "$suffix"; exit $((failures > 0))) >"$work/lines$suffix" 2>&1 &
     running="$running $!"
 done
 for pid in $running; do wait "$pid" || failures=$((failures + 1)); done
-[ -z "$found" ] || cat "$work"/lines*
+[ -z "$running" ] || cat "$work"/lines*
 if [ -z "$found" ] && ! command -v mpicc >/dev/null 2>&1; then
     skipped "forces over ranks" "mpicc and mpirun are missing: openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev"
     exit 0
+fi
+
+if [ "$wanted" = second ]; then
+    [ -n "$running" ] || skipped "a second MPI" "there is none"
+    exit $((failures > 0))
 fi
 
 # The library that make built, as a user links it.
