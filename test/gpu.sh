@@ -156,7 +156,7 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct
-    spline tree_spline few"
+    spline tree_spline few tree_bounds tree_halo batch_addresses"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -356,7 +356,7 @@ sanitize_fuzz() {
 
 # The tests of ON_GPU that use a device, but for those that only repeat launches (accuracy, native_threads, g5_threads).
 SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor jstore_contexts native_jobs g6
-    g6_results g5 g5_input batch batch_jobs outside extremes gpu_lists neighbour_devices bits"
+    g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
