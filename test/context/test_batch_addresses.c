@@ -156,6 +156,11 @@ static void faults(void **state)
             n->list[place[k]].address = n->list[MANY - 1].address = n->address;
             memcpy(n->faulty, n->address, sizeof n->faulty);
         }
+        n->faulty[2] = N; /* of a list without targets */
+        n->list[5].ni = 0, n->list[5].address = n->faulty;
+        assert_int_equal(sapporo_force_batch(c, MANY, n->list, n->result), SAPPORO_ERR_ARGUMENT);
+        n->list[5].ni = 1, n->list[5].address = n->address;
+        memcpy(n->faulty, n->address, sizeof n->faulty);
         assert_int_equal(sapporo_force_batch(c, MANY, n->list, n->result), SAPPORO_OK);
         for (int k = 0; k < MANY; k++)
             if (!(n->pot[k] < 0)) fail_msg("%s: potential %d is %g", name, k, n->pot[k]);

@@ -232,7 +232,9 @@ static double try_tree(const struct engine *e, const bodies *b, const sapporo_tr
     o.backend = on.backend, o.cpu_isa = on.cpu_isa, o.kind = on.kind;
     o.precision = on.precision == SAPPORO_DP ? SAPPORO_DP : SAPPORO_SP;
     sapporo_tree *const t = tree_of(b, &o);
-    double(*const acc)[3] = zeroed(N, sizeof *acc), *const pot = zeroed(N, sizeof *pot);
+    typedef double row[3];
+    row *const acc = zeroed(N, sizeof *acc);
+    double *const pot = zeroed(N, sizeof *pot);
     double sum = 0;
     int *const work = zeroed(N, sizeof *work);
     assert_int_equal(sapporo_tree_part_walk(t, &pass, acc, pot, work), SAPPORO_OK);
