@@ -279,7 +279,7 @@ static void walks(void **state)
     (void)state;
     int tried = 0;
     for (int shape = 0; shape < SHAPES; shape++) {
-        bodies b = shaped(shape);
+        bodies b = shaped((enum shape)shape);
         double *const a = sizes_of(&b);
         for (int e = 0; e < ENGINES; e++)
             for (int k = 0; k < 5 && has_trees(&engines[e]); k++) {
@@ -303,7 +303,7 @@ static void balls(void **state)
 {
     (void)state;
     for (int shape = 0; shape < SHAPES; shape++) {
-        bodies b = shaped(shape);
+        bodies b = shaped((enum shape)shape);
         double *const a = sizes_of(&b), least = INFINITY, box = 0;
         for (unsigned ball = SAPPORO_BALL_BOX; ball <= SAPPORO_BALL_NONE; ball++) {
             const sapporo_tree_options o = {.size = sizeof o,
