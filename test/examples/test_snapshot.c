@@ -348,6 +348,55 @@ static void test_round_trip(void **state)
     check_round_trip(SNAPSHOT_CSV);
 }
 
+/* Writes the rows of a set one by one. */
+static void print_plainly(FILE *stream, const bodies *set)
+{
+    for (int k = 0; k < set->n; k++) {
+        fprintf(stream, "%d,%.17g", set->id[k], set->mass[k]);
+        for (int c = 0; c < 3; c++) fprintf(stream, ",%.17g", set->x[k][c]);
+        for (int c = 0; c < 3; c++) fprintf(stream, ",%.17g", set->v[k][c]);
+        fprintf(stream, "\n");
+    }
+}
+
+/* Parts whose text threads make follow each other as rows do, for any number of threads. */
+static void test_rows_by_threads(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "2", "5", "64", "1000"};
+    enum { ROWS = 6 * 8192 + 17, HEAD = 2 };
+    bodies set;
+    rng source;
+    char *line = NULL, *expected = NULL;
+    size_t room = 0, expected_room = 0;
+    FILE *const plain = tmpfile();
+    assert_non_null(plain);
+    rng_seed(&source, 3, 1);
+    assert_int_equal(bodies_allocate(&set, ROWS), 0);
+    fill(&set, &source);
+    print_plainly(plain, &set);
+    for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+        FILE *const stream = tmpfile();
+        assert_non_null(stream);
+        assert_int_equal(setenv("OMP_NUM_THREADS", threads[k], 1), 0);
+        assert_int_equal(snapshot_print(stream, &set, SNAPSHOT_CSV), 0);
+        rewind(stream);
+        rewind(plain);
+        for (int row = 0; row < HEAD; row++) assert_true(getline(&line, &room, stream) > 0);
+        for (int row = 0; row < ROWS; row++) {
+            assert_true(getline(&line, &room, stream) > 0 && getline(&expected, &expected_room, plain) > 0);
+            assert_string_equal(line, expected);
+        }
+        assert_int_equal(getline(&line, &room, stream), -1);
+        (void)fclose(stream);
+    }
+    unsetenv("OMP_NUM_THREADS");
+    (void)fclose(plain);
+    free(line);
+    free(expected);
+    bodies_free(&set);
+}
+
 static void test_files_that_do_not_work(void **state)
 {
     (void)state;
@@ -448,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_not_a_text),
         cmocka_unit_test(test_damaged_anywhere),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_rows_by_threads),
         cmocka_unit_test(test_files_that_do_not_work),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_damaged_restart),

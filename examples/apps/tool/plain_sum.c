@@ -2,19 +2,17 @@
 #include "plain_sum.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <unistd.h>
 
-enum { MOST_THREADS = 64 };
+#include "parallel.h"
 
-/* Thread `first` of `step` takes each step-th target. */
-typedef struct share {
+/* Each of `step` threads takes every step-th target. */
+typedef struct shared {
     const bodies *set;
     double eps2;
     const int *target;
-    int n, first, step;
+    int n, step;
     double (*acc)[3];
-} share;
+} shared;
 
 static void sum_pairs(const bodies *set, double eps2, int i, double *acc)
 {
@@ -31,32 +29,14 @@ static void sum_pairs(const bodies *set, double eps2, int i, double *acc)
     }
 }
 
-static void *sum_share(void *argument)
+static void sum_share(void *argument, int first)
 {
-    const share *of = argument;
-    for (int k = of->first; k < of->n; k += of->step) sum_pairs(of->set, of->eps2, of->target[k], of->acc[k]);
-    return NULL;
-}
-
-static int count_cores(void)
-{
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+    const shared *of = argument;
+    for (int k = first; k < of->n; k += of->step) sum_pairs(of->set, of->eps2, of->target[k], of->acc[k]);
 }
 
 void plain_sum(const bodies *set, double eps2, const int *target, int n, double (*acc)[3])
 {
-    share of[MOST_THREADS];
-    pthread_t thread[MOST_THREADS];
-    const int threads = count_cores();
-    int started[MOST_THREADS] = {0};
-    for (int t = 0; t < threads; t++) {
-        of[t] = (share){.set = set, .eps2 = eps2, .target = target, .n = n, .first = t, .step = threads, .acc = acc};
-        if (t > 0) started[t] = pthread_create(&thread[t], NULL, sum_share, &of[t]) == 0;
-    }
-    for (int t = 0; t < threads; t++)
-        if (started[t])
-            pthread_join(thread[t], NULL);
-        else
-            sum_share(&of[t]);
+    shared of = {.set = set, .eps2 = eps2, .target = target, .n = n, .step = parallel_threads(), .acc = acc};
+    parallel_run(of.step, sum_share, &of);
 }
