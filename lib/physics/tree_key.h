@@ -71,19 +71,29 @@ SAP_INLINE sap_cell_number sap_key_if(sap_cell_number axis, int bit) { return 0U
         (axis) ^= t;                                                                                                   \
     }
 
+/* Does one bit, from the highest to bit 1, of the inverse rotations of the numbers of a cell. */
+#define SAP_KEY_UNTURN(x, y, z, bit)                                                                                   \
+    {                                                                                                                  \
+        (x) ^= sap_key_if(x, bit) & ((1U << (bit)) - 1U);                                                              \
+        SAP_KEY_TURN(x, y, bit)                                                                                        \
+        SAP_KEY_TURN(x, z, bit)                                                                                        \
+    }
+
+/* Returns the key of a cell whose numbers have had their inverse rotations. */
+SAP_INLINE sap_key sap_key_unturned(sap_cell_number x, sap_cell_number y, sap_cell_number z)
+{
+    y ^= x; /* Gray code */
+    z ^= y;
+    sap_cell_number turns = z >> 1; /* a bit is inverted by each bit of z above it */
+    for (int shift = 1; shift < SAP_KEY_LEVELS; shift *= 2) turns ^= turns >> shift;
+    return sap_key_morton(x ^ turns, y ^ turns, z ^ turns);
+}
+
 /* Returns the first 3 `levels` bits of a key, from the first `levels` bits of the numbers of a cell. */
 SAP_INLINE sap_key sap_key_hilbert_of(sap_cell_number x, sap_cell_number y, sap_cell_number z, const int levels)
 {
-    sap_cell_number turns = 0;
-    for (int bit = levels - 1; bit > 0; bit--) {
-        x ^= sap_key_if(x, bit) & ((1U << bit) - 1U);
-        SAP_KEY_TURN(x, y, bit)
-        SAP_KEY_TURN(x, z, bit)
-    }
-    y ^= x; /* Gray code */
-    z ^= y;
-    for (int bit = levels - 1; bit > 0; bit--) turns ^= sap_key_if(z, bit) & ((1U << bit) - 1U);
-    return sap_key_morton(x ^ turns, y ^ turns, z ^ turns);
+    for (int bit = levels - 1; bit > 0; bit--) SAP_KEY_UNTURN(x, y, z, bit)
+    return sap_key_unturned(x, y, z);
 }
 
 SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
