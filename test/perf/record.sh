@@ -18,6 +18,8 @@
 #
 # BACKENDS   engines that are timed, default "cpu", and "cuda" where nvidia-smi finds a GPU
 # THREADS    of scaling, default 1, 2, 4, ... up to the cores
+# CLOCK      processor: processor times of one thread on the CPU, for machines on which other programs run; the files
+#            say so (test/perf/processor_clock.c)
 
 cd "$(dirname "$0")/../.." || exit 2
 tool=examples/sapporo
@@ -45,9 +47,15 @@ named() {
     if [ "$1" = cpu ]; then echo cpu; else echo "$gpu" | sed 's/^NVIDIA //; s/ .*//' | tr '[:upper:]' '[:lower:]'; fi
 }
 
-machine() {
-    if [ "$1" = cpu ]; then echo "$processor, $cores cores"; else echo "$gpu ($gpus), host $processor, $cores cores"; fi
-}
+host="$processor, $cores cores"
+if [ "${CLOCK:-}" = processor ]; then
+    ${CC:-cc} -O2 -shared -fPIC test/perf/processor_clock.c -o "$work/processor_clock.so" || exit 2
+    export LD_PRELOAD="$work/processor_clock.so" OMP_NUM_THREADS=1
+    backends=cpu
+    host="$processor, one of $cores cores; times are processor times, since other programs ran"
+fi
+
+machine() { if [ "$1" = cpu ]; then echo "$host"; else echo "$gpu ($gpus), host $host"; fi; }
 
 # head_of FILE BACKEND WHAT COMMAND: begins a data file
 head_of() {
