@@ -231,6 +231,12 @@ verdict $? "--restart with an -o that cannot be written"
     for number in 0 -1 1.5 1kk k inf 0x10 1e-3 ''; do
         gives 2 err 'particles wants a whole number' hermite4 --demo -n "$number"
     done
+    for number in 1k 1e3 .1M 1/2k; do gives 0 out '# stopped\|# done\|time 0 to' hermite4 --model plummer -n 16 -t $number --stop-after 1 -o "$work/n" --overwrite; done
+    for number in 1e400 1e300G; do gives 2 err "end $number is too large" hermite4 --demo -t $number; done
+    for number in 1kk k inf nan 0x10 '' 1e 1/0 / 1/; do gives 2 err 'eps wants a number' hermite4 --demo --eps "$number"; done
+    gives 0 out '# done' leapfrog_tree --model plummer -n 16 -t 1/8 --rebuild 1e1 -o "$work/n" --overwrite
+    gives 2 err 'rebuild 3G is too large' leapfrog_tree --model plummer -n 16 --rebuild 3G -o "$work/n"
+    gives 2 err 'a whole number of steps' galaxy --model plummer -n 16 --rebuild 1.5 -o "$work/n"
     for seed in -5 1e3 9223372036854775807; do
         gives 0 out '# done' hermite4 --model plummer -n 16 -t 1/8 --seed $seed -o "$work/n" --overwrite
     done
@@ -241,10 +247,17 @@ verdict $? "counts as people write them"
 gives 0 out 'after one period of 1000 steps' hermite_g6 1e3 && gives 2 err usage hermite_g6 1x && gives 2 err usage tree_force 5kk &&
     gives 0 out '1000 particles' tree_force 1e3
 verdict $? "counts of examples of one page"
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct hermite4_f90 nbody6_regular_f90; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy hermite4_f90 nbody6_regular_f90; do
     [ -x examples/$program ] || { skipped "$program --version" "not built" && continue; }
     gives 0 out "^$program, libsapporo $version *\$" "$program" --version
     verdict $? "$program --version"
+done
+
+for program in report frames; do
+    title="$program --version"
+    python3 -c '' 2>/dev/null || { skipped "$title" "python3 is missing" && continue; }
+    [ "$(python3 examples/$program --version 2>"$work/err")" = "$program, libsapporo $version" ]
+    verdict $? "$title"
 done
 
 # ---- Fortran: failures have an exit status

@@ -71,6 +71,8 @@ expect 2 --nonsense
 for command in info check bench tune; do
     expect 0 "$command" --help
     contains out "usage: sapporo $command"
+    expect 0 "$command" --version
+    contains out '^sapporo [0-9]'
     expect 2 "$command" --nonsense
     contains err "unknown option '--nonsense'"
     expect 2 "$command" word
@@ -96,6 +98,9 @@ for number in 3G 1e10 99999999999999999999 1e400; do
 done
 expect 2 bench --n 64,3G
 contains err "too large a value '64,3G' for --n"
+expect 0 bench --backend cpu --n 64 --min-time 1e-3 --eps .1k
+expect 2 bench --backend cpu --n 64 --eps 1e400
+contains err "too large a value '1e400' for --eps, at most 1.7e308"
 for number in 1kk k 0x400 1.5 inf nan -1k ''; do expect 2 bench --n "$number"; done
 
 # ---- info
