@@ -41,13 +41,14 @@ class Look:
     def colour(self, name):
         return self.colours[name]
 
-    def figure(self, panels=1, width=7.4, height=3.9, **options):
-        """(figure, list of axes): panels side by side."""
-        figure, axes = pyplot.subplots(1, panels, figsize=(width, height), layout="constrained", squeeze=False, **options)
-        for axis in axes[0]:
+    def figure(self, panels=1, width=7.4, height=3.9, rows=1, **options):
+        """(figure, list of axes): panels side by side, in rows; wider than 9 inches, pages show letters too small."""
+        figure, axes = pyplot.subplots(rows, panels // rows, figsize=(width, height), layout="constrained", squeeze=False,
+                                       **options)
+        for axis in axes.flat:
             axis.grid(True, which="major")
             axis.set_axisbelow(True)
-        return figure, list(axes[0])
+        return figure, list(axes.flat)
 
     def save(self, figure, name, tables, legend=True):
         """Writes NAME.svg with its sources below it, and a legend beside the axes."""
