@@ -115,6 +115,8 @@ contains out 'did you mean SAPPORO_PRECISION?'
 contains out 'SAPPORO_PRECISION  *dp  *sp, ds or dp (default: ds'
 contains out 'SAPPORO_BACKEND  *default  *auto, cuda, opencl or cpu'
 contains out 'precision  SAPPORO_PRECISION=dp'
+(unset OMP_NUM_THREADS && "$tool" info) >"$work/out" 2>"$work/err"
+contains out 'threads    all cores that the process is granted (OMP_NUM_THREADS is not set)'
 expect 0 info --json
 json_lines 1 version arithmetic devices absent cpu_isas environment variables choices why
 isas=$(sed 's/.*"cpu_isas": \[\([^]]*\)\].*/\1/; s/[" ]//g' "$work/out")
