@@ -247,6 +247,13 @@ verdict $? "counts as people write them"
 gives 0 out 'after one period of 1000 steps' hermite_g6 1e3 && gives 2 err usage hermite_g6 1x && gives 2 err usage tree_force 5kk &&
     gives 0 out '1000 particles' tree_force 1e3
 verdict $? "counts of examples of one page"
+for wrong in 64x 1 '64 1e400' '64 x' '64 0.01 1 nan' '64 0.01 inf'; do
+    # shellcheck disable=SC2086 # words of a command
+    gives 2 err '^usage' leapfrog_g5 $wrong
+done >"$work/bad"
+cp "$work/bad" "$work/out"
+[ ! -s "$work/bad" ]
+verdict $? "leapfrog_g5: wrong use"
 for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy hermite4_f90 nbody6_regular_f90; do
     [ -x examples/$program ] || { skipped "$program --version" "not built" && continue; }
     gives 0 out "^$program, libsapporo $version *\$" "$program" --version
@@ -272,7 +279,7 @@ if [ -x examples/hermite4_f90 ]; then
     gives 1 err 'does not open' hermite4_f90 && gives 1 err sapporo_open first_force_f90 && gives 1 err failed leapfrog_g5_f90
     verdict $? "Fortran: a library that does not open"
     SAPPORO_BACKEND=cpu
-    gives 2 err '^usage' leapfrog_g5_f90 x && gives 2 err '^usage' leapfrog_g5_f90 0.01 -1
+    gives 2 err '^usage' leapfrog_g5_f90 x && gives 2 err '^usage' leapfrog_g5_f90 1e400 && gives 2 err '^usage' leapfrog_g5_f90 0.01 -1
     verdict $? "leapfrog_g5.f90: wrong use"
     for number in 200 2e2 .2k; do gives 0 out 'lists that are wrong: 0' nbody6_regular_f90 $number 20 || echo "# N $number"; done >"$work/bad"
     gives 2 err 'N is too large' nbody6_regular_f90 3G >>"$work/bad"

@@ -105,7 +105,13 @@ record_energy() {
     } >>"$work/energy" && mv "$work/energy" $data/energy.csv
 }
 
-# On a CPU one core, beside which bare loops of one core are drawn; the files are then named after it.
+# bare_loops: rows of loops around nothing but the pair terms, on one core with AVX-512; none on others
+bare_loops() {
+    grep -qw avx512f /proc/cpuinfo 2>/dev/null || return 0
+    ${CC:-cc} -O3 -march=native -fno-math-errno -fno-tree-slp-vectorize test/perf/bare.c -o "$work/bare" && "$work/bare"
+}
+
+# On a CPU one core, with bare loops as roofs; the files are then named after it.
 record_rates() {
     for backend in $backends; do
         numbers=1024,2048,4096,8192,16384,32768,65536
@@ -115,6 +121,7 @@ record_rates() {
         [ "$backend" != cpu ] || { file=$data/rates-core.jsonl && options="$options --threads 1"; }
         head_of "$work/rates" "$backend" "interactions per second, all pairs, GRAPE-6 interface" \
             "sapporo bench --backend $backend $options"
+        [ "$backend" != cpu ] || bare_loops >>"$work/rates" || return
         # shellcheck disable=SC2086 # a list of words
         bench --backend "$backend" $options >>"$work/rates" && mv "$work/rates" "$file" || return
     done
