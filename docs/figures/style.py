@@ -71,11 +71,11 @@ class Look:
 
 
 def short(value):
-    """A number as the pages write it: 5000, 0.02, 2e9, 5e-4."""
+    """A number as the pages write it: 5000, 0.02, 2e9, 2.5e9, 5e-4."""
     if 0.01 <= value < 1e5:
         return f"{value:g}"
-    digits, power = f"{value:.0e}".split("e")
-    return f"{digits}e{int(power)}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def add_minor_ticks(axis, scale):
