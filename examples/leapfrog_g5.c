@@ -88,23 +88,24 @@ static void advance(int n, double (*to)[3], double (*rate)[3], double time)
 
 int main(int argc, char **argv)
 {
-    double option[4] = {1024, 0, 1, 1.0 / 32};                                         /* N, STEP, END, EPS */
-    for (int k = 0; k < 4 && k + 1 < argc; k++) option[k] = strtod(argv[k + 1], NULL); /* 0 if it is not a number */
+    double option[4] = {1024, 0, 1, 1.0 / 32}; /* N, STEP, END, EPS */
+    char none[] = "", *rest = none;            /* of a word that is no number */
+    for (int k = 0; k < 4 && k + 1 < argc && *rest == '\0'; k++) option[k] = strtod(argv[k + 1], &rest);
     const double number = option[0], end = option[2]; /* few stars meet more closely, with the mass of each larger */
     const double step = argc > 2 ? option[1] : number < 64 ? 1.0 / 2048 : 1.0 / 128;
     const double eps = number <= 2 && argc <= 4 ? 0 : option[3]; /* the binary needs no softening */
-    if (!(number >= 2 && number <= MOST && step > 0 && end >= 0 && eps >= 0 && end / step < 1e9)) {
+    if (*rest ||
+        !(number >= 2 && number <= MOST && step > 0 && step < 1e9 && end >= 0 && eps >= 0 && end / step < 1e9)) {
         fprintf(stderr, "usage: leapfrog_g5 [N [STEP [END [EPS]]]], N from 2 to %d\n", MOST);
         return 2;
     }
-    const int n = (int)number;
-    const long steps = (long)ceil(end / step - 1e-9);
+    const int n = (int)number, steps = (int)ceil(end / step - 1e-9);
     n == 2 ? make_binary() : make_plummer(n);
     if (g5_open() != 0 || g5_set_eps_to_all(eps) != 0) return 1; /* the library has printed why */
     compute_forces(n);
     double before = total_energy(n, eps), energy = before, worst = 0;
     printf("# %d particles, energy %.12f\n", n, before);
-    for (long k = 1; k <= steps; k++) {
+    for (int k = 1; k <= steps; k++) {
         advance(n, v, a, step / 2);
         advance(n, x, v, step);
         compute_forces(n);
@@ -112,9 +113,8 @@ int main(int argc, char **argv)
         energy = total_energy(n, eps);
         worst = fmax(worst, fabs((energy - before) / before));
     }
-    printf("# time %.4f, energy %.12f, largest relative error %.6e, %ld steps\n", (double)steps * step, energy, worst,
-           steps);
-    if (worst > 1e-2) fprintf(stderr, "leapfrog_g5: the energy is not conserved: use a smaller STEP\n");
+    printf("# time %.4f, energy %.12f, largest relative error %.6e, %d steps\n", steps * step, energy, worst, steps);
+    if (!(worst <= 1e-2)) fprintf(stderr, "leapfrog_g5: the energy is not conserved: use a smaller STEP\n");
     if (fflush(stdout) != 0) return perror("leapfrog_g5: standard output"), 1;
     return g5_close() != 0 || !(worst <= 1e-2);
 }

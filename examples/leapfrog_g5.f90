@@ -19,7 +19,7 @@ program leapfrog_g5
 
     step = argument(1, 1.0_dp/256)
     end_time = argument(2, 6.283185307179586_dp)
-    if (.not. (step > 0 .and. end_time >= 0 .and. end_time < 1e9_dp*step)) then
+    if (.not. (step > 0 .and. step < 1e9_dp .and. end_time >= 0 .and. end_time < 1e9_dp*step)) then
         write (error_unit, '(a)') 'usage: leapfrog_g5 [STEP [END]], STEP > 0, END >= 0'
         stop 2
     end if

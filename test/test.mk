@@ -12,7 +12,14 @@ include test/fuzz/parsers/parsers.mk
 bare           = $(patsubst test_%,%,$(basename $(notdir $1)))
 ALL_TESTS     := $(sort $(call bare,$(TEST_SOURCES) $(TEST_SCRIPTS)))
 CHOSEN        := $(filter-out $(call bare,$(EXCEPT)),$(if $(TESTS),$(call bare,$(TESTS)),$(ALL_TESTS)))
-TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))))
+# Programs of other tests that a script runs; so they are there if the script is chosen alone.
+RUN_BY_stack          := bits
+RUN_BY_driver_libcuda := driver
+RUN_BY_opencl_loader  := bits opencl
+RUN_BY_opencl_groups  := accuracy batch_more bits g5_input
+RUN_BY_opencl_nofp64  := accum accuracy batch_more bits outside
+TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(sort $(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))) \
+                 $(foreach t,$(CHOSEN),$(RUN_BY_$t))))
 
 # Reported as skipped.
 NOT_BUILT     := $(call built,$(filter-out $(FORTRAN),$(ALL_FORTRAN)))

@@ -4,9 +4,10 @@
     data.py          checks: each file says what, machine, date, commit and command; figures that a page has, too, are the
                      page's; each figure was drawn from the data that are there.  Prints one line per fault.
 
-A data file begins with lines `# key: value`; rows of CSV or one JSON object per line follow.  Where a page has the same
-figures in a table, the header names page and section, and each row has the words of the table: `case`, found in the
-line of the table, and `quote`, the figure in it.
+A data file begins with lines `# key: value`; the commit is that of the library, or "up to X": it was not noted, and the
+data came with commit X.  Rows of CSV or one JSON object per line follow.  Where a page has the same figures in a table,
+the header names page and section, and each row has the words of the table: `case`, found in the line of the table, and
+`quote`, the figure in it.
 """
 import csv
 import glob
@@ -31,9 +32,7 @@ class Table(list):
 
     def source(self):
         """Machine, date and commit, as a figure tells them."""
-        commit = self.header["commit"]
-        return f"{self.header['machine']}; {self.header['date']}" + \
-            ("" if commit == "not recorded" else f"; {commit}")
+        return f"{self.header['machine']}; {self.header['date']}; {self.header['commit']}"
 
 
 def path_of(name):
@@ -105,11 +104,21 @@ def check_quotes(table):
             yield f"{table.name}: {drawn} are not the figures of '{row['quote']}'"
 
 
+def pinned_version(module):
+    """The version of a module that `make docs-tools` installs."""
+    with open(os.path.join(TOP, "docs", "site", "requirements.txt"), encoding="utf-8") as file:
+        return re.search(rf"(?m)^{module}==(\S+)$", file.read()).group(1)
+
+
 def check_drawn(path):
-    """Faults of a figure whose data have changed since."""
+    """Faults of a figure whose data have changed since, or that `make figures` would draw in another way."""
     with open(path, encoding="utf-8") as file:
-        told = re.findall(r"(\S+\.(?:csv|jsonl)) ([0-9a-f]{12})", file.read())
+        text = file.read()
+    told = re.findall(r"(\S+\.(?:csv|jsonl)) ([0-9a-f]{12})", text)
+    drawn_by = re.search(r"Matplotlib v([0-9.]+)", text)
     name = os.path.relpath(path, HERE)
+    if drawn_by is None or drawn_by.group(1) != pinned_version("matplotlib"):
+        yield f"{name} was not drawn by matplotlib {pinned_version('matplotlib')}: make figures"
     if not told:
         yield f"{name} does not tell its data"
     for data, was in told:
@@ -130,6 +139,8 @@ def faults():
         missing = [key for key in HEADER if not table.header.get(key)]
         if missing:
             yield f"{name}: its header does not say: {', '.join(missing)}"
+        if table.header.get("commit") == "not recorded":
+            yield f"{name}: its header does not say of which commit it is"
         if not table:
             yield f"{name}: no rows"
         if "page" in table.header:
@@ -139,6 +150,8 @@ def faults():
         dark = os.path.join(HERE, "dark", os.path.basename(path))
         if not os.path.exists(dark):
             yield f"{os.path.basename(path)} has no form for dark pages: make figures"
+        else:
+            yield from check_drawn(dark)
         yield from check_drawn(path)
 
 

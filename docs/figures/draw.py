@@ -29,47 +29,57 @@ def needs(*names):
 
 
 def engine_rates(table):
-    """(precision, n, low, high) of the rows of either form."""
+    """(precision, n, low, high) of the rows of either form; of a machine that other programs used by the smallest times."""
+    time = "min" if "processor times" in getattr(table, "header", {}).get("machine", "") else "median"
     for row in table:
-        if "interactions_per_second" in row:
-            per_call = row["ni"] * row["nj"] * 1e6
-            yield row["precision"], row["nj"], per_call / row["median"], per_call / row["median"]
-        elif row["kind"] == "engine":
+        if "nj" in row:
+            rate = row["ni"] * row["nj"] * 1e6 / row[time]
+            yield row["precision"], row["nj"], rate, rate
+        elif row.get("kind") == "engine":
             yield row["precision"], row["n"], row["low"], row["high"]
 
 
-def draw_rate_panel(look, axis, machine, title):
-    """One machine; returns its tables.  Bare loops and peers are of the machine of the page: a core of another
-    processor is drawn without them."""
-    recorded, page = first(f"rates-{machine}.jsonl", f"rates-{machine}.csv"), data.read(f"rates-{machine}.csv")
-    peers = data.read("peers-rates.csv")
-    if machine == "core" and recorded.name != page.name:
-        page, peers = [], []
+def roofs(table):
+    """{precision: rate} of the bare loops of either form."""
+    found = {row["precision"]: row["best"] for row in table if row.get("case") == "bare loop"}
+    return found or {row["precision"]: row["high"] for row in table if row.get("kind") == "bare loop"}
+
+
+def draw_rate_panel(look, axis, tables, machine, title):
+    """Engines and bare loops of the tables, and peers that were measured on this machine."""
+    peers = [r for r in data.read("peers-rates.csv") if r["machine"] == machine]
     for precision, (colour, mark) in style.PRECISION.items():
-        rows = sorted(r[1:] for r in engine_rates(recorded) if r[0] == precision)
+        rows = sorted(r[1:] for table in tables for r in engine_rates(table) if r[0] == precision)
         if rows:
             n, low, high = zip(*rows)
             middle = [(a * b) ** 0.5 for a, b in zip(low, high)]
             errors = [[m - a for m, a in zip(middle, low)], [b - m for m, b in zip(middle, high)]]
             axis.errorbar(n, middle, errors, color=look.colour(colour), marker=mark, label=f"libsapporo, {precision}")
-        for roof in (r for r in page if r["kind"] == "bare loop" and r["precision"] == precision):
-            axis.axhline(roof["high"], color=look.colour(colour), linestyle=":", label=f"bare loop, {precision}")
-    for name in dict.fromkeys(r["name"] for r in peers if r["machine"] == machine):
+        for roof in {r for table in tables for p, r in roofs(table).items() if p == precision}:
+            axis.axhline(roof, color=look.colour(colour), linestyle=":", label=f"bare loop, {precision}")
+    for name in dict.fromkeys(r["name"] for r in peers):
         for precision, (colour, _) in style.PRECISION.items():
-            rows = sorted((r["n"], r["rate"]) for r in peers
-                          if (r["machine"], r["name"], r["precision"]) == (machine, name, precision))
+            rows = sorted((r["n"], r["rate"]) for r in peers if (r["name"], r["precision"]) == (name, precision))
             if rows:
                 axis.plot(*zip(*rows), color=look.colour(colour if name.startswith("Sapporo2") else "purple"), marker="D",
                           linestyle="--", markerfacecolor="none", label=f"{name}, {precision}")
     axis.set(title=title, xscale="log", yscale="log", xlabel="particles N")
-    return [table for table in (recorded, page, peers) if table]
 
 
 def draw_rates(look):
-    figure, (core, card) = look.figure(2, width=8.4)
-    tables = draw_rate_panel(look, core, "core", "one core") + draw_rate_panel(look, card, "h200", "one H200")
-    core.set(ylabel="interactions per second")
-    look.save(figure, "rates", list({t.name: t for t in tables}.values()))
+    """A panel for each machine: of a page with its peers, and what record.sh recorded."""
+    panels = [("core", [data.read("rates-core.csv")], "one core, Zen 4"),
+              ("", [data.read("rates-core.jsonl")] if data.exists("rates-core.jsonl") else [], "one core, Zen 5"),
+              ("h200", [first("rates-h200.jsonl", "rates-h200.csv")], "one H200")]
+    if data.exists("rates-h200.jsonl"):
+        panels[2][1].append([r for r in data.read("rates-h200.csv") if r["kind"] == "bare loop"])
+    panels = [panel for panel in panels if panel[1]]
+    figure, axes = look.figure(len(panels), width=2.5 + 2.3 * len(panels))
+    for axis, (machine, tables, title) in zip(axes, panels):
+        draw_rate_panel(look, axis, tables, machine, title)
+    axes[0].set(ylabel="interactions per second")
+    sources = [table for panel in panels for table in panel[1] if isinstance(table, data.Table)]
+    look.save(figure, "rates", sources + [data.read("peers-rates.csv")])
 
 
 # ---- block steps ------------------------------------------------------------------------------------------------------

@@ -45,11 +45,11 @@ def joined(rows, mac, scheme, error):
 
 
 def draw_against_error(look, figure, name):
-    """Figures 3 and 4: a panel for the 99 % error and one for the median error of each machine."""
+    """Figures 3 and 4: a row for each machine, with a panel for the 99 % error and one for the median error."""
     found = machines(figure)
     if not found:
         return
-    drawn, axes = look.figure(2 * len(found), width=8.6 if len(found) == 1 else 14, sharey=True)
+    drawn, axes = look.figure(2 * len(found), width=8.6, height=3.1 * len(found) + 0.6, rows=len(found), sharey="row")
     for pair, (machine, rows) in enumerate(found.items()):
         for axis, (error, words) in zip(axes[2 * pair:], (("error99", "99 %"), ("error50", "half"))):
             for mac, (colour, mark) in MACS.items():
@@ -59,7 +59,7 @@ def draw_against_error(look, figure, name):
                               markerfacecolor=look.colour(colour if scheme == "block" else "page"), label=f"{mac}, {scheme}")
             axis.set(title=f"{machine}: {MODELS[rows[0]['model']]}, {size_of(rows)}", xscale="log", yscale="log",
                      xlabel=f"error that {words} of the particles stay below")
-    axes[0].set_ylabel("time per step [s]")
+        axes[2 * pair].set_ylabel("time per step [s]")
     look.save(drawn, name, list(found.values()))
 
 
@@ -92,7 +92,7 @@ def draw_parts(look):
     found = machines("fig6")
     if not found:
         return
-    drawn, axes = look.figure(len(found), width=8 * len(found), sharey=True)
+    drawn, axes = look.figure(len(found), width=8.6, height=2.9 * len(found) + 0.6, rows=len(found))
     for axis, (machine, table) in zip(axes, found.items()):
         rows = choose(table, case="step")
         parts = {"forces": ("red", "o", [(r["step"], r["force"]) for r in rows]),
@@ -104,8 +104,7 @@ def draw_parts(look):
             if points:
                 axis.plot(*zip(*points), color=look.colour(colour), marker=mark, linestyle="-" if words == "forces" else "",
                           linewidth=0.7, markersize=3.5, label=words)
-        axis.set(title=f"{machine}: Andromeda, {size_of(rows)}", yscale="log", xlabel="block step")
-    axes[0].set_ylabel("time [s]")
+        axis.set(title=f"{machine}: Andromeda, {size_of(rows)}", yscale="log", xlabel="block step", ylabel="time [s]")
     look.save(drawn, "gothic_fig6", list(found.values()))
 
 
@@ -119,7 +118,8 @@ def draw_active(look):
         points = sorted((r["rows"], r["walk"]) for r in rows)
         axis.plot(*zip(*points), color=look.colour(colour), marker=mark, label=f"{machine},\n{size_of(rows)}")
         most, time = points[-1]
-        axis.plot((1, most), (time / most, time), color=look.colour(colour), linestyle=":", label="in proportion")
+        least = points[0][1] / 10  # as far down as the line in proportion tells something
+        axis.plot((most * least / time, most), (least, time), color=look.colour(colour), linestyle=":", label="in proportion")
     axis.set(title="Andromeda", xscale="log", yscale="log", xlabel="particles that get a force", ylabel="time of the force [s]")
     look.save(drawn, "gothic_fig7", list(found.values()))
 
@@ -129,7 +129,7 @@ def draw_sizes(look):
     found = machines("fig8")
     if not found:
         return
-    drawn, axes = look.figure(len(found), width=7.4 if len(found) == 1 else 11, sharey=True)
+    drawn, axes = look.figure(len(found), width=7.4 if len(found) == 1 else 8.8, sharey=True)
     for axis, (machine, table) in zip(axes, found.items()):
         rows = sorted(table, key=lambda r: r["n"])
         steps = {"sum": ("text", "", "-", lambda r: r["mean"]), "forces": ("red", "o", "--", lambda r: r["force"]),
@@ -149,7 +149,7 @@ def draw_rates(look):
     found = machines("fig9")
     if not found:
         return
-    drawn, axes = look.figure(4, width=14)
+    drawn, axes = look.figure(4, width=8.6, height=6.2, rows=2)
     for (machine, table), (colour, mark) in zip(found.items(), MACHINES):
         for column, (model, words) in enumerate(MODELS.items()):
             rows = choose(table, case="step", model=model)
@@ -157,7 +157,8 @@ def draw_rates(look):
                 points = [(r["step"], r["interactions"] / (r["force"] if per_second else 1)) for r in rows]
                 axis.plot(*zip(*points), color=look.colour(colour), marker=mark, linestyle="", markersize=3,
                           label=f"{machine}, {size_of(rows)}")
-                axis.set(title=f"{words}: interactions{' per second' if per_second else ''}", yscale="log", xlabel="block step")
+                axis.set(title=words, yscale="log", xlabel="block step",
+                         ylabel="interactions per second" if per_second else "interactions")
     look.save(drawn, "gothic_fig9", list(found.values()))
 
 

@@ -41,13 +41,14 @@ class Look:
     def colour(self, name):
         return self.colours[name]
 
-    def figure(self, panels=1, width=7.4, height=3.9, **options):
-        """(figure, list of axes): panels side by side."""
-        figure, axes = pyplot.subplots(1, panels, figsize=(width, height), layout="constrained", squeeze=False, **options)
-        for axis in axes[0]:
+    def figure(self, panels=1, width=7.4, height=3.9, rows=1, **options):
+        """(figure, list of axes): panels side by side, in rows; wider than 9 inches, pages show letters too small."""
+        figure, axes = pyplot.subplots(rows, panels // rows, figsize=(width, height), layout="constrained", squeeze=False,
+                                       **options)
+        for axis in axes.flat:
             axis.grid(True, which="major")
             axis.set_axisbelow(True)
-        return figure, list(axes[0])
+        return figure, list(axes.flat)
 
     def save(self, figure, name, tables, legend=True):
         """Writes NAME.svg with its sources below it, and a legend beside the axes."""
@@ -70,11 +71,11 @@ class Look:
 
 
 def short(value):
-    """A number as the pages write it: 5000, 0.02, 2e9, 5e-4."""
+    """A number as the pages write it: 5000, 0.02, 2e9, 2.5e9, 5e-4."""
     if 0.01 <= value < 1e5:
         return f"{value:g}"
-    digits, power = f"{value:.0e}".split("e")
-    return f"{digits}e{int(power)}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def add_minor_ticks(axis, scale):

@@ -1,7 +1,8 @@
 #!/bin/sh
 # tree.sh - measures what the figures of docs/tree.md show; then `make figures` draws them.
 #
-#   taskset -c 3 test/perf/record.sh trees       runs it for each engine, and writes the files with their headers
+#   test/perf/record.sh trees                    runs it for each engine, and writes the files with their headers
+#   CLOCK=processor test/perf/record.sh trees    the same on one core beside other programs
 #   docs/figures/tree.sh cpu                     minutes on one core
 #   docs/figures/tree.sh cuda                    two minutes, most of them for exact forces
 

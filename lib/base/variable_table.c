@@ -43,7 +43,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                          .values = "numbers as in `0,2`, or `all`, or uuids or names",
                          .usual = "one device",
                          .about = "Devices of the backend. The CPU engine is one device whatever this says; a number "
-                                  "that does not exist gives a warning"},
+                                  "or name that does not exist gives a warning"},
     [SAP_VAR_PRECISION] = {.name = "SAPPORO_PRECISION",
                            .type = SAP_TYPE_WORD,
                            .bad = SAP_BAD_USE,

@@ -61,11 +61,27 @@ int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device 
 
 /* ----------------------------------------------------------------- opening */
 
+/* Warns about each word of SAPPORO_DEVICES that is no number, uuid or name of a device of the engine. */
+static void report_names(const struct sap_engine *engine, const char *names)
+{
+    const int count = engine->count();
+    size_t length;
+    for (const char *word = names; (word = sap_device_word(word, &length)) != NULL; word += length) {
+        const size_t digits = strspn(word, "0123456789");
+        const int exists = digits >= length ? digits < 6 && strtol(word, NULL, 10) < count
+                                            : engine->is_name != NULL && engine->is_name(word, length);
+        if (!exists)
+            sap_log(SAPPORO_LOG_WARNING, "SAPPORO_DEVICES: there is no device '%.*s': the %s engine has %d",
+                    (int)length, word, engine->name, count);
+    }
+}
+
 /* Warns about each device that the settings name and that does not exist; existing devices are used. */
 static void report_devices(const sapporo *c)
 {
     const struct sap_settings *s = &c->settings;
     const int count = c->engine->count();
+    if (s->ndevices == 0) report_names(c->engine, s->device_names);
     for (int k = 0; k < s->ndevices && s->devices_given && !s->devices_any; k++)
         if (s->devices[k] < 0 || s->devices[k] >= count)
             sap_log(SAPPORO_LOG_WARNING, "device %d does not exist: the %s engine has %d", s->devices[k],

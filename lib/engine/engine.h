@@ -173,6 +173,8 @@ struct sap_engine {
     const char *(*absent)(void); /* text why there is no device; NULL: there always is a device */
     int (*automatic)(void);      /* number of devices that may be used if no backend is named; NULL: all devices */
     int (*describe)(int number, sapporo_device *device);
+    /* 1: a word of SAPPORO_DEVICES, no number, names a device: by uuid or name.  NULL: devices have no names. */
+    int (*is_name)(const char *word, size_t length);
     /* Opens the devices that the settings name; on failure writes the reason to `why`. */
     int (*open)(const struct sap_settings *settings, struct sap_device_set **devices, char *why, size_t room);
     void (*close)(struct sap_device_set *devices);

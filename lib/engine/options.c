@@ -94,6 +94,15 @@ static int devices_from_variable(struct sap_settings *out, const char *text, siz
     return SAPPORO_OK;
 }
 
+const char *sap_device_word(const char *names, size_t *length)
+{
+    static const char blanks[] = " \t\n\v\f\r";
+    const char *const word = names + strspn(names, ", \t\n\v\f\r");
+    *length = strcspn(word, ",");
+    while (*length > 0 && strchr(blanks, word[*length - 1])) --*length;
+    return *length > 0 ? word : NULL;
+}
+
 /* ---- devices: configuration files, default ------------------------------------------- */
 
 /* A configuration file in the working directory. */

@@ -57,6 +57,12 @@ struct sap_settings {
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes);
 
 /*
+ * Returns the first word of a list of device names, without the blanks around it, or NULL; names are separated by
+ * commas.  *length is that of the word; the rest of the list begins behind it.
+ */
+const char *sap_device_word(const char *names, size_t *length);
+
+/*
  * Reads the variables SAPPORO_TREE_* of the GRAPE-5 interface.  Returns SAPPORO_OK, or SAPPORO_ERR_ARGUMENT with a
  * message of at most SAP_WRONG_ROOM bytes (environment.h) in `wrong`.
  */

@@ -46,16 +46,22 @@ static int add_device(int *list, int n, int number)
 static int choose_by_names(const struct sap_driver *driver, const char *names, int count, int *list)
 {
     int n = 0;
-    while (*names) {
-        const size_t length = strcspn(names, ",");
-        for (int number = 0; number < count && length > 0; number++) {
+    size_t length;
+    for (const char *word = names; (word = sap_device_word(word, &length)) != NULL; word += length)
+        for (int number = 0; number < count; number++) {
             struct sap_device_properties p;
-            if (driver->properties(number, &p) == SAP_DRIVER_OK && is_named(names, length, number, &p))
+            if (driver->properties(number, &p) == SAP_DRIVER_OK && is_named(word, length, number, &p))
                 n = add_device(list, n, number);
         }
-        names += length + (names[length] == ',');
-    }
     return n;
+}
+
+int sap_gpu_is_name(const struct sap_driver *driver, const char *word, size_t length)
+{
+    struct sap_device_properties p;
+    for (int number = 0; number < driver->count(); number++)
+        if (driver->properties(number, &p) == SAP_DRIVER_OK && is_named(word, length, -1, &p)) return 1;
+    return 0;
 }
 
 /* Lists the devices that the settings ask for, without those that do not exist. */

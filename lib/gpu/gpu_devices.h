@@ -51,6 +51,9 @@ struct sap_gpu_set {
 };
 
 int sap_gpu_count(const struct sap_driver *driver, const struct sap_embedded *kernels);
+/* Returns 1 if a word of SAPPORO_DEVICES is the beginning of a uuid, or part of a name, of any of the driver's devices.
+ */
+int sap_gpu_is_name(const struct sap_driver *driver, const char *word, size_t length);
 
 /* Opens the devices that the settings name. most: only the first `most` devices; 0: all. A sapporo_status. */
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,

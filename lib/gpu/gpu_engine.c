@@ -275,6 +275,11 @@ static int cuda_describe(int number, sapporo_device *device)
     GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
 }
 
+static int cuda_is_name(const char *word, size_t length)
+{
+    GUARDED(int, sap_gpu_is_name(sap_driver_for_cuda(), word, length));
+}
+
 static int open_cuda(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
 {
     return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
@@ -290,6 +295,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .count = cuda_count,
                                            .absent = cuda_absent,
                                            .describe = cuda_describe,
+                                           .is_name = cuda_is_name,
                                            .open = cuda_open,
                                            .close = close_set,
                                            .kind = kind,
@@ -324,6 +330,11 @@ static const char *opencl_absent(void)
 static int opencl_describe(int number, sapporo_device *device)
 {
     GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
+}
+
+static int opencl_is_name(const char *word, size_t length)
+{
+    GUARDED(int, sap_gpu_is_name(sap_driver_for_opencl(), word, length));
 }
 
 /* Returns how many devices the settings may choose from, 0: all. CPUs beside GPUs take part only if they are named. */
@@ -370,6 +381,7 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .absent = opencl_absent,
                                              .automatic = opencl_automatic,
                                              .describe = opencl_describe,
+                                             .is_name = opencl_is_name,
                                              .open = opencl_open,
                                              .close = close_set,
                                              .kind = kind,

@@ -127,6 +127,14 @@ static void scene_well(void)
     sapporo_close(c);
 }
 
+/* Devices by names that no device has, on the CPU engine, whose one device has none. */
+static void scene_absent_devices(void)
+{
+    setenv("SAPPORO_BACKEND", "cpu", 1);
+    setenv("SAPPORO_DEVICES", " NVIDIA H200 , 0,7,12345678901234567890", 1);
+    sapporo_close(open_as(SAPPORO_DS));
+}
+
 /* Each warning, three times in each of two contexts. */
 static void scene_warnings(void)
 {
@@ -273,6 +281,16 @@ static void scene_log_function(void)
 
 /* ------------------------------------------------------------------------- tests */
 
+static void absent_devices(void **state)
+{
+    (void)state;
+    play(scene_absent_devices, NULL);
+    expect_lines("", 3);
+    expect_lines("there is no device 'NVIDIA H200': the cpu engine has 1", 1);
+    expect_lines("there is no device '7'", 1);
+    expect_lines("there is no device '12345678901234567890'", 1);
+}
+
 static void nothing_to_say(void **state)
 {
     (void)state;
@@ -372,6 +390,7 @@ int main(void)
         cmocka_unit_test(nothing_to_say),  cmocka_unit_test(silence),           cmocka_unit_test(warnings_once),
         cmocka_unit_test(lists_gone),      cmocka_unit_test(choices_and_calls), cmocka_unit_test(twenty_lines),
         cmocka_unit_test(refused_opening), cmocka_unit_test(log_function),      cmocka_unit_test(no_silent_loss),
+        cmocka_unit_test(absent_devices),
     };
     return cmocka_run_group_tests_name("native log", tests, NULL, NULL);
 }

@@ -409,6 +409,9 @@ static void choice(void **state)
     assert_int_equal(cl->properties(0, &p), SAP_DRIVER_OK);
     snprintf(part, sizeof part, "%.8s", p.uuid); /* the platform */
     assert_int_equal(opens(part, SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
+    char list[64];
+    snprintf(list, sizeof list, "no such device , %s", part);
+    assert_int_equal(opens(list, SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
     assert_int_not_equal(opens("no such device", SAPPORO_BACKEND_OPENCL, NULL), SAPPORO_OK);
     /* a CPU is OpenCL's only where it is named */
     assert_int_equal(opens(NULL, SAPPORO_BACKEND_AUTO, &got), SAPPORO_OK);

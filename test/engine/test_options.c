@@ -294,6 +294,22 @@ static void device_variable(void **state)
     assert_int_equal(got.ndevices, 0);
     assert_int_equal(got.devices_given, 1);
     assert_string_equal(got.device_names, "GPU-5d3a,NVIDIA H200");
+    static const struct {
+        const char *names, *word;
+        size_t from;
+    } words[] = {
+        {"a,b", "a", 0}, {" NVIDIA H200 ,x", "NVIDIA H200", 1}, {",, \t,b\n", "b", 5}, {"", NULL, 0}, {" , ", NULL, 0}};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        size_t length = 99;
+        const char *const word = sap_device_word(words[k].names, &length);
+        if (!words[k].word) {
+            assert_null(word);
+            continue;
+        }
+        assert_ptr_equal(word, words[k].names + words[k].from);
+        assert_int_equal(length, strlen(words[k].word));
+        assert_memory_equal(word, words[k].word, length);
+    }
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         setenv("SAPPORO_DEVICES", bad[k], 1);
         expect_refusal(NULL, SAPPORO_ERR_ARGUMENT, "SAPPORO_DEVICES", "all");

@@ -3,7 +3,7 @@
 # that are errors, numbers as people write them.  For the examples; the tool has test_tool.sh.  Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct leapfrog_g5; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy leapfrog_g5; do
     [ -x examples/$program ] || { echo "skipped: examples/$program is not built"; exit 77; }
 done
 . test/support/tap.sh
@@ -79,6 +79,26 @@ done >"$work/bad"
 cp "$work/bad" "$work/out"
 [ ! -s "$work/bad" ]
 verdict $? "hermite4, hermite6, hermite8: models of few stars keep their energy"
+for steps in block shared; do
+    for model in plummer king hernquist uniform nfw clumps; do
+        for stars in 2 16 64 '512 --imf salpeter'; do
+            # shellcheck disable=SC2086 # words of a command
+            go galaxy --model $model -n $stars --steps $steps -t 1/2 -o "$work/e" --overwrite && below 1e-3 && [ ! -s "$work/err" ] ||
+                echo "# galaxy --model $model -n $stars --steps $steps: $(energy_error) $(cat "$work/err")"
+        done
+    done
+    for model in disc andromeda; do
+        go galaxy --model $model -n 512 --steps $steps -t 1/2 --interval 1/2 -o "$work/e" --overwrite && below 1e-3 ||
+            echo "# galaxy --model $model -n 512 --steps $steps: $(energy_error) $(cat "$work/err")"
+    done
+done >"$work/bad"
+cp "$work/bad" "$work/out"
+[ ! -s "$work/bad" ]
+verdict $? "galaxy: every model, number of stars and kind of steps keeps its energy to 1e-3"
+gives 0 out 'eta 0.00' galaxy --model clumps -n 64 -t 1/8 -o "$work/e" --overwrite
+verdict $? "galaxy: it says that it takes shorter steps"
+gives 0 out '^# 300 particles, softening 0.5, time 0 to 1, outputs every 0.5' galaxy --demo -n 300 --eps 1/2 -t 1 -d 1/2
+verdict $? "galaxy --demo takes what options say"
 for stars in 2 3 8 10 16 63 64 100 1024; do
     go leapfrog_g5 $stars && below 1e-3 || echo "# leapfrog_g5 $stars: $(energy_error)"
 done >"$work/bad"
@@ -94,6 +114,11 @@ gives 3 err 'do not use this result' leapfrog_tree --restart "$work/l.restart" &
 verdict $? "leapfrog_tree: and again from its restart file"
 gives 3 err 'smaller --eta' hermite4 --model plummer -n 64 --shared --dt-max 1/4 -o "$work/h" && ! below 1e-2
 verdict $? "hermite4: the same"
+gives 3 err 'smaller --eta' galaxy --model plummer -n 64 --eta 1 -o "$work/l" --overwrite && ! below 1e-2
+verdict $? "galaxy: the same"
+gives 3 err 'smaller --dt-max' galaxy --model plummer -n 256 --eps 1/256 --dt-max 1/8 --steps shared -o "$work/l" --overwrite &&
+    gives 3 err 'smaller --dt-max' galaxy --restart "$work/l.restart"
+verdict $? "galaxy: the same with one step for all"
 gives 1 err 'smaller STEP' leapfrog_g5 2 0.05 6.28
 verdict $? "leapfrog_g5: the same"
 gives 1 err 'more STEPS' hermite_g6 30
@@ -108,12 +133,13 @@ fi
 # ---- advice of a demo can be copied
 
 mkdir "$work/advice"
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy; do
     gives 0 out 'Try next' "$program" --demo -n 64 -t 1/8
     verdict $? "$program --demo gives advice"
     # Fewer stars than the advice: each of its options is read all the same.
-    sed -n '/Try next/,$s/^#   \(.*\)/\1/p' "$work/out" | sed 's/   *(.*//; s/-n 4096/-n 128/; s/--demo/--demo -n 128 -t 1\/8/' >"$work/lines"
-    bad=$(grep -c . "$work/lines" | awk '{ print $1 != 4 }')
+    sed -n '/Try next/,$s/^#   \(.*\)/\1/p' "$work/out" | sed 's/   *(.*//; s/-n [0-9]*/-n 128/; s/--demo/--demo -n 128 -t 1\/8/' |
+        sed '/andromeda/s/$/ -t 1/; s/--end 200/--end 2/; s/-t 20/-t 1/' >"$work/lines" # of galaxies less time, too
+    bad=$(grep -c . "$work/lines" | awk '{ print $1 < 3 }')
     while read -r line; do
         (cd "$work/advice" && sh -c "$line" >"$work/out" 2>"$work/err" </dev/null) || { bad=1 && echo "# $line: $(cat "$work/err")"; }
     done <"$work/lines"
@@ -130,7 +156,7 @@ verdict $? "what a stopped run says can be copied, also where names have blanks"
 
 # ---- restarts of runs that have ended
 
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy; do
     go "$program" --model plummer -n 64 -t 1/2 -o "$work/r" --overwrite
     error=$(energy_error)
     gives 0 out 'this run has ended at time 0.5' "$program" --restart "$work/r.restart" && [ -n "$error" ] && [ "$(energy_error)" = "$error" ]
@@ -158,7 +184,7 @@ full() {
 }
 if [ -w /dev/full ]; then
     for program in first_force hermite_g6 leapfrog_g5 tree_force; do full $program $program; done
-    for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
+    for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy; do
         full "$program" "$program" --demo -n 16 -t 1/8
         full "$program --help" "$program" --help
         full "$program --version" "$program" --version
@@ -184,7 +210,7 @@ for program in hermite4 leapfrog_tree; do # files of 64 KiB are possible, and th
 done
 : >"$work/file"
 mkdir "$work/folder.restart"
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct; do
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy; do
     for prefix in "$work/nowhere/x" "$work/file/x" "$work/folder"; do
         gives 1 err 'cannot write' "$program" --model plummer -n 64 -o "$prefix" --overwrite && [ ! -s "$work/out" ]
         verdict $? "$program -o $(basename "$(dirname "$prefix")")/$(basename "$prefix") is refused before the first force"
@@ -205,6 +231,12 @@ verdict $? "--restart with an -o that cannot be written"
     for number in 0 -1 1.5 1kk k inf 0x10 1e-3 ''; do
         gives 2 err 'particles wants a whole number' hermite4 --demo -n "$number"
     done
+    for number in 1k 1e3 .1M 1/2k; do gives 0 out '# stopped\|# done\|time 0 to' hermite4 --model plummer -n 16 -t $number --stop-after 1 -o "$work/n" --overwrite; done
+    for number in 1e400 1e300G; do gives 2 err "end $number is too large" hermite4 --demo -t $number; done
+    for number in 1kk k inf nan 0x10 '' 1e 1/0 / 1/; do gives 2 err 'eps wants a number' hermite4 --demo --eps "$number"; done
+    gives 0 out '# done' leapfrog_tree --model plummer -n 16 -t 1/8 --rebuild 1e1 -o "$work/n" --overwrite
+    gives 2 err 'rebuild 3G is too large' leapfrog_tree --model plummer -n 16 --rebuild 3G -o "$work/n"
+    gives 2 err 'a whole number of steps' galaxy --model plummer -n 16 --rebuild 1.5 -o "$work/n"
     for seed in -5 1e3 9223372036854775807; do
         gives 0 out '# done' hermite4 --model plummer -n 16 -t 1/8 --seed $seed -o "$work/n" --overwrite
     done
@@ -215,10 +247,24 @@ verdict $? "counts as people write them"
 gives 0 out 'after one period of 1000 steps' hermite_g6 1e3 && gives 2 err usage hermite_g6 1x && gives 2 err usage tree_force 5kk &&
     gives 0 out '1000 particles' tree_force 1e3
 verdict $? "counts of examples of one page"
-for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct hermite4_f90 nbody6_regular_f90; do
+for wrong in 64x 1 '64 1e400' '64 x' '64 0.01 1 nan' '64 0.01 inf'; do
+    # shellcheck disable=SC2086 # words of a command
+    gives 2 err '^usage' leapfrog_g5 $wrong
+done >"$work/bad"
+cp "$work/bad" "$work/out"
+[ ! -s "$work/bad" ]
+verdict $? "leapfrog_g5: wrong use"
+for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy hermite4_f90 nbody6_regular_f90; do
     [ -x examples/$program ] || { skipped "$program --version" "not built" && continue; }
     gives 0 out "^$program, libsapporo $version *\$" "$program" --version
     verdict $? "$program --version"
+done
+
+for program in report frames; do
+    title="$program --version"
+    python3 -c '' 2>/dev/null || { skipped "$title" "python3 is missing" && continue; }
+    [ "$(python3 examples/$program --version 2>"$work/err")" = "$program, libsapporo $version" ]
+    verdict $? "$title"
 done
 
 # ---- Fortran: failures have an exit status
@@ -233,7 +279,7 @@ if [ -x examples/hermite4_f90 ]; then
     gives 1 err 'does not open' hermite4_f90 && gives 1 err sapporo_open first_force_f90 && gives 1 err failed leapfrog_g5_f90
     verdict $? "Fortran: a library that does not open"
     SAPPORO_BACKEND=cpu
-    gives 2 err '^usage' leapfrog_g5_f90 x && gives 2 err '^usage' leapfrog_g5_f90 0.01 -1
+    gives 2 err '^usage' leapfrog_g5_f90 x && gives 2 err '^usage' leapfrog_g5_f90 1e400 && gives 2 err '^usage' leapfrog_g5_f90 0.01 -1
     verdict $? "leapfrog_g5.f90: wrong use"
     for number in 200 2e2 .2k; do gives 0 out 'lists that are wrong: 0' nbody6_regular_f90 $number 20 || echo "# N $number"; done >"$work/bad"
     gives 2 err 'N is too large' nbody6_regular_f90 3G >>"$work/bad"

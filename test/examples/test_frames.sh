@@ -72,6 +72,10 @@ printf '# id mass x y z\n1 2 3\n' >"$work/short.0000.txt"
 says 2 "cannot be read" "$work/short"
 says 1 "no mass is within 0.5" "$work/run" --form pgm -w 0.5
 says 2 "must be positive" "$work/run" -w 0
+for number in 1.5 0 -1 x k ''; do says 2 "it takes a whole number" "$work/run" -p "$number"; done
+says 2 "3G is too large" "$work/run" -p 3G
+frames "$work/run" --form pgm -w 4 -p .004k && picture "$work/run.0001.pgm" >"$work/got" && [ "$(wc -l <"$work/got")" -eq 4 ]
+verdict $? "frames: pixels as people write them"
 mkdir "$work/folder.0000.pgm"
 says 1 "cannot be written" "$work/run" --form pgm -w 4 -o "$work/folder"
 

@@ -67,6 +67,12 @@ for form in pdf png svg; do
         head -c 1000 "$work/page.$form" | LC_ALL=C grep -aqE '^%PDF|PNG|<svg'
     verdict $? "a page as $form"
 done
+grep -qF 'time [N-body units]' "$work/page.svg" && grep -qF 'Lagrangian radius [N-body units]' "$work/page.svg"
+verdict $? "axes have the units of the run"
+sed 's/^# units: .*/# units: 1e10 Msun, 1 kpc, 207.386 km\/s, 4.71483 Myr (G = 1)/' "$work/run.txt" >"$work/galaxy.txt"
+"$python" examples/report "$work/galaxy.txt" -o "$work/page.svg" >"$work/out" 2>"$work/err" &&
+    grep -qF 'time [4.71483 Myr]' "$work/page.svg" && grep -qF 'Lagrangian radius [kpc]' "$work/page.svg"
+verdict $? "axes have the units of a galaxy"
 mkdir "$work/folder.pdf"
 "$python" examples/report "$work/run.txt" -o "$work/folder.pdf" >"$work/out" 2>"$work/err"
 [ $? -eq 1 ] && grep -q "cannot be written" "$work/err"

@@ -71,6 +71,8 @@ expect 2 --nonsense
 for command in info check bench tune; do
     expect 0 "$command" --help
     contains out "usage: sapporo $command"
+    expect 0 "$command" --version
+    contains out '^sapporo [0-9]'
     expect 2 "$command" --nonsense
     contains err "unknown option '--nonsense'"
     expect 2 "$command" word
@@ -96,6 +98,9 @@ for number in 3G 1e10 99999999999999999999 1e400; do
 done
 expect 2 bench --n 64,3G
 contains err "too large a value '64,3G' for --n"
+expect 0 bench --backend cpu --n 64 --min-time 1e-3 --eps .1k
+expect 2 bench --backend cpu --n 64 --eps 1e400
+contains err "too large a value '1e400' for --eps, at most 1.7e308"
 for number in 1kk k 0x400 1.5 inf nan -1k ''; do expect 2 bench --n "$number"; done
 
 # ---- info
@@ -110,6 +115,8 @@ contains out 'did you mean SAPPORO_PRECISION?'
 contains out 'SAPPORO_PRECISION  *dp  *sp, ds or dp (default: ds'
 contains out 'SAPPORO_BACKEND  *default  *auto, cuda, opencl or cpu'
 contains out 'precision  SAPPORO_PRECISION=dp'
+(unset OMP_NUM_THREADS && "$tool" info) >"$work/out" 2>"$work/err"
+contains out 'threads    all cores that the process is granted (OMP_NUM_THREADS is not set)'
 expect 0 info --json
 json_lines 1 version arithmetic devices absent cpu_isas environment variables choices why
 isas=$(sed 's/.*"cpu_isas": \[\([^]]*\)\].*/\1/; s/[" ]//g' "$work/out")

@@ -18,6 +18,8 @@
 #
 # BACKENDS   engines that are timed, default "cpu", and "cuda" where nvidia-smi finds a GPU
 # THREADS    of scaling, default 1, 2, 4, ... up to the cores
+# CLOCK      processor: processor times of one thread on the CPU, for machines on which other programs run; the files
+#            say so (test/perf/processor_clock.c)
 
 cd "$(dirname "$0")/../.." || exit 2
 tool=examples/sapporo
@@ -45,9 +47,15 @@ named() {
     if [ "$1" = cpu ]; then echo cpu; else echo "$gpu" | sed 's/^NVIDIA //; s/ .*//' | tr '[:upper:]' '[:lower:]'; fi
 }
 
-machine() {
-    if [ "$1" = cpu ]; then echo "$processor, $cores cores"; else echo "$gpu ($gpus), host $processor, $cores cores"; fi
-}
+host="$processor, $cores cores"
+if [ "${CLOCK:-}" = processor ]; then
+    ${CC:-cc} -O2 -shared -fPIC test/perf/processor_clock.c -o "$work/processor_clock.so" || exit 2
+    export LD_PRELOAD="$work/processor_clock.so" OMP_NUM_THREADS=1
+    backends=cpu
+    host="$processor, one of $cores cores; times are processor times, since other programs ran"
+fi
+
+machine() { if [ "$1" = cpu ]; then echo "$host"; else echo "$gpu ($gpus), host $host"; fi; }
 
 # head_of FILE BACKEND WHAT COMMAND: begins a data file
 head_of() {
@@ -97,7 +105,13 @@ record_energy() {
     } >>"$work/energy" && mv "$work/energy" $data/energy.csv
 }
 
-# On a CPU one core, beside which bare loops of one core are drawn; the files are then named after it.
+# bare_loops: rows of loops around nothing but the pair terms, on one core with AVX-512; none on others
+bare_loops() {
+    grep -qw avx512f /proc/cpuinfo 2>/dev/null || return 0
+    ${CC:-cc} -O3 -march=native -fno-math-errno -fno-tree-slp-vectorize test/perf/bare.c -o "$work/bare" && "$work/bare"
+}
+
+# On a CPU one core, with bare loops as roofs; the files are then named after it.
 record_rates() {
     for backend in $backends; do
         numbers=1024,2048,4096,8192,16384,32768,65536
@@ -107,6 +121,7 @@ record_rates() {
         [ "$backend" != cpu ] || { file=$data/rates-core.jsonl && options="$options --threads 1"; }
         head_of "$work/rates" "$backend" "interactions per second, all pairs, GRAPE-6 interface" \
             "sapporo bench --backend $backend $options"
+        [ "$backend" != cpu ] || bare_loops >>"$work/rates" || return
         # shellcheck disable=SC2086 # a list of words
         bench --backend "$backend" $options >>"$work/rates" && mv "$work/rates" "$file" || return
     done

@@ -16,6 +16,9 @@ major=${version%%.*}
 
 {
     head -n 1 $debian/changelog | grep -q "^sapporo ($version-[0-9]*) " || echo "$debian/changelog does not begin with $version"
+    for script in examples/report examples/frames; do
+        grep -q "^VERSION = \"$version\" " $script || echo "$script is not of version $version"
+    done
     grep -qx "  version: \"$version\"" docs/packaging/conda-forge/recipe.yaml || echo "recipe.yaml is not of version $version"
 } >"$work/log"
 none "packages are of version $version"

@@ -9,22 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int real_value(const char *text, const char *end, double *value)
+/* Reads a finite number or fraction; *value changes only if the verdict is NUMBER_OK. */
+static number_verdict fraction(const char *text, const char *end, double *value)
 {
-    char *stop;
-    *value = strtod(text, &stop);
-    return stop == text || stop != end || !isfinite(*value) ? -1 : 0;
-}
-
-/* Reads a finite number or fraction. */
-static int fraction(const char *text, const char *end, double *value)
-{
-    double below = 1;
+    double above = 0, below = 1;
     const char *slash = memchr(text, '/', (size_t)(end - text));
-    if (real_value(text, slash ? slash : end, value)) return -1;
-    if (slash && (real_value(slash + 1, end, &below) || below == 0)) return -1;
-    *value /= below;
-    return isfinite(*value) ? 0 : -1;
+    number_verdict verdict = number_real(text, (size_t)((slash ? slash : end) - text), &above);
+    if (!verdict && slash) verdict = number_real(slash + 1, (size_t)(end - slash - 1), &below);
+    if (!verdict && below == 0) verdict = NUMBER_WRONG;
+    if (!verdict && !isfinite(above / below)) verdict = NUMBER_LARGE;
+    if (!verdict) *value = above / below;
+    return verdict;
 }
 
 static int wrong(const option_rule *rule, const char *text, const char *wanted, message *why)
@@ -51,6 +46,14 @@ static int set_count(const option_rule *rule, const char *text, message *why)
     if (whole(rule, text, 1, INT_MAX, &number, why)) return -1;
     *(int *)rule->target = (int)number;
     return 0;
+}
+
+static int set_real(const option_rule *rule, const char *text, message *why)
+{
+    const number_verdict verdict = fraction(text, text + strlen(text), rule->target);
+    if (verdict == NUMBER_LARGE)
+        return complain(why, "--%s %.60s is too large: at most 1.7e308 is possible", rule->name, text);
+    return verdict ? wrong(rule, text, "a number", why) : 0;
 }
 
 static int set_range(const option_rule *rule, const char *text, message *why)
@@ -88,7 +91,7 @@ static int set_value(const option_rule *rule, const char *text, message *why)
     case OPTION_INTEGER:
         return whole(rule, text, LLONG_MIN, LLONG_MAX, rule->target, why);
     case OPTION_REAL:
-        return fraction(text, text + strlen(text), rule->target) ? wrong(rule, text, "a number", why) : 0;
+        return set_real(rule, text, why);
     case OPTION_TEXT:
         *(const char **)rule->target = text;
         return 0;

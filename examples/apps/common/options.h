@@ -8,7 +8,7 @@
 
 typedef enum option_kind {
     OPTION_FLAG,    /* int: 1 if given */
-    OPTION_COUNT,   /* int >= 1; 1e6, 64k, 1M are understood */
+    OPTION_COUNT,   /* int >= 1; any number may be 1e6, 64k or 1M */
     OPTION_INTEGER, /* long long, written likewise */
     OPTION_REAL,    /* double; 1/256 is understood */
     OPTION_RANGE,   /* double[2]: LOW:HIGH */

@@ -341,7 +341,7 @@ int run_stopped(run *job, double now)
 static void advise(run *job)
 {
     run_say(job, "#\n# That was %s of %d particles; energy is what should not change.  Try next:",
-            job->demo_model ? job->demo_model : "a Plummer model", job->model.n);
+            job->demo_run ? job->demo_run->model : "a Plummer model", job->model.n);
     for (const char *line = job->advice; line && *line;) {
         const size_t before = strcspn(line, "@"), all = strcspn(line, "\n");
         if (before < all)

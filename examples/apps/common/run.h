@@ -42,13 +42,22 @@ typedef struct run_plan {
     char units[BODIES_REMARK], parts[BODIES_REMARK]; /* remarks of the snapshots */
 } run_plan;
 
+/* What --demo shows, unless options say otherwise. */
+typedef struct run_demo {
+    const char *model; /* for the advice at its end: "an Andromeda galaxy" */
+    const char *help;  /* of --demo */
+    cluster_kind kind;
+    int n;
+    double eps, interval, dt_max, end;
+} run_demo;
+
 typedef struct run {
     /* data of the integrator */
     const char *program;            /* "hermite4" */
     const char *layout;             /* "hermite4 1": program and version in its restart files */
     const char *about;              /* one line for --help */
     const char *remedy;             /* advice after a large error of the energy: "use a smaller --eta" */
-    const char *demo_model;         /* "an Andromeda galaxy"; NULL: "a Plummer model" */
+    const run_demo *demo_run;       /* NULL: a Plummer model of 1,024 stars for three time units */
     const char *advice;             /* lines for the end of a demo; each @ stands for the command */
     const char *eps_help, *dt_help; /* NULL: those of most programs */
     double eps_default;             /* 0: 1/256 */

@@ -2,6 +2,7 @@
  * run_options.c - the command line that all sample integrators share.
  */
 #include "galaxy.h"
+#include "number.h"
 #include "run.h"
 
 #include <sapporo.h>
@@ -59,7 +60,8 @@ static void list_rules(run *job, rule_list *list)
         {OPTION_TEXT, 'r', "restart", &job->restart, "FILE", "go on from a restart file", 0, 1, 0},
         {OPTION_COUNT, 0, "stop-after", &job->stop_after, "B", "stop after B block steps, as Ctrl-C would", 0, 1, 0},
         {OPTION_FLAG, 'q', "quiet", &job->quiet, 0, "print nothing but warnings and errors", 0, 1, 0},
-        {OPTION_FLAG, 0, "demo", &job->demo, 0, "a cluster of 1,024 stars for three time units; no files", 0, 0, 0},
+        {OPTION_FLAG, 0, "demo", &job->demo, 0,
+         job->demo_run ? job->demo_run->help : "a cluster of 1,024 stars for three time units; no files", 0, 0, 0},
         {OPTION_FLAG, 'h', "help", &job->help, 0, "this text", 0, 1, 0},
         {OPTION_FLAG, 0, "version", &job->version, 0, "the version of libsapporo", 0, 1, 0},
     };
@@ -78,7 +80,8 @@ static void print_help(const run *job, const rule_list *list)
     printf("  %s --restart FILE [--end T]    go on with a run that was stopped, or has ended\n", name);
     printf("  %s --demo                      something to look at\n", name);
     options_help(list->rule, list->n, stdout);
-    printf("\nA number may be a fraction: --eps 1/256; a count may be 64k, 1M or 1e6.  Ctrl-C stops cleanly and says\n"
+    printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "
+           "says\n"
            "how to go on.  Exit status: 0 the end was reached, 1 failed (also: output could not be written), 2 wrong\n"
            "use or unreadable input, 3 the end was reached, and the relative energy error is above 0.01, 128 + n\n"
            "signal n.\n"
@@ -132,13 +135,14 @@ static void set_defaults(run *job, const char *command)
 
 int run_read_rebuild(run *job, const char *text, int64_t *rebuild)
 {
-    char *end;
-    const long steps = strtol(text, &end, 10);
-    *rebuild = RUN_AUTOMATIC;
-    if (strcmp(text, "auto") == 0) return RUN_OK;
+    long long steps = RUN_AUTOMATIC;
+    const number_verdict verdict = strcmp(text, "auto") == 0 ? NUMBER_OK : number_whole(text, 1, 1000000000, &steps);
     *rebuild = steps;
-    if (end != text && *end == '\0' && steps >= 1 && steps <= 1000000000) return RUN_OK;
-    run_warn(job, "--rebuild '%s': a whole number of steps from 1, or auto", text);
+    if (verdict == NUMBER_OK) return RUN_OK;
+    if (verdict == NUMBER_LARGE)
+        run_warn(job, "--rebuild %.60s is too large: at most 1000000000 is possible", text);
+    else
+        run_warn(job, "--rebuild '%.60s': a whole number of steps from 1, or auto", text);
     return RUN_USAGE;
 }
 
@@ -165,6 +169,18 @@ static void take_times_of_galaxy(run *job, rule_list *list)
     if (!is_given(list, "end")) job->end = 8 * GALAXY_INTERVAL;
 }
 
+/* Sets what the options leave open, as the program's own --demo wants it. */
+static void take_demo(run *job, rule_list *list)
+{
+    const run_demo *demo = job->demo_run;
+    job->model.kind = demo->kind;
+    if (!is_given(list, "particles")) job->model.n = demo->n;
+    if (!is_given(list, "eps")) job->eps = demo->eps;
+    if (!is_given(list, "interval")) job->interval = demo->interval;
+    if (!job->dt_given) job->dt_max = demo->dt_max;
+    if (!is_given(list, "end")) job->end = demo->end;
+}
+
 int run_parse(run *job, int argc, char **argv, int *status)
 {
     rule_list list = {.n = 0};
@@ -184,6 +200,7 @@ int run_parse(run *job, int argc, char **argv, int *status)
         if (job->model_given && job->model_kind == CLUSTER_ANDROMEDA) take_times_of_galaxy(job, &list);
         job->plan.files = !job->demo || job->prefix;
         job->model.kind = (cluster_kind)job->model_kind;
+        if (job->demo && job->demo_run) take_demo(job, &list);
         job->model.masses = (cluster_masses)job->masses;
         job->model.mass_low = job->mass_range[0];
         job->model.mass_high = job->mass_range[1];

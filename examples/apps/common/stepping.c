@@ -159,22 +159,34 @@ static int go_on(stepping *s)
 
 /* ---- the run ---------------------------------------------------------------------------------------------- */
 
-/* Chooses the one step for all particles, unless the user did; < 0: it failed. */
-static double needed_step(stepping *s)
+/* Returns what a rule finds from the accelerations at the start, such as the one step for all; < 0: it failed. */
+static double from_accelerations(stepping *s, double (*rule)(const stepping *, const double (*)[3]))
 {
-    double(*a)[3] = calloc((size_t)s->set.n, sizeof *a), dt = -1;
+    double(*a)[3] = calloc((size_t)s->set.n, sizeof *a), found = -1;
     const sapporo_stepper_output now = {.size = sizeof now, .n = (int)s->set.n, .acc = a, .pot = s->pot};
     const int bad = !a || sapporo_stepper_get(s->stepper, &now);
-    if (!bad) dt = s->needed_step(s, (const double(*)[3])a);
+    if (!bad) found = rule(s, (const double(*)[3])a);
     free(a);
-    return bad ? failed(s, "no accelerations") : dt;
+    return bad ? failed(s, "no accelerations") : found;
+}
+
+/* Chooses the accuracy of the steps, unless the user did. */
+static int choose_eta(stepping *s)
+{
+    if (!s->needed_eta) return RUN_OK;
+    const double eta = from_accelerations(s, s->needed_eta);
+    if (!(eta > 0)) return RUN_FAILED;
+    if (eta == s->set.eta) return RUN_OK;
+    s->set.eta = eta;
+    run_say(s->job, "# accuracy of the steps: eta %.2g, because these particles have close encounters", eta);
+    return open_stepper(s, s->job->plan.dt_max) || put(s) ? RUN_FAILED : RUN_OK;
 }
 
 static int choose_step(stepping *s)
 {
     run *job = s->job;
     if (s->set.scheme == SAPPORO_STEPS_BLOCK) return RUN_OK;
-    const double dt = job->dt_given ? s->set.dt : needed_step(s);
+    const double dt = job->dt_given ? s->set.dt : from_accelerations(s, s->needed_step);
     if (!(dt > 0)) return RUN_FAILED;
     const int status = run_shorten_steps(job, dt);
     if (status) return status;
@@ -194,7 +206,8 @@ static int begin(stepping *s)
         return RUN_USAGE;
     }
     s->set.n = s->body.n;
-    return allocate(s) || open_stepper(s, s->job->plan.dt_max) || put(s) ? RUN_FAILED : choose_step(s);
+    if (allocate(s) || open_stepper(s, s->job->plan.dt_max) || put(s) || choose_eta(s)) return RUN_FAILED;
+    return choose_step(s);
 }
 
 /* Goes on to the next output, or until a signal; < 0: it failed. */
@@ -233,6 +246,7 @@ static int finish(stepping *s)
     message why = {""};
     tell_speed(s);
     if (s->film && film_make(s->job->prefix, &why)) run_warn(s->job, "%s", why.text);
+    if (s->set.scheme == SAPPORO_STEPS_SHARED && s->shared_remedy) s->job->remedy = s->shared_remedy;
     return run_finish(s->job);
 }
 

@@ -21,9 +21,12 @@ typedef struct stepping_settings {
 typedef struct stepping {
     run *job;
     stepping_settings set;
-    int film; /* 1: a film of the images at the end */
+    int film;                  /* 1: a film of the images at the end */
+    const char *shared_remedy; /* advice after a large error with shared steps, or NULL: that of the run */
     /* Returns the shared step that the particles need; body, pot and `a` are those of the start. */
     double (*needed_step)(const struct stepping *s, const double (*a)[3]);
+    /* Returns the accuracy of steps that the particles need, or is NULL: set.eta is what the user wants. */
+    double (*needed_eta)(const struct stepping *s, const double (*a)[3]);
     /* of the moment */
     bodies body;
     double *pot;

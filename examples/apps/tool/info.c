@@ -112,7 +112,7 @@ static reasons find_reasons(const choice *usual)
     reason(why.precision, sizeof why.precision, "SAPPORO_PRECISION",
            "the default of the GRAPE-6 and native interfaces");
     reason(why.isa, sizeof why.isa, "SAPPORO_CPU_ISA", "the widest path that this CPU and system run");
-    reason(why.threads, sizeof why.threads, "OMP_NUM_THREADS", "all cores, or one in a build without OpenMP");
+    reason(why.threads, sizeof why.threads, "OMP_NUM_THREADS", "all cores that the process is granted");
     if (usual->backend != SAPPORO_BACKEND_CPU) why.isa[0] = why.threads[0] = '\0';
     return why;
 }

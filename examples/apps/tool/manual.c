@@ -95,6 +95,8 @@ void manual_command(const char *command, const char *summary, const option_spec 
     }
     item("--help", NULL);
     paragraph("prints these options");
+    item("--version", NULL);
+    paragraph("prints the version of libsapporo");
 }
 
 void manual_tool_begin(void)
@@ -108,7 +110,7 @@ void manual_tool_begin(void)
     paragraph("libsapporo computes gravitational forces for N-body codes, on GPUs and CPUs.\n"
               "This tool shows what the library uses on this machine, tests whether its forces are right, and measures "
               "their speed.\n"
-              "Counts may be written as 65536, 1e6, 64k or 1M.");
+              "Numbers may be written as 65536, 1e6, 64k or 1M.");
     section("COMMANDS");
 }
 

@@ -5,7 +5,7 @@
 #include "manual.h"
 #include "number.h"
 #include <limits.h>
-#include <math.h>
+#include <sapporo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,7 @@ static void print_help(const char *command, const char *summary, const option_sp
             printf("  %-26s  %s\n", left, option->help);
     }
     printf("  %-26s  %s\n", "--help", "this text");
+    printf("  %-26s  %s\n", "--version", "the version of libsapporo");
 }
 
 /* Reads a whole number, written as 65536, 1e6, 64k or 1M; returns BAD or TOO_LARGE for others. */
@@ -42,9 +43,9 @@ static int read_count(const char *text, int least, int *count)
 
 static int read_real(const char *text, double *real)
 {
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0.0) || isinf(value)) return BAD;
+    double value = 0;
+    const number_verdict verdict = number_real(text, strlen(text), &value);
+    if (verdict != NUMBER_OK || value < 0) return verdict == NUMBER_LARGE && text[0] != '-' ? TOO_LARGE : BAD;
     *real = value;
     return 0;
 }
@@ -80,9 +81,10 @@ static int add_count(count_list *list, const option_spec *option, const char *te
 
 static int add_real(real_list *list, const char *text)
 {
-    if (list->n == LIST_ROOM || read_real(text, &list->value[list->n]) != 0) return BAD;
-    list->n++;
-    return 0;
+    if (list->n == LIST_ROOM) return BAD;
+    const int status = read_real(text, &list->value[list->n]);
+    list->n += status == 0;
+    return status;
 }
 
 static int add_piece(const option_spec *option, const char *piece)
@@ -168,7 +170,10 @@ static int refuse_value(const char *command, const option_spec *option, const ch
 {
     char rest[160];
     if (verdict == TOO_LARGE) {
-        snprintf(rest, sizeof rest, " for %s, at most %d is possible", option->name, INT_MAX);
+        if (option->type == OPTION_REAL || option->type == OPTION_REALS)
+            snprintf(rest, sizeof rest, " for %s, at most 1.7e308 is possible", option->name);
+        else
+            snprintf(rest, sizeof rest, " for %s, at most %d is possible", option->name, INT_MAX);
         return complain(command, "too large a value", value, rest);
     }
     if (option->type == OPTION_WORD || option->type == OPTION_WORDS)
@@ -186,6 +191,10 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
             print_help(command, summary, table);
+            return 1;
+        }
+        if (strcmp(argv[k], "--version") == 0) {
+            printf("sapporo %s\n", sapporo_version());
             return 1;
         }
         if (strcmp(argv[k], "--man") == 0) {
