@@ -69,7 +69,7 @@ compile_all() {
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
         compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
-        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts &&
+        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" stepper_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
@@ -129,6 +129,40 @@ ranks() {
     done
 }
 
+# kill_one SUFFIX WHAT RANK MILLISECONDS: logs what is wrong with a job of which one rank kills itself
+kill_one() {
+    timeout -k 5 60 "mpirun$1" -n 3 "$work/killed$1" "$2" "$3" "$4" >"$work/out" 2>/dev/null </dev/null
+    status=$?
+    {
+        if [ $status -eq 0 ] || [ $status -eq 124 ]; then echo "$2, rank $3: status $status"; fi
+        grep 'goes on' "$work/out"
+        [ "$(grep -c '^pid' "$work/out")" -eq 3 ] || echo "$2, rank $3: not all ranks began"
+        sed -n 's/^pid //p' "$work/out" | while read -r pid; do gone "$pid" || echo "$2: process $pid lives on"; done
+    } >>"$work/log"
+}
+
+# killed SUFFIX: the launcher ends a job of which a rank is killed in mid-call; the file that it was saving is complete
+killed() {
+    for what in force tree stepper save; do
+        : >"$work/log"
+        for which in 0 2; do
+            kill_one "$1" $what $which 500
+            [ $what != save ] || for ms in 730 610; do kill_one "$1" $what $which $ms; done
+        done
+        none "a rank of MPI$1 that is killed in mid-call ends the job: $what"
+    done
+    title=' reading what a killed job saved' words=restore ranks "$1" killed 2
+}
+
+# gone PID: waits until a process is no more, at most ten seconds
+gone() {
+    for _ in $(seq 100); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
 # fortran SUFFIX: the module and its client, with the sources of the library; sizes of types are those of C
 fortran() {
     if ! "mpifort$1" --version >/dev/null 2>&1; then
@@ -180,6 +214,7 @@ test_library() {
     fi
     ranks "$1" memory 2
     ranks "$1" grape 3
+    killed "$1"
     transports "$1"
     fortran "$1"
     if [ "$1" != "$first" ]; then
