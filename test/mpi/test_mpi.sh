@@ -70,6 +70,7 @@ compile_all() {
         compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
+        compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
         compile "$1" stepper_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
@@ -226,6 +227,7 @@ test_library() {
     is_first "$1" || return
     ranks "$1" tree_memory 2
     ranks "$1" stepper_memory 2
+    ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
     for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
     ranks "$1" ways 1 2 3

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Measures what docs/figures/scaling_measured.txt has: forces over ranks of Open MPI on one machine, and between network
+# namespaces (namespaces.sh).  Needs root, and the libraries that make built.
+#
+#   test/mpi/measure.sh [ROUNDS] >lines
+#
+# docs/figures/scaling_model.py takes the shortest of all rounds, of each time and each cost.  So more rounds help on a
+# busy machine.
+
+cd "$(dirname "$0")/../.." || exit 2
+work=$(mktemp -d "${TMPDIR:-/tmp}/measure.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+mpicc.openmpi -O2 -Iinclude test/mpi/speed.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,"$PWD/lib" -o "$work/speed" || exit 2
+# Ranks that wait sleep, as in test_mpi.sh: a busy machine lets a process that has slept run at once.
+cc -std=c11 -O1 -shared -fPIC -o "$work/nap.so" test/mpi/nap.c || exit 2
+export LD_PRELOAD="$work/nap.so" OMPI_MCA_mpi_yield_when_idle=1
+# Without `put`: a rank asks for the parts of a long message behind what it sends itself, so with `put` both directions of
+# a link take turns (docs/mpi.md, "Links of TCP").
+export OMPI_MCA_btl_tcp_flags=send,inplace,need-csum,hetero-rdma
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+
+# loopback RANKS N WAY REPEATS [NI]
+loopback() {
+    count=$1
+    shift
+    timeout 60 mpirun.openmpi -n "$count" --oversubscribe --bind-to none "$work/speed" "$@"
+}
+
+# wired MBIT MS RANKS: forces by both ways, and the costs
+wired() {
+    echo "# link $1 Mbit/s, $2 ms"
+    set -- timeout 100 test/mpi/namespaces.sh "$3" "$1" "$2" "$work/speed" 16384
+    "$@" 0 2 1024
+    "$@" 1 3 1024
+    "$@" 1 3 4096
+    "$@" 2 3 4096
+}
+
+for round in $(seq "${1:-1}"); do
+    echo "# round $round"
+    for ranks in 2 4; do
+        wired 20 0 "$ranks"
+        wired 20 5 "$ranks"
+        wired 5 0 "$ranks"
+    done
+    echo "# link loopback"
+    for n in 16384 65536; do
+        loopback 1 "$n" 2 2
+        for ranks in 2 3 4; do
+            loopback "$ranks" "$n" 0 2
+            loopback "$ranks" "$n" 1 2
+            loopback "$ranks" "$n" 2 2
+            [ "$n" -gt 16384 ] || loopback "$ranks" "$n" 1 6 1024
+        done
+    done
+done
