@@ -200,6 +200,27 @@ near() {
         END { if (n < 1500) print n " rows" }' | head -n 5 >>"$work/log"
 }
 
+# kill_galaxy RANK: kills a rank of galaxy_mpi after its third snapshot; prints what is wrong with the files
+kill_galaxy() {
+    mkdir "$work/killed_galaxy$1"
+    (
+        cd "$work/killed_galaxy$1" || exit
+        # shellcheck disable=SC2016,SC2086 # of the shell of each rank; a list of words
+        timeout -k 5 100 mpirun -n 3 sh -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"; exec "$@"' rank \
+            "$top/examples/galaxy_mpi" $run >out 2>&1 </dev/null &
+        for _ in $(seq 2000); do
+            [ ! -f stars.0002.txt ] || break
+            sleep 0.02
+        done
+        kill -9 "$(cat "pid.$1")"
+        wait $! && echo "the job of a killed rank $1 ends well"
+        [ ! -f stars.0032.txt ] || echo "rank $1 was killed after the end"
+        for file in stars.*.txt; do cmp "$file" "$work/unkilled/$file"; done
+        timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" --restart stars.restart >out 2>&1 || cat out
+        cmp stars.0032.txt "$work/unkilled/stars.0032.txt"
+    )
+}
+
 # test_library SUFFIX: the tests under one MPI, in a folder of their own
 test_library() {
     work=$work/$1
@@ -338,6 +359,13 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     cmp "$work/galaxy3/stars.0002.txt" "$work/stopped/stars.0002.txt" >>"$work/log" 2>&1
     near "$work/galaxy3/stars.0002.txt" "$work/fewer/stars.0002.txt"
     none "galaxy_mpi over 3 ranks goes on with the same bytes, over 2 ranks near them"
+    # A run of which a rank is killed leaves complete snapshots, and goes on with the bytes of a run without that.
+    run="--model plummer -n 1500 --eps 1/32 --interval 1/64 -t 1/2 -o stars"
+    mkdir "$work/unkilled"
+    # shellcheck disable=SC2086 # a list of words
+    (cd "$work/unkilled" && timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" $run) >"$work/out" 2>&1 || cat "$work/out" >"$work/log"
+    for which in 0 2; do kill_galaxy $which >>"$work/log" 2>&1; done
+    none "galaxy_mpi of which a rank is killed leaves complete snapshots, and goes on with the same bytes"
     sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo_mpi.h | grep -v '_fortran$' | sort >"$work/header"
     sed -n ':more; /&$/ { N; s/&\n *//; b more }; s/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' \
         include/sapporo_mpi.f90 | sort >"$work/module"
