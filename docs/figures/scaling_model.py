@@ -16,7 +16,8 @@ import sys
 BLOCK, RECORD, TARGET, ANSWER = 2048, 152, 64, 336  # bytes of order 4: j-particle, i-particle, its accumulators
 PART = 32768  # j-particles in a part
 SLAB = 4096  # i-particles of all ranks that CPUs compute at a time
-SMALL = 6  # collective operations of a few bytes in a force: ranks compare requests, and agree that none has failed
+AGREE = 4  # times in a force that ranks agree that none has failed: an operation of a few bytes, `message`
+EAGER = 65536  # bytes of messages that MPI sends over TCP without announcing them
 CORES = 2  # of the machine where scaling_measured.txt was measured
 
 # Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine.
@@ -47,21 +48,42 @@ def processor(c, way, n, ni, ranks):
     return n * c["store"] + parts * (c["force"] + merged) + own * (c.get("own", 0) + n * c["pair"])
 
 
+def carried(way, n, ni, ranks):
+    """Bytes that a rank receives.  Links carry as many in the other direction at the same time."""
+    return (ranks - 1) / ranks * (ni * (TARGET + ANSWER) if way == 1 else n * RECORD)
+
+
+def begun(c, length, ranks):
+    """Seconds of an exchange between all ranks besides its bytes; `length`: of the message to a rank.
+
+    Short messages go one way.  To agree takes log2 R messages one after the other, and as many back.
+    """
+    return c["exchange"] if length > EAGER else c["message"] / (2 * math.ceil(math.log2(ranks)))
+
+
 def travel(c, way, n, ni, ranks):
-    """Seconds of messages, one after the other.  Links carry bytes in both directions at a time."""
-    away = (ranks - 1) / ranks
+    """Seconds of messages, one after the other."""
     if ranks == 1:
         return 0
+    small = AGREE * c["message"] + begun(c, 0, ranks)  # ranks compare their requests, too
     if way == 1:
-        exchanges, received = 2 * math.ceil(ni / SLAB), away * ni * (TARGET + ANSWER)
+        slabs = math.ceil(ni / SLAB)
+        rows = ni / slabs / ranks  # of a rank in a slab
+        long = slabs * (begun(c, rows * TARGET, ranks) + begun(c, rows * ANSWER, ranks))
     else:
-        exchanges, received = math.ceil(n / PART), away * n * RECORD
-    return SMALL * c["message"] + exchanges * c["exchange"] + received * c["byte"]
+        parts = math.ceil(n / PART)
+        long = parts * begun(c, n / parts / ranks * RECORD, ranks)
+    return small + long + c["byte"] * carried(way, n, ni, ranks)
 
 
-def seconds(c, way, n, ni, ranks, cores):
+def seconds(c, way, n, ni, ranks):
     """Seconds of a force on CPUs: they compute, or exchange.  Ranks without a core of their own compute in turns."""
-    return max(1, ranks / cores) * processor(c, way, n, ni, ranks) + travel(c, way, n, ni, ranks)
+    return max(1, ranks / CORES) * processor(c, way, n, ni, ranks) + travel(c, way, n, ni, ranks)
+
+
+def work(c, way, n, ni, ranks):
+    """Processor time of a force in shared memory: processors copy what travels, and sleep while they wait."""
+    return processor(c, way, n, ni, ranks) + c["byte"] * carried(way, n, ni, ranks)
 
 
 def seconds_of_gpus(c, n, ni, ranks):
@@ -80,7 +102,7 @@ def seconds_of_gpus(c, n, ni, ranks):
     link = 2 * steps * c["exchange"] + c["byte"] * rows * (TARGET + ANSWER) * (ranks - 1) / ranks
     gpu = c["force"] + rows * (c["own"] + most_addresses(n, ranks) * c["pair"])
     targets = link + host + gpu + (slabs - 1) * max(host, link, gpu)
-    return SMALL * steps * c["message"] + min(sources, targets)
+    return (AGREE + 1) * steps * c["message"] + min(sources, targets)
 
 
 def least_of(old, new):
@@ -118,11 +140,10 @@ def check(path):
         if ranks == 1:
             continue
         c = {**costs[(link, ranks)], "pair": single[n]}
-        # Over loopback, processors copy what travels.
-        what, kind, cores = (
-            (run["work"], "processor time", math.inf) if link == "loopback" else (run["force"], "seconds", CORES)
-        )
-        model = seconds(c, way, n, ni, ranks, cores)
+        if link == "loopback":
+            what, kind, model = run["work"], "processor time", work(c, way, n, ni, ranks)
+        else:
+            what, kind, model = run["force"], "seconds", seconds(c, way, n, ni, ranks)
         worst[kind] = max(worst.get(kind, 0), abs(model / what - 1))
         print(
             f"| {link}, {kind} | {ranks} | {n:,} | {ni:,} | {'sources' if way == 2 else 'targets'} "

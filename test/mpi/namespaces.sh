@@ -5,7 +5,8 @@
 #   test/mpi/namespaces.sh RANKS MBIT MS PROGRAM [ARGUMENT...]
 #
 # Each rank sends and receives at most MBIT Mbit/s, and each packet takes MS milliseconds more.  Each namespace has a
-# name of its own, so MPI takes it for a machine, and ranks share no memory.  TCP is `reno`, which needs no privilege there.
+# name of its own, so MPI takes it for a machine, and ranks share no memory.  TCP's control of congestion
+# is reno, which every namespace may choose.
 
 cd "$(dirname "$0")/../.." || exit 2
 [ $# -ge 4 ] || { echo "usage: test/mpi/namespaces.sh RANKS MBIT MS PROGRAM [ARGUMENT...]" >&2; exit 2; }
