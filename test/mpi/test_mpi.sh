@@ -123,11 +123,28 @@ ranks() {
     shift 2
     for n in "$@"; do
         timeout -k 5 100 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
-        status=$?
-        { grep '^not ok' "$work/out"; [ $status -eq 0 ] || { echo "status $status"; tail -n 12 "$work/said"; }; } >"$work/log"
-        grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
+        look $?
         none "$program over $n ranks of MPI${suffix:-}${title:-}, $(grep -c '^ok' "$work/out") cases"
     done
+}
+
+# look STATUS: logs what is wrong with the lines and the status of a program
+look() {
+    { grep '^not ok' "$work/out"; [ "$1" -eq 0 ] || { echo "status $1"; tail -n 12 "$work/said"; }; } >"$work/log"
+    grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
+}
+
+# between_namespaces SUFFIX: bits of forces over TCP, on a link with limited bandwidth and a delay
+between_namespaces() {
+    name="ways over 2 ranks of MPI$1 in network namespaces, 100 Mbit/s, 1 ms"
+    if [ "$1" != .openmpi ] || [ ! -c /dev/net/tun ] || ! ip netns add "try$$" 2>/dev/null; then
+        skipped "$name" "it needs Open MPI, root, network namespaces and /dev/net/tun"
+        return
+    fi
+    ip netns del "try$$"
+    timeout -k 5 100 test/mpi/namespaces.sh 2 100 1 "$work/ways$1" >"$work/out" 2>"$work/said" </dev/null
+    look $?
+    none "$name, $(grep -c '^ok' "$work/out") cases"
 }
 
 # kill_one SUFFIX WHAT RANK MILLISECONDS: logs what is wrong with a job of which one rank kills itself
@@ -252,6 +269,7 @@ test_library() {
     [ "$1" = "$first" ] || return
     for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
     ranks "$1" ways 1 2 3
+    between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
 }
 

@@ -1,9 +1,9 @@
 /*
  * wire.c - a network of limited bandwidth and added delay between network namespaces, for kernels without netem.
  *
- *   wire N MBIT MS
+ *   wire NAME N MBIT MS
  *
- * Namespace `sapporoK`, K = 1 .. N, has a tun device `wire` with the address 10.77.0.K; namespaces.sh makes them.  Each
+ * Namespace NAME.K, K = 1 .. N, has a tun device `wire` with the address 10.77.0.K; namespaces.sh makes them.  Each
  * namespace has a full-duplex port of MBIT Mbit/s: IP packets leave it one after the other, travel MS milliseconds, and
  * enter the port of their destination one after the other.  Packets wait in the kernel while their port is busy, as
  * with a network card.  The program ends with SIGTERM.
@@ -59,12 +59,12 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* Opens the device of namespace number k, in that namespace. */
-static int open_device(int k)
+/* Opens the device of a namespace, in that namespace. */
+static int open_device(const char *of, int k)
 {
-    char name[64];
+    char name[256];
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "wire"};
-    (void)snprintf(name, sizeof name, "/run/netns/sapporo%d", k);
+    (void)snprintf(name, sizeof name, "/run/netns/%s.%d", of, k);
     const int space = open(name, O_RDONLY | O_CLOEXEC);
     if (space < 0 || setns(space, CLONE_NEWNET)) fail(name);
     close(space);
@@ -122,19 +122,19 @@ static void turn(void)
 
 int main(int argc, char **argv)
 {
-    ports = argc > 3 ? atoi(argv[1]) : 0;
-    const double mbit = argc > 3 ? atof(argv[2]) : 0;
+    ports = argc > 4 ? atoi(argv[2]) : 0;
+    const double mbit = argc > 4 ? atof(argv[3]) : 0;
     if (ports < 1 || ports > PORTS_MOST || !(mbit > 0)) {
-        fprintf(stderr, "usage: wire N MBIT MS\n");
+        fprintf(stderr, "usage: wire NAME N MBIT MS\n");
         return 2;
     }
     second_per_byte = 8e-6 / mbit;
-    delay = 1e-3 * atof(argv[3]);
+    delay = 1e-3 * atof(argv[4]);
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     for (int k = 0; k < ports; k++) {
         port[k].way = calloc(ROOM, sizeof *port[k].way);
         if (!port[k].way) fail("memory");
-        port[k].device = open_device(k + 1);
+        port[k].device = open_device(argv[1], k + 1);
     }
     for (;;) turn();
 }
