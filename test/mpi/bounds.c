@@ -91,7 +91,7 @@ static double bound_of(sapporo_mpi_way way, int ni)
 
 static void test(const struct point *all, int n, int ni, sapporo_mpi_way way)
 {
-    struct peaks one, two;
+    struct peaks one = {0}, two = {0};
     const int bad = measure(all, n, ni, way, &one) || measure(all, 2 * n, ni, way, &two);
     const double bound = bound_of(way, ni) + CONSTANT, block = 2048; /* a rank has at most a block more than others */
     const double set = PARTICLE * (2.0 * n / ranks + block) + CONSTANT;

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     }
     printf("pid %ld\n", (long)getpid());
     (void)fflush(stdout);
-    if (argc > 3 && rank == atoi(argv[2])) kill_after(strtol(argv[3], NULL, 10));
+    if (argc > 3 && rank == strtol(argv[2], NULL, 10)) kill_after(strtol(argv[3], NULL, 10));
     const int bad = strcmp(what, "force") == 0     ? force()
                     : strcmp(what, "tree") == 0    ? tree()
                     : strcmp(what, "stepper") == 0 ? step(0)

@@ -122,14 +122,14 @@ static void turn(void)
 
 int main(int argc, char **argv)
 {
-    ports = argc > 4 ? atoi(argv[2]) : 0;
-    const double mbit = argc > 4 ? atof(argv[3]) : 0;
+    ports = argc > 4 ? (int)strtol(argv[2], NULL, 10) : 0;
+    const double mbit = argc > 4 ? strtod(argv[3], NULL) : 0;
     if (ports < 1 || ports > PORTS_MOST || !(mbit > 0)) {
         fprintf(stderr, "usage: wire NAME N MBIT MS\n");
         return 2;
     }
     second_per_byte = 8e-6 / mbit;
-    delay = 1e-3 * atof(argv[4]);
+    delay = 1e-3 * strtod(argv[4], NULL);
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     for (int k = 0; k < ports; k++) {
         port[k].way = calloc(ROOM, sizeof *port[k].way);
