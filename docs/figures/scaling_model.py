@@ -5,12 +5,14 @@
     python3 docs/figures/scaling_model.py trees        checks that of trees against docs/figures/scaling_trees.txt
 
 Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
-they were taken.  Of equal runs the shortest time counts, and of the costs of each link and number of ranks the least.
+they were taken.  Each run prints the shortest times and costs of its repetitions; of equal runs of trees the shortest
+counts, of others, and of costs, the median.
 """
 
 import math
 import pathlib
 import re
+import statistics
 import sys
 
 BLOCK, RECORD, TARGET, ANSWER = 2048, 152, 64, 336  # bytes of order 4: j-particle, i-particle, its accumulators
@@ -20,12 +22,13 @@ AGREE = 4  # times in a force that ranks agree that none has failed: an operatio
 EAGER = 65536  # bytes of messages that MPI sends over TCP without announcing them
 CORES = 2  # of the machine where scaling_measured.txt was measured
 
-# Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine.
+# Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine; `load`: each
+# j-particle that a kernel reads from device memory.
 # H200 and its host: docs/performance.md, "One NVIDIA H200": 24 us and 74 us for one i-particle on 131,072 and 1,048,576,
 # 0.516, 6.97 and 104 ms for all pairs of 16,384, 65,536 and 262,144, 50 ns per stored particle; row: one CPU core.
 # Message and byte are assumptions: one InfiniBand port of 400 Gbit/s per GPU that gives half of that from host memory.
 H200 = {"message": 5e-6, "exchange": 5e-6, "byte": 1 / 25e9, "force": 17e-6, "own": 8e-9, "pair": 1.5e-12}
-H200.update(row=1.5e-7, store=5e-8)
+H200.update(row=1.5e-7, store=5e-8, load=(74e-6 - 24e-6) / (2**20 - 2**17))
 # The same if j-particles went from device memory to device memory and were stored by the device.
 DEVICE = dict(H200, byte=1 / 45e9, store=2e-10, row=1e-8)
 
@@ -36,16 +39,21 @@ def most_addresses(n, ranks):
     return (blocks // ranks) * BLOCK + (BLOCK if blocks % ranks else n % BLOCK)
 
 
+def kernel(c, ni, n):
+    """Seconds of the force of n j-particles on ni i-particles, from start to end."""
+    return c["force"] + n * c.get("load", 0) + ni * (c.get("own", 0) + n * c["pair"])
+
+
 def processor(c, way, n, ni, ranks):
     """Seconds of work of a rank without what it waits for."""
     own = math.ceil(ni / ranks)
     if ranks == 1:
-        return c["force"] + ni * (c.get("own", 0) + n * c["pair"])
+        return kernel(c, ni, n)
     if way == 1:
-        return c["force"] + ni * (c["row"] + c.get("own", 0) + most_addresses(n, ranks) * c["pair"])
+        return ni * c["row"] + kernel(c, ni, most_addresses(n, ranks))
     parts = math.ceil(n / PART)
     merged = own * c["row"] if parts > 1 else 0
-    return n * c["store"] + parts * (c["force"] + merged) + own * (c.get("own", 0) + n * c["pair"])
+    return n * c["store"] + parts * merged + (parts - 1) * c["force"] + kernel(c, own, n)
 
 
 def carried(way, n, ni, ranks):
@@ -94,13 +102,13 @@ def seconds_of_gpus(c, n, ni, ranks):
     length = n / parts
     host = length * c["store"] + (own * c["row"] if parts > 1 else 0)
     link = steps * c["exchange"] + c["byte"] * length * RECORD * (ranks - 1) / ranks
-    gpu = c["force"] + own * (c["own"] + length * c["pair"])
+    gpu = kernel(c, own, length)
     sources = link + host + gpu + (parts - 1) * max(host, link, gpu)
     slabs = math.ceil(ni / 16384)
     rows = ni / slabs
     host = rows * c["row"]
     link = 2 * steps * c["exchange"] + c["byte"] * rows * (TARGET + ANSWER) * (ranks - 1) / ranks
-    gpu = c["force"] + rows * (c["own"] + most_addresses(n, ranks) * c["pair"])
+    gpu = kernel(c, rows, most_addresses(n, ranks))
     targets = link + host + gpu + (slabs - 1) * max(host, link, gpu)
     return (AGREE + 1) * steps * c["message"] + min(sources, targets)
 
@@ -110,8 +118,28 @@ def least_of(old, new):
     return {name: min(value, old.get(name, value)) for name, value in new.items()}
 
 
+def medians_of(found):
+    """The median of each value."""
+    return {name: statistics.median(f[name] for f in found) for name in found[0]}
+
+
+def exchanged(c, ranks):
+    """The costs with the times of the two exchanges that gave `byte` and `exchange` (lib/mpi/way.c) in their place."""
+    share = 2**20 // ranks + 4
+    received = {"shorter": share // 4 * (ranks - 1), "longer": share * (ranks - 1)}
+    times = {name: c["exchange"] + n * c["byte"] for name, n in received.items()}
+    return {name: value for name, value in c.items() if name not in ("byte", "exchange")} | times
+
+
+def split(c, ranks):
+    """The costs that follow from these times, as the library has them."""
+    share = 2**20 // ranks + 4
+    byte = max(c["longer"] - c["shorter"], 0) / ((share - share // 4) * (ranks - 1))
+    return {**c, "byte": byte, "exchange": max(c["shorter"] - share // 4 * (ranks - 1) * byte, c["message"])}
+
+
 def read(path):
-    """Runs by (link, ranks, n, ni, way), with their shortest times, and the least costs by (link, ranks)."""
+    """Runs by (link, ranks, n, ni, way), and costs by (link, ranks): medians of the rounds."""
     link, ranks, runs, costs = "", 0, {}, {}
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         word = line.split()
@@ -119,14 +147,17 @@ def read(path):
             link = line[7:].strip()
         elif line.startswith("costs"):
             new = {k: float(v) for k, v in zip(word[1::2], word[2::2])}
-            costs[(link, ranks)] = least_of(costs.get((link, ranks), {}), new)
+            costs.setdefault((link, ranks), []).append(exchanged(new, ranks))
         elif line.startswith("ranks"):
             head = {k: int(v) for k, v in re.findall(r"(ranks|n|ni|way) (\d+)", line)}
             ranks = head["ranks"]
             key = (link, ranks, head["n"], head["ni"], head["way"])
             new = {k: float(least) for k, least in re.findall(r"(force|work) ([0-9.]+)", line)}
-            runs[key] = least_of(runs.get(key, {}), new)
-    return runs, costs
+            runs.setdefault(key, []).append(new)
+    return (
+        {key: medians_of(found) for key, found in runs.items()},
+        {key: split(medians_of(found), key[1]) for key, found in costs.items()},
+    )
 
 
 def check(path):
@@ -209,8 +240,14 @@ def read_trees(path):
         head = {k: int(v) for k, v in re.findall(r"\b(ranks|n) (\d+)", line)}
         times = {k: float(least) for k, least in re.findall(r"(\w+_work) ([0-9.]+) [0-9.]+", line)}
         counts = {k: float(v) for k, v in re.findall(r"(interactions|uneven|cells|particles|tree) ([0-9.]+)", line)}
-        found[(head["n"], head["ranks"])] = {**times, **counts}
+        key = (head["n"], head["ranks"])
+        found[key] = {**counts, **least_of(found.get(key, {}), times)}
     return found
+
+
+def looked_at(n, ranks):
+    """Particles at which a rank looks while it selects what travels: its own, once for each other rank."""
+    return n / ranks * (ranks - 1)
 
 
 def surface(n, ranks):
@@ -229,16 +266,19 @@ def check_trees(path):
     found = read_trees(path)
     several = {key: run for key, run in found.items() if key[1] > 1 and (key[0], 1) in found}
     sent = mean(run["particles"] / surface(*key) for key, run in several.items())
+    alone = {n: run["force_work"] for (n, ranks), run in found.items() if ranks == 1}
+    look = mean((run["force_work"] - alone[n] / r) / looked_at(n, r) for (n, r), run in several.items())
     print("| N | ranks | force: measured | model | error | particles sent | model | error |\n" + "| --- " * 8 + "|")
     for (n, ranks), run in sorted(several.items()):
-        work = found[(n, 1)]["force_work"] / ranks
+        work = alone[n] / ranks + look * looked_at(n, ranks)
         travels = sent * surface(n, ranks)
         print(
             f"| {n:,} | {ranks} | {1e3 * run['force_work']:.0f} ms | {1e3 * work:.0f} ms "
             f"| {100 * (work / run['force_work'] - 1):+.0f} % | {run['particles']:,.0f} | {travels:,.0f} "
             f"| {100 * (travels / run['particles'] - 1):+.0f} % |"
         )
-    print(f"\nparticles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
+    print(f"\nforce: that of one rank / R + {1e9 * look:.0f} ns N (R - 1) / R")
+    print(f"particles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
 
 
 if __name__ == "__main__":

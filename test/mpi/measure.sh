@@ -3,14 +3,18 @@
 # namespaces (namespaces.sh).  Needs root, and the libraries that make built.
 #
 #   test/mpi/measure.sh [ROUNDS] >lines
+#   test/mpi/measure.sh trees [ROUNDS] >lines      docs/figures/scaling_trees.txt: trees over ranks of one machine
 #
-# docs/figures/scaling_model.py takes the shortest of all rounds, of each time and each cost.  So more rounds help on a
+# docs/figures/scaling_model.py takes the median of all rounds, of trees the shortest time.  So more rounds help on a
 # busy machine.
 
 cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d "${TMPDIR:-/tmp}/measure.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
-mpicc.openmpi -O2 -Iinclude test/mpi/speed.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,"$PWD/lib" -o "$work/speed" || exit 2
+for program in speed tree_speed; do
+    mpicc.openmpi -O2 -Iinclude test/mpi/$program.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,"$PWD/lib" -o "$work/$program" \
+        -lm || exit 2
+done
 # Ranks that wait sleep, as in test_mpi.sh: a busy machine lets a process that has slept run at once.
 cc -std=c11 -O1 -shared -fPIC -o "$work/nap.so" test/mpi/nap.c || exit 2
 export LD_PRELOAD="$work/nap.so" OMPI_MCA_mpi_yield_when_idle=1
@@ -19,11 +23,11 @@ export LD_PRELOAD="$work/nap.so" OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_tcp_flags=send,inplace,need-csum,hetero-rdma
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 
-# loopback RANKS N WAY REPEATS [NI]
+# loopback PROGRAM RANKS ARGUMENT...
 loopback() {
-    count=$1
-    shift
-    timeout 60 mpirun.openmpi -n "$count" --oversubscribe --bind-to none "$work/speed" "$@"
+    program=$1 count=$2
+    shift 2
+    timeout 100 mpirun.openmpi -n "$count" --oversubscribe --bind-to none "$work/$program" "$@"
 }
 
 # wired MBIT MS RANKS: forces by both ways, and the costs
@@ -36,6 +40,15 @@ wired() {
     "$@" 2 3 4096
 }
 
+if [ "${1:-}" = trees ]; then
+    for _ in $(seq "${2:-1}"); do
+        for n in 65536 262144; do
+            for ranks in 1 2 3 4 8; do loopback tree_speed "$ranks" "$n" 2; done
+        done
+    done
+    exit
+fi
+
 for round in $(seq "${1:-1}"); do
     echo "# round $round"
     for ranks in 2 4; do
@@ -45,12 +58,12 @@ for round in $(seq "${1:-1}"); do
     done
     echo "# link loopback"
     for n in 16384 65536; do
-        loopback 1 "$n" 2 2
+        loopback speed 1 "$n" 2 2
         for ranks in 2 3 4; do
-            loopback "$ranks" "$n" 0 2
-            loopback "$ranks" "$n" 1 2
-            loopback "$ranks" "$n" 2 2
-            [ "$n" -gt 16384 ] || loopback "$ranks" "$n" 1 6 1024
+            loopback speed "$ranks" "$n" 0 2
+            loopback speed "$ranks" "$n" 1 2
+            loopback speed "$ranks" "$n" 2 2
+            [ "$n" -gt 16384 ] || loopback speed "$ranks" "$n" 1 6 1024
         done
     done
 done

@@ -340,6 +340,10 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         timeout -k 5 100 mpirun -n 2 "$work/page" >"$work/out" 2>"$work/log"
     diff "$work/page.text" "$work/out" >>"$work/log"
     none "the program of docs/mpi.md prints what the page shows"
+    SAPPORO_BACKEND=cpu SAPPORO_VERBOSE=2 timeout -k 5 100 mpirun -n 3 "$work/page" >"$work/out" 2>&1 </dev/null
+    grep 'MPI: transport' "$work/out" >"$work/map"
+    { [ "$(wc -l <"$work/map")" -eq 1 ] && grep -q 'transport host over 3 ranks: [^:]*: 0 cpu, 1 cpu, 2 cpu$' "$work/map"; } || cat "$work/out" >"$work/log"
+    none "the map from ranks to devices is logged once"
     run="--model plummer -n 2600 -t 1/64 --dt-max 1/128 --interval 1/64 --eta 0.05 -o run"
     mkdir "$work/alone" "$work/over"
     top=$PWD
