@@ -32,7 +32,7 @@ module sapporo_mpi
 
     type, bind(c) :: sapporo_mpi_costs
         integer(c_size_t) :: size = 0
-        real(c_double) :: message = 0, byte = 0, force = 0, pair = 0, row = 0, store = 0
+        real(c_double) :: message = 0, byte = 0, force = 0, pair = 0, row = 0, store = 0, exchange = 0
     end type sapporo_mpi_costs
 
     type, bind(c) :: sapporo_mpi_options

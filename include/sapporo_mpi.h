@@ -78,13 +78,15 @@ typedef enum sapporo_mpi_transport {
  * the equations).  All are finite and >= 0.
  */
 typedef struct sapporo_mpi_costs {
-    size_t size;    /* sizeof(sapporo_mpi_costs) */
-    double message; /* a collective operation of MPI with a few bytes */
-    double byte;    /* each byte that a rank receives */
-    double force;   /* starting one force of a context */
-    double pair;    /* each pair of an i-particle and a j-particle */
-    double row;     /* each i-particle of a force whose sums are merged with those of other forces */
-    double store;   /* each j-particle that a rank packs, or stores for a force */
+    size_t size;     /* sizeof(sapporo_mpi_costs) */
+    double message;  /* a collective operation of MPI with a few bytes; both ways have the same number of them */
+    double byte;     /* each byte that a rank receives */
+    double force;    /* starting one force of a context */
+    double pair;     /* each pair of an i-particle and a j-particle */
+    double row;      /* each i-particle of a force whose sums are merged with those of other forces */
+    double store;    /* each j-particle that a rank packs, or stores for a force */
+    double exchange; /* an exchange of long messages between all ranks, besides its bytes; if `size` leaves it out, it
+                        is `message` */
 } sapporo_mpi_costs;
 
 /* How to open a handle.  Zero everywhere but in size means the default. */

@@ -61,6 +61,7 @@ if [ "${CI:-}" = true ]; then
     want mandoc "test_install" command -v mandoc
     want libopenmpi-dev "libsapporo_mpi and test_mpi" command -v mpicc.openmpi
     want openmpi-bin "test_mpi" command -v mpirun.openmpi
+    want iproute2 "test_mpi between network namespaces" command -v ip
     want libmpich-dev "test_mpi" command -v mpicc.mpich
     want mpich "test_mpi" command -v mpirun.mpich
     want python3 "test_ctypes" command -v python3

@@ -5,23 +5,30 @@
     python3 docs/figures/scaling_model.py trees        checks that of trees against docs/figures/scaling_trees.txt
 
 Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
-they were taken.
+they were taken.  Each run prints the shortest times and costs of its repetitions; of equal runs of trees the shortest
+counts, of others, and of costs, the median.
 """
 
 import math
 import pathlib
 import re
+import statistics
 import sys
 
 BLOCK, RECORD, TARGET, ANSWER = 2048, 152, 64, 336  # bytes of order 4: j-particle, i-particle, its accumulators
 PART = 32768  # j-particles in a part
+SLAB = 4096  # i-particles of all ranks that CPUs compute at a time
+AGREE = 4  # times in a force that ranks agree that none has failed: an operation of a few bytes, `message`
+EAGER = 65536  # bytes of messages that MPI sends over TCP without announcing them
+CORES = 2  # of the machine where scaling_measured.txt was measured
 
-# Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine.
+# Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine; `load`: each
+# j-particle that a kernel reads from device memory.
 # H200 and its host: docs/performance.md, "One NVIDIA H200": 24 us and 74 us for one i-particle on 131,072 and 1,048,576,
 # 0.516, 6.97 and 104 ms for all pairs of 16,384, 65,536 and 262,144, 50 ns per stored particle; row: one CPU core.
 # Message and byte are assumptions: one InfiniBand port of 400 Gbit/s per GPU that gives half of that from host memory.
-H200 = {"message": 5e-6, "byte": 1 / 25e9, "force": 17e-6, "own": 8e-9, "pair": 1.5e-12}
-H200.update(row=1.5e-7, store=5e-8)
+H200 = {"message": 5e-6, "exchange": 5e-6, "byte": 1 / 25e9, "force": 17e-6, "own": 8e-9, "pair": 1.5e-12}
+H200.update(row=1.5e-7, store=5e-8, load=(74e-6 - 24e-6) / (2**20 - 2**17))
 # The same if j-particles went from device memory to device memory and were stored by the device.
 DEVICE = dict(H200, byte=1 / 45e9, store=2e-10, row=1e-8)
 
@@ -32,31 +39,59 @@ def most_addresses(n, ranks):
     return (blocks // ranks) * BLOCK + (BLOCK if blocks % ranks else n % BLOCK)
 
 
+def kernel(c, ni, n):
+    """Seconds of the force of n j-particles on ni i-particles, from start to end."""
+    return c["force"] + n * c.get("load", 0) + ni * (c.get("own", 0) + n * c["pair"])
+
+
 def processor(c, way, n, ni, ranks):
     """Seconds of work of a rank without what it waits for."""
     own = math.ceil(ni / ranks)
     if ranks == 1:
-        return c["force"] + ni * (c.get("own", 0) + n * c["pair"])
+        return kernel(c, ni, n)
     if way == 1:
-        return c["force"] + ni * (c["row"] + c.get("own", 0) + most_addresses(n, ranks) * c["pair"])
+        return ni * c["row"] + kernel(c, ni, most_addresses(n, ranks))
     parts = math.ceil(n / PART)
     merged = own * c["row"] if parts > 1 else 0
-    return n * c["store"] + parts * (c["force"] + merged) + own * (c.get("own", 0) + n * c["pair"])
+    return n * c["store"] + parts * merged + (parts - 1) * c["force"] + kernel(c, own, n)
+
+
+def carried(way, n, ni, ranks):
+    """Bytes that a rank receives.  Links carry as many in the other direction at the same time."""
+    return (ranks - 1) / ranks * (ni * (TARGET + ANSWER) if way == 1 else n * RECORD)
+
+
+def begun(c, length, ranks):
+    """Seconds of an exchange between all ranks besides its bytes; `length`: of the message to a rank.
+
+    Short messages go one way.  To agree takes log2 R messages one after the other, and as many back.
+    """
+    return c["exchange"] if length > EAGER else c["message"] / (2 * math.ceil(math.log2(ranks)))
 
 
 def travel(c, way, n, ni, ranks):
-    """Seconds of what travels, one after the other."""
-    away = (ranks - 1) / ranks
+    """Seconds of messages, one after the other."""
     if ranks == 1:
         return 0
+    small = AGREE * c["message"] + begun(c, 0, ranks)  # ranks compare their requests, too
     if way == 1:
-        return 2 * c["message"] + c["byte"] * away * ni * (TARGET + ANSWER)
-    return math.ceil(n / PART) * c["message"] + c["byte"] * away * n * RECORD
+        slabs = math.ceil(ni / SLAB)
+        rows = ni / slabs / ranks  # of a rank in a slab
+        long = slabs * (begun(c, rows * TARGET, ranks) + begun(c, rows * ANSWER, ranks))
+    else:
+        parts = math.ceil(n / PART)
+        long = parts * begun(c, n / parts / ranks * RECORD, ranks)
+    return small + long + c["byte"] * carried(way, n, ni, ranks)
 
 
 def seconds(c, way, n, ni, ranks):
-    """Seconds of a force on CPUs: they compute, or exchange."""
-    return processor(c, way, n, ni, ranks) + travel(c, way, n, ni, ranks)
+    """Seconds of a force on CPUs: they compute, or exchange.  Ranks without a core of their own compute in turns."""
+    return max(1, ranks / CORES) * processor(c, way, n, ni, ranks) + travel(c, way, n, ni, ranks)
+
+
+def work(c, way, n, ni, ranks):
+    """Processor time of a force in shared memory: processors copy what travels, and sleep while they wait."""
+    return processor(c, way, n, ni, ranks) + c["byte"] * carried(way, n, ni, ranks)
 
 
 def seconds_of_gpus(c, n, ni, ranks):
@@ -66,58 +101,86 @@ def seconds_of_gpus(c, n, ni, ranks):
     own, parts, steps = math.ceil(ni / ranks), math.ceil(n / PART), math.log2(ranks)
     length = n / parts
     host = length * c["store"] + (own * c["row"] if parts > 1 else 0)
-    link = steps * c["message"] + c["byte"] * length * RECORD * (ranks - 1) / ranks
-    gpu = c["force"] + own * (c["own"] + length * c["pair"])
+    link = steps * c["exchange"] + c["byte"] * length * RECORD * (ranks - 1) / ranks
+    gpu = kernel(c, own, length)
     sources = link + host + gpu + (parts - 1) * max(host, link, gpu)
     slabs = math.ceil(ni / 16384)
     rows = ni / slabs
     host = rows * c["row"]
-    link = 2 * steps * c["message"] + c["byte"] * rows * (TARGET + ANSWER) * (ranks - 1) / ranks
-    gpu = c["force"] + rows * (c["own"] + most_addresses(n, ranks) * c["pair"])
+    link = 2 * steps * c["exchange"] + c["byte"] * rows * (TARGET + ANSWER) * (ranks - 1) / ranks
+    gpu = kernel(c, rows, most_addresses(n, ranks))
     targets = link + host + gpu + (slabs - 1) * max(host, link, gpu)
-    return min(sources, targets)
+    return (AGREE + 1) * steps * c["message"] + min(sources, targets)
+
+
+def least_of(old, new):
+    """The lesser of two values for each name."""
+    return {name: min(value, old.get(name, value)) for name, value in new.items()}
+
+
+def medians_of(found):
+    """The median of each value."""
+    return {name: statistics.median(f[name] for f in found) for name in found[0]}
+
+
+def exchanged(c, ranks):
+    """The costs with the times of the two exchanges that gave `byte` and `exchange` (lib/mpi/way.c) in their place."""
+    share = 2**20 // ranks + 4
+    received = {"shorter": share // 4 * (ranks - 1), "longer": share * (ranks - 1)}
+    times = {name: c["exchange"] + n * c["byte"] for name, n in received.items()}
+    return {name: value for name, value in c.items() if name not in ("byte", "exchange")} | times
+
+
+def split(c, ranks):
+    """The costs that follow from these times, as the library has them."""
+    share = 2**20 // ranks + 4
+    byte = max(c["longer"] - c["shorter"], 0) / ((share - share // 4) * (ranks - 1))
+    return {**c, "byte": byte, "exchange": max(c["shorter"] - share // 4 * (ranks - 1) * byte, c["message"])}
 
 
 def read(path):
-    """Yields (link, measurement, costs) of each run; costs are those that were measured last on the link."""
-    link, costs, run = "", {}, None
+    """Runs by (link, ranks, n, ni, way), and costs by (link, ranks): medians of the rounds."""
+    link, ranks, runs, costs = "", 0, {}, {}
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         word = line.split()
         if line.startswith("# link"):
-            link, costs = line[7:].strip(), {}
+            link = line[7:].strip()
         elif line.startswith("costs"):
-            costs[run["ranks"]] = {k: float(v) for k, v in zip(word[1::2], word[2::2])}
+            new = {k: float(v) for k, v in zip(word[1::2], word[2::2])}
+            costs.setdefault((link, ranks), []).append(exchanged(new, ranks))
         elif line.startswith("ranks"):
             head = {k: int(v) for k, v in re.findall(r"(ranks|n|ni|way) (\d+)", line)}
-            times = re.findall(r"(force|work) ([0-9.]+) ([0-9.]+)", line)
-            run = {**head, **{k: float(least) for k, least, _ in times}}
-            yield link, run, costs
+            ranks = head["ranks"]
+            key = (link, ranks, head["n"], head["ni"], head["way"])
+            new = {k: float(least) for k, least in re.findall(r"(force|work) ([0-9.]+)", line)}
+            runs.setdefault(key, []).append(new)
+    return (
+        {key: medians_of(found) for key, found in runs.items()},
+        {key: split(medians_of(found), key[1]) for key, found in costs.items()},
+    )
 
 
 def check(path):
     """Prints measured times beside those of the model."""
     print("| between | ranks | N | Ni | travel | measured | model | error |\n" + "| --- " * 8 + "|")
-    single, worst = {}, {"work": 0.0, "seconds": 0.0}
-    for link, run, costs in read(path):
-        busy = link.startswith("loopback")
-        what = run["work" if busy else "force"]
-        if run["ranks"] == 1:
-            single[(run["n"], run["ni"])] = what / (run["n"] * run["ni"])  # seconds per pair of one rank
+    runs, costs = read(path)
+    # Seconds per pair of one rank, by N: a rank alone has no other rank beside it that takes turns with it.
+    single = {n: run["work"] / (n * ni) for (_, ranks, n, ni, _), run in runs.items() if ranks == 1}
+    worst = {}
+    for (link, ranks, n, ni, way), run in runs.items():
+        if ranks == 1:
             continue
-        if run["ranks"] not in costs:
-            continue
-        c = dict(costs[run["ranks"]])
-        c["pair"] = single.get((run["n"], run["n"]), c["pair"])
-        model = (processor if busy else seconds)(c, run["way"], run["n"], run["ni"], run["ranks"])
-        error = model / what - 1
-        kind = "work" if busy else "seconds"
-        worst[kind] = max(worst[kind], abs(error))
-        way = "sources" if run["way"] == 2 else "targets"
+        c = {**costs[(link, ranks)], "pair": single[n]}
+        if link == "loopback":
+            what, kind, model = run["work"], "processor time", work(c, way, n, ni, ranks)
+        else:
+            what, kind, model = run["force"], "seconds", seconds(c, way, n, ni, ranks)
+        worst[kind] = max(worst.get(kind, 0), abs(model / what - 1))
         print(
-            f"| {link}{', processor time' if busy else ''} | {run['ranks']} | {run['n']:,} | {run['ni']:,} | {way} "
-            f"| {1e3 * what:.1f} ms | {1e3 * model:.1f} ms | {100 * error:+.0f} % |"
+            f"| {link}, {kind} | {ranks} | {n:,} | {ni:,} | {'sources' if way == 2 else 'targets'} "
+            f"| {1e3 * what:.1f} ms | {1e3 * model:.1f} ms | {100 * (model / what - 1):+.0f} % |"
         )
-    print(f"\nlargest error: processor time {100 * worst['work']:.0f} %, seconds {100 * worst['seconds']:.0f} %")
+    print("\nlargest error: " + ", ".join(f"{kind} {100 * error:.0f} %" for kind, error in worst.items()))
 
 
 def efficiency(c, n, ni, ranks):
@@ -177,8 +240,14 @@ def read_trees(path):
         head = {k: int(v) for k, v in re.findall(r"\b(ranks|n) (\d+)", line)}
         times = {k: float(least) for k, least in re.findall(r"(\w+_work) ([0-9.]+) [0-9.]+", line)}
         counts = {k: float(v) for k, v in re.findall(r"(interactions|uneven|cells|particles|tree) ([0-9.]+)", line)}
-        found[(head["n"], head["ranks"])] = {**times, **counts}
+        key = (head["n"], head["ranks"])
+        found[key] = {**counts, **least_of(found.get(key, {}), times)}
     return found
+
+
+def looked_at(n, ranks):
+    """Particles at which a rank looks while it selects what travels: its own, once for each other rank."""
+    return n / ranks * (ranks - 1)
 
 
 def surface(n, ranks):
@@ -197,16 +266,19 @@ def check_trees(path):
     found = read_trees(path)
     several = {key: run for key, run in found.items() if key[1] > 1 and (key[0], 1) in found}
     sent = mean(run["particles"] / surface(*key) for key, run in several.items())
+    alone = {n: run["force_work"] for (n, ranks), run in found.items() if ranks == 1}
+    look = mean((run["force_work"] - alone[n] / r) / looked_at(n, r) for (n, r), run in several.items())
     print("| N | ranks | force: measured | model | error | particles sent | model | error |\n" + "| --- " * 8 + "|")
     for (n, ranks), run in sorted(several.items()):
-        work = found[(n, 1)]["force_work"] / ranks
+        work = alone[n] / ranks + look * looked_at(n, ranks)
         travels = sent * surface(n, ranks)
         print(
             f"| {n:,} | {ranks} | {1e3 * run['force_work']:.0f} ms | {1e3 * work:.0f} ms "
             f"| {100 * (work / run['force_work'] - 1):+.0f} % | {run['particles']:,.0f} | {travels:,.0f} "
             f"| {100 * (travels / run['particles'] - 1):+.0f} % |"
         )
-    print(f"\nparticles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
+    print(f"\nforce: that of one rank / R + {1e9 * look:.0f} ns N (R - 1) / R")
+    print(f"particles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
 
 
 if __name__ == "__main__":

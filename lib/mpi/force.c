@@ -187,7 +187,13 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
-/* Collective.  Decides what travels, by numbers that are the same on all ranks. */
+/* Whether choose_way measures costs or opens contexts, which all ranks do together.  The same on all ranks. */
+static int chooses_together(const sapporo_mpi *h)
+{
+    return h->link.size > 1 && ((h->way != SAPPORO_MPI_WAY_TARGETS && !h->share) || (!h->way && !h->costs.size));
+}
+
+/* Decides what travels, by numbers that are the same on all ranks; collective if chooses_together. */
 static int choose_way(sapporo_mpi *h)
 {
     sapporo_mpi_job *const j = h->job;
@@ -230,12 +236,14 @@ static int start(sapporo_mpi *h)
     return status ? status : sap_link_agree(&h->link, h->slab->failed);
 }
 
-/* Collective.  Makes the job and starts it. */
+/* Collective.  Makes the job and starts it.  Ranks agree as seldom as they can: it costs a block step much. */
 static int begin(sapporo_mpi *h, const sapporo_request *r)
 {
-    int status = sap_link_agree(&h->link, make_job(h, r));
+    int status = make_job(h, r);
+    if (chooses_together(h)) status = sap_link_agree(&h->link, status);
     if (!status) status = choose_way(h);
-    if (!status) status = sap_link_agree(&h->link, prepare_way(h));
+    if (!status) status = prepare_way(h);
+    status = sap_link_agree(&h->link, status);
     if (!status) (void)sapporo_set_time(h->context, h->time);
     return status ? status : start(h);
 }

@@ -63,7 +63,7 @@ struct all_options {
 
 static int check_costs(struct sap_link *link, const sapporo_mpi_costs *c)
 {
-    const double cost[] = {c->message, c->byte, c->force, c->pair, c->row, c->store};
+    const double cost[] = {c->message, c->byte, c->force, c->pair, c->row, c->store, c->exchange};
     for (size_t k = 0; k < sizeof cost / sizeof *cost; k++)
         if (!(cost[k] >= 0 && isfinite(cost[k])))
             return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: a cost is %g: it must be >= 0",
@@ -82,8 +82,9 @@ static int read_options(struct sap_link *link, const sapporo_mpi_options *given,
     if (c && sap_struct_copy(&o->context, sizeof o->context, c, sizeof c->size))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
     const sapporo_mpi_costs *const m = o->own.costs;
-    if (m && sap_struct_copy(&o->costs, sizeof o->costs, m, sizeof *m))
+    if (m && sap_struct_copy(&o->costs, sizeof o->costs, m, offsetof(sapporo_mpi_costs, exchange)))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s", older);
+    if (m && m->size < sizeof *m) o->costs.exchange = o->costs.message;
     if (m) o->costs.size = sizeof o->costs;
     const int status = check_costs(link, &o->costs);
     if (status) return status;
@@ -139,14 +140,17 @@ static int prepare(sapporo_mpi *h, const sapporo_mpi_options *given, struct all_
     return SAPPORO_OK;
 }
 
+/* Options that must be the same on all ranks, in the order in which they are compared. */
+static const char *const option_name[] = {
+    "order",     "precision",   "backend",        "root",          "timeout",    "rows",        "sapporo_arith_version",
+    "way",       "sources",     "costs",          "costs.message", "costs.byte", "costs.force", "costs.pair",
+    "costs.row", "costs.store", "costs.exchange", "transport",
+};
+
 /* Fails if the ranks have different options. */
 static int compare_options(sapporo_mpi *h, const struct all_options *o)
 {
-    static const char *const name[] = {
-        "order",     "precision",   "backend",  "root",          "timeout",    "rows",        "sapporo_arith_version",
-        "way",       "sources",     "costs",    "costs.message", "costs.byte", "costs.force", "costs.pair",
-        "costs.row", "costs.store", "transport"};
-    enum { FIELDS = sizeof name / sizeof *name };
+    enum { FIELDS = sizeof option_name / sizeof *option_name };
     const double field[FIELDS] = {h->order,
                                   o->context.precision,
                                   o->context.backend,
@@ -163,8 +167,9 @@ static int compare_options(sapporo_mpi *h, const struct all_options *o)
                                   h->costs.pair,
                                   h->costs.row,
                                   h->costs.store,
+                                  h->costs.exchange,
                                   o->transport};
-    return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
+    return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, option_name);
 }
 
 /* Fails if the contexts are not of the same kind. */

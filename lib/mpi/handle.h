@@ -42,6 +42,8 @@ struct sap_parcel {
 
 struct sap_nccl;
 
+enum { SAP_COSTS = 7 }; /* members of sapporo_mpi_costs that are measured */
+
 struct sapporo_mpi {
     struct sap_listed listed;
     struct sap_link link;
@@ -50,11 +52,11 @@ struct sapporo_mpi {
     sapporo_options context_options; /* with copies of what its pointers point to */
     char *kept_text;                 /* these copies */
     int *kept_devices;
-    int order, rows, part;            /* of the options, with defaults filled in; part: j-particles in a part */
-    sapporo_mpi_way way;              /* of the options */
-    sapporo_mpi_way last_way;         /* of the last force */
-    sapporo_mpi_costs costs;          /* given or measured; size 0: neither */
-    double cost_mine[6], cost_all[6]; /* of this rank and of all ranks, while they are measured */
+    int order, rows, part;    /* of the options, with defaults filled in; part: j-particles in a part */
+    sapporo_mpi_way way;      /* of the options */
+    sapporo_mpi_way last_way; /* of the last force */
+    sapporo_mpi_costs costs;  /* given or measured; size 0: neither */
+    double cost_mine[SAP_COSTS], cost_all[SAP_COSTS]; /* of this rank and of all ranks, while they are measured */
     int upper;                /* one above the highest address at which this rank keeps a particle, over all ranks */
     int terms, vectors, sums; /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
     double time;              /* of sapporo_mpi_set_time */

@@ -51,7 +51,7 @@ static double seconds_of_targets(const sapporo_mpi *h)
     const double slabs = sap_way_slabs(h, SAPPORO_MPI_WAY_TARGETS), ranks = h->link.size;
     const double nj = sap_block_count(h->job->nj_all, 0, h->link.size); /* rank 0 has most */
     const double target = (double)h->width * sizeof(double), answer = (double)sap_answer_bytes(h);
-    return slabs * (2 * c->message + c->force) + c->pair * l.all * nj + c->row * l.all +
+    return slabs * (2 * c->exchange + c->force) + c->pair * l.all * nj + c->row * l.all +
            c->byte * ((l.all - l.least) * target + (ranks - 1) * l.most * answer);
 }
 
@@ -68,7 +68,7 @@ static double seconds_of_sources(const sapporo_mpi *h)
                                                  : 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
     const double away = nj - sap_block_count(h->job->nj_all, h->link.size - 1, h->link.size);
     const double sent =
-        sap_share_is_here(h, h->job->nj_all) ? 0 : parts * c->message + c->byte * away * record + c->store * nj;
+        sap_share_is_here(h, h->job->nj_all) ? 0 : parts * c->exchange + c->byte * away * record + c->store * nj;
     return sent + parts * slabs * c->force + c->pair * most * nj + (parts > 1 ? c->row * most * parts : 0);
 }
 
@@ -82,10 +82,13 @@ double sap_way_seconds(const sapporo_mpi *h, sapporo_mpi_way way)
 enum {
     TRIES = 5,          /* of each time the shortest counts */
     MESSAGES = 8,       /* small messages in a try */
-    BYTES = 1 << 19,    /* of all ranks, for the time per byte */
+    BYTES = 1 << 20,    /* of all ranks, in the longest exchange */
+    FEWER = 4,          /* times fewer bytes in the other exchange */
     NJ = 4 * SAP_BLOCK, /* j-particles of the longest force */
     NI_MOST = 16384,
-    UNITS_MOST = 64 /* of the sample, where particles travel from device memory */
+    ROWS = NI_MOST / 2, /* whose sums are merged: more than caches keep */
+    FEW_NJ = 256,       /* j-particles of these sums */
+    UNITS_MOST = 64     /* of the sample, where particles travel from device memory */
 };
 static const double long_enough = 2e-3; /* seconds of a force that can be timed well */
 
@@ -112,17 +115,33 @@ static int measure_message(sapporo_mpi *h, double *best)
     return status;
 }
 
-/* Time per byte that a rank receives of all others. */
-static int measure_byte(sapporo_mpi *h, char *memory, double message, double *best)
+/* Time of an exchange in which each rank gives so many bytes to all others. */
+static int time_exchange(sapporo_mpi *h, char *memory, int share, double *best)
 {
-    const int share = BYTES / h->link.size + 1;
     int status = SAPPORO_OK;
+    *best = INFINITY;
     for (int k = 0; k < TRIES && !status; k++) {
         const double start = MPI_Wtime();
         status = sap_link_finish(&h->link, MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, memory, share, MPI_BYTE,
                                                           h->link.communicator, &h->link.request));
-        *best = fmin(*best, fmax(MPI_Wtime() - start - message, 0) / ((double)share * (h->link.size - 1)));
+        *best = fmin(*best, MPI_Wtime() - start);
     }
+    return status;
+}
+
+/*
+ * Times exchanges of two lengths and splits their times into parts: exchange + byte (bytes received).  All ranks send
+ * and receive at a time, as in forces.  MPI announces long messages before it sends them, so `exchange` may be several
+ * times `message`.
+ */
+static int measure_exchange(sapporo_mpi *h, char *memory, sapporo_mpi_costs *c)
+{
+    const int share = BYTES / h->link.size + FEWER, fewer = share / FEWER, others = h->link.size - 1;
+    double shorter, longer = 0;
+    int status = time_exchange(h, memory, fewer, &shorter);
+    if (!status) status = time_exchange(h, memory, share, &longer);
+    c->byte = fmax(longer - shorter, 0) / ((double)(share - fewer) * others);
+    c->exchange = fmax(shorter - c->byte * (double)fewer * others, c->message);
     return status;
 }
 
@@ -141,12 +160,25 @@ static void fill_sample(const sapporo_mpi *h, struct sample *s)
         for (int axis = 0; axis < 3; axis++) s->target[k * h->width + axis] = 2 + spread(5 * k + axis);
 }
 
+/* Merges the sums of rows of the sample into those of as many others. */
+struct merge {
+    const sapporo_mpi *h;
+    double *from, *into;
+};
+
+static void merge_rows(void *argument, ptrdiff_t first, ptrdiff_t end)
+{
+    const struct merge *const m = argument;
+    const ptrdiff_t doubles = (ptrdiff_t)(sap_answer_bytes(m->h) / sizeof(double));
+    for (ptrdiff_t i = first; i < end; i++) sap_answer_merge(m->h, m->into + i * doubles, m->from + i * doubles);
+}
+
 /* Shortest time of a force on ni of the sample's targets; with `sums`, its sums are merged as those of a part. */
 static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums, double *best)
 {
     const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof(double);
     const sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .eps2 = 1, .x = {s->target, stride}};
-    const size_t doubles = sap_answer_bytes(h) / sizeof(double);
+    struct merge m = {h, s->sums, s->sums + (size_t)ROWS * (sap_answer_bytes(h) / sizeof(double))};
     const sapporo_result none = {.size = sizeof none};
     struct sap_partial partial;
     sapporo_job *job;
@@ -159,10 +191,21 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
                       : sapporo_whole_begin(s->context, &r, SAP_FEW_J, &job);
         if (!status && !sums) status = sapporo_force_end(job, ni, &none);
         if (!status && sums) status = sapporo_partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
-        for (int i = 1; i < ni && sums && !status; i++) sap_answer_merge(h, s->sums, s->sums + (size_t)i * doubles);
+        if (!status && sums) sapporo_partial_loop(sapporo_get_threads(s->context), ni, merge_rows, &m);
         sapporo_force_free(job);
         *best = fmin(*best, MPI_Wtime() - start);
     }
+    return status;
+}
+
+/* Times the sums of many targets, which are merged, against results of as few pairs. */
+static int time_rows(sapporo_mpi *h, struct sample *s, double *row)
+{
+    double whole, sums = 0;
+    memset(s->sums, 0, (size_t)NI_MOST * sap_answer_bytes(h)); /* merging into zeros takes as long as into sums */
+    int status = time_force(h, s, ROWS, FEW_NJ, 0, &whole);
+    if (!status) status = time_force(h, s, ROWS, FEW_NJ, 1, &sums);
+    *row = fmax(sums - whole, 0) / ROWS;
     return status;
 }
 
@@ -170,18 +213,17 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
 static int time_forces(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
 {
     enum { FEW = 16 };
-    double few, part = 0, whole = 0, sums;
+    double few, part = 0, whole = 0;
     int n = 64, status = time_force(h, s, FEW, NJ, 0, &few);
     for (; !status && n <= NI_MOST; n *= 2) {
         status = time_force(h, s, n, NJ, 0, &whole);
         if (whole > long_enough || n == NI_MOST) break;
     }
     if (!status) status = time_force(h, s, n, SAP_BLOCK, 0, &part);
-    if (!status) status = time_force(h, s, n, NJ, 1, &sums);
+    if (!status) status = time_rows(h, s, &c->row);
     if (status) return status;
     c->pair = fmax(whole - part, 0) / ((double)n * (NJ - SAP_BLOCK));
     c->force = fmax(few - FEW * c->pair * NJ, 0);
-    c->row = fmax(sums - whole, 0) / n;
     return SAPPORO_OK;
 }
 
@@ -240,7 +282,9 @@ static int make_sample(sapporo_mpi *h, struct sample *s)
 {
     const size_t row = 3 * (size_t)h->terms + sizeof(struct sap_partial_tail) / sizeof(double);
     memset(s, 0, sizeof *s);
-    s->rows = calloc(NJ * row > BYTES ? NJ * row : BYTES, sizeof *s->rows);
+    const size_t bytes = NJ * row * sizeof *s->rows;
+    const size_t exchanged = BYTES + FEWER * (size_t)h->link.size;
+    s->rows = calloc(1, bytes > exchanged ? bytes : exchanged);
     s->target = calloc((size_t)NI_MOST * (size_t)h->width, sizeof *s->target);
     s->sums = malloc((size_t)NI_MOST * sap_answer_bytes(h));
     if (s->rows && s->target && s->sums) return SAPPORO_OK;
@@ -249,19 +293,18 @@ static int make_sample(sapporo_mpi *h, struct sample *s)
 
 static int measure_all(sapporo_mpi *h, struct sample *s, double *cost)
 {
-    sapporo_mpi_costs c = {.message = INFINITY, .byte = INFINITY};
+    sapporo_mpi_costs c = {.message = INFINITY};
     int status = sap_link_agree(&h->link, make_sample(h, s));
     if (!status) status = measure_message(h, &c.message);
-    if (!status) status = measure_byte(h, (char *)s->rows, c.message, &c.byte);
+    if (!status) status = measure_exchange(h, (char *)s->rows, &c);
     if (!status) status = sap_link_agree(&h->link, measure_context(h, s, &c));
-    const double mine[] = {c.message, c.byte, c.force, c.pair, c.row, c.store};
+    const double mine[] = {c.message, c.byte, c.force, c.pair, c.row, c.store, c.exchange};
     memcpy(cost, mine, sizeof mine);
     return status;
 }
 
 int sap_way_measure(sapporo_mpi *h)
 {
-    enum { COSTS = 6 };
     struct sample s;
     if (h->costs.size) return SAPPORO_OK;
     int status = sap_share_open(h);
@@ -271,7 +314,7 @@ int sap_way_measure(sapporo_mpi *h)
     status = measure_all(h, &s, h->cost_mine);
     h->job = job;
     if (!status)
-        status = sap_link_finish(&h->link, MPI_Iallreduce(h->cost_mine, h->cost_all, COSTS, MPI_DOUBLE, MPI_MAX,
+        status = sap_link_finish(&h->link, MPI_Iallreduce(h->cost_mine, h->cost_all, SAP_COSTS, MPI_DOUBLE, MPI_MAX,
                                                           h->link.communicator, &h->link.request));
     if (h->link.broken) return status; /* MPI may still use the sample */
     free(s.rows);
@@ -285,6 +328,7 @@ int sap_way_measure(sapporo_mpi *h)
                                    .force = c[2],
                                    .pair = c[3],
                                    .row = c[4],
-                                   .store = c[5]};
+                                   .store = c[5],
+                                   .exchange = c[6]};
     return SAPPORO_OK;
 }

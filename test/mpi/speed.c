@@ -97,8 +97,8 @@ static void print_costs(void)
 {
     sapporo_mpi_costs c = {.size = sizeof c};
     if (sapporo_mpi_get_costs(all, &c) || rank != 0) return;
-    printf("costs message %.3e byte %.3e force %.3e pair %.3e row %.3e store %.3e\n", c.message, c.byte, c.force,
-           c.pair, c.row, c.store);
+    printf("costs message %.3e byte %.3e force %.3e pair %.3e row %.3e store %.3e exchange %.3e\n", c.message, c.byte,
+           c.force, c.pair, c.row, c.store, c.exchange);
 }
 
 int main(int argc, char **argv)

@@ -69,7 +69,8 @@ compile_all() {
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
         compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
-        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts &&
+        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
+        compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
         compile "$1" stepper_memory -Wl,--wrap=malloc,--wrap=calloc $parts
 }
 
@@ -122,11 +123,62 @@ ranks() {
     shift 2
     for n in "$@"; do
         timeout -k 5 100 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
-        status=$?
-        { grep '^not ok' "$work/out"; [ $status -eq 0 ] || { echo "status $status"; tail -n 12 "$work/said"; }; } >"$work/log"
-        grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
+        look $?
         none "$program over $n ranks of MPI${suffix:-}${title:-}, $(grep -c '^ok' "$work/out") cases"
     done
+}
+
+# look STATUS: logs what is wrong with the lines and the status of a program
+look() {
+    { grep '^not ok' "$work/out"; [ "$1" -eq 0 ] || { echo "status $1"; tail -n 12 "$work/said"; }; } >"$work/log"
+    grep -q '^ok' "$work/out" || echo "no line is ok" >>"$work/log"
+}
+
+# between_namespaces SUFFIX: bits of forces over TCP, on a link with limited bandwidth and a delay
+between_namespaces() {
+    name="ways over 2 ranks of MPI$1 in network namespaces, 100 Mbit/s, 1 ms"
+    if [ "$1" != .openmpi ] || [ ! -c /dev/net/tun ] || ! ip netns add "try$$" 2>/dev/null; then
+        skipped "$name" "it needs Open MPI, root, network namespaces and /dev/net/tun"
+        return
+    fi
+    ip netns del "try$$"
+    timeout -k 5 100 test/mpi/namespaces.sh 2 100 1 "$work/ways$1" >"$work/out" 2>"$work/said" </dev/null
+    look $?
+    none "$name, $(grep -c '^ok' "$work/out") cases"
+}
+
+# kill_one SUFFIX WHAT RANK MILLISECONDS: logs what is wrong with a job of which one rank kills itself
+kill_one() {
+    timeout -k 5 60 "mpirun$1" -n 3 "$work/killed$1" "$2" "$3" "$4" >"$work/out" 2>/dev/null </dev/null
+    status=$?
+    {
+        if [ $status -eq 0 ] || [ $status -eq 124 ]; then echo "$2, rank $3: status $status"; fi
+        grep 'goes on' "$work/out"
+        [ "$(grep -c '^pid' "$work/out")" -eq 3 ] || echo "$2, rank $3: not all ranks began"
+        sed -n 's/^pid //p' "$work/out" | while read -r pid; do gone "$pid" || echo "$2: process $pid lives on"; done
+    } >>"$work/log"
+}
+
+# killed SUFFIX: the launcher ends a job of which a rank is killed in mid-call; the file that it was saving is complete
+killed() {
+    for what in force tree stepper save; do
+        : >"$work/log"
+        for which in 0 2; do
+            kill_one "$1" $what $which 500
+            [ $what != save ] || for ms in 730 610; do kill_one "$1" $what $which $ms; done
+        done
+        none "a rank of MPI$1 that is killed in mid-call ends the job: $what"
+    done
+    title=' reading what a killed job saved' words=restore ranks "$1" killed 2
+}
+
+# gone PID: waits until a process is no more, at most ten seconds
+gone() {
+    for _ in $(seq 100); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    return 1
 }
 
 # fortran SUFFIX: the module and its client, with the sources of the library; sizes of types are those of C
@@ -165,6 +217,27 @@ near() {
         END { if (n < 1500) print n " rows" }' | head -n 5 >>"$work/log"
 }
 
+# kill_galaxy RANK: kills a rank of galaxy_mpi after its third snapshot; prints what is wrong with the files
+kill_galaxy() {
+    mkdir "$work/killed_galaxy$1"
+    (
+        cd "$work/killed_galaxy$1" || exit
+        # shellcheck disable=SC2016,SC2086 # of the shell of each rank; a list of words
+        timeout -k 5 100 mpirun -n 3 sh -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"; exec "$@"' rank \
+            "$top/examples/galaxy_mpi" $run >out 2>&1 </dev/null &
+        for _ in $(seq 2000); do
+            [ ! -f stars.0002.txt ] || break
+            sleep 0.02
+        done
+        kill -9 "$(cat "pid.$1")"
+        wait $! && echo "the job of a killed rank $1 ends well"
+        [ ! -f stars.0032.txt ] || echo "rank $1 was killed after the end"
+        for file in stars.*.txt; do cmp "$file" "$work/unkilled/$file"; done
+        timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" --restart stars.restart >out 2>&1 || cat out
+        cmp stars.0032.txt "$work/unkilled/stars.0032.txt"
+    )
+}
+
 # test_library SUFFIX: the tests under one MPI, in a folder of their own
 test_library() {
     work=$work/$1
@@ -180,6 +253,7 @@ test_library() {
     fi
     ranks "$1" memory 2
     ranks "$1" grape 3
+    killed "$1"
     transports "$1"
     fortran "$1"
     if [ "$1" != "$first" ]; then
@@ -191,9 +265,11 @@ test_library() {
     is_first "$1" || return
     ranks "$1" tree_memory 2
     ranks "$1" stepper_memory 2
+    ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
     for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
     ranks "$1" ways 1 2 3
+    between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
 }
 
@@ -264,6 +340,10 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         timeout -k 5 100 mpirun -n 2 "$work/page" >"$work/out" 2>"$work/log"
     diff "$work/page.text" "$work/out" >>"$work/log"
     none "the program of docs/mpi.md prints what the page shows"
+    SAPPORO_BACKEND=cpu SAPPORO_VERBOSE=2 timeout -k 5 100 mpirun -n 3 "$work/page" >"$work/out" 2>&1 </dev/null
+    grep 'MPI: transport' "$work/out" >"$work/map"
+    { [ "$(wc -l <"$work/map")" -eq 1 ] && grep -q 'transport host over 3 ranks: [^:]*: 0 cpu, 1 cpu, 2 cpu$' "$work/map"; } || cat "$work/out" >"$work/log"
+    none "the map from ranks to devices is logged once"
     run="--model plummer -n 2600 -t 1/64 --dt-max 1/128 --interval 1/64 --eta 0.05 -o run"
     mkdir "$work/alone" "$work/over"
     top=$PWD
@@ -301,6 +381,13 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     cmp "$work/galaxy3/stars.0002.txt" "$work/stopped/stars.0002.txt" >>"$work/log" 2>&1
     near "$work/galaxy3/stars.0002.txt" "$work/fewer/stars.0002.txt"
     none "galaxy_mpi over 3 ranks goes on with the same bytes, over 2 ranks near them"
+    # A run of which a rank is killed leaves complete snapshots, and goes on with the bytes of a run without that.
+    run="--model plummer -n 1500 --eps 1/32 --interval 1/64 -t 1/2 -o stars"
+    mkdir "$work/unkilled"
+    # shellcheck disable=SC2086 # a list of words
+    (cd "$work/unkilled" && timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" $run) >"$work/out" 2>&1 || cat "$work/out" >"$work/log"
+    for which in 0 2; do kill_galaxy $which >>"$work/log" 2>&1; done
+    none "galaxy_mpi of which a rank is killed leaves complete snapshots, and goes on with the same bytes"
     sed -n 's/.*SAPPORO_API [a-z_ *]*[ *]\(sapporo_[a-z_]*\)(.*/\1/p' include/sapporo_mpi.h | grep -v '_fortran$' | sort >"$work/header"
     sed -n ':more; /&$/ { N; s/&\n *//; b more }; s/^ *\(.*function\|subroutine\) \(sapporo_[a-z_]*\)(.*bind(c.*/\2/p' \
         include/sapporo_mpi.f90 | sort >"$work/module"

@@ -51,6 +51,19 @@ static void test_choices(void)
     test_choice("rows cost", rows, NI, IN_TURN, SAPPORO_MPI_WAY_SOURCES);
 }
 
+/* Costs of a struct that ends before `exchange`. */
+static void test_older_costs(void)
+{
+    const sapporo_mpi_costs older = {.size = offsetof(sapporo_mpi_costs, exchange), .message = 3, .exchange = NAN};
+    const sapporo_mpi_options options = {.size = sizeof options, .costs = &older};
+    sapporo_mpi_costs known = {.size = sizeof known};
+    sapporo_mpi *h;
+    const int status = sapporo_mpi_open(MPI_COMM_WORLD, &options, &h);
+    report(!status && !sapporo_mpi_get_costs(h, &known) && known.message == 3 && known.exchange == 3,
+           "costs without exchange: %d, %g", status, known.exchange);
+    sapporo_mpi_close(h);
+}
+
 /* Costs that are measured: the same on all ranks, finite, and not measured again. */
 static void test_measured(void)
 {
@@ -65,9 +78,9 @@ static void test_measured(void)
     for (size_t k = 0; k < sizeof first; k++) sum[k % 2] += (int)(k + 1) * ((const unsigned char *)&first)[k];
     ranks_combine(sum, least, 2, MPI_MIN);
     ranks_combine(sum, most, 2, MPI_MAX);
-    const double cost[] = {first.message, first.byte, first.force, first.pair, first.row, first.store};
+    const double cost[] = {first.message, first.byte, first.force, first.pair, first.row, first.store, first.exchange};
     int valid = 1;
-    for (int k = 0; k < 6; k++) valid &= cost[k] >= 0 && isfinite(cost[k]);
+    for (size_t k = 0; k < sizeof cost / sizeof *cost; k++) valid &= cost[k] >= 0 && isfinite(cost[k]);
     report(early == SAPPORO_ERR_GONE && none.pair == 0 && !one && !two && memcmp(&first, &second, sizeof first) == 0 &&
                memcmp(least, most, sizeof least) == 0 && valid &&
                (ranks == 1 ? known == SAPPORO_ERR_GONE : known == SAPPORO_OK && first.pair > 0),
@@ -263,6 +276,7 @@ int main(int argc, char **argv)
     }
     source = points_new(NJ), target = points_new(NJ);
     test_choices();
+    test_older_costs();
     test_measured();
     for (int k = 0; k < 3; k++) {
         test_changes(parts[k]);

@@ -3,6 +3,8 @@
 #
 #   nine places   the tables in docs/design.md: the functions are where it says, and call what it says
 #   variables     the tables of the README are those of the library
+#   placeholders  no line of a page is one word in capitals, which waits for a table
+#   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
 #   names         paths, relative links, identifiers, variables of the environment, public functions
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
@@ -188,6 +190,36 @@ for words in 'make demo' 'make check'; do
     grep -q "$words" README.md || echo "README.md does not say '$words'"
 done >"$work/log"
 none "README.md names the two commands"
+
+# ---- tables that a script prints
+
+grep -E "$(printf '\t')[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\$" "$work/text" | sed 's/\t/: a placeholder: /' >"$work/log"
+none "no page has a placeholder for a table"
+
+# tables FILE: each table in one line, its rows joined
+tables() { awk '/^\|/ { printf "%s", $0; open = 1; next } open { print ""; open = 0 } END { if (open) print "" }' "$1"; }
+
+title="docs/scaling.md has what docs/figures/scaling_model.py prints"
+if command -v python3 >/dev/null 2>&1; then
+    for what in '' project trees; do
+        # shellcheck disable=SC2086 # no argument, or one
+        python3 docs/figures/scaling_model.py $what 2>&1 || echo "scaling_model.py $what fails"
+        echo
+    done >"$work/printed"
+    tables "$work/printed" >"$work/printed_tables"
+    tables docs/scaling.md >"$work/page_tables"
+    {
+        grep -v '^|' "$work/printed" | grep . | grep -vxF -f docs/scaling.md | sed 's/^/not in the page: /'
+        grep -vxF -f "$work/page_tables" "$work/printed_tables" | sed 's/^\(.\{100\}\).*/not in the page: \1.../'
+        # a table of the page with the columns of a printed one, which the script prints no more
+        sed 's/| --- .*//' "$work/printed_tables" | sort -u >"$work/columns"
+        grep -F -f "$work/columns" "$work/page_tables" | grep -vxF -f "$work/printed_tables" | sed 's/^\(.\{100\}\).*/not printed: \1.../'
+        [ "$(wc -l <"$work/printed_tables")" -ge 5 ] || echo "the script prints $(wc -l <"$work/printed_tables") tables"
+    } >"$work/log"
+    none "$title"
+else
+    skipped "$title" "python3 is missing"
+fi
 
 # ---- programs
 
