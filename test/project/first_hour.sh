@@ -9,7 +9,8 @@
 #                                     Ends with 77 and the reason where no such system can be made
 #
 # `make first-hour` and .ci/run run `bare` in build/bare.  test_install.sh runs `clients` on what it installs.
-# FIRST_HOUR_MIRROR names the Debian mirror, FIRST_HOUR_CHECK=1 also runs `make check` in `clone`.
+# FIRST_HOUR_MIRROR names the Debian mirror, FIRST_HOUR_CHECK=1 also runs `make check` in `clone`.  FIRST_HOUR_WHEELS is a
+# folder with the modules that `pip install .` needs; `bare` fetches them, and `clients` then tries the package, too.
 
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
@@ -97,8 +98,8 @@ package_clients() {
     fi
 }
 
-# Prints the lines of particles with numbers in one form: the C program prints 1, the Python program 1.00000000.
-plain() { awk 'NR > 2 { for (k = 1; k <= NF; k++) $k = sprintf("%.8g", $k); print }' "$1"; }
+# Prints the lines of particles with numbers in one form: the C program prints 1, the Python programs 1.00000000.
+plain() { awk '!/^#/ { for (k = 1; k <= NF; k++) $k = sprintf("%.8g", $k); print }' "$1"; }
 
 # force_ctypes.py, which needs Python alone, and first_force.c compute the same forces.
 python_client() {
@@ -115,6 +116,18 @@ python_client() {
     verdict $? "Python: force_ctypes.py computes what first_force.c computes"
 }
 
+# The package: `pip install .` in the clone, as README.md has it.  pip takes modules from the folder FIRST_HOUR_WHEELS.
+python_package() {
+    python3 -m venv "$work/venv" >"$log" 2>&1 && PIP_NO_INDEX=1 PIP_FIND_LINKS=$FIRST_HOUR_WHEELS \
+        "$work/venv/bin/pip" install "$top" >"$log" 2>&1
+    verdict $? "Python: pip install ."
+    (cd "$work/empty" && "$work/venv/bin/python" "$top/examples/first_force.py" >"$work/of_package") 2>"$log" &&
+        plain "$work/of_package" >"$work/package_numbers" && diff "$work/c_numbers" "$work/package_numbers" >"$log"
+    verdict $? "Python: README.md's first_force.py computes what first_force.c computes"
+    (cd "$work/empty" && "$work/venv/bin/python" "$top/examples/leapfrog.py") >"$log" 2>&1
+    verdict $? "Python: README.md's leapfrog.py keeps its energy"
+}
+
 clients() {
     prefix=$1
     libdir=$(dirname "$(find "$prefix/lib" -name libsapporo.so | head -n 1)")
@@ -128,6 +141,7 @@ clients() {
     compiler_clients
     package_clients
     python_client
+    if [ -d "${FIRST_HOUR_WHEELS:-}" ]; then python_package; fi
 }
 
 # ---- a clone
@@ -171,7 +185,14 @@ refuse() { echo "$1"; exit 77; }
 may_mount() { unshare -m sh -c 'mount -t proc proc "$1"' sh "$work" 2>/dev/null; }
 
 apt="apt-get -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io"
-compilers="g++ gfortran cmake pkg-config python3"
+compilers="g++ gfortran cmake pkg-config python3 python3-venv"
+modules="hatchling>=1.27 cffi>=1.15 numpy>=1.22" # of pyproject.toml
+
+# fetch_modules FOLDER: for the Python of the new system, which asks no registry itself
+fetch_modules() {
+    # shellcheck disable=SC2086 # a list of words
+    python3 -m pip download -q --disable-pip-version-check -d "$1" --only-binary=:all: --python-version 3.11 $modules
+}
 
 # bare FOLDER: mounts are made in a namespace of their own, so none of them outlives the script, however it ends
 bare() {
@@ -202,7 +223,14 @@ mounted() {
     inside sh -c "$apt --download-only install $compilers; touch /tmp/fetched" >/dev/null 2>&1 </dev/null &
     printf '#!/bin/sh\nuntil [ -e /tmp/fetched ]; do sleep 1; done\nexec %s install %s\n' "$apt" "$compilers" >"$root/tmp/compilers"
     chmod +x "$root/tmp/compilers"
-    inside FIRST_HOUR_COMPILERS=/tmp/compilers sh /tmp/first_hour.sh clone /tmp/libsapporo.bundle /tmp/hour || failures=1
+    rm -rf "$root/tmp/wheels"
+    if fetch_modules "$root/tmp/wheels" >"$log" 2>&1; then
+        wheels=/tmp/wheels
+    else
+        wheels=
+        skipped "Python: pip install ." "its modules cannot be fetched: $(tail -n 1 "$log")"
+    fi
+    inside FIRST_HOUR_COMPILERS=/tmp/compilers FIRST_HOUR_WHEELS=$wheels sh /tmp/first_hour.sh clone /tmp/libsapporo.bundle /tmp/hour || failures=1
     wait
 }
 
@@ -216,7 +244,7 @@ clone:3) clone "$2" "$3" ;;
 bare:2) bare "$2" ;;
 mounted:2) mounted "$2" ;; # by `bare`
 *)
-    sed -n 's/^# \{0,1\}//; 2,13p' "$0" >&2
+    sed -n 's/^# \{0,1\}//; 2,14p' "$0" >&2
     exit 2
     ;;
 esac
