@@ -41,6 +41,7 @@ commit_of() {
 need() { for program; do command -v "$program" >/dev/null 2>&1 || skip "$program is missing"; done; }
 
 # library NAME...: skips unless the library has libNAME.so; sets lib, include, compat, and run_path, the linker's options
+# shellcheck disable=SC2034 # scripts use the variables
 library() {
     if [ -n "${PREFIX:-}" ]; then
         lib=$PREFIX/lib include=$PREFIX/include compat=$PREFIX/include/sapporo/compat
@@ -48,7 +49,6 @@ library() {
         lib=$clone/lib include=$clone/include compat=$clone/include/compat
     fi
     for name; do [ -e "$lib/lib$name.so" ] || skip "$lib/lib$name.so is missing"; done
-    # shellcheck disable=SC2034 # scripts use it
     run_path="-L$lib -Wl,-rpath,$lib"
 }
 
@@ -56,7 +56,7 @@ library() {
 copy() {
     for name; do
         mkdir -p "$work/source/$(dirname "$name")"
-        cp -RLp "$folder/$name" "$work/source/$name" 2>>"$log" || [ -e "$work/source/$name" ] || fail "copying $name"
+        cp -Rp "$folder/$name" "$work/source/$name" 2>>"$log" || [ -e "$work/source/$name" ] || fail "copying $name"
         chmod -R u+w "$work/source/$name"
     done
 }

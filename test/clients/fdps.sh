@@ -3,7 +3,7 @@
 #
 #   test/clients/fdps.sh FOLDER     FOLDER: a checkout of FDPS (FDPS/FDPS)
 #
-# The script compiles FDPS's sample nbody with the Phantom-GRAPE that FDPS contains and with libpg5 of this library, and
+# The script compiles FDPS's sample nbody with the Phantom-GRAPE that FDPS contains, for AVX2, and with libpg5, and
 # test/clients/fdps_nbody.cc, a program of this repository, with FDPS's headers: with its own loop in double, with the
 # functors of sapporo_fdps.hpp, and with quadrupoles.  A row tells the error of the energy and the processor time of all
 # threads.  Status 77: something that the script needs is missing, and the last line names it.
@@ -14,6 +14,7 @@
 # THREADS    default "1 2"
 # PREFIX, TRIES, SAPPORO_BACKEND    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" src/particle_simulator.hpp sample/c++/nbody/nbody.cpp
@@ -55,6 +56,7 @@ program index_quadrupole -DFORM=3 -DQUADRUPOLE
 nbody() { "$work/$1" -N "$n" -T "$end" -D 100 -o "$work/snapshots" 2>>"$log" | awk '/energy error/ { de = $5 } END { if (de != "") printf "%.3e\n", de }'; }
 own() { nbody sample_own; }
 ours() { nbody sample_ours; }
+avx2() { SAPPORO_CPU_ISA=avx2 nbody sample_ours; }
 sphere() { "$work/$1" "$n" "$steps" | awk '/^energy/ { printf "%.3e\n", $3 }'; }
 loop() { sphere loop; }
 kernel() { sphere kernel; }
@@ -70,8 +72,9 @@ for size in ${SIZES:-1024:2:256 8192:0.5:64 65536:0.0625:8}; do
     end=${end%:*}
     for threads in ${THREADS:-1 2}; do
         export OMP_NUM_THREADS="$threads"
-        measure own ours
-        row "FDPS, sample nbody: $n particles, to time $end, threads: $threads; error of the energy" "-lpg5" "$(least own)" "$(least ours)"
+        measure own ours avx2
+        row "FDPS, sample nbody: $n particles, to time $end, threads: $threads; error of the energy" "-lpg5" "$(least own)" \
+            "$(least ours); \`SAPPORO_CPU_ISA=avx2\` $(least avx2)"
         measure loop kernel multiwalk index kernel_quadrupole index_quadrupole
         row "FDPS, functors: $n particles, $steps steps, threads: $threads; error of the energy" "-lsapporo" "$(least loop)" \
             "\`kernel()\` $(least kernel); multi-walk $(least multiwalk); with indices $(least index); quadrupoles: \`kernel()\` $(least kernel_quadrupole), with indices $(least index_quadrupole)"

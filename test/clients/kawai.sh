@@ -11,6 +11,7 @@
 # SIZES      numbers of stars, each with its steps of 0.01 and the size of groups, default "1024:100:64 16384:10:256"
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" usr/kawai/vtc/Makefile.linux usr/kawai/nbody/Makefile

@@ -12,6 +12,7 @@
 # ENDS       end times, default "1 2"
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" configure.ac src/node/dyn/hdyn/evolve/kira.C

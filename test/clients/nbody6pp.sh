@@ -12,6 +12,7 @@
 #            stellar evolution and with 30 neighbours
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" configure samples/N16k.input build/Makefile.in

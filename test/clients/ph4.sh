@@ -12,6 +12,7 @@
 # INPUT      file of src/amuse_ph4/src, default plummer1k.in
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" src/amuse_ph4/src/Makefile.ph4 lib/stopcond/stopcond.c

@@ -13,6 +13,7 @@
 # ISA        instruction set of Phantom-GRAPE: avx, avx2 (default) or avx512
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" PG5/newton/direct/direct.c PG6/banana/banana01.c

@@ -10,6 +10,7 @@
 # END        end time, default 1
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" src/amuse_phigrape/src/Makefile lib/stopcond/stopcond.c lib/g6lib/g6lib.c src/amuse_ph4/src/plummer1k.in

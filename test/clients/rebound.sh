@@ -12,6 +12,7 @@
 # STEPS      of 0.003, default 100
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" src/gravity_grape.c src/gravity_direct.c

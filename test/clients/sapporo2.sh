@@ -12,6 +12,7 @@
 # STARS      particles of the programs that compare, default 2000; the others have 4096
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" testCodes/src/test_gravity_block.cpp

@@ -12,6 +12,7 @@
 # PARTICLES  default 4000
 # PREFIX, TRIES, SAPPORO_BACKEND, OMP_NUM_THREADS    as in test/clients/common.sh
 
+# shellcheck source=test/clients/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 begin "$1" parallel_bleeding_edge/src/cpu_grav.f parallel_bleeding_edge/src/gpu_grav.f
