@@ -72,7 +72,7 @@ static void store_parts(int id, vec3 *x, double *m, vec3 *x2, double *m2)
     assert_int_equal(g5->set_xj(id, 5, 70, x2), 0);
 }
 
-/* Parts replace those of stored particles, in ranges that begin and end anywhere: the same bits as both parts at once. */
+/* Parts replace those of stored particles, in ranges that begin and end anywhere: same bits as both parts at once. */
 static void parts_of_ranges(void **state)
 {
     (void)state;
