@@ -214,7 +214,8 @@ def energy():
 
 
 start, clock = energy(), time.monotonic()
-gravity.evolve_model((0.1 if name == "mi6" else 0.5) | nbody_system.time)
+# MI6 tells energies with each particle at its own time, so its end time is one that all steps divide.
+gravity.evolve_model((0.0625 if name == "mi6" else 0.5) | nbody_system.time)
 clock = time.monotonic() - clock
 print(f"result {energy() / start - 1:+.2e} {clock:.2f}")
 gravity.stop()
@@ -258,7 +259,7 @@ fi
 suites=
 for code in $codes; do suites="$suites; suite of $code: $(suite "$code")"; done
 if [ "$order" = ours ]; then when=before; else when=after; fi
-row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6: 0.1); relative error of the energy" \
+row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6: 1/16); relative error of the energy" \
     "$link" "$own" "$by_ours$suites"
 case $suites in *"did not end"*) exit 1 ;; esac
 

@@ -53,7 +53,10 @@ program index -DFORM=3
 program kernel_quadrupole -DFORM=1 -DQUADRUPOLE
 program index_quadrupole -DFORM=3 -DQUADRUPOLE
 
-nbody() { "$work/$1" -N "$n" -T "$end" -D 100 -o "$work/snapshots" 2>>"$log" | awk '/energy error/ { de = $5 } END { if (de != "") printf "%.3e\n", de }'; }
+nbody() {
+    "$work/$1" -N "$n" -T "$end" -d 0.015625 -D 100 -o "$work/snapshots" 2>>"$log" |
+        awk '/energy error/ { de = $5 } END { if (de != "") printf "%.3e\n", de }'
+}
 own() { nbody sample_own; }
 ours() { nbody sample_ours; }
 avx2() { SAPPORO_CPU_ISA=avx2 nbody sample_ours; }
@@ -64,6 +67,8 @@ multiwalk() { sphere multiwalk; }
 index() { sphere index; }
 kernel_quadrupole() { sphere kernel_quadrupole; }
 index_quadrupole() { sphere index_quadrupole; }
+
+quadrupoles() { echo "quadrupoles: \`kernel()\` $(least kernel_quadrupole); with indices $(least index_quadrupole)"; }
 
 for size in ${SIZES:-1024:2:256 8192:0.5:64 65536:0.0625:8}; do
     n=${size%%:*}
@@ -77,6 +82,6 @@ for size in ${SIZES:-1024:2:256 8192:0.5:64 65536:0.0625:8}; do
             "$(least ours); \`SAPPORO_CPU_ISA=avx2\` $(least avx2)"
         measure loop kernel multiwalk index kernel_quadrupole index_quadrupole
         row "FDPS, functors: $n particles, $steps steps, threads: $threads; error of the energy" "-lsapporo" "$(least loop)" \
-            "\`kernel()\` $(least kernel); multi-walk $(least multiwalk); with indices $(least index); quadrupoles: \`kernel()\` $(least kernel_quadrupole), with indices $(least index_quadrupole)"
+            "\`kernel()\` $(least kernel); multi-walk $(least multiwalk); with indices $(least index); $(quadrupoles)"
     done
 done
