@@ -24,6 +24,7 @@ begin() {
     work=$(mktemp -d "${TMPDIR:-/tmp}/client.XXXXXX") || exit 2
     log=$work/log
     trap 'rm -rf "$work"' EXIT
+    trap 'exit 1' HUP INT TERM
     export OMP_WAIT_POLICY=passive OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" SAPPORO_BACKEND="${SAPPORO_BACKEND:-cpu}"
     unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 }
