@@ -268,7 +268,7 @@ case $suites in *"did not end"*) exit 1 ;; esac
 # files FOLDER...: checksums of the files of this library in the environment, but for two names that AMUSE has, too
 files() {
     (cd "$VIRTUAL_ENV" && find bin/sapporo include/sapporo* lib/libsapporo* lib/libpg5* lib/libg6.so.* lib/libyebisug6* \
-        lib/libnbody6* lib/libsphgrav* lib/pkgconfig/sapporo*.pc -type f 2>/dev/null | sort | xargs cksum)
+        lib/libnbody6* lib/libsphgrav* lib/pkgconfig/sapporo*.pc -type f -exec cksum {} + 2>/dev/null | sort -k 3)
 }
 files >"$work/of_ours"
 ours uninstall
