@@ -1,87 +1,129 @@
 #!/bin/sh
-# amuse.sh - AMUSE's ph4 and phiGRAPE from PyPI with this library, in a virtual environment of their own.
+# amuse.sh - AMUSE's ph4, phiGRAPE and MI6 with this library, in a virtual environment: a row of the table in docs/clients.md.
 #
-#   test/clients/amuse.sh [FOLDER]     FOLDER, which must not exist, is kept; without it a temporary one is removed
+#   test/clients/amuse.sh FOLDER [ENVIRONMENT]     FOLDER: a checkout of AMUSE (amusecode/amuse), built by its ./setup
+#   test/clients/amuse.sh pypi [ENVIRONMENT]       AMUSE's packages from PyPI, which have no MI6 with this library
 #
-# The script installs this library in the environment with `make install`, AMUSE's packages with pip, runs AMUSE's test
-# suites of both codes, integrates a star cluster by each worker, and prints a row of the table in docs/clients.md.
-# Variables are set while pip builds; the workers run without any variable of the library.  It takes ten minutes.
+# ENVIRONMENT, a folder that must not exist, is kept; without it a temporary one is removed.  The script installs this
+# library in the environment with `make install`, AMUSE's packages with pip or ./setup, runs AMUSE's test suites, integrates
+# a star cluster by each worker, and prints a row with elapsed times.  The workers run without any variable of the library.
+# Then it uninstalls this library, installs it again, and uninstalls AMUSE's packages; each must leave the other's files as
+# they were.  It takes ten to twenty minutes.
 # Status 77: something that the script needs is missing, and the last line names it.
 #
 # FLAGS      options of `make install`, such as CUDA=0
 # ORDER      ours (default): this library is installed before AMUSE's framework; theirs: after it
-# RELEASE    of AMUSE, default 2024.6.0
+# RELEASE    of PyPI's packages, default 2024.6.0
 # STARS      of the cluster, default 1024
 # TRIES      runs of each worker; the least time is told; default 3
 
-cd "$(dirname "$0")/../.." || exit 2
-top=$PWD
+# shellcheck source=test/clients/common.sh
+. "$(dirname "$0")/common.sh"
+[ $# -eq 1 ] || [ $# -eq 2 ] || usage
 order=${ORDER:-ours}
 release=${RELEASE:-2024.6.0}
 make=${MAKE:-make}
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES VIRTUAL_ENV LD_LIBRARY_PATH PYTHONPATH
+unset VIRTUAL_ENV LD_LIBRARY_PATH PYTHONPATH PKG_CONFIG_PATH
+case $order in ours | theirs) ;; *) echo "$script: ORDER='$order' is neither ours nor theirs" >&2; exit 2 ;; esac
 
-skip() { echo "amuse.sh: skipped: $1"; exit 77; }
-fail() { echo "amuse.sh: $1 failed; the last lines of its log:" >&2; tail -n 20 "$log" >&2; exit 1; }
-
-case $order in ours | theirs) ;; *) echo "amuse.sh: ORDER='$order' is neither ours nor theirs" >&2; exit 2 ;; esac
-for program in python3 mpicc mpicxx mpif90 mpiexec gfortran; do
-    command -v $program >/dev/null 2>&1 || skip "$program is missing"
-done
-python3 -c 'import ensurepip, venv' 2>/dev/null || skip "Python's venv is missing"
-
-if [ $# -gt 0 ]; then
-    [ ! -e "$1" ] || { echo "amuse.sh: '$1' exists already" >&2; exit 2; }
-    mkdir -p "$1" && env=$(cd "$1" && pwd) || exit 2
+if [ "$1" = pypi ]; then
+    from=pypi
+    begin "$clone" Makefile
+    commit=$release
+    codes="ph4 phigrape"
 else
-    env=$(mktemp -d "${TMPDIR:-/tmp}/amuse.XXXXXX") || exit 2
-    trap 'rm -rf "$env"' EXIT
+    from=git
+    begin "$1" setup src/amuse_ph4 src/amuse_phigrape src/amuse_mi6 lib/g6lib
+    codes="ph4 phigrape mi6"
 fi
-case $env in *[\ \',]*) echo "amuse.sh: '$env' has a blank, a quote or a comma, which linkers misread" >&2; exit 2 ;; esac
-log=$env/log
+need "$make" python3 mpicc mpicxx mpif90 mpiexec gfortran pkg-config
+python3 -c 'import ensurepip, venv' 2>/dev/null || skip "Python's venv is missing"
+if [ $# -gt 1 ]; then
+    [ ! -e "$2" ] || { echo "$script: '$2' exists already" >&2; exit 2; }
+    mkdir -p "$2" && env=$(cd "$2" && pwd) || exit 2
+else
+    env=$work/environment
+fi
+case $env in *[\ \',]*) echo "$script: '$env' has a blank, a quote or a comma, which linkers misread" >&2; exit 2 ;; esac
 
 # ---- install
 
-python3 -m venv "$env" >"$log" 2>&1 || fail "python3 -m venv"
+step python3 -m venv "$env"
 # shellcheck disable=SC1091 # written by venv
 . "$env/bin/activate"
 
 # AMUSE 2024.6.0 names numpy.bool8, which numpy 2 does not have.
-pip install -q 'numpy<2' 'setuptools<81' setuptools_scm wheel docutils mpi4py h5py pytest pytest-timeout >"$log" 2>&1 ||
-    skip "PyPI, or a package of Python that AMUSE needs"
+numpy=numpy
+[ $from = git ] || numpy='numpy<2'
+pip install -q "$numpy" 'setuptools<81' setuptools_scm wheel docutils mpi4py h5py pytest pytest-timeout >>"$log" 2>&1 ||
+    skip "PyPI, or a package of Python that AMUSE needs,"
 
+# ours GOAL: make's goal install or uninstall of this library
 # shellcheck disable=SC2086 # FLAGS are words
-install_ours() { "$make" -C "$top" ${FLAGS:-} install PREFIX="$VIRTUAL_ENV" >"$log" 2>&1 || fail "make install"; }
-install_framework() { pip install "amuse-framework==$release" >"$log" 2>&1 || fail "pip install amuse-framework"; }
+ours() { step "$make" -C "$clone" ${FLAGS:-} "$1" PREFIX="$VIRTUAL_ENV"; }
+
+# setup COMMAND PACKAGE...: AMUSE's ./setup, which sees this library only if PKG_CONFIG_PATH is set
+setup() { (cd "$work/source" && PKG_CONFIG_PATH=$VIRTUAL_ENV/lib/pkgconfig ./setup "$@") >>"$log" 2>&1 || fail "./setup $*"; }
+
+framework() {
+    if [ $from = git ]; then
+        copy .
+        setup install amuse-framework
+    else
+        step pip install "amuse-framework==$release"
+    fi
+}
 
 if [ "$order" = ours ]; then
-    install_ours
-    install_framework
+    ours install
+    framework
 else
-    install_framework
-    install_ours
+    framework
+    ours install
 fi
 
-# pip's packages have no place for flags of a linker but make's own variables.  Each value is one word.
-MAKEFLAGS="CUDA_LIBS= SAPPORO_LIBS=-Wl,-rpath,$VIRTUAL_ENV/lib,$VIRTUAL_ENV/lib/libsapporo.so" \
-    pip install -v --no-cache-dir --no-build-isolation "amuse-ph4==$release" "amuse-phigrape==$release" \
-    "amuse-tests==$release" >"$log" 2>&1 || fail "pip install amuse-ph4 amuse-phigrape"
+community=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+if [ $from = git ]; then
+    setup install amuse-ph4 amuse-ph4-sapporo amuse-phigrape amuse-mi6
+    # AMUSE does not install this worker, and expects it beside the other one.
+    step make -C "$work/source/src/amuse_mi6" mi6_sapporo2_worker LDFLAGS="-L$VIRTUAL_ENV/lib -Wl,-rpath,$VIRTUAL_ENV/lib" \
+        SAPPORO2_LIBS="-lsapporo6th"
+    step cp "$work/source/src/amuse_mi6/mi6_sapporo2_worker" "$community/amuse_mi6/"
+    with_ours="amuse_ph4/ph4_sapporo_worker amuse_mi6/mi6_sapporo2_worker"
+else
+    # pip's packages have no place for flags of a linker but make's own variables.  Each value is one word.
+    MAKEFLAGS="CUDA_LIBS= SAPPORO_LIBS=-Wl,-rpath,$VIRTUAL_ENV/lib,$VIRTUAL_ENV/lib/libsapporo.so" \
+        pip install -v --no-cache-dir --no-build-isolation "amuse-ph4==$release" "amuse-phigrape==$release" \
+        "amuse-tests==$release" >>"$log" 2>&1 || fail "pip install amuse-ph4 amuse-phigrape"
+    with_ours="amuse/community/ph4/ph4_worker_gpu amuse/community/phigrape/phigrape_worker_gpu"
+fi
 
-community=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/amuse/community
-for worker in ph4/ph4_worker_gpu phigrape/phigrape_worker_gpu; do
-    ldd "$community/$worker" >>"$log" 2>&1 || fail "$worker is not built; pip install"
-    ldd "$community/$worker" | grep -q "$VIRTUAL_ENV/lib/libsapporo" || fail "$worker does not find libsapporo; ldd"
-done
+# linked: fails unless all workers that are linked with this library find it
+linked() {
+    for worker in $with_ours; do
+        ldd "$community/$worker" >>"$log" 2>&1 || fail "$worker is not built; ldd"
+        ldd "$community/$worker" | grep -q "$VIRTUAL_ENV/lib/libsapporo" || fail "$worker does not find libsapporo; ldd"
+    done
+}
+linked
 
-# ---- run: the variables below are Open MPI's, for small machines and for root
+# ---- run
 
 for variable in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\|OMP_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-[ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+open_mpi
 
 # The suites name no mode, so this plugin of pytest chooses the workers that are linked with this library.
 mkdir -p "$env/suites"
-cat >"$env/suites/sapporo_workers.py" <<'PLUGIN'
+if [ $from = git ]; then
+    cat >"$env/suites/sapporo_workers.py" <<'PLUGIN'
+from amuse_mi6.interface import MI6Interface
+from amuse_ph4.interface import ph4Interface
+
+ph4Interface.name_of_the_muse_worker = lambda self, mode: "ph4_sapporo_worker"
+MI6Interface.name_of_the_worker = lambda self, mode: "mi6_sapporo2_worker"
+PLUGIN
+else
+    cat >"$env/suites/sapporo_workers.py" <<'PLUGIN'
 from amuse.community.phigrape.interface import PhiGRAPEInterface
 from amuse.community.ph4.interface import ph4Interface
 
@@ -91,14 +133,27 @@ PhiGRAPEInterface.name_of_the_worker = lambda self, mode, number_of_workers: (
     with_mpi(self, mode, number_of_workers) if number_of_workers > 1 else "phigrape_worker_gpu"
 )
 PLUGIN
+fi
+
+# AMUSE starts one process per core, and after a test that wants more processes no other one can start.
+left_out=
+[ "$(getconf _NPROCESSORS_ONLN)" -ge 4 ] || left_out="--deselect amuse_ph4/tests/test_ph4.py::TestPH4::test21_noci"
 
 # tests CODE LOG [OPTION]...: runs AMUSE's suite of a code
 tests() {
     code=$1
     result=$2
     shift 2
-    (cd "$env/suites" && PYTHONPATH=$env/suites timeout 900 python -m pytest -q --timeout=120 --tb=short -p sapporo_workers \
-        -o cache_dir="$env/suites/$code" "$(dirname "$community")/test/suite/codes_tests/test_$code.py" -rf "$@") >"$result" 2>&1
+    if [ $from = git ]; then
+        place=$work/source/src/amuse_$code/packages/amuse-$code
+        suite=$left_out
+    else
+        place=$env/suites
+        suite=$community/amuse/test/suite/codes_tests/test_$code.py
+    fi
+    # shellcheck disable=SC2086 # words
+    (cd "$place" && PYTHONPATH=$env/suites timeout 900 python -m pytest -q --timeout=120 --tb=short -p sapporo_workers \
+        -o cache_dir="$env/suites/$code" $suite -rf "$@") >"$result" 2>&1
 }
 
 # count WORD LOG: how many tests the last line of pytest calls so
@@ -128,24 +183,28 @@ names() { sed -n 's/^FAILED .*::\([A-Za-z0-9_]*\).*/\1/p' "$1" | sort -u; }
 # cluster CODE MODE: error of the energy, relative, and the seconds of the evolution
 cluster() {
     (cd "$env/suites" && python - "$1" "$2" "${STARS:-1024}") 2>>"$log" <<'PROGRAM' | sed -n 's/^result //p'
+import importlib
 import random
 import sys
 import time
 
 import numpy
-from amuse.community.ph4.interface import ph4
-from amuse.community.phigrape.interface import PhiGRAPE
 from amuse.ic.plummer import new_plummer_model
 from amuse.units import nbody_system
 
-code, mode, stars = {"ph4": ph4, "phigrape": PhiGRAPE}[sys.argv[1]], sys.argv[2], int(sys.argv[3])
+name, mode, stars = sys.argv[1], sys.argv[2], int(sys.argv[3])
+classes = {"ph4": "ph4", "phigrape": "PhiGRAPE", "mi6": "MI6"}
+code = getattr(importlib.import_module(f"amuse.community.{name}.interface"), classes[name])
 numpy.random.seed(1)
 random.seed(1)
 particles = new_plummer_model(stars)
 gravity = code(mode=mode)
 gravity.initialize_code()
 gravity.parameters.epsilon_squared = 1e-4 | nbody_system.length**2
-gravity.parameters.timestep_parameter = 0.02 if code is PhiGRAPE else 0.14
+if name == "mi6":
+    gravity.parameters.smbh_mass = 0 | nbody_system.mass
+else:
+    gravity.parameters.timestep_parameter = 0.02 if name == "phigrape" else 0.14
 gravity.particles.add_particles(particles)
 gravity.commit_particles()
 
@@ -155,31 +214,78 @@ def energy():
 
 
 start, clock = energy(), time.monotonic()
-gravity.evolve_model(0.5 | nbody_system.time)
+# MI6 tells energies with each particle at its own time, so its end time is one that all steps divide.
+gravity.evolve_model((0.0625 if name == "mi6" else 0.5) | nbody_system.time)
 clock = time.monotonic() - clock
 print(f"result {energy() / start - 1:+.2e} {clock:.2f}")
 gravity.stop()
 PROGRAM
 }
 
-# least FILE: the error of energy, and the least time
-least() { sort -g -k 2 "$1" | awk 'NR == 1 { print $1 ", " $2 " s" }'; }
-
-ph4_suite=$(suite ph4)
-phigrape_suite=$(suite phigrape)
-try=0
-while [ $try -lt "${TRIES:-3}" ]; do
-    for run in ph4:cpu ph4:gpu phigrape:g6lib phigrape:gpu; do
-        cluster "${run%:*}" "${run#*:}" >>"$env/cluster-${run%:*}-${run#*:}"
+# clusters CODE:MODE:NAME...: runs the clusters in turns, TRIES times, and keeps the results under NAME
+clusters() {
+    try=0
+    while [ $try -lt "${TRIES:-3}" ]; do
+        for run; do
+            name=${run##*:}
+            mode=${run#*:}
+            cluster "${run%%:*}" "${mode%:*}" | awk '{ print $2, $1 }' >>"$work/$name.runs"
+            [ -s "$work/$name.runs" ] || fail "the cluster by $run"
+        done
+        try=$((try + 1))
     done
-    try=$((try + 1))
-done
-for run in ph4-cpu ph4-gpu phigrape-g6lib phigrape-gpu; do [ -s "$env/cluster-$run" ] || fail "the cluster by $run"; done
+}
 
+if [ $from = git ]; then
+    # phiGRAPE's usual worker has libg6 of whatever was installed last: AMUSE's emulation of GRAPE-6, or this library.
+    phigrape_own=
+    if [ "$order" = ours ]; then
+        clusters phigrape:g6lib:phigrape_own
+        phigrape_own="; phiGRAPE $(least phigrape_own)"
+        cksum "$VIRTUAL_ENV/lib/libg6.so" "$VIRTUAL_ENV/lib/pkgconfig/g6lib.pc" >"$work/of_amuse"
+        ours install
+    fi
+    linked
+    clusters ph4:cpu:ph4_own ph4:gpu:ph4_ours mi6:cpu:mi6_own mi6:gpu:mi6_ours phigrape:g6lib:phigrape_ours
+    own="ph4 $(least ph4_own)$phigrape_own; MI6 $(least mi6_own)"
+    by_ours="ph4 $(least ph4_ours); phiGRAPE $(least phigrape_ours); MI6 $(least mi6_ours)"
+    link="-lsapporo, -lg6, -lsapporo6th"
+else
+    clusters ph4:cpu:ph4_own ph4:gpu:ph4_ours phigrape:g6lib:phigrape_own phigrape:gpu:phigrape_ours
+    own="ph4 $(least ph4_own); phiGRAPE $(least phigrape_own)"
+    by_ours="ph4 $(least ph4_ours); phiGRAPE $(least phigrape_ours)"
+    link="-lsapporo"
+fi
+suites=
+for code in $codes; do suites="$suites; suite of $code: $(suite "$code")"; done
 if [ "$order" = ours ]; then when=before; else when=after; fi
-echo "| AMUSE $release from PyPI (amuse-ph4, amuse-phigrape), this library installed $when AMUSE's framework; $(date -u +%F)" \
-    "| ${STARS:-1024} stars, eps 0.01, to time 0.5, relative; test suites" \
-    "| ph4 $(least "$env/cluster-ph4-cpu"); phiGRAPE $(least "$env/cluster-phigrape-g6lib")" \
-    "| ph4 $(least "$env/cluster-ph4-gpu"); phiGRAPE $(least "$env/cluster-phigrape-gpu");" \
-    "suites: ph4 $ph4_suite, phiGRAPE $phigrape_suite |"
-case "$ph4_suite$phigrape_suite" in *"did not end"*) exit 1 ;; esac
+row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6: 1/16); relative error of the energy" \
+    "$link" "$own" "$by_ours$suites"
+case $suites in *"did not end"*) exit 1 ;; esac
+
+# ---- uninstall either, and look at the other
+
+# files FOLDER...: checksums of the files of this library in the environment, but for two names that AMUSE has, too
+files() {
+    (cd "$VIRTUAL_ENV" && find bin/sapporo include/sapporo* lib/libsapporo* lib/libpg5* lib/libg6.so.* lib/libyebisug6* \
+        lib/libnbody6* lib/libsphgrav* lib/pkgconfig/sapporo*.pc -type f -exec cksum {} + 2>/dev/null | sort -k 3)
+}
+files >"$work/of_ours"
+ours uninstall
+[ -z "$(files)" ] || { files; echo "$script: make uninstall has left these files" >&2; exit 1; }
+if [ -s "$work/of_amuse" ]; then
+    cksum "$VIRTUAL_ENV/lib/libg6.so" "$VIRTUAL_ENV/lib/pkgconfig/g6lib.pc" | cmp - "$work/of_amuse" >&2 ||
+        { echo "$script: make uninstall has not brought AMUSE's files back" >&2; exit 1; }
+fi
+STARS=16
+cluster ph4 cpu | grep -q . || fail "AMUSE's own worker without this library"
+ours install
+linked
+cluster ph4 gpu | grep -q . || fail "the worker with this library, installed again"
+if [ $from = git ]; then
+    setup uninstall amuse-framework
+else
+    step pip uninstall -y amuse-tests amuse-ph4 amuse-phigrape amuse-framework
+fi
+files | cmp - "$work/of_ours" >&2 || { echo "$script: AMUSE's packages have taken files of this library with them" >&2; exit 1; }
+step "$VIRTUAL_ENV/bin/sapporo" info

@@ -1,66 +1,87 @@
 #!/bin/sh
-# fdps.sh - a cold sphere by the user's FDPS with this library: a row of the table in docs/clients.md per kernel.
+# fdps.sh - a cold sphere by FDPS with this library: rows of the table in docs/clients.md.
 #
-#   test/clients/fdps.sh FOLDER     FOLDER: a checkout of FDPS, whose headers are in FOLDER/src
+#   test/clients/fdps.sh FOLDER     FOLDER: a checkout of FDPS (FDPS/FDPS)
 #
-# The script compiles test/clients/fdps_nbody.cc, a program of this repository, with FDPS's headers, and runs it with the
-# CPU engine: its own loop in double, the functors of sapporo_fdps.hpp, and GRAPE-5 calls; monopoles, then quadrupoles.
-# The library must have been built.  Status 77: something that the script needs is missing, and the last line names it.
+# The script compiles FDPS's sample nbody with the Phantom-GRAPE that FDPS contains, for AVX2, and with libpg5, and
+# test/clients/fdps_nbody.cc, a program of this repository, with FDPS's headers: with its own loop in double, with the
+# functors of sapporo_fdps.hpp, and with quadrupoles.  A row tells the error of the energy and the processor time of all
+# threads.  Status 77: something that the script needs is missing, and the last line names it.
 #
 # CXX        compiler, default g++
-# SIZES      numbers of particles, each with its number of steps, default "1024:256 8192:64 65536:8"
+# SIZES      numbers of particles, each with the end of the sample's run and the steps of the other program,
+#            default "1024:2:256 8192:0.5:64 65536:0.0625:8"
 # THREADS    default "1 2"
-# TRIES      runs of each; the least time is told; default 3
-# SAPPORO_BACKEND    default cpu
+# PREFIX, TRIES, SAPPORO_BACKEND    as in test/clients/common.sh
 
-top=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
+# shellcheck source=test/clients/common.sh
+. "$(dirname "$0")/common.sh"
+[ $# -eq 1 ] || usage
+begin "$1" src/particle_simulator.hpp sample/c++/nbody/nbody.cpp
 cxx=${CXX:-g++}
-skip() { echo "fdps.sh: skipped: $1"; exit 77; }
-[ $# -eq 1 ] || { sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-[ -f "$1/src/particle_simulator.hpp" ] || skip "$1/src/particle_simulator.hpp is missing"
-[ -f "$top/lib/libsapporo.so" ] || skip "lib/libsapporo.so is missing"
-command -v "$cxx" >/dev/null 2>&1 || skip "$cxx is missing"
-export OMP_WAIT_POLICY=passive SAPPORO_BACKEND="${SAPPORO_BACKEND:-cpu}"
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+need "$cxx" gcc make
+library sapporo pg5
+copy src sample/c++/nbody
+sample=$work/source/sample/c++/nbody
+flags="-std=c++17 -O3 -ffast-math -fopenmp -w -DPARTICLE_SIMULATOR_THREAD_PARALLEL"
 
-# built NAME FLAG...: compiles the program as $work/NAME
-built() {
+# sample NAME VARIABLE...: makes FDPS's sample by its Makefile, as $work/NAME
+sample() {
     name=$1
     shift
-    "$cxx" -std=c++17 -O3 -ffast-math -fopenmp -w -DPARTICLE_SIMULATOR_THREAD_PARALLEL -I"$folder/src" -I"$top/include" "$@" \
-        "$top/test/clients/fdps_nbody.cc" -o "$work/$name" -L"$top/lib" -lsapporo -Wl,-rpath,"$top/lib" >"$work/log" 2>&1 ||
-        { cat "$work/log" >&2; exit 1; }
+    step make -C "$sample" use_phantom_grape_x86=yes PG_BUILD=: CC="$cxx" CFLAGS="$flags -DENABLE_PHANTOM_GRAPE_X86" "$@"
+    step mv "$sample/nbody.out" "$work/$name"
 }
 
-# least PROGRAM N STEPS: the line of the fastest run
-least() {
-    try=0
-    while [ $try -lt "${TRIES:-3}" ]; do
-        "$work/$1" "$2" "$3" 2>"$work/said" | grep '^energy' || cat "$work/said" >&2
-        try=$((try + 1))
-    done | sort -k 5,5n | head -n 1
+# program NAME FLAG...: compiles fdps_nbody.cc as $work/NAME
+program() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    step "$cxx" $flags -I"$work/source/src" -I"$include" "$@" "$clone/test/clients/fdps_nbody.cc" -o "$work/$name" \
+        -L"$lib" -lsapporo -Wl,-rpath,"$lib"
 }
 
-folder=$1
-programs="loop kernel multiwalk index grape5 kernel_quadrupole index_quadrupole"
-built loop -DFORM=0
-built kernel -DFORM=1
-built multiwalk -DFORM=2
-built index -DFORM=3
-built grape5 -DFORM=4
-built kernel_quadrupole -DFORM=1 -DQUADRUPOLE
-built index_quadrupole -DFORM=3 -DQUADRUPOLE
+step make -C "$work/source/src/phantom_grape_x86/G5/newton/libpg5" libpg5.a enable_avx2=yes \
+    CFLAGS="-mavx2 -mfma -O3 -ffast-math -funroll-loops"
+sample sample_own
+sample sample_ours CLIBS="-L$lib -Wl,-rpath,$lib -lpg5"
+program loop -DFORM=0
+program kernel -DFORM=1
+program multiwalk -DFORM=2
+program index -DFORM=3
+program kernel_quadrupole -DFORM=1 -DQUADRUPOLE
+program index_quadrupole -DFORM=3 -DQUADRUPOLE
 
-echo "| particles | threads | forces | error of energy | seconds |"
-echo "| --- | --- | --- | --- | --- |"
-for size in ${SIZES:-1024:256 8192:64 65536:8}; do
+nbody() {
+    "$work/$1" -N "$n" -T "$end" -d 0.015625 -D 100 -o "$work/snapshots" 2>>"$log" |
+        awk '/energy error/ { de = $5 } END { if (de != "") printf "%.3e\n", de }'
+}
+own() { nbody sample_own; }
+ours() { nbody sample_ours; }
+avx2() { SAPPORO_CPU_ISA=avx2 nbody sample_ours; }
+sphere() { "$work/$1" "$n" "$steps" | awk '/^energy/ { printf "%.3e\n", $3 }'; }
+loop() { sphere loop; }
+kernel() { sphere kernel; }
+multiwalk() { sphere multiwalk; }
+index() { sphere index; }
+kernel_quadrupole() { sphere kernel_quadrupole; }
+index_quadrupole() { sphere index_quadrupole; }
+
+quadrupoles() { echo "quadrupoles: \`kernel()\` $(least kernel_quadrupole); with indices $(least index_quadrupole)"; }
+
+for size in ${SIZES:-1024:2:256 8192:0.5:64 65536:0.0625:8}; do
+    n=${size%%:*}
+    steps=${size##*:}
+    end=${size#*:}
+    end=${end%:*}
     for threads in ${THREADS:-1 2}; do
-        for program in $programs; do
-            OMP_NUM_THREADS=$threads least "$program" "${size%:*}" "${size#*:}" |
-                while read -r _ _ error _ seconds; do
-                    echo "| ${size%:*} | $threads | $program | $error | $seconds |"
-                done
-        done
+        export OMP_NUM_THREADS="$threads"
+        measure own ours avx2
+        row "FDPS, sample nbody: $n particles, to time $end, threads: $threads; error of the energy" "-lpg5" "$(least own)" \
+            "$(least ours); \`SAPPORO_CPU_ISA=avx2\` $(least avx2)"
+        measure loop kernel multiwalk index kernel_quadrupole index_quadrupole
+        row "FDPS, functors: $n particles, $steps steps, threads: $threads; error of the energy" "-lsapporo" "$(least loop)" \
+            "\`kernel()\` $(least kernel); multi-walk $(least multiwalk); with indices $(least index); $(quadrupoles)"
     done
 done

@@ -62,6 +62,58 @@ static void strange_parts(void **state)
     g6_errors(), g6_warnings();
 }
 
+/* Stores 0 .. 99 but 50 .. 59, then masses and positions of 5 .. 74, among which are whole words of the store. */
+static void store_parts(int id, vec3 *x, double *m, vec3 *x2, double *m2)
+{
+    g5->set_n(id, 100);
+    assert_int_equal(g5->set_xmj(id, 0, 50, x, m), 0);
+    assert_int_equal(g5->set_xmj(id, 60, 40, x, m), 0);
+    assert_int_equal(g5->set_mj(id, 5, 70, m2), 0);
+    assert_int_equal(g5->set_xj(id, 5, 70, x2), 0);
+}
+
+/* Parts replace those of stored particles, in ranges that begin and end anywhere: same bits as both parts at once. */
+static void parts_of_ranges(void **state)
+{
+    (void)state;
+    vec3 x[100], x2[100];
+    double m[100], m2[100];
+    struct g5_batch b, whole;
+    const int id = g5_new_device(), at_once = g5_new_device();
+    for (int k = 0; k < 100; k++) {
+        for (int axis = 0; axis < 3; axis++) {
+            x[k][axis] = sin(3 * k + axis);
+            x2[k][axis] = k < 5 || k >= 75 ? x[k][axis] : cos(7 * k + axis);
+        }
+        m[k] = 1 + k % 3;
+        m2[k] = k < 5 || k >= 75 ? m[k] : 2 + k % 5;
+    }
+    store_parts(id, x, m, x2, m2);
+    g5->set_n(at_once, 100);
+    assert_int_equal(g5->set_xmj(at_once, 0, 100, x2, m2), 0);
+    g5_force(id, 8, &b);
+    g5_force(at_once, 8, &whole);
+    assert_memory_equal(b.p, whole.p, sizeof b.p);
+    assert_memory_equal(b.a, whole.a, sizeof b.a);
+    m2[20] = NAN; /* in the middle of a word */
+    assert_int_equal(g5->set_mj(id, 16, 16, m2), -1);
+    assert_int_equal(g6_errors(), 1);
+    g5_force(id, 1, &b);
+    g5_expect_nan(&b, 1);
+    m2[20] = 2;
+    x2[17][1] = INFINITY;
+    assert_int_equal(g5->set_mj(id, 20, 1, m2), 0);
+    assert_int_equal(g5->set_xj(id, 16, 20, x2), -1);
+    g5_force(id, 1, &b);
+    g5_expect_nan(&b, 1);
+    x2[17][1] = cos(7 * 17 + 1);
+    assert_int_equal(g5->set_xj(id, 17, 1, x2), 0);
+    g5_force(id, 8, &b);
+    assert_memory_equal(b.p, whole.p, sizeof b.p);
+    assert_memory_equal(b.a, whole.a, sizeof b.a);
+    g6_errors(), g6_warnings();
+}
+
 /* What codes that loop over boards ask for, and MC calls on what plain calls have loaded (6.3). */
 static void boards(void **state)
 {
@@ -85,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         G5_BOTH(parts_of_new_particles),
         G5_BOTH(strange_parts),
+        G5_BOTH(parts_of_ranges),
         G5_BOTH(boards),
     };
     return cmocka_run_group_tests_name("g5_parts", tests, NULL, NULL);
