@@ -161,14 +161,14 @@ static void fill_sample(const sapporo_mpi *h, struct sample *s)
 }
 
 /* Merges the sums of rows of the sample into those of as many others. */
-struct merge {
+struct sample_merge {
     const sapporo_mpi *h;
     double *from, *into;
 };
 
 static void merge_rows(void *argument, ptrdiff_t first, ptrdiff_t end)
 {
-    const struct merge *const m = argument;
+    const struct sample_merge *const m = argument;
     const ptrdiff_t doubles = (ptrdiff_t)(sap_answer_bytes(m->h) / sizeof(double));
     for (ptrdiff_t i = first; i < end; i++) sap_answer_merge(m->h, m->into + i * doubles, m->from + i * doubles);
 }
@@ -178,7 +178,7 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
 {
     const ptrdiff_t stride = h->width * (ptrdiff_t)sizeof(double);
     const sapporo_request r = {.size = sizeof r, .nj = nj, .ni = ni, .eps2 = 1, .x = {s->target, stride}};
-    struct merge m = {h, s->sums, s->sums + (size_t)ROWS * (sap_answer_bytes(h) / sizeof(double))};
+    struct sample_merge m = {h, s->sums, s->sums + (size_t)ROWS * (sap_answer_bytes(h) / sizeof(double))};
     const sapporo_result none = {.size = sizeof none};
     struct sap_partial partial;
     sapporo_job *job;

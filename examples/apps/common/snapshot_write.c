@@ -49,10 +49,12 @@ static void make_text(void *argument, int share)
 
 static void print_part(FILE *stream, const table *t, const part *p)
 {
-    char row[ROW_MOST];
+    char row[ROW_MOST] = "";
     if (p->text) (void)fwrite(p->text, 1, p->length, stream);
-    for (int k = p->from; k < p->to && !p->text; k++)
-        (void)fwrite(row, 1, (size_t)row_text(row, t->set, k, t->separator), stream);
+    for (int k = p->from; k < p->to && !p->text; k++) {
+        const int length = row_text(row, t->set, k, t->separator);
+        (void)fwrite(row, 1, (size_t)length, stream);
+    }
 }
 
 static void print_rows(FILE *stream, const bodies *set, char separator)
