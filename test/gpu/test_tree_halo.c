@@ -324,9 +324,9 @@ static void walks(void **state)
 {
     static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH};
     static struct forces right, found;
-    struct tree_particles m = tree_particles_make(TREE_CLUSTER, N);
     (void)state;
     tree_faults_need_device();
+    struct tree_particles m = tree_particles_make(TREE_CLUSTER, N);
     tree_faults_start();
     sapporo_tree *t = plant(&m);
     faulty_plan(0, SAP_DRIVER_OK);
