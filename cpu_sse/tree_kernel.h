@@ -81,23 +81,13 @@ static void tree_open_spline(const struct sap_tree_words *w, int from, int to, c
 
 /* ---- words relative to a group ---- */
 
-/* Writes the words of one particle. */
-SAP_INLINE void tree_take_particle(const struct sap_tree_frame *f, const double *x, W *out)
-{
-    for (int c = 0; c < 3; c++) out[c] = (W)((x[c] - f->centre[c]) * f->unit);
-    out[3] = (W)x[3];
-}
-
-#if defined(SAP_KERNEL_DP)
-/* Writes the words of particles from the first on, as many as whole vectors hold; returns their number. */
-SAP_INLINE int tree_take_vectors(const struct sap_tree_frame *f, const double (*x)[4], int n, W *out)
-{
-    return (void)f, (void)x, (void)n, (void)out, 0;
-}
-#else
+#if !defined(SAP_KERNEL_DP)
 enum { TREE_FOUR = V_LANES < 4 ? 4 : V_LANES }; /* words of whole vectors and whole particles */
 
-/* The mass is shifted by 0 and scaled by 1, which changes no bit of it. */
+/*
+ * Writes the words of particles from the first on, as many as whole vectors hold; returns their number.  The mass is
+ * shifted by 0 and scaled by 1, which changes no bit of it.
+ */
 SAP_INLINE int tree_take_vectors(const struct sap_tree_frame *f, const double (*x)[4], int n, W *out)
 {
     double centre[TREE_FOUR], unit[TREE_FOUR];
@@ -127,9 +117,15 @@ SAP_INLINE int tree_take_vectors(const struct sap_tree_frame *f, const double (*
 
 static void tree_take_particles(const struct sap_tree_frame *f, const double (*x)[4], int n, void *words)
 {
-    W *const out = words;
-    for (int k = tree_take_vectors(f, x, n, out); k < n; k++)
-        tree_take_particle(f, x[k], out + (ptrdiff_t)k * SAP_TREE_PARTICLE_WORDS);
+    W *out = words;
+    int k = 0;
+#if !defined(SAP_KERNEL_DP)
+    k = tree_take_vectors(f, x, n, out);
+#endif
+    for (out += (ptrdiff_t)k * SAP_TREE_PARTICLE_WORDS; k < n; k++, out += SAP_TREE_PARTICLE_WORDS) {
+        for (int c = 0; c < 3; c++) out[c] = (W)((x[k][c] - f->centre[c]) * f->unit);
+        out[3] = (W)x[k][3];
+    }
 }
 
 static void tree_take_cells(const struct sap_tree_frame *f, const struct sap_tree_source *source, const int *cells,
