@@ -96,8 +96,8 @@ static int devices_from_variable(struct sap_settings *out, const char *text, siz
 
 const char *sap_device_word(const char *names, size_t *length)
 {
-    static const char blanks[] = " \t\n\v\f\r";
-    const char *const word = names + strspn(names, ", \t\n\v\f\r");
+    static const char between[] = ", \t\n\v\f\r", *const blanks = between + 1;
+    const char *const word = names + strspn(names, between);
     *length = strcspn(word, ",");
     while (*length > 0 && strchr(blanks, word[*length - 1])) --*length;
     return *length > 0 ? word : NULL;
