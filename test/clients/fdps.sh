@@ -45,7 +45,7 @@ program() {
 step make -C "$work/source/src/phantom_grape_x86/G5/newton/libpg5" libpg5.a enable_avx2=yes \
     CFLAGS="-mavx2 -mfma -O3 -ffast-math -funroll-loops"
 sample sample_own
-sample sample_ours CLIBS="-L$lib -Wl,-rpath,$lib -lpg5"
+sample sample_ours CLIBS="$run_path -lpg5"
 program loop -DFORM=0
 program kernel -DFORM=1
 program multiwalk -DFORM=2

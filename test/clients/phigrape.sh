@@ -31,7 +31,7 @@ build() {
     step mv "$phigrape/phiGRAPE" "$work/$1"
 }
 build phigrape_own "$g6lib/g6lib.o"
-build phigrape_ours "-L$lib -Wl,-rpath,$lib -lg6"
+build phigrape_ours "$run_path -lg6"
 
 by() {
     mkdir -p "$work/run" && cd "$work/run" || return

@@ -90,7 +90,7 @@ build() {
     step mv "$work/source/src/nbody" "$work/$1"
 }
 build direct gravity_direct ""
-build grape gravity_grape "-L$lib -Wl,-rpath,$lib -lpg5"
+build grape gravity_grape "$run_path -lpg5"
 
 export STARS="${STARS:-4000}" STEPS="${STEPS:-100}"
 by() { "$work/$1" | awk '$1 == "error" { print $2 }'; }
