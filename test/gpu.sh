@@ -21,6 +21,7 @@
 #   FULL=1        kernels for all architectures, as users get them
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
 #   TESTS         of check, opencl and sanitize: only these
+#   ONLY_GPUS=1   check and mpi leave out what runs on CPUs as well
 #   CMOCKA_TEST_FILTER  of these: inner tests whose names match, such as 'list*'
 #   SANITIZE_SEQUENCES  of sanitize: random sequences of calls for each of its tools, default 600
 #   TOOLS         of sanitize, default "memcheck racecheck initcheck synccheck"
@@ -182,6 +183,7 @@ step_check() {
             make "$@" check-run TESTS="${gpu_tests# }"
         keep_logs gpu
     fi
+    [ -z "${ONLY_GPUS:-}" ] || return 0
     run "check" env LOGS=build/logs-all make "$@" check-run TESTS="${TESTS:-}"
     keep_logs all
 }
@@ -196,8 +198,10 @@ step_mpi() {
         note FAIL "mpi" 0 "lib/libsapporo_mpi.so is missing, though mpicc is there"
         return
     fi
-    run "mpi" env LOGS=build/logs-mpi make "$@" check-run TESTS=mpi
-    keep_logs mpi
+    if [ -z "${ONLY_GPUS:-}" ]; then
+        run "mpi" env LOGS=build/logs-mpi make "$@" check-run TESTS=mpi
+        keep_logs mpi
+    fi
     mkdir -p build/gpu-mpi
     for program in forces ways speed tree_speed; do
         parts="test/mpi/problem.c test/mpi/ranks.c"
