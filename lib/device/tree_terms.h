@@ -123,6 +123,7 @@ struct walk_frame {
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
 struct walk_bound {
     V x[3], extent[3], radius, strictness;
+    V size;   /* the greatest distance of a target particle from the middle */
     V length; /* with spline softening: the greatest of the target particles */
 };
 
@@ -253,7 +254,7 @@ SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *
  */
 struct walk_node {
     float4 place;
-    float turn, far; /* far: with spline softening, the largest distance of its box from the centre */
+    float turn, far; /* far: the largest distance of its box from the centre */
     int at, many;
 };
 
@@ -327,6 +328,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
         b.extent[c] = padded(d_mul(from->extent[c], t->unit), d_set1(SAP_ZERO));
     }
     b.radius = padded(d_mul(from->radius, t->unit), size);
+    b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.strictness = strictness;
     b.length = length;
     return b;
