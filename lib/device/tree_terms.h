@@ -277,6 +277,13 @@ SAP_INLINE V distance2_of(const struct walk_node *n, const struct walk_bound *b)
     return sap_box_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), b->extent);
 }
 
+/* Returns the squared distance of a cell's centre from the middle of a bound. */
+SAP_INLINE V centre2_of(const struct walk_node *n, const struct walk_bound *b)
+{
+    const float4 w = n->place;
+    return sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
+}
+
 SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct walk_bound *b)
 {
     const V guard = (V)n->place.w;

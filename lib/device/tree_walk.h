@@ -276,8 +276,8 @@ SAP_INLINE void add_coefficients(const struct walk_room *m, const int n, const V
 }
 
 /* Adds the last n <= WALK_THREADS of `all` listed distant cells, one per thread. */
-SAP_INLINE void sum_distant(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s, int all,
-                            int n)
+SAP_INLINE void sum_distant(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
+                            int all, int n)
 {
     const int here = (int)local_id() < n, k = m->distant[all - n + (here ? (int)local_id() : 0)];
     W w[CELL_WORDS];
@@ -482,9 +482,9 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     const V distance2 = distance2_of(&n, &b);
                     const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
                     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
-                    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far);
-                    const struct lanes_marks marks = lanes_mark(m->scan, as_cell && !far, opens, far,
-                                                                here && leaf && inside(distance2, &b));
+                    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
+                    const struct lanes_marks marks =
+                        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
                     spare -= marks.fourth;
                     from = n.at;
                     hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;
@@ -502,7 +502,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                         m->place->cells += marks.first + marks.third;
                         m->place->nears += near_sum;
                     }
-                    if (spare < 0) top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
+                    if (spare < 0)
+                        top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
@@ -566,7 +567,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         SHARED D coefficients[SAP_LOCAL];                                                                              \
         SHARED part words[CELL_LIST * LIST_PARTS];                                                                     \
         SHARED struct walk_place place;                                                                                \
-        const struct walk_room m = {stack, next_ones, cell_list, near_list, distant, coefficients, words, scan, &place}; \
+        const struct walk_room m = {                                                                                   \
+            stack, next_ones, cell_list, near_list, distant, coefficients, words, scan, &place};                       \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
         walk_parts(selected, most, &m, &s, &o, &w, &t, MEAN);                                                          \

@@ -1,13 +1,13 @@
 /*
  * tree_local.h - the pull of distant cells on a group of particles as one polynomial per group, written once.
  *
- * For a group with the centre c, the potential of a cell at c + y is expanded in y.  With r from c to the cell's centre,
- * u = 1/R as in tree_pair.h, and D_n the n-th derivatives of 1/R by r, a cell with mass M and second moments Q gives
- *     phi(y) = sum over n of (-y)^n / n! ( M D_n + Q D_(n+2) / 2 )
- * of which terms to fourth order in the sizes of cell and group together are kept: M to n = 4, Q to n = 2.  (Dehnen 2002,
- * J. Comp. Phys. 179, 27, section 2, with second moments that are not traceless, since the softened potential is not
- * harmonic.)  The error is of fifth order, where tree_pair.h neglects the third order of the cell's size.  Coefficients of
- * many cells are added; the potential and its gradient at y, the acceleration, are then those of one polynomial.
+ * For a group with the centre c, the potential of a cell at c + y is expanded in y.  With r from c to the cell's
+ * centre, u = 1/R as in tree_pair.h, and D_n the n-th derivatives of 1/R by r, a cell with mass M and second moments Q
+ * gives phi(y) = sum over n of (-y)^n / n! ( M D_n + Q D_(n+2) / 2 ) of which terms to fourth order in the sizes of
+ * cell and group together are kept: M to n = 4, Q to n = 2.  (Dehnen 2002, J. Comp. Phys. 179, 27, section 2, with
+ * second moments that are not traceless, since the softened potential is not harmonic.)  The error is of fifth order,
+ * where tree_pair.h neglects the third order of the cell's size.  Coefficients of many cells are added; the potential
+ * and its gradient at y, the acceleration, are then those of one polynomial.
  *
  * Coefficients of order n are the components of a symmetric tensor: component SAP_LOCAL_AT(a, b) has n - a indices x,
  * a - b indices y and b indices z.  Those of order 0 and 1 are the sums of SAP_POT and SAP_ACC.
@@ -19,7 +19,8 @@
 
 #include "physics/tree_pair.h"
 
-/* Accepted cells act by a polynomial on groups whose radius is below this part of the cell's. */
+/* The part of the error of a cell's multipoles that its polynomial may have (sap_is_distant), measured (docs/tree.md).
+ */
 #define SAP_DISTANT 0.5
 
 #define SAP_LOCAL_AT(a, b) ((a) * ((a) + 1) / 2 + (b))
@@ -29,8 +30,16 @@ enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
 
 #ifdef SAP_HAVE_OPERATIONS
 
-/* Returns whether the polynomial serves a group of this radius for a cell of this radius that the group accepts. */
-SAP_INLINE VM sap_is_distant(V group, V cell) { return v_lt(group, v_mul(cell, v_set1(SAP_DISTANT))); }
+/*
+ * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
+ * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
+ * the error (b / d)^3 that the multipoles of the cell have anyway, for every acceptance criterion.
+ */
+SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
+{
+    const V s = v_add(b, r), s2 = v_mul(s, s);
+    return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
+}
 
 /* Computes the products of n + 1 factors n[3] from those of n factors. */
 SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V *to)
@@ -122,7 +131,8 @@ SAP_INLINE void sap_local_at(const V *c, const V *y, V *sum)
     sap_local_contract(2, b, y, fourth);
     for (int k = 0; k < 3; k++) {
         const V acc = v_fma(v_set1(1.0 / 6), fourth[k], v_fma(v_set1(0.5), third[k], second[k]));
-        const V pot = v_fma(v_set1(1.0 / 24), fourth[k], v_fma(v_set1(1.0 / 6), third[k], v_mul(v_set1(0.5), second[k])));
+        const V pot =
+            v_fma(v_set1(1.0 / 24), fourth[k], v_fma(v_set1(1.0 / 6), third[k], v_mul(v_set1(0.5), second[k])));
         sum[SAP_ACC + k] = v_add(sum[SAP_ACC + k], v_add(c[SAP_ACC + k], acc));
         slope[k] = v_add(c[SAP_ACC + k], pot);
     }
