@@ -44,16 +44,18 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
 }
 
 struct lanes_marks {
-    int first, first_at, second, second_at, third;
+    int first, first_at, second, second_at, third, third_at, fourth;
 };
-SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third)
+SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third, int fourth)
 {
     struct lanes_marks m;
     int total;
-    const int before = lanes_scan(room, (first ? 1 : 0) + (second ? 256 : 0) + (third ? 65536 : 0), &total);
-    m.first = total % 256, m.first_at = before % 256;
-    m.second = total / 256 % 256, m.second_at = before / 256 % 256;
-    m.third = total / 65536;
+    const int mine = (first ? 1 : 0) + (second ? 1 << 8 : 0) + (third ? 1 << 16 : 0) + (fourth ? 1 << 24 : 0);
+    const int before = lanes_scan(room, mine, &total);
+    m.first = total & 255, m.first_at = before & 255;
+    m.second = total >> 8 & 255, m.second_at = before >> 8 & 255;
+    m.third = total >> 16 & 255, m.third_at = before >> 16 & 255;
+    m.fourth = total >> 24;
     return m;
 }
 

@@ -3,8 +3,8 @@
  *
  * Particles, given or sorted, are four doubles each: x, y, z, mass.  Each node (tree_cell.h) is a struct sap_tree_link
  * and a struct sap_cell.  For the walk a node also has eight floats (tree_words of tree_moments.h: the centre in units
- * of the cube relative to its middle, the guard, the turn, and as bits what struct walk_node of tree_terms.h has; one
- * is of spline softening, the largest distance of the box from the centre), a source of four doubles (centre, mass in
+ * of the cube relative to its middle, the guard, the turn, the largest distance of the box from the centre, and as bits
+ * what struct walk_node of tree_terms.h has), a source of four doubles (centre, mass in
  * units) and eight floats (three times the second moments in units, half their trace times three, one unused).
  */
 #ifndef SAP_PHYSICS_TREE_LAYOUT_H

@@ -39,11 +39,9 @@ tree_length_nodes(const GLOBAL struct sap_tree_link *node, const GLOBAL struct s
     of_node[k] = most;
     const D size = in_units(c.centre, &t, x), far = d_mul(sap_cell_far(&c), t.unit);
     const float guard = (float)padded(sap_accept_length(d_set1(SAP_ZERO), far, most), size);
-    float4 a = word[2 * (size_t)k], b = word[2 * (size_t)k + 1];
+    float4 a = word[2 * (size_t)k];
     a.w = a.w > guard ? a.w : guard;
-    b.w = (float)padded(far, size);
     word[2 * (size_t)k] = a;
-    word[2 * (size_t)k + 1] = b;
 }
 
 /* Computes the greatest length of each group; heavy: groups with lengths that need double are marked. */

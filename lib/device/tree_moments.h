@@ -150,8 +150,9 @@ tree_words(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell
     const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
     const struct sap_tree_link here = node[k];
     const int leaf = here.children == 0;
-    word[2 * (size_t)k + 1] = make_float4(turn, float_of_bits(leaf ? here.first : here.child),
-                                          float_of_bits(leaf ? here.count : -here.children), 0.0F);
+    word[2 * (size_t)k + 1] =
+        make_float4(turn, float_of_bits(leaf ? here.first : here.child),
+                    float_of_bits(leaf ? here.count : -here.children), padded(d_mul(sap_cell_far(&c), t.unit), size));
     wide a, b;
     a.x = c.centre[0], a.y = c.centre[1], b.x = c.centre[2], b.y = d_mul(c.mass, t.mass_unit);
     source[2 * (size_t)k] = a;

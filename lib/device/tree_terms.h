@@ -123,6 +123,7 @@ struct walk_frame {
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
 struct walk_bound {
     V x[3], extent[3], radius, strictness;
+    V size;   /* the greatest distance of a target particle from the middle */
     V length; /* with spline softening: the greatest of the target particles */
 };
 
@@ -253,7 +254,7 @@ SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *
  */
 struct walk_node {
     float4 place;
-    float turn, far; /* far: with spline softening, the largest distance of its box from the centre */
+    float turn, far; /* far: the largest distance of its box from the centre */
     int at, many;
 };
 
@@ -274,6 +275,13 @@ SAP_INLINE V distance2_of(const struct walk_node *n, const struct walk_bound *b)
 {
     const float4 w = n->place;
     return sap_box_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]), b->extent);
+}
+
+/* Returns the squared distance of a cell's centre from the middle of a bound. */
+SAP_INLINE V centre2_of(const struct walk_node *n, const struct walk_bound *b)
+{
+    const float4 w = n->place;
+    return sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
 }
 
 SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct walk_bound *b)
@@ -327,6 +335,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
         b.extent[c] = padded(d_mul(from->extent[c], t->unit), d_set1(SAP_ZERO));
     }
     b.radius = padded(d_mul(from->radius, t->unit), size);
+    b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.strictness = strictness;
     b.length = length;
     return b;

@@ -33,6 +33,8 @@ enum {
     IPT = SAP_WALK_IPT,
     STACK = WALK_THREADS * SAP_LINK_LEVELS, /* runs */
     CELL_LIST = 2 * WALK_THREADS,
+    DISTANT_LIST = 2 * WALK_THREADS,
+    SPREAD = WALK_THREADS + 1, /* words per coefficient while cells are added: rows begin in different banks */
     NEAR_LIST = 4 * WALK_THREADS,
     OWN_EACH = 12 /* particles of the group per thread: 3 / 2 SAP_GROUP_MOST / 32 */
 };
@@ -48,6 +50,8 @@ struct walk_place {
 struct walk_room {
     LOCAL unsigned *stack;              /* [STACK] */
     LOCAL int *next_ones, *cell, *near; /* [WALK_THREADS + 2], [CELL_LIST], [NEAR_LIST] */
+    LOCAL int *distant;                 /* [DISTANT_LIST] */
+    LOCAL D *coefficients;              /* [SAP_LOCAL]: the polynomial of distant cells */
     LOCAL part *words;                  /* words of the entries of a list */
     LOCAL int *scan;
     LOCAL struct walk_place *place;
@@ -253,6 +257,58 @@ SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const stru
         sum_list(most, f, m, i, MASSES, n);
 }
 
+/* ---- distant cells: one polynomial per group (physics/tree_local.h) ---- */
+
+/* Adds coefficients of all threads to those of the group; m->words has room for them. */
+SAP_INLINE void add_coefficients(const struct walk_room *m, const int n, const V *mine, LOCAL D *to)
+{
+    LOCAL W *const room = (LOCAL W *)m->words;
+    const int me = (int)local_id();
+    UNROLL
+    for (int q = 0; q < n; q++) room[q * SPREAD + me] = mine[q];
+    group_barrier();
+    if (me < n) {
+        V sum = room[me * SPREAD];
+        for (int k = 1; k < WALK_THREADS; k++) sum = v_add(sum, room[me * SPREAD + k]);
+        to[me] = d_add(to[me], d_of_w(sum));
+    }
+    group_barrier();
+}
+
+/* Adds the last n <= WALK_THREADS of `all` listed distant cells, one per thread. */
+SAP_INLINE void sum_distant(const struct walk_frame *f, const struct walk_room *m, const struct walk_sources *s,
+                            int all, int n)
+{
+    const int here = (int)local_id() < n, k = m->distant[all - n + (here ? (int)local_id() : 0)];
+    W w[CELL_WORDS];
+    V c[SAP_LOCAL4];
+    relative(f, s->centre, k, w);
+    for (int q = 4; q < CELL_WORDS; q++) w[q] = v_set1(0.0);
+    if (f->order > 1) moments_of(f, s, k, w + 4);
+    const V d[3] = {WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2)};
+    const V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+    const V u = v_root_kept(here && WALK_CELL(r2), r2);
+    sap_local_low(c, d[0], d[1], d[2], w[3], w + 4, w[10], u);
+    add_coefficients(m, SAP_LOCAL4, c, m->coefficients);
+    sap_local_high(c, d[0], d[1], d[2], w[3], u);
+    add_coefficients(m, SAP_LOCAL - SAP_LOCAL4, c, m->coefficients + SAP_LOCAL4);
+}
+
+/* Adds the polynomial to the sums of each thread's target particles. */
+SAP_INLINE void add_polynomial(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i)
+{
+    V c[SAP_LOCAL], sum[IPT][SAP_SUMS2];
+    UNROLL
+    for (int q = 0; q < SAP_LOCAL; q++) c[q] = w_of_d(m->coefficients[q]);
+    start_sums(sum);
+    UNROLL
+    for (int k = 0; k < most; k++) {
+        const V y[3] = {WALK_OFF(i->x[k], 0), WALK_OFF(i->x[k], 1), WALK_OFF(i->x[k], 2)};
+        sap_local_at(c, y, sum[k]);
+    }
+    flush_sums(i, sum, most);
+}
+
 /* ---- the walk ---- */
 
 /*
@@ -394,8 +450,9 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             f.length = q.length;
             f.mean = mean;
             start_walkers(&f, w, o, selected, most, first, rows, &i);
+            for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
 
-            int top = 1, cells = 0, nears = 0, owning = own_walks;
+            int top = 1, cells = 0, distant = 0, nears = 0, owning = own_walks, has_distant = 0;
             int spare = crowd; /* leaves that the bound may hold besides those that have been met */
             group_barrier();
             if (me == 0) m->stack[0] = 0; /* the root */
@@ -425,9 +482,10 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     const V distance2 = distance2_of(&n, &b);
                     const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
                     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
+                    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
                     const struct lanes_marks marks =
-                        lanes_mark(m->scan, as_cell, opens, here && leaf && inside(distance2, &b));
-                    spare -= marks.third;
+                        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
+                    spare -= marks.fourth;
                     from = n.at;
                     hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;
                     near = here && leaf && !as_cell ? n.many - hidden : 0;
@@ -435,20 +493,29 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     if (opens)
                         m->stack[top + marks.second - 1 - marks.second_at] =
                             (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
-                    if (as_cell) m->cell[cells + marks.first_at] = k;
+                    if (as_cell && !far) m->cell[cells + marks.first_at] = k;
+                    if (far) m->distant[distant + marks.third_at] = k;
                     top += marks.second;
                     cells += marks.first;
+                    distant += marks.third;
                     if (me == 0) {
-                        m->place->cells += marks.first;
+                        m->place->cells += marks.first + marks.third;
                         m->place->nears += near_sum;
                     }
-                    if (spare < 0) top = cells = nears = near_sum = 0; /* too many leaves: the group is split */
+                    if (spare < 0)
+                        top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
                 if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
                     sum_cells(most, &f, m, s, &i, cells);
                     cells = 0;
+                }
+                while (distant >= WALK_THREADS || (distant > 0 && top == 0)) {
+                    const int n = min(distant, (int)WALK_THREADS);
+                    sum_distant(&f, m, s, distant, n);
+                    distant -= n;
+                    has_distant = 1;
                 }
                 for (int done = 0; done < near_sum || (last && nears > 0);) {
                     const int take = min(near_sum - done, NEAR_LIST - nears);
@@ -468,6 +535,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             }
 
             const int apart = spare < 0;
+            if (has_distant) add_polynomial(most, &f, m, &i);
             if (me == 0) m->next_ones[0] = 1;
             group_barrier();
             if (!apart && !deliver(most, &i, t, o->row + m->place->first, m->place->rows, o->acc, o->pot))
@@ -495,9 +563,12 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         LANES_SCAN_ROOM(scan);                                                                                         \
         SHARED unsigned stack[STACK];                                                                                  \
         SHARED int next_ones[WALK_THREADS + 2], cell_list[CELL_LIST], near_list[NEAR_LIST];                            \
+        SHARED int distant[DISTANT_LIST];                                                                              \
+        SHARED D coefficients[SAP_LOCAL];                                                                              \
         SHARED part words[CELL_LIST * LIST_PARTS];                                                                     \
         SHARED struct walk_place place;                                                                                \
-        const struct walk_room m = {stack, next_ones, cell_list, near_list, words, scan, &place};                      \
+        const struct walk_room m = {                                                                                   \
+            stack, next_ones, cell_list, near_list, distant, coefficients, words, scan, &place};                       \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
         walk_parts(selected, most, &m, &s, &o, &w, &t, MEAN);                                                          \

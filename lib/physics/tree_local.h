@@ -1,0 +1,144 @@
+/*
+ * tree_local.h - the pull of distant cells on a group of particles as one polynomial per group, written once.
+ *
+ * For a group with the centre c, the potential of a cell at c + y is expanded in y.  With r from c to the cell's
+ * centre, u = 1/R as in tree_pair.h, and D_n the n-th derivatives of 1/R by r, a cell with mass M and second moments Q
+ * gives phi(y) = sum over n of (-y)^n / n! ( M D_n + Q D_(n+2) / 2 ) of which terms to fourth order in the sizes of
+ * cell and group together are kept: M to n = 4, Q to n = 2.  (Dehnen 2002, J. Comp. Phys. 179, 27, section 2, with
+ * second moments that are not traceless, since the softened potential is not harmonic.)  The error is of fifth order,
+ * where tree_pair.h neglects the third order of the cell's size.  Coefficients of many cells are added; the potential
+ * and its gradient at y, the acceleration, are then those of one polynomial.
+ *
+ * Coefficients of order n are the components of a symmetric tensor: component SAP_LOCAL_AT(a, b) has n - a indices x,
+ * a - b indices y and b indices z.  Those of order 0 and 1 are the sums of SAP_POT and SAP_ACC.
+ *
+ * Included after tree_pair.h, with SAP_ROOT_SCALE 1.
+ */
+#ifndef SAP_PHYSICS_TREE_LOCAL_H
+#define SAP_PHYSICS_TREE_LOCAL_H
+
+#include "physics/tree_pair.h"
+
+/* The part of the error of a cell's multipoles that its polynomial may have (sap_is_distant), measured (docs/tree.md).
+ */
+#define SAP_DISTANT 0.5
+
+#define SAP_LOCAL_AT(a, b) ((a) * ((a) + 1) / 2 + (b))
+
+/* Where the coefficients of order 2, 3 and 4 begin, and how many there are. */
+enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
+
+#ifdef SAP_HAVE_OPERATIONS
+
+/*
+ * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
+ * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
+ * the error (b / d)^3 that the multipoles of the cell have anyway, for every acceptance criterion.
+ */
+SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
+{
+    const V s = v_add(b, r), s2 = v_mul(s, s);
+    return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
+}
+
+/* Computes the products of n + 1 factors n[3] from those of n factors. */
+SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V *to)
+{
+    for (int a = 0; a < order; a++)
+        for (int b = 0; b <= a; b++) to[SAP_LOCAL_AT(a, b)] = v_mul(n[0], from[SAP_LOCAL_AT(a, b)]);
+    for (int b = 0; b < order; b++) to[SAP_LOCAL_AT(order, b)] = v_mul(n[1], from[SAP_LOCAL_AT(order - 1, b)]);
+    to[SAP_LOCAL_AT(order, order)] = v_mul(n[2], from[SAP_LOCAL_AT(order - 1, order - 1)]);
+}
+
+/* Computes the coefficients of order 0 to 3 of a cell; arguments as of sap_pair_cell. */
+SAP_INLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V u)
+{
+    const V u2 = v_mul(u, u), u3 = v_mul(u, u2), none = v_set1(0.0);
+    const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)};
+    const V z[3] = {v_fma(s[SAP_XZ], n[2], v_fma(s[SAP_XY], n[1], v_mul(s[SAP_XX], n[0]))),
+                    v_fma(s[SAP_YZ], n[2], v_fma(s[SAP_YY], n[1], v_mul(s[SAP_XY], n[0]))),
+                    v_fma(s[SAP_ZZ], n[2], v_fma(s[SAP_YZ], n[1], v_mul(s[SAP_XZ], n[0])))};
+    const V a = v_fma(z[2], n[2], v_fma(z[1], n[1], v_mul(z[0], n[0]))); /* 3 (r Q r) u^2 */
+    const V all = v_fma(u2, v_fma(v_set1(17.5), a, v_mul(v_set1(-5.0), t)), v_mul(v_set1(3.0), mass));
+    const V alike = v_fma(u2, v_fma(v_set1(-2.5), a, t), v_sub(none, mass));
+    const V mu4 = v_mul(mass, v_mul(u2, u2));
+    V nn[6], nnn[10];
+    sap_local_product(2, n, n, nn);
+    sap_local_product(3, n, nn, nnn);
+    for (int q = 0; q < SAP_SUMS2; q++) c[q] = none;
+    sap_pair_cell(c, dx, dy, dz, mass, s, t, u);
+    for (int i = 0, at = 0; i < 3; i++) {
+        for (int k = i; k < 3; k++, at++) {
+            const V mixed = v_fma(v_set1(-5.0), v_fma(n[i], z[k], v_mul(n[k], z[i])), s[at]);
+            const V sum = v_fma(u2, mixed, v_mul(all, nn[at]));
+            c[SAP_LOCAL2 + at] = v_mul(u3, i == k ? v_add(sum, alike) : sum);
+        }
+    }
+    for (int q = 0; q <= 3; q++) {
+        for (int b = 0; b <= q; b++) { /* q - b indices y, b indices z, all others x */
+            const int x = 3 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
+            V pairs = none;
+            if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), n[x == 3 ? 0 : y ? 1 : 2], pairs);
+            if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), n[y == 3 ? 1 : x ? 0 : 2], pairs);
+            if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), n[b == 3 ? 2 : x ? 0 : 1], pairs);
+            c[SAP_LOCAL3 + at] = v_mul(mu4, v_fma(v_set1(-3.0), pairs, v_mul(v_set1(15.0), nnn[at])));
+        }
+    }
+}
+
+/* Computes the coefficients of order 4, c[SAP_LOCAL - SAP_LOCAL4]. */
+SAP_INLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
+{
+    const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)}, u2 = v_mul(u, u), none = v_set1(0.0);
+    const V mu5 = v_mul(mass, v_mul(u, v_mul(u2, u2)));
+    V nn[6], nnn[10], all[15];
+    sap_local_product(2, n, n, nn);
+    sap_local_product(3, n, nn, nnn);
+    sap_local_product(4, n, nnn, all);
+    for (int q = 0; q <= 4; q++) {
+        for (int b = 0; b <= q; b++) {
+            const int x = 4 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
+            const int both = x == 4 || y == 4 || b == 4 ? 3 : x % 2 == 0 && y % 2 == 0 && b % 2 == 0;
+            V pairs = none;
+            if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), nn[at], pairs);
+            if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b)], pairs);
+            if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b - 2)], pairs);
+            c[at] = v_mul(mu5, v_fma(v_set1(-15.0), pairs, v_fma(v_set1(105.0), all[at], v_set1(3.0 * both))));
+        }
+    }
+}
+
+/* Computes the product of a tensor of this order with y, a tensor of the order below. */
+SAP_INLINE void sap_local_contract(const int order, const V *from, const V *y, V *to)
+{
+    for (int a = 0; a < order; a++) {
+        for (int b = 0; b <= a; b++) {
+            const int at = SAP_LOCAL_AT(a, b);
+            to[at] = v_fma(from[at + a + 2], y[2], v_fma(from[at + a + 1], y[1], v_mul(from[at], y[0])));
+        }
+    }
+}
+
+/* Adds the potential and the acceleration at y to sum[SAP_SUMS2]. */
+SAP_INLINE void sap_local_at(const V *c, const V *y, V *sum)
+{
+    V a[10], b[6], second[3], third[3], fourth[3], slope[3];
+    sap_local_contract(2, c + SAP_LOCAL2, y, second);
+    sap_local_contract(3, c + SAP_LOCAL3, y, b);
+    sap_local_contract(2, b, y, third);
+    sap_local_contract(4, c + SAP_LOCAL4, y, a);
+    sap_local_contract(3, a, y, b);
+    sap_local_contract(2, b, y, fourth);
+    for (int k = 0; k < 3; k++) {
+        const V acc = v_fma(v_set1(1.0 / 6), fourth[k], v_fma(v_set1(0.5), third[k], second[k]));
+        const V pot =
+            v_fma(v_set1(1.0 / 24), fourth[k], v_fma(v_set1(1.0 / 6), third[k], v_mul(v_set1(0.5), second[k])));
+        sum[SAP_ACC + k] = v_add(sum[SAP_ACC + k], v_add(c[SAP_ACC + k], acc));
+        slope[k] = v_add(c[SAP_ACC + k], pot);
+    }
+    sum[SAP_POT] =
+        v_add(sum[SAP_POT], v_add(c[SAP_POT], v_fma(slope[2], y[2], v_fma(slope[1], y[1], v_mul(slope[0], y[0])))));
+}
+
+#endif
+#endif
