@@ -135,7 +135,8 @@ contains
     subroutine test_trees
         type(sapporo_tree_particles) :: particles
         type(c_ptr) :: tree
-        integer(c_int) :: built, forced, asked
+        integer(c_int) :: built, forced, asked, arrived
+        real(c_double), target :: all_m(n)
         real(real128) :: error
         tree_options%size = c_sizeof(tree_options)
         tree_options%timeout = -1
@@ -173,6 +174,8 @@ contains
         forced = sapporo_mpi_tree_refresh_or_build(tree, particles, 0d0, built)
         asked = sapporo_mpi_tree_get_statistics(tree, statistics)
         call report(forced == SAPPORO_OK .and. built == 0 .and. statistics%refreshes == 2, 'refreshes')
+        asked = sapporo_mpi_tree_exchange(tree, 8_c_size_t, c_loc(own_m), int(n, c_int), c_loc(all_m), arrived)
+        call report(asked == SAPPORO_OK .and. arrived == statistics%n .and. all(all_m(1:arrived) > 0), 'an exchange')
         call sapporo_mpi_tree_destroy(tree)
     end subroutine test_trees
 
