@@ -77,7 +77,7 @@ static int64_t place(const int *number, int *at, int ranks)
 }
 
 /* Records that threads sort by rank, in parts. */
-struct packing {
+struct rank_parts {
     const sapporo_mpi *h;
     const int *address;
     const sapporo_particles *from;
@@ -87,7 +87,7 @@ struct packing {
 
 static void count_part(void *argument, int part, int from, int to)
 {
-    struct packing *const p = argument;
+    struct rank_parts *const p = argument;
     const int ranks = p->h->link.size;
     int *const count = p->at + (size_t)part * (size_t)ranks;
     memset(count, 0, (size_t)ranks * sizeof *count);
@@ -99,7 +99,7 @@ static void count_part(void *argument, int part, int from, int to)
 
 static void write_part(void *argument, int part, int from, int to)
 {
-    const struct packing *const p = argument;
+    const struct rank_parts *const p = argument;
     const int ranks = p->h->link.size;
     const size_t doubles = record_doubles(p->h);
     int *const at = p->at + (size_t)part * (size_t)ranks;
@@ -148,7 +148,7 @@ static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *fro
     const int wanted = 1 + p->n / A_PART, parts = wanted < MOST ? wanted : MOST;
     const int threads = sapporo_get_threads(h->context), status = reserve(h, parts);
     if (status) return status;
-    struct packing packing = {.h = h, .address = address, .from = from, .at = p->at, .bad = p->n};
+    struct rank_parts packing = {.h = h, .address = address, .from = from, .at = p->at, .bad = p->n};
     sapporo_partial_parts(threads, p->n, parts, count_part, &packing);
     const int bad = atomic_load(&packing.bad);
     if (bad < p->n)

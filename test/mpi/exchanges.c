@@ -166,7 +166,7 @@ static void test(const struct model *all, sapporo_tree_kind kind, enum split how
            "%s, split %d: of a refresh nothing travels, and forces have the same bits", name, (int)how);
     carried = 0;
     bad = build(&sent);
-    const double built = total(carried) / 40, few = all->n / 10.0;
+    const double built = total(carried) / 40, few = all->n / 4.0;
     bad |= force(&sent, all->n);
     report(!bad && built <= few, "%s, split %d: the next build sends %g of %d particles", name, (int)how, built,
            all->n);

@@ -3,18 +3,19 @@
  * travels in a force.
  *
  *   mpicc -O2 -Iinclude test/mpi/tree_speed.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,$PWD/lib -lm -o tree_speed
- *   OMP_NUM_THREADS=1 mpirun -n 2 --bind-to core ./tree_speed [N [REPEATS [ACCURACY [OWN]]]]
+ *   OMP_NUM_THREADS=1 mpirun -n 2 --bind-to core ./tree_speed [N [REPEATS [ACCURACY [OWN [SEED]]]]]
  *
  * Plummer's model of N (default 65536) particles of equal mass within 20 of its lengths, the criterion of acceleration
  * (default accuracy 1/128).  In each of REPEATS (default 8) steps all ranks build, compute the forces on all particles
  * and refresh.  OWN says which rank has which particles: 0 (default), each has particles of all regions; 1, after two
  * builds each has the particles that it walks, by sapporo_mpi_tree_exchange, and keeps these; 2, the ranks exchange in
- * each step, after the build.
+ * each step, after the build.  SEED (default 1) chooses other particles of the model.
  *
  * A line has the ranks, N, the shortest and the median of each time, of all ranks the largest, and of the last force:
  * the mean interactions per particle, the most of a rank over the mean of the ranks, and the most cells, and particles,
- * that a rank sent.  Then it has the most bytes that a rank sent in the last step as particles, forces, cells or
- * records.  Processor time counts what a rank does; what it waits for a busy machine is in the seconds alone.
+ * that a rank sent, and the mean of the ranks of both.  Then it has the most bytes that a rank sent in the last step as
+ * particles, forces, cells or records.  Processor time counts what a rank does; what it waits for a busy machine is in
+ * the seconds alone.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -80,10 +81,10 @@ static void new_particles(int n)
     own.pot = memory((size_t)n, sizeof *own.pot);
 }
 
-static void make_particles(long n)
+static void make_particles(long n, unsigned long seed)
 {
     new_particles(share(n, rank + 1) - share(n, rank));
-    unsigned long state = (unsigned long)rank + 1;
+    unsigned long state = (unsigned long)rank + seed;
     for (int k = 0; k < own.n; k++) {
         make_point(own.x[k], &state);
         own.mass[k] = 1.0 / (double)n;
@@ -188,13 +189,14 @@ static void print_counts(long n)
     const double mine = (double)(s.particle_particle + s.particle_cell);
     double most[8] = {mine,        s.sent_cells, s.sent_particles, s.cells,
                       bytes.build, bytes.force,  bytes.refresh,    bytes.exchange},
-           sum = mine;
+           sum[3] = {mine, s.sent_cells, s.sent_particles};
     MPI_Allreduce(MPI_IN_PLACE, most, 8, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
-        printf(" interactions %.1f uneven %.3f cells %.0f particles %.0f tree %.0f build_bytes %.0f force_bytes %.0f "
-               "refresh_bytes %.0f exchange_bytes %.0f\n",
-               sum / (double)n, most[0] * ranks / sum, most[1], most[2], most[3], most[4], most[5], most[6], most[7]);
+        printf(" interactions %.1f uneven %.3f cells %.0f particles %.0f tree %.0f mean_cells %.0f mean_particles %.0f "
+               "build_bytes %.0f force_bytes %.0f refresh_bytes %.0f exchange_bytes %.0f\n",
+               sum[0] / (double)n, most[0] * ranks / sum[0], most[1], most[2], most[3], sum[1] / ranks, sum[2] / ranks,
+               most[4], most[5], most[6], most[7]);
 }
 
 int main(int argc, char **argv)
@@ -202,16 +204,16 @@ int main(int argc, char **argv)
     begin_ranks(&argc, &argv);
     const long n = argc > 1 ? strtol(argv[1], NULL, 10) : 65536, repeats = argc > 2 ? strtol(argv[2], NULL, 10) : 8;
     const double accuracy = argc > 3 ? strtod(argv[3], NULL) : 1.0 / 128;
-    const long owns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
+    const long owns = argc > 4 ? strtol(argv[4], NULL, 10) : 0, seed = argc > 5 ? strtol(argv[5], NULL, 10) : 1;
     check(n < 1 || repeats < 1 || repeats > MOST || !(accuracy > 0) || owns < 0 || owns > 2,
-          "usage: tree_speed [N [REPEATS [ACCURACY [OWN]]]]");
-    make_particles(n);
+          "usage: tree_speed [N [REPEATS [ACCURACY [OWN [SEED]]]]]");
+    make_particles(n, (unsigned long)seed);
     const sapporo_tree_options how = {
         .size = sizeof how, .mac = SAPPORO_MAC_ACCELERATION, .accuracy = accuracy, .eps2 = 1e-6};
     const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &how};
     check(sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &tree), sapporo_mpi_tree_last_error(NULL));
     for (int k = owns ? -3 : -1; k < repeats; k++) step(k, owns == 2 || (owns == 1 && k == -2));
-    if (rank == 0) printf("ranks %d n %ld accuracy %g own %ld", ranks, n, accuracy, owns);
+    if (rank == 0) printf("ranks %d n %ld accuracy %g own %ld seed %ld", ranks, n, accuracy, owns, seed);
     print_times("build", times.build, (int)repeats);
     print_times("force", times.force, (int)repeats);
     print_times("refresh", times.refresh, (int)repeats);
