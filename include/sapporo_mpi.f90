@@ -279,6 +279,11 @@ module sapporo_mpi
             type(sapporo_stepper_totals), intent(inout) :: totals
         end function sapporo_mpi_stepper_energy
 
+        integer(c_int) function sapporo_mpi_stepper_exchange(stepper) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: stepper
+        end function sapporo_mpi_stepper_exchange
+
         integer(c_int) function sapporo_mpi_stepper_save(stepper, path) bind(c)
             import :: c_char, c_int, c_ptr
             type(c_ptr), value :: stepper

@@ -418,6 +418,16 @@ SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
 
 /*
+ * Collective.  Sends the particles of trees to the ranks that walk them, and makes them the particles of these ranks:
+ * as sapporo_mpi_tree_exchange, so that forces need not travel.  A rank then has other particles, in another order:
+ * labels tell which, and sapporo_mpi_stepper_get_statistics how many; a rank needs room for them, up to three times the
+ * mean of all ranks.  The run goes on as after sapporo_mpi_stepper_restore: with errors of forces as before, and other
+ * bits. Over direct sums, and where no particle has a mass, nothing moves.  SAPPORO_ERR_ARGUMENT: there are no
+ * particles, or a rank has too little room; nothing has changed.  After other errors there are no particles.
+ */
+SAPPORO_API int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper);
+
+/*
  * Collective.  Rank 0 writes the particles of all ranks to one new file, which replaces `path` when it is complete: a
  * job that is killed at any moment leaves the file before, or the new one.  `path` of other ranks is not used.  The
  * file has a version, the byte order and a checksum; it is not that of sapporo_stepper_save.  Rank 0 needs memory for

@@ -197,7 +197,7 @@ contains
         call report(made == SAPPORO_ERR_ARGUMENT .and. index(text, 'dt') > 0, 'a stepper without dt')
         options_of_stepper%scheme = SAPPORO_STEPS_BLOCK
         options_of_stepper%dt = 1d0 / 2048
-        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(own, c_int), stepper)
+        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(n, c_int), stepper)
         text = sapporo_text(sapporo_mpi_stepper_kind_text(stepper))
         call report(made == SAPPORO_OK .and. index(text, 'octree') > 0, 'a stepper')
         particles%size = c_sizeof(particles)
@@ -230,6 +230,10 @@ contains
         got = sapporo_mpi_stepper_restore(stepper, path)
         call report(all([made, moved, got] == SAPPORO_OK) .and. &
             abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0, 'a file of steps')
+        made = sapporo_mpi_stepper_exchange(stepper)
+        asked(1) = sapporo_mpi_stepper_energy(stepper, before)
+        call report(made == SAPPORO_OK .and. asked(1) == SAPPORO_OK .and. &
+            abs(before%kinetic - after%kinetic) < 1e-9 * after%kinetic, 'an exchange of a stepper')
         call sapporo_mpi_stepper_destroy(stepper)
     end subroutine test_steppers
 

@@ -2,6 +2,8 @@
  * exchanges.c - sapporo_mpi_tree_exchange over any number of ranks: each particle's record arrives on the rank that
  * walks the particle, forces keep their bits, nothing of forces and refreshes travels after it, and the next build
  * sends few particles.
+ * sapporo_mpi_stepper_exchange: each particle arrives with all that the stepper knows of it, and the run goes on as
+ * without it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -194,6 +196,185 @@ static void test_tiny(int n)
     model_free(&m);
 }
 
+/* ----------------------------------------------------------------- steppers */
+
+/* What a stepper returns of the particles of this rank. */
+struct state {
+    double (*x)[3], (*v)[3], (*acc)[3], *pot;
+    int *level;
+    long long *label;
+};
+
+static struct state state_new(int n)
+{
+    const size_t room = (size_t)n + 1;
+    return (struct state){.x = calloc(room, sizeof(double[3])),
+                          .v = calloc(room, sizeof(double[3])),
+                          .acc = calloc(room, sizeof(double[3])),
+                          .pot = calloc(room, sizeof(double)),
+                          .level = calloc(room, sizeof(int)),
+                          .label = calloc(room, sizeof(long long))};
+}
+
+static void state_free(struct state *s)
+{
+    free(s->x);
+    free(s->v);
+    free(s->acc);
+    free(s->pot);
+    free(s->level);
+    free(s->label);
+}
+
+enum { ROW = 12, RANKS_WITH = 11 }; /* numbers of a particle; the last is how many ranks have it */
+
+/* Collective.  Gives all ranks the states of all n particles, by label: [n][ROW].  Returns 1 if each is on one rank. */
+static int gather_states(sapporo_mpi_stepper *stepper, int n, double (*all)[ROW])
+{
+    struct state s = state_new(n);
+    sapporo_stepper_statistics about = {.size = sizeof about};
+    double(*const mine)[ROW] = calloc((size_t)n + 1, sizeof *mine);
+    int good = sapporo_mpi_stepper_get_statistics(stepper, &about) == SAPPORO_OK && about.n <= n;
+    const sapporo_stepper_output out = {.size = sizeof out,
+                                        .n = good ? (int)about.n : 0,
+                                        .x = s.x,
+                                        .v = s.v,
+                                        .acc = s.acc,
+                                        .pot = s.pot,
+                                        .level = s.level,
+                                        .label = s.label};
+    good = good && sapporo_mpi_stepper_get(stepper, &out) == SAPPORO_OK;
+    for (int i = 0; i < out.n && good; i++) {
+        double *const row = mine[s.label[i]];
+        for (int c = 0; c < 3; c++) row[c] = s.x[i][c], row[3 + c] = s.v[i][c], row[6 + c] = s.acc[i][c];
+        row[9] = s.pot[i], row[10] = s.level[i], row[RANKS_WITH] += 1;
+    }
+    ranks_combine_doubles(mine[0], all[0], n * ROW, MPI_SUM);
+    for (int k = 0; k < n; k++) good &= all[k][RANKS_WITH] == 1;
+    state_free(&s);
+    free(mine);
+    return good;
+}
+
+/* The largest distance between positions of the same particles. */
+static double apart(double (*a)[ROW], double (*b)[ROW], int n)
+{
+    double worst = 0;
+    for (int k = 0; k < n; k++)
+        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(a[k][c] - b[k][c]));
+    return worst;
+}
+
+/* A stepper with the model's particles, and room for `room` on each rank at least. */
+static sapporo_mpi_stepper *open_stepper(const struct model *all, sapporo_step_method method, int rebuild,
+                                         enum split how, int room)
+{
+    struct particles_of_rank m = model_pick(all, how);
+    sapporo_tree_options tree = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_DP);
+    tree.eps2 = 0.01;
+    const sapporo_stepper_options o = {.size = sizeof o,
+                                       .method = method,
+                                       .scheme = SAPPORO_STEPS_BLOCK,
+                                       .dt = 1.0 / 32,
+                                       .levels = 4,
+                                       .rebuild = rebuild,
+                                       .tree = &tree};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = &o, .timeout = 60};
+    double(*const v)[3] = calloc((size_t)m.n + 1, sizeof *v);
+    long long *const label = calloc((size_t)m.n + 1, sizeof *label);
+    for (int i = 0; i < m.n; i++) {
+        for (int c = 0; c < 3; c++) v[i][c] = 0.3 * cos(m.number[i] * (c + 1.3));
+        label[i] = m.number[i];
+    }
+    const sapporo_stepper_particles p = {
+        .size = sizeof p, .n = m.n, .x = {m.model.x, 0}, .v = {v, 0}, .mass = {m.model.mass, 0}, .label = {label, 0}};
+    sapporo_mpi_stepper *s;
+    const int bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, room > m.n ? room : m.n, &s) ||
+                    sapporo_mpi_stepper_set(s, &p);
+    if (bad) report(0, "a stepper: %s", sapporo_mpi_stepper_last_error(s));
+    free(v);
+    free(label);
+    model_drop(&m);
+    return s;
+}
+
+/* Compares a stepper whose particles are exchanged in mid-run with one whose ranks keep theirs. */
+static void test_stepper(const struct model *all, sapporo_step_method method, int rebuild, enum split how)
+{
+    const char *const name = method == SAPPORO_STEP_DIRECT ? "direct" : "tree";
+    const int n = all->n;
+    sapporo_mpi_stepper *const kept = open_stepper(all, method, rebuild, how, n);
+    sapporo_mpi_stepper *const sent = open_stepper(all, method, rebuild, how, n);
+    double(*const a)[ROW] = calloc((size_t)n + 1, sizeof *a), (*const b)[ROW] = calloc((size_t)n + 1, sizeof *b);
+    double(*const first)[ROW] = calloc((size_t)n + 1, sizeof *first);
+    sapporo_stepper_statistics s = {.size = sizeof s}, t = {.size = sizeof t};
+    int bad = sapporo_mpi_stepper_advance(kept, 1, 5) || sapporo_mpi_stepper_advance(sent, 1, 5);
+    bad |= sapporo_mpi_stepper_exchange(sent) || !gather_states(kept, n, a) || !gather_states(sent, n, b);
+    report(!bad && memcmp(a, b, (size_t)n * sizeof *a) == 0,
+           "%s, rebuild %d, split %d: particles of a stepper arrive as they were: %s", name, rebuild, (int)how,
+           sapporo_mpi_stepper_last_error(sent));
+    memcpy(first, b, (size_t)n * sizeof *b);
+    carried = 0;
+    bad = sapporo_mpi_stepper_advance(sent, 0.25, 0);
+    const double after = total(carried);
+    carried = 0;
+    bad |= sapporo_mpi_stepper_advance(kept, 0.25, 0);
+    const double before = total(carried);
+    bad |= !gather_states(kept, n, a) || !gather_states(sent, n, b);
+    bad |= sapporo_mpi_stepper_get_statistics(kept, &s) || sapporo_mpi_stepper_get_statistics(sent, &t);
+    bad |= s.steps != t.steps;
+    if (ranks == 1 || method == SAPPORO_STEP_DIRECT) bad |= memcmp(a, b, (size_t)n * sizeof *a) != 0;
+    const double distance = apart(a, b, n);
+    report(!bad && distance < 1e-3 && apart(first, b, n) > 0.01,
+           "%s, rebuild %d, split %d: the run goes on, %.1e apart: %s", name, rebuild, (int)how, distance,
+           sapporo_mpi_stepper_last_error(sent));
+    report(ranks == 1 || method == SAPPORO_STEP_DIRECT || after < before,
+           "%s, rebuild %d, split %d: %g bytes travel, not %g", name, rebuild, (int)how, after, before);
+    sapporo_mpi_stepper_destroy(kept);
+    sapporo_mpi_stepper_destroy(sent);
+    free(first);
+    free(a);
+    free(b);
+}
+
+/* Exchanges that fail: to ranks without room, before particles are set, and of a stepper that is destroyed. */
+static void test_stepper_errors(const struct model *all)
+{
+    sapporo_mpi_stepper *s = open_stepper(all, SAPPORO_STEP_TREE, 0, ALL_ON_FIRST, 1);
+    double(*const a)[ROW] = calloc((size_t)all->n + 1, sizeof *a),
+                  (*const b)[ROW] = calloc((size_t)all->n + 1, sizeof *b);
+    int bad = !gather_states(s, all->n, a);
+    const int status = sapporo_mpi_stepper_exchange(s);
+    bad |= status != (ranks > 1 ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK);
+    bad |= ranks > 1 && !strstr(sapporo_mpi_stepper_last_error(s), "it has room for 1");
+    bad |= !gather_states(s, all->n, b) || memcmp(a, b, (size_t)all->n * sizeof *a) != 0;
+    bad |= sapporo_mpi_stepper_advance(s, 1, 2);
+    report(!bad, "an exchange to ranks without room changes nothing: %s", sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    bad = sapporo_mpi_stepper_exchange(s) != SAPPORO_ERR_CLOSED;
+    const sapporo_tree_options tree = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SP);
+    const sapporo_stepper_options o = {.size = sizeof o, .dt = 1.0 / 32, .tree = &tree};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = &o, .timeout = 60};
+    bad |= sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, 5, &s);
+    bad |= sapporo_mpi_stepper_exchange(s) != SAPPORO_ERR_ARGUMENT;
+    report(!bad && strstr(sapporo_mpi_stepper_last_error(s), "set them first"), "an exchange of no particles: %s",
+           sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    free(a);
+    free(b);
+}
+
+static void test_steppers(void)
+{
+    struct model m = clusters(1200);
+    for (int k = 0; k < m.n; k += 10) m.mass[k] = 0;
+    test_stepper(&m, SAPPORO_STEP_TREE, 0, IN_TURN);
+    test_stepper(&m, SAPPORO_STEP_TREE, 1, PIECES);
+    test_stepper(&m, SAPPORO_STEP_DIRECT, 0, IN_TURN);
+    test_stepper_errors(&m);
+    model_free(&m);
+}
+
 int main(int argc, char **argv)
 {
     ranks_begin(&argc, &argv);
@@ -203,6 +384,7 @@ int main(int argc, char **argv)
         for (int how = IN_TURN; how < SPLITS; how++)
             test(&m, how % 2 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE, (enum split)how, how == PIECES ? 3 : 1);
         for (int n = 0; n < 2; n++) test_tiny(n);
+        test_steppers();
         model_free(&m);
     }
     return ranks_end();

@@ -1,6 +1,6 @@
 /*
- * packing.c - sapporo_mpi_set_particles with one thread and with several: the bytes that MPI is given are the same, also
- * of addresses that are given twice, and of several bad addresses the first is named.
+ * packing.c - sapporo_mpi_set_particles with one thread and with several: the bytes that MPI is given are the same,
+ * also of addresses that are given twice, and of several bad addresses the first is named.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static int store(const struct point *all, int order, int threads, const int *add
 static void test_order(const struct point *all, int order)
 {
     struct answers one = answers_new(TWICE), several = answers_new(TWICE);
-    int *const address = malloc(N * sizeof *address);
+    int *const address = calloc(N, sizeof *address);
     choose_addresses(N - rank, address);
     int bad = store(all, order, 1, address, &one), same = 1;
     char *const bytes = sent_bytes;
@@ -92,7 +92,7 @@ static void test_bad(const struct point *all, int threads)
     context.threads = threads;
     const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 60};
     const sapporo_particles columns = points_columns(all);
-    int *const address = malloc(N * sizeof *address);
+    int *const address = calloc(N, sizeof *address);
     sapporo_mpi *h;
     choose_addresses(n, address);
     if (rank == ranks - 1)
