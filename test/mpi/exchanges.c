@@ -226,14 +226,19 @@ static void state_free(struct state *s)
     free(s->label);
 }
 
-enum { ROW = 12, RANKS_WITH = 11 }; /* numbers of a particle; the last is how many ranks have it */
+enum { ROW = 12, RANKS_WITH = 11 };
 
-/* Collective.  Gives all ranks the states of all n particles, by label: [n][ROW].  Returns 1 if each is on one rank. */
-static int gather_states(sapporo_mpi_stepper *stepper, int n, double (*all)[ROW])
+/* Numbers of a particle; the last is how many ranks have it. */
+struct numbers {
+    double of[ROW];
+};
+
+/* Collective.  Gives all ranks the states of all n particles, by label.  Returns 1 if each is on one rank. */
+static int gather_states(sapporo_mpi_stepper *stepper, int n, struct numbers *all)
 {
     struct state s = state_new(n);
     sapporo_stepper_statistics about = {.size = sizeof about};
-    double(*const mine)[ROW] = calloc((size_t)n + 1, sizeof *mine);
+    struct numbers *const mine = calloc((size_t)n + 1, sizeof *mine);
     int good = sapporo_mpi_stepper_get_statistics(stepper, &about) == SAPPORO_OK && about.n <= n;
     const sapporo_stepper_output out = {.size = sizeof out,
                                         .n = good ? (int)about.n : 0,
@@ -245,23 +250,23 @@ static int gather_states(sapporo_mpi_stepper *stepper, int n, double (*all)[ROW]
                                         .label = s.label};
     good = good && sapporo_mpi_stepper_get(stepper, &out) == SAPPORO_OK;
     for (int i = 0; i < out.n && good; i++) {
-        double *const row = mine[s.label[i]];
+        double *const row = mine[s.label[i]].of;
         for (int c = 0; c < 3; c++) row[c] = s.x[i][c], row[3 + c] = s.v[i][c], row[6 + c] = s.acc[i][c];
         row[9] = s.pot[i], row[10] = s.level[i], row[RANKS_WITH] += 1;
     }
-    ranks_combine_doubles(mine[0], all[0], n * ROW, MPI_SUM);
-    for (int k = 0; k < n; k++) good &= all[k][RANKS_WITH] == 1;
+    ranks_combine_doubles(mine->of, all->of, n * ROW, MPI_SUM);
+    for (int k = 0; k < n; k++) good &= all[k].of[RANKS_WITH] == 1;
     state_free(&s);
     free(mine);
     return good;
 }
 
 /* The largest distance between positions of the same particles. */
-static double apart(double (*a)[ROW], double (*b)[ROW], int n)
+static double apart(const struct numbers *a, const struct numbers *b, int n)
 {
     double worst = 0;
     for (int k = 0; k < n; k++)
-        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(a[k][c] - b[k][c]));
+        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(a[k].of[c] - b[k].of[c]));
     return worst;
 }
 
@@ -280,10 +285,10 @@ static sapporo_mpi_stepper *open_stepper(const struct model *all, sapporo_step_m
                                        .rebuild = rebuild,
                                        .tree = &tree};
     const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = &o, .timeout = 60};
-    double(*const v)[3] = calloc((size_t)m.n + 1, sizeof *v);
+    double *const v = calloc(3 * (size_t)m.n + 1, sizeof *v);
     long long *const label = calloc((size_t)m.n + 1, sizeof *label);
     for (int i = 0; i < m.n; i++) {
-        for (int c = 0; c < 3; c++) v[i][c] = 0.3 * cos(m.number[i] * (c + 1.3));
+        for (int c = 0; c < 3; c++) v[3 * i + c] = 0.3 * cos(m.number[i] * (c + 1.3));
         label[i] = m.number[i];
     }
     const sapporo_stepper_particles p = {
@@ -305,8 +310,8 @@ static void test_stepper(const struct model *all, sapporo_step_method method, in
     const int n = all->n;
     sapporo_mpi_stepper *const kept = open_stepper(all, method, rebuild, how, n);
     sapporo_mpi_stepper *const sent = open_stepper(all, method, rebuild, how, n);
-    double(*const a)[ROW] = calloc((size_t)n + 1, sizeof *a), (*const b)[ROW] = calloc((size_t)n + 1, sizeof *b);
-    double(*const first)[ROW] = calloc((size_t)n + 1, sizeof *first);
+    struct numbers *const a = calloc((size_t)n + 1, sizeof *a), *const b = calloc((size_t)n + 1, sizeof *b);
+    struct numbers *const first = calloc((size_t)n + 1, sizeof *first);
     sapporo_stepper_statistics s = {.size = sizeof s}, t = {.size = sizeof t};
     int bad = sapporo_mpi_stepper_advance(kept, 1, 5) || sapporo_mpi_stepper_advance(sent, 1, 5);
     bad |= sapporo_mpi_stepper_exchange(sent) || !gather_states(kept, n, a) || !gather_states(sent, n, b);
@@ -341,8 +346,7 @@ static void test_stepper(const struct model *all, sapporo_step_method method, in
 static void test_stepper_errors(const struct model *all)
 {
     sapporo_mpi_stepper *s = open_stepper(all, SAPPORO_STEP_TREE, 0, ALL_ON_FIRST, 1);
-    double(*const a)[ROW] = calloc((size_t)all->n + 1, sizeof *a),
-                  (*const b)[ROW] = calloc((size_t)all->n + 1, sizeof *b);
+    struct numbers *const a = calloc((size_t)all->n + 1, sizeof *a), *const b = calloc((size_t)all->n + 1, sizeof *b);
     int bad = !gather_states(s, all->n, a);
     const int status = sapporo_mpi_stepper_exchange(s);
     bad |= status != (ranks > 1 ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK);

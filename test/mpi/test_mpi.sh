@@ -268,8 +268,10 @@ test_library() {
     ranks "$1" stepper_memory 2
     ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
-    for program in forces trees tree_active exchanges steppers; do ranks "$1" $program 1 2 3 4 7; done
-    for program in ways packing; do ranks "$1" $program 1 2 3; done
+    for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
+    ranks "$1" exchanges 1 2 7
+    ranks "$1" ways 1 2 3
+    ranks "$1" packing 1 3
     between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
 }
