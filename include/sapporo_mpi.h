@@ -423,7 +423,7 @@ SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo
  * labels tell which, and sapporo_mpi_stepper_get_statistics how many; a rank needs room for them, up to three times the
  * mean of all ranks.  The run goes on as after sapporo_mpi_stepper_restore: with errors of forces as before, and other
  * bits. Over direct sums, and where no particle has a mass, nothing moves.  SAPPORO_ERR_ARGUMENT: there are no
- * particles, or a rank has too little room; nothing has changed.  After other errors there are no particles.
+ * particles, or a rank has too little room; nothing has changed.  After other errors set the particles again.
  */
 SAPPORO_API int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper);
 

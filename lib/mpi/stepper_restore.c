@@ -309,6 +309,7 @@ int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struc
     const int divided = tree && c->width[SAP_SAVED_WALKER] > 0;
     part->n = c->n;
     int status = sap_link_agree(&h->link, prepare_tree(h, c, walks, tree));
+    if (status) h->built = 0; /* the tree may know numbers of other particles */
     if (status) return status;
     if (divided && walks) tree->walker = c->walker;
     status = sapporo_stepper_part_restore(h->stepper, part, c->at);

@@ -106,6 +106,7 @@ static int reserve_given(sapporo_mpi_tree *h, int n)
 
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
 {
+    h->built = 0; /* its particles may be others, and as many as before */
     const int status = reserve_given(h, n);
     for (int i = 0; i < n && !status; i++) h->work[i] = work[i];
     return status;
