@@ -219,6 +219,15 @@ module sapporo_mpi
             real(c_double), intent(inout), optional :: acc(3, *), pot(*)
         end function sapporo_mpi_tree_force_active
 
+        integer(c_int) function sapporo_mpi_tree_exchange(tree, bytes, from, room, to, n) bind(c)
+            import :: c_int, c_ptr, c_size_t
+            type(c_ptr), value :: tree
+            integer(c_size_t), value :: bytes
+            type(c_ptr), value :: from, to ! of arrays with the target attribute
+            integer(c_int), value :: room
+            integer(c_int), intent(out), optional :: n
+        end function sapporo_mpi_tree_exchange
+
         integer(c_int) function sapporo_mpi_tree_get_statistics(tree, statistics) bind(c)
             import :: c_int, c_ptr, sapporo_mpi_tree_statistics
             type(c_ptr), value :: tree
@@ -269,6 +278,11 @@ module sapporo_mpi
             type(c_ptr), value :: stepper
             type(sapporo_stepper_totals), intent(inout) :: totals
         end function sapporo_mpi_stepper_energy
+
+        integer(c_int) function sapporo_mpi_stepper_exchange(stepper) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: stepper
+        end function sapporo_mpi_stepper_exchange
 
         integer(c_int) function sapporo_mpi_stepper_save(stepper, path) bind(c)
             import :: c_char, c_int, c_ptr

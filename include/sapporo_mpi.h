@@ -298,6 +298,21 @@ SAPPORO_API int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3],
 SAPPORO_API int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *active, double (*acc)[3],
                                               double *pot);
 
+/*
+ * Collective.  Sends the particles to the ranks that walk them, and makes them the particles of the callers there.  So
+ * each rank has the particles of its own region, whose positions and forces need not travel.  `from` has a record of
+ * `bytes` bytes (1 to 1 MiB, the same on all ranks) for each particle of this rank, in the order of the last build:
+ * what the caller keeps of a particle.  The records of the particles that this rank walks are written to `to`, which
+ * has room for `room` of them and does not overlap `from`.  From then on the particle of record i is particle i of this
+ * rank, in refreshes and in forces.  What is known of its interactions and of its acceleration goes with it: the tree
+ * is still built, the next force has the bits that it would have had, and the next build sends the few particles that
+ * have come to another rank's region.  *n, unless n is NULL: the particles that this rank walks; 0 if there is no tree.
+ * SAPPORO_ERR_ARGUMENT: there is no tree, a record has no bytes or too many, records are missing, or `room` is below
+ * *n.  After this error, SAPPORO_MPI_ERR_DIFFERENT (of `bytes`) and SAPPORO_ERR_MEMORY nothing has changed.
+ */
+SAPPORO_API int sapporo_mpi_tree_exchange(sapporo_mpi_tree *tree, size_t bytes, const void *from, int room, void *to,
+                                          int *n);
+
 /* Phases of sapporo_mpi_tree_statistics. */
 enum sapporo_mpi_tree_phase {
     SAPPORO_MPI_PHASE_EXCHANGE = 0, /* of a build: the division among the ranks, and sending particles */
@@ -401,6 +416,16 @@ SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double
  * bits, may depend on it.
  */
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
+
+/*
+ * Collective.  Sends the particles of trees to the ranks that walk them, and makes them the particles of these ranks:
+ * as sapporo_mpi_tree_exchange, so that forces need not travel.  A rank then has other particles, in another order:
+ * labels tell which, and sapporo_mpi_stepper_get_statistics how many; a rank needs room for them, up to three times the
+ * mean of all ranks.  The run goes on as after sapporo_mpi_stepper_restore: with errors of forces as before, and other
+ * bits. Over direct sums, and where no particle has a mass, nothing moves.  SAPPORO_ERR_ARGUMENT: there are no
+ * particles, or a rank has too little room; nothing has changed.  After other errors set the particles again.
+ */
+SAPPORO_API int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper);
 
 /*
  * Collective.  Rank 0 writes the particles of all ranks to one new file, which replaces `path` when it is complete: a

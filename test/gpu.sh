@@ -238,7 +238,12 @@ mpi_runs() {
             # shellcheck disable=SC2086 # a list of words
             run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
         done
-        run "mpi tree speed, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/tree_speed 4194304 5
+        # Ranks with particles of all regions, then with those of their own; strong, then weak scaling.
+        for own in 0 1 2; do
+            run "mpi tree speed $own, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/tree_speed 4194304 5 0.0078125 $own
+            run "mpi tree speed $own, $ranks times 4194304" mpirun -n "$ranks" build/gpu-mpi/tree_speed $((ranks * 4194304)) 5 \
+                0.0078125 $own
+        done
     done
 }
 

@@ -2,7 +2,7 @@
 
     python3 docs/figures/scaling_model.py              checks the model against docs/figures/scaling_measured.txt
     python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md
-    python3 docs/figures/scaling_model.py trees        checks that of trees against docs/figures/scaling_trees.txt
+    python3 docs/figures/scaling_model.py trees        checks that of trees against scaling_trees.txt and scaling_sent.txt
 
 Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
 they were taken.  Each run prints the shortest times and costs of its repetitions; of equal runs of trees the shortest
@@ -251,8 +251,59 @@ def looked_at(n, ranks):
 
 
 def surface(n, ranks):
-    """What the particles that a rank sends are in proportion to: the surface of its share, of ranks that are near."""
+    """Particles at the surface of a rank's share, times the ranks that are near, which grow with log2 R."""
     return (n / ranks) ** (2 / 3) * math.log2(2 * ranks)
+
+
+def outskirts(_, ranks):
+    """The part of the sparse outskirts that a rank has, and sends to the part of the groups that other ranks have."""
+    return (ranks - 1) / ranks**2
+
+
+def read_sent(path):
+    """Particles sent by the rank that sends most, by (N, ranks): one number for each seed."""
+    sent = {}
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        found = re.match(r"ranks (\d+) n (\d+) .* seed \d+ .* particles (\d+) tree", line)
+        if found:
+            ranks, n, particles = map(int, found.groups())
+            sent.setdefault((n, ranks), []).append(particles)
+    return sent
+
+
+def is_fitted(n, ranks):
+    """Whether the two numbers of what travels are fitted to a row."""
+    return n in (2**16, 2**20) and ranks in (2, 3, 4, 8)
+
+
+def fit_sent(sent):
+    """The factors of surface and outskirts, for the least sum of squares of relative errors."""
+    rows = [key for key in sent if is_fitted(*key)]
+    near = [surface(*key) / statistics.mean(sent[key]) for key in rows]
+    far = [outskirts(*key) / statistics.mean(sent[key]) for key in rows]
+    a, b, c = (sum(map(math.prod, zip(*pair))) for pair in ((near, near), (near, far), (far, far)))
+    return (
+        (sum(near) * c - sum(far) * b) / (a * c - b * b),
+        (sum(far) * a - sum(near) * b) / (a * c - b * b),
+    )
+
+
+def check_sent(path):
+    """Prints the particles that travel beside those of the model."""
+    sent = read_sent(path)
+    near, far = fit_sent(sent)
+    worst = {True: 0, False: 0}
+    print("| N | ranks | particles sent | least, most | model | error | row |\n" + "| --- " * 7 + "|")
+    for (n, ranks), found in sorted(sent.items()):
+        model, here = near * surface(n, ranks) + far * outskirts(n, ranks), is_fitted(n, ranks)
+        error = model / statistics.mean(found) - 1
+        worst[here] = max(worst[here], abs(error))
+        print(
+            f"| {n:,} | {ranks} | {statistics.mean(found):,.0f} | {min(found):,}, {max(found):,} | {model:,.0f} "
+            f"| {100 * error:+.0f} % | {'fitted' if here else 'checked'} |"
+        )
+    print(f"\nparticles sent: {near:.2f} (N / R)^(2/3) log2(2 R) + {far:,.0f} (R - 1) / R^2")
+    print(f"largest error: fitted rows {100 * worst[True]:.0f} %, checked rows {100 * worst[False]:.0f} %")
 
 
 def mean(values):
@@ -262,28 +313,25 @@ def mean(values):
 
 
 def check_trees(path):
-    """Prints measured processor times and particles that travel, beside those of the model."""
+    """Prints measured processor times beside those of the model."""
     found = read_trees(path)
     several = {key: run for key, run in found.items() if key[1] > 1 and (key[0], 1) in found}
-    sent = mean(run["particles"] / surface(*key) for key, run in several.items())
     alone = {n: run["force_work"] for (n, ranks), run in found.items() if ranks == 1}
     look = mean((run["force_work"] - alone[n] / r) / looked_at(n, r) for (n, r), run in several.items())
-    print("| N | ranks | force: measured | model | error | particles sent | model | error |\n" + "| --- " * 8 + "|")
+    print("| N | ranks | force: measured | model | error |\n" + "| --- " * 5 + "|")
     for (n, ranks), run in sorted(several.items()):
         work = alone[n] / ranks + look * looked_at(n, ranks)
-        travels = sent * surface(n, ranks)
         print(
             f"| {n:,} | {ranks} | {1e3 * run['force_work']:.0f} ms | {1e3 * work:.0f} ms "
-            f"| {100 * (work / run['force_work'] - 1):+.0f} % | {run['particles']:,.0f} | {travels:,.0f} "
-            f"| {100 * (travels / run['particles'] - 1):+.0f} % |"
+            f"| {100 * (work / run['force_work'] - 1):+.0f} % |"
         )
-    print(f"\nforce: that of one rank / R + {1e9 * look:.0f} ns N (R - 1) / R")
-    print(f"particles sent: {sent:.1f} (N / R)^(2/3) log2(2 R)")
+    print(f"\nforce: that of one rank / R + {1e9 * look:.0f} ns N (R - 1) / R\n")
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["trees"]:
         check_trees(pathlib.Path(__file__).with_name("scaling_trees.txt"))
+        check_sent(pathlib.Path(__file__).with_name("scaling_sent.txt"))
         sys.exit()
     if sys.argv[1:] == ["project"]:
         fit()

@@ -37,6 +37,7 @@ struct sap_parcel {
     int arrived;         /* particles that it receives */
     int *sent, *sent_at; /* [ranks] number and first one for each rank */
     int *got, *got_at;   /* [ranks] of those that are received */
+    int *at;             /* places of the records of parts, while threads sort them */
     double *out, *in;    /* records */
 };
 

@@ -1,9 +1,11 @@
 /* particles.c - stores j-particles: sends each particle to the rank that keeps its address. */
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/partial.h"
 #include "mpi/blocks.h"
 #include "mpi/handle.h"
 
@@ -19,6 +21,7 @@ static void free_parcel(sapporo_mpi *h)
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
     free(p->sent);
+    free(p->at);
     free(p->out);
     free(p->in);
     memset(p, 0, sizeof *p);
@@ -40,10 +43,6 @@ static int check(sapporo_mpi *h, int n, const int *address, const sapporo_partic
     if (known || !all->derivative[0].base || !address)
         return sap_link_fail(&h->link, known ? known : SAPPORO_ERR_ARGUMENT,
                              "sapporo_mpi_set_particles: addresses, columns or positions are missing");
-    for (int k = 0; k < n; k++)
-        if (address[k] < 0)
-            return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: address %d of particle %d",
-                                 address[k], k);
     return SAPPORO_OK;
 }
 
@@ -77,24 +76,86 @@ static int64_t place(const int *number, int *at, int ranks)
     return sum;
 }
 
-/* Sorts the records of n particles by rank, in the order in which they were given. */
-static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *from)
+/* Records that threads sort by rank, in parts. */
+struct rank_parts {
+    const sapporo_mpi *h;
+    const int *address;
+    const sapporo_particles *from;
+    int *at;        /* [parts][ranks] number, then next place, of the records of a part for a rank */
+    atomic_int bad; /* the first particle with an address that does not exist, or the number of particles */
+};
+
+static void count_part(void *argument, int part, int from, int to)
 {
-    const int ranks = h->link.size;
+    struct rank_parts *const p = argument;
+    const int ranks = p->h->link.size;
+    int *const count = p->at + (size_t)part * (size_t)ranks;
+    memset(count, 0, (size_t)ranks * sizeof *count);
+    int k = from;
+    for (; k < to && p->address[k] >= 0; k++) count[sap_block_rank(p->address[k], ranks)]++;
+    int first = atomic_load(&p->bad);
+    while (k < to && k < first && !atomic_compare_exchange_weak(&p->bad, &first, k)) continue;
+}
+
+static void write_part(void *argument, int part, int from, int to)
+{
+    const struct rank_parts *const p = argument;
+    const int ranks = p->h->link.size;
+    const size_t doubles = record_doubles(p->h);
+    int *const at = p->at + (size_t)part * (size_t)ranks;
+    for (int k = from; k < to; k++) {
+        const int place = at[sap_block_rank(p->address[k], ranks)]++;
+        write_record(p->h, p->from, k, p->address[k], p->h->parcel.out + (size_t)place * doubles);
+    }
+}
+
+/* Turns the counts of parts into places; fills the numbers and first places of ranks. */
+static void place_parts(struct sap_parcel *p, int parts, int ranks)
+{
+    int sum = 0;
+    for (int r = 0; r < ranks; r++) {
+        p->sent_at[r] = sum;
+        for (int part = 0; part < parts; part++) {
+            int *const at = &p->at[(size_t)part * (size_t)ranks + (size_t)r];
+            const int here = *at;
+            *at = sum;
+            sum += here;
+        }
+        p->sent[r] = sum - p->sent_at[r];
+    }
+}
+
+/* Makes room for the records of n particles, which threads sort in so many parts. */
+static int reserve(sapporo_mpi *h, int parts)
+{
+    const size_t ranks = (size_t)h->link.size;
     struct sap_parcel *const p = &h->parcel;
-    p->sent = calloc(4 * (size_t)ranks, sizeof *p->sent);
+    p->sent = calloc(4 * ranks, sizeof *p->sent);
+    p->at = malloc((size_t)parts * ranks * sizeof *p->at);
     p->out = malloc(((size_t)p->n + 1) * record_doubles(h) * sizeof *p->out);
-    if (!p->sent || !p->out)
+    if (!p->sent || !p->at || !p->out)
         return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles",
                              p->n);
     p->sent_at = p->sent + ranks, p->got = p->sent_at + ranks, p->got_at = p->got + ranks;
-    for (int k = 0; k < p->n; k++) p->sent[sap_block_rank(address[k], ranks)]++;
-    (void)place(p->sent, p->sent_at, ranks);
-    for (int k = 0; k < p->n; k++) {
-        const int at = p->sent_at[sap_block_rank(address[k], ranks)]++;
-        write_record(h, from, k, address[k], p->out + (size_t)at * record_doubles(h));
-    }
-    (void)place(p->sent, p->sent_at, ranks);
+    return SAPPORO_OK;
+}
+
+/* Sorts the records of n particles by rank, in the order in which they were given, with any number of threads. */
+static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *from)
+{
+    enum { MOST = 64, A_PART = 1024 };
+    struct sap_parcel *const p = &h->parcel;
+    const int wanted = 1 + p->n / A_PART, parts = wanted < MOST ? wanted : MOST;
+    const int threads = sapporo_get_threads(h->context), status = reserve(h, parts);
+    if (status) return status;
+    struct rank_parts packing = {.h = h, .address = address, .from = from, .at = p->at, .bad = p->n};
+    sapporo_partial_parts(threads, p->n, parts, count_part, &packing);
+    const int bad = atomic_load(&packing.bad);
+    if (bad < p->n)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: address %d of particle %d",
+                             address[bad], bad);
+    place_parts(p, parts, h->link.size);
+    sapporo_partial_parts(threads, p->n, parts, write_part, &packing);
     return SAPPORO_OK;
 }
 

@@ -22,10 +22,7 @@ struct load {
     struct sap_saved_rank *wrote, *all; /* of rank 0: of the ranks that wrote the file; of these ranks */
     int file;                           /* of rank 0; -1: it is not open */
     char *chunk;                        /* a message that rank 0 sends */
-    char *memory, *column[SAP_SAVED_COLUMNS];
-    const void *at[SAP_SAVED_COLUMNS];
-    int64_t *work; /* by slot, as `walker` */
-    int *walker;
+    struct sap_saved_columns c;
 };
 
 /* ---- the file, on rank 0 ----------------------------------------------------------------------- */
@@ -210,26 +207,33 @@ static int choose_shares(sapporo_mpi_stepper *h, struct load *l)
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
+int sap_saved_reserve(sapporo_mpi_stepper *h, struct sap_saved_columns *c, int n)
+{
+    const size_t room = (size_t)n + 1;
+    size_t bytes = 0, each[SAP_SAVED_COLUMNS];
+    for (int k = 0; k < SAP_SAVED_COLUMNS; k++) {
+        each[k] = ((size_t)n * (size_t)c->width[k] + sizeof(double)) / sizeof(double) * sizeof(double);
+        bytes += each[k];
+    }
+    c->n = n;
+    c->memory = malloc(bytes + room * (sizeof *c->work + sizeof *c->walker));
+    if (!c->memory)
+        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles", h->call, n);
+    char *next = c->memory;
+    for (int k = 0; k < SAP_SAVED_COLUMNS; k++) {
+        c->at[k] = c->column[k] = next;
+        next += each[k];
+    }
+    c->work = (void *)next;
+    c->walker = (void *)(next + room * sizeof *c->work);
+    return SAPPORO_OK;
+}
+
 /* Makes memory for the columns of this rank. */
 static int reserve(sapporo_mpi_stepper *h, struct load *l)
 {
-    const size_t n = (size_t)l->mine.n, room = n + 1;
-    size_t bytes = 0, each[SAP_SAVED_COLUMNS];
-    for (int k = 0; k < SAP_SAVED_COLUMNS; k++) {
-        each[k] = (n * (size_t)l->head.width[k] + sizeof(double)) / sizeof(double) * sizeof(double);
-        bytes += each[k];
-    }
-    l->memory = malloc(bytes + room * (sizeof *l->work + sizeof *l->walker));
-    if (!l->memory)
-        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %zu particles", h->call, n);
-    char *next = l->memory;
-    for (int k = 0; k < SAP_SAVED_COLUMNS; k++) {
-        l->at[k] = l->column[k] = next;
-        next += each[k];
-    }
-    l->work = (void *)next;
-    l->walker = (void *)(next + room * sizeof *l->work);
-    return SAPPORO_OK;
+    memcpy(l->c.width, l->head.width, sizeof l->c.width);
+    return sap_saved_reserve(h, &l->c, (int)l->mine.n);
 }
 
 /* Reads a piece of the file for a rank, and sends it; zeros after a failure, which *failed tells. */
@@ -251,7 +255,7 @@ static int pass(sapporo_mpi_stepper *h, struct load *l, int k, int to, uint64_t 
     int status = SAPPORO_OK;
     for (size_t at = 0; at < bytes && !status; at += SAP_SAVED_CHUNK) {
         const size_t n = bytes - at < SAP_SAVED_CHUNK ? bytes - at : (size_t)SAP_SAVED_CHUNK;
-        char *const here = l->column[k] + at;
+        char *const here = l->c.column[k] + at;
         if (link->rank > 0)
             status = sap_link_finish(
                 link, MPI_Irecv(here, (int)n, MPI_BYTE, 0, SAP_SAVED_TAG, link->communicator, &link->request));
@@ -283,40 +287,45 @@ static int pass_columns(sapporo_mpi_stepper *h, struct load *l)
 
 /* ---- the call ------------------------------------------------------------------------------------ */
 
-/* Gives the tree what the file knows of its last build. */
-static int prepare_tree(sapporo_mpi_stepper *h, struct load *l, sapporo_mpi_tree *tree)
+/* Gives the tree what is known of its last build. */
+static int prepare_tree(sapporo_mpi_stepper *h, struct sap_saved_columns *c, int walks, sapporo_mpi_tree *tree)
 {
-    const int n = (int)l->mine.n;
-    const void *const mass = l->at[SAP_STEP_MASS];
-    if (!tree || l->head.width[SAP_SAVED_WORK] == 0) return SAPPORO_OK;
-    sap_saved_reorder(mass, n, sizeof *l->work, 1, l->at[SAP_SAVED_WORK], l->work);
-    sap_saved_reorder(mass, n, sizeof *l->walker, 1, l->at[SAP_SAVED_WALKER], l->walker);
-    if (sap_mpi_tree_take_work(tree, n, l->work))
-        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles", h->call, n);
-    if (l->head.ranks != h->link.size) return SAPPORO_OK;
-    for (int i = 0; i < n; i++)
-        if (l->walker[i] < 0 || l->walker[i] >= h->link.size)
+    const void *const mass = c->at[SAP_STEP_MASS];
+    if (!tree || c->width[SAP_SAVED_WORK] == 0) return SAPPORO_OK;
+    sap_saved_reorder(mass, c->n, sizeof *c->work, 1, c->at[SAP_SAVED_WORK], c->work);
+    sap_saved_reorder(mass, c->n, sizeof *c->walker, 1, c->at[SAP_SAVED_WALKER], c->walker);
+    if (sap_mpi_tree_take_work(tree, c->n, c->work))
+        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles", h->call, c->n);
+    for (int i = 0; i < c->n && walks; i++)
+        if (c->walker[i] < 0 || c->walker[i] >= h->link.size)
             return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: ranks of the file are wrong", h->call);
     return SAPPORO_OK;
 }
 
-/* Collective.  Gives the stepper and its tree the columns. */
-static int take(sapporo_mpi_stepper *h, struct load *l)
+int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struct sap_saved_columns *c, int walks,
+                   int worked)
 {
     sapporo_mpi_tree *const tree = h->tree ? sap_mpi_tree_find(h->tree) : NULL;
-    const int divided = tree && l->head.width[SAP_SAVED_WALKER] > 0;
-    l->part.n = (int)l->mine.n;
+    const int divided = tree && c->width[SAP_SAVED_WALKER] > 0;
+    part->n = c->n;
+    int status = sap_link_agree(&h->link, prepare_tree(h, c, walks, tree));
+    if (status) h->built = 0; /* the tree may know numbers of other particles */
+    if (status) return status;
+    if (divided && walks) tree->walker = c->walker;
+    status = sapporo_stepper_part_restore(h->stepper, part, c->at);
+    if (tree) tree->walker = NULL;
+    if (divided && !status) tree->worked = worked;
+    return sap_mpi_stepper_end(h, status);
+}
+
+/* Collective.  Takes the particles of the file. */
+static int take(sapporo_mpi_stepper *h, struct load *l)
+{
     l->part.clock = l->head.clock;
     l->part.clock.active = (int)l->mine.active;
     l->part.clock.massive = (int)l->mine.massive;
     l->part.clock.particle_steps = l->mine.particle_steps;
-    int status = sap_link_agree(&h->link, prepare_tree(h, l, tree));
-    if (status) return status;
-    if (divided && l->head.ranks == h->link.size) tree->walker = l->walker;
-    status = sapporo_stepper_part_restore(h->stepper, &l->part, l->at);
-    if (tree) tree->walker = NULL;
-    if (divided && !status) tree->worked = l->head.worked != 0;
-    return sap_mpi_stepper_end(h, status);
+    return sap_saved_take(h, &l->part, &l->c, l->head.ranks == h->link.size, l->head.worked != 0);
 }
 
 /* Collective.  Tells all ranks the head of the file and how many particles each gets, and gives them the columns. */
@@ -342,7 +351,7 @@ static void free_load(const sapporo_mpi_stepper *h, struct load *l)
     free(l->wrote);
     free(l->all);
     free(l->chunk);
-    free(l->memory);
+    free(l->c.memory);
     free(l);
 }
 

@@ -43,8 +43,7 @@ void sap_saved_reorder(const void *mass, int n, size_t width, int to_slots, cons
 
 /* ---- a rank's part ---------------------------------------------------------------------------- */
 
-/* The tree whose division among the ranks is saved; NULL: there is none. */
-static const sapporo_mpi_tree *divided_tree(const sapporo_mpi_stepper *h)
+const sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h)
 {
     return h->tree && h->built ? sap_mpi_tree_find(h->tree) : NULL;
 }
@@ -61,7 +60,7 @@ static int reserve(sapporo_mpi_stepper *h, struct save *s)
 /* What this rank tells of its part in the head; rank 0 adds the rest. */
 static void fill_head(const sapporo_mpi_stepper *h, struct save *s)
 {
-    const sapporo_mpi_tree *const tree = divided_tree(h);
+    const sapporo_mpi_tree *const tree = sap_saved_tree(h);
     s->head = (struct sap_saved_head){.order = SAP_SAVED_ORDER,
                                       .version = SAP_SAVED_VERSION,
                                       .ranks = h->link.size,
@@ -102,20 +101,27 @@ static int prepare(sapporo_mpi_stepper *h, struct save *s, const char *path)
 
 /* ---- columns ---------------------------------------------------------------------------------- */
 
-/* Reads what the tree knows of the particles, by particle; the memory of the column has room for the steps. */
+int sap_saved_read_tree(sapporo_mpi_stepper *h, int column, int n, void *mass, void *by_slot, void *to)
+{
+    const sapporo_mpi_tree *const tree = sap_saved_tree(h);
+    const size_t width = column == SAP_SAVED_WORK ? sizeof *tree->work : sizeof(int);
+    const int status = sapporo_stepper_part_read(h->stepper, SAP_STEP_MASS, mass);
+    if (status || !tree) return status;
+    if (column == SAP_SAVED_WORK)
+        memcpy(by_slot, tree->work, (size_t)n * width);
+    else
+        sap_mpi_tree_tell_walkers(tree, by_slot);
+    sap_saved_reorder(mass, n, width, 0, by_slot, to);
+    return status;
+}
+
+/* Reads a column of the tree; the memory of the column has room for the steps. */
 static int read_of_tree(sapporo_mpi_stepper *h, struct save *s, int k)
 {
-    const sapporo_mpi_tree *const tree = divided_tree(h);
-    const size_t n = (size_t)s->part.n, width = (size_t)s->head.width[k];
+    const size_t n = (size_t)s->part.n;
     char *const by_slot = s->column + n * sizeof(double), *const sorted = by_slot + n * sizeof(double);
-    const int status = sapporo_stepper_part_read(h->stepper, SAP_STEP_MASS, s->column);
-    if (status || !tree) return status;
-    if (k == SAP_SAVED_WORK)
-        memcpy(by_slot, tree->work, n * width);
-    else
-        sap_mpi_tree_tell_walkers(tree, (int *)(void *)by_slot);
-    sap_saved_reorder(s->column, s->part.n, width, 0, by_slot, sorted);
-    memmove(s->column, sorted, n * width);
+    const int status = sap_saved_read_tree(h, k, s->part.n, s->column, by_slot, sorted);
+    memmove(s->column, sorted, n * (size_t)s->head.width[k]);
     return status;
 }
 

@@ -40,4 +40,30 @@ enum { SAP_SAVED_NUMBERS = sizeof(struct sap_saved_rank) / sizeof(int64_t) };
  */
 void sap_saved_reorder(const void *mass, int n, size_t width, int to_slots, const void *from, void *to);
 
+/* The columns of the particles that a rank takes (stepper_restore.c). */
+struct sap_saved_columns {
+    int n;
+    int32_t width[SAP_SAVED_COLUMNS];
+    char *memory, *column[SAP_SAVED_COLUMNS];
+    const void *at[SAP_SAVED_COLUMNS];
+    int64_t *work; /* by slot, as `walker` */
+    int *walker;
+};
+
+/* Makes memory for n particles, whose widths are known; 0 or an error.  The caller frees `memory`. */
+int sap_saved_reserve(sapporo_mpi_stepper *h, struct sap_saved_columns *c, int n);
+
+/*
+ * Collective.  Gives the stepper and its tree the columns.  walks: the ranks of column SAP_SAVED_WALKER walk the
+ * particles; worked: that of the tree.
+ */
+int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struct sap_saved_columns *c, int walks,
+                   int worked);
+
+/* The tree whose division among the ranks is known; NULL: there is none. */
+const sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h);
+
+/* Reads what that tree knows of n particles, by particle; by_slot and mass are memory for n doubles. */
+int sap_saved_read_tree(sapporo_mpi_stepper *h, int column, int n, void *mass, void *by_slot, void *to);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/structs.h"
 #include "context/tree_part.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
@@ -13,6 +14,27 @@
 /* A particle that is sent to the rank that walks it, in doubles: x, y, z, mass, size of the acceleration (< 0:
  * unknown). */
 enum { SAP_BODY_MASS = 3, SAP_BODY_A = 4, SAP_BODY = 5 };
+
+/* Particles of this rank's caller.  A build and a refresh read them where the caller has them. */
+struct sap_bodies {
+    int n;
+    sapporo_column x, mass, a;
+    const double *size; /* [n] sizes of accelerations where column a is absent */
+};
+
+/* Copies the position of particle i. */
+static inline void sap_bodies_position(const struct sap_bodies *p, int i, double *x)
+{
+    memcpy(x, sap_column_at(&p->x, i, 3 * sizeof *x), 3 * sizeof *x);
+}
+
+static inline double sap_bodies_mass(const struct sap_bodies *p, int i) { return sap_column_double(&p->mass, i); }
+
+/* The size of the acceleration of particle i; < 0: unknown. */
+static inline double sap_bodies_size(const struct sap_bodies *p, int i)
+{
+    return p->a.base ? sap_column_double(&p->a, i) : p->size[i];
+}
 
 /* Its results, in doubles: acceleration, potential, number of interactions. */
 enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
@@ -26,8 +48,8 @@ struct sap_route {
     int *sent, *got; /* number for each rank, and from each rank; of one allocation with the next four */
     int *sent_at, *got_at;
     int *posted, *expected;
-    int *order; /* [n] the caller's particle of each record that is sent; not read with one rank, which keeps the order
-                 */
+    int *order; /* [n] the caller's particle of each record that is sent; NULL: all particles of this rank's caller stay
+                   on it, in their order, and no other particle comes */
 };
 
 /*
@@ -53,7 +75,7 @@ struct sap_active {
  */
 struct sap_tree_rooms {
     struct sap_room mine, a, order;                    /* of the particles that this rank walks, and of its route */
-    struct sap_room given, out, in;                    /* records of the caller's particles, sent, received */
+    struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
     struct sap_room part;                              /* of sorting by rank */
@@ -124,16 +146,16 @@ static inline int sap_mpi_tree_is_alone(const sapporo_mpi_tree *h) { return h->l
  * interactions of an average particle in the last force; 1 if they are unknown.  SAPPORO_ERR_NOT_FINITE: moments of all
  * particles are beyond the range of double.
  */
-int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean);
+int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double *mean);
 
 /* Collective.  Finds all of that anew but the cube, for a refresh; after an error the whole is unchanged. */
-int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n);
+int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const struct sap_bodies *bodies);
 
 /*
  * Collective.  Divides the particles of all ranks into runs along the curve, one per rank, of about equal weight;
  * writes the rank of each particle (tree_split.c).
  */
-int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, int *to);
+int sap_mpi_tree_split(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double mean, int *to);
 
 /* Local.  Writes the rank that walks each particle of this rank's caller. */
 void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker);
@@ -142,10 +164,10 @@ void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker);
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work);
 
 /* Collective.  Sends the particles to their ranks: fills the route and h->mine (tree_exchange.c). */
-int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to);
+int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, const int *to);
 
 /* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
-int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY]);
+int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies);
 
 /*
  * Collective.  Sends answers back: from out[active.n] to in[active.rows], but those of this rank's own particles
@@ -157,6 +179,9 @@ int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, co
 /* Allocates the numbers of a route; 0 or SAPPORO_ERR_MEMORY.  Forgets the particles of a route. */
 int sap_mpi_tree_new_route(sapporo_mpi_tree *h);
 void sap_mpi_tree_forget_route(sapporo_mpi_tree *h);
+
+/* Makes the route of n particles that stay on this rank, in their order. */
+void sap_mpi_tree_keep(sapporo_mpi_tree *h, int n);
 
 /* With one rank: makes the route of n particles, and room for the sizes of their accelerations; 0 or an error. */
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n);

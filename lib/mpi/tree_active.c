@@ -9,7 +9,7 @@ void sap_active_choose_all(const sapporo_mpi_tree *h, struct sap_active *a)
     const struct sap_route *const p = &h->route;
     *a = (struct sap_active){.n = p->arrived,
                              .rows = p->n,
-                             .order = sap_mpi_tree_is_alone(h) ? NULL : p->order,
+                             .order = p->order,
                              .answered = p->sent,
                              .answered_at = p->sent_at,
                              .owed = p->got,
@@ -31,7 +31,7 @@ int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct s
     if (alone) wanted = a->flag;
     memset(wanted, 0, n + 1);
     for (int i = 0; i < ni; i++) wanted[particle ? particle[i] : i] = 1;
-    for (int k = 0; k < p->n && !alone; k++) a->flag[k] = wanted[p->order[k]];
+    for (int k = 0; k < p->n && !alone; k++) a->flag[k] = wanted[p->order ? p->order[k] : k];
     return SAPPORO_OK;
 }
 

@@ -21,19 +21,19 @@ static int is_place(const double *x)
     return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
 }
 
-/* What of a particle is not finite; NULL: nothing. */
-static const char *what_is_wrong(const double *body)
+/* What of particle i is not finite; NULL: nothing. */
+static const char *what_is_wrong(const struct sap_bodies *p, int i)
 {
-    if (!is_place(body)) return "position";
-    if (!isfinite(body[SAP_BODY_MASS])) return "mass";
-    return isfinite(body[SAP_BODY_A]) ? NULL : "acceleration";
+    double x[3];
+    sap_bodies_position(p, i, x);
+    if (!is_place(x)) return "position";
+    if (!isfinite(sap_bodies_mass(p, i))) return "mass";
+    return isfinite(sap_bodies_size(p, i)) ? NULL : "acceleration";
 }
 
-/* Particles that threads copy. */
-struct body_rows {
-    const sapporo_mpi_tree *h;
-    const sapporo_tree_particles *p;
-    double (*body)[SAP_BODY];
+/* Particles that threads check. */
+struct checking {
+    const struct sap_bodies *bodies;
     atomic_int bad; /* the first particle with a number that is not finite, or the number of particles */
 };
 
@@ -44,29 +44,30 @@ static void note_bad(atomic_int *bad, int i)
     while (i < first && !atomic_compare_exchange_weak(bad, &first, i)) continue;
 }
 
-static void take_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
+static void check_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct body_rows *const b = argument;
-    int bad = -1;
-    for (int i = (int)from; i < to; i++) {
-        double *const body = b->body[i];
-        memcpy(body, sap_column_at(&b->p->x, i, 3 * sizeof(double)), 3 * sizeof(double));
-        body[SAP_BODY_MASS] = sap_column_double(&b->p->mass, i);
-        body[SAP_BODY_A] = b->p->a.base ? sap_column_double(&b->p->a, i) : b->h->size[i];
-        if (bad < 0 && what_is_wrong(body)) bad = i;
-    }
-    if (bad >= 0) note_bad(&b->bad, bad);
+    struct checking *const c = argument;
+    int i = (int)from;
+    while (i < to && !what_is_wrong(c->bodies, i)) i++;
+    if (i < to) note_bad(&c->bad, i);
 }
 
-/* Copies the particles of the caller, and checks them. */
-static int take_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double (*body)[SAP_BODY])
+/* Fails if some number of the caller's particles is not finite. */
+static int check_bodies(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
-    struct body_rows b = {.h = h, .p = p, .body = body, .bad = p->n};
-    sapporo_partial_loop(h->options.threads, p->n, take_some_bodies, &b);
-    const int bad = atomic_load(&b.bad);
-    if (bad == p->n) return SAPPORO_OK;
-    return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: %s of particle %d is not finite%s", h->call,
-                         what_is_wrong(body[bad]), bad, is_place(body[bad]) ? "" : ", or beyond 1e100");
+    struct checking c = {.bodies = bodies, .bad = bodies->n};
+    sapporo_partial_loop(h->options.threads, bodies->n, check_some_bodies, &c);
+    const int bad = atomic_load(&c.bad);
+    if (bad == bodies->n) return SAPPORO_OK;
+    const char *const what = what_is_wrong(bodies, bad);
+    return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: %s of particle %d is not finite%s", h->call, what, bad,
+                         strcmp(what, "position") != 0 ? "" : ", or beyond 1e100");
+}
+
+/* The particles of the caller, of which reserve_given has made room for what is known. */
+static struct sap_bodies bodies_of(const sapporo_mpi_tree *h, const sapporo_tree_particles *p)
+{
+    return (struct sap_bodies){.n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .size = h->size};
 }
 
 static int check_particles(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
@@ -105,6 +106,7 @@ static int reserve_given(sapporo_mpi_tree *h, int n)
 
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
 {
+    h->built = 0; /* its particles may be others, and as many as before */
     const int status = reserve_given(h, n);
     for (int i = 0; i < n && !status; i++) h->work[i] = work[i];
     return status;
@@ -113,15 +115,15 @@ int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
 /* --------------------------------------------------------------------- build */
 
 /* Collective.  Finds the ranks of the particles and sends them there. */
-static int distribute(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
+static int distribute(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     const int n = h->given;
     double mean = 1;
     int *const to = h->walker ? NULL : sap_room_array(&h->rooms.to, (size_t)n + 1, sizeof *to);
     int status = sap_link_agree(&h->link, to || h->walker ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
-    if (!status) status = sap_mpi_tree_find_whole(h, body, n, &mean);
-    if (!status && to) status = sap_mpi_tree_split(h, body, n, mean, to);
-    return status ? status : sap_mpi_tree_send(h, body, to ? to : h->walker);
+    if (!status) status = sap_mpi_tree_find_whole(h, bodies, &mean);
+    if (!status && to) status = sap_mpi_tree_split(h, bodies, mean, to);
+    return status ? status : sap_mpi_tree_send(h, bodies, to ? to : h->walker);
 }
 
 /* Notes the seconds of a build or refresh whose particles were sent at `sent`. */
@@ -131,21 +133,13 @@ static void tell_seconds(sapporo_mpi_tree *h, double start, double sent)
     h->done.seconds[SAPPORO_MPI_PHASE_BUILD] = sap_clock_seconds() - sent;
 }
 
-/* Copies the particles of the caller to the memory of the handle; after an error of this rank `status` only returns it.
- */
-static int copy_bodies(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
-{
-    double(*const body)[SAP_BODY] = status ? NULL : sap_room_array(&h->rooms.given, (size_t)p->n + 1, sizeof *body);
-    if (status) return status;
-    return body ? take_bodies(h, p, body) : sap_mpi_tree_no_memory(h, p->n);
-}
-
-/* Collective.  Builds the trees of all ranks from the particles that were copied. */
+/* Collective.  Builds the trees of all ranks. */
 static int build_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
 {
     const double start = sap_clock_seconds();
-    status = sap_link_agree(&h->link, copy_bodies(h, p, status));
-    if (!status) status = distribute(h, (const double(*)[SAP_BODY])h->rooms.given.at);
+    const struct sap_bodies bodies = bodies_of(h, p);
+    status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    if (!status) status = distribute(h, &bodies);
     const double sent = sap_clock_seconds();
     if (status) return status;
     const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
@@ -249,10 +243,10 @@ static int check_tree(sapporo_mpi_tree *h, int n)
 }
 
 /* Collective.  Renews the moments of the trees of all ranks; there is no tree after a failure from here on. */
-static int renew(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], double start)
+static int renew(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double start)
 {
     h->built = 0;
-    int status = sap_mpi_tree_send_again(h, body);
+    int status = sap_mpi_tree_send_again(h, bodies);
     const double sent = sap_clock_seconds();
     if (!status) {
         const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
@@ -268,10 +262,10 @@ static int renew(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], double sta
 static int refresh_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
 {
     const double start = sap_clock_seconds();
-    status = sap_link_agree(&h->link, copy_bodies(h, p, status));
-    const double(*const body)[SAP_BODY] = h->rooms.given.at;
-    if (!status) status = sap_mpi_tree_find_range(h, body, p->n);
-    return status ? status : renew(h, body, start);
+    const struct sap_bodies bodies = bodies_of(h, p);
+    status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    if (!status) status = sap_mpi_tree_find_range(h, &bodies);
+    return status ? status : renew(h, &bodies, start);
 }
 
 /* Refreshes the tree of the only rank. */

@@ -23,6 +23,7 @@ void sap_mpi_tree_forget_route(sapporo_mpi_tree *h)
 {
     struct sap_route *const p = &h->route;
     p->n = p->arrived = 0;
+    p->order = NULL;
     memset(p->sent, 0, NUMBERS * (size_t)h->link.size * sizeof *p->sent);
 }
 
@@ -55,10 +56,19 @@ static int reserve_mine(sapporo_mpi_tree *h)
     return h->a && (h->mine || alone) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
-int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
+void sap_mpi_tree_keep(sapporo_mpi_tree *h, int n)
 {
     struct sap_route *const p = &h->route;
-    p->n = p->arrived = p->sent[0] = p->got[0] = n;
+    const int me = h->link.rank;
+    sap_mpi_tree_forget_route(h);
+    p->n = p->arrived = p->sent[me] = p->got[me] = n;
+    (void)place(p->sent, p->sent_at, h->link.size);
+    (void)place(p->got, p->got_at, h->link.size);
+}
+
+int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
+{
+    sap_mpi_tree_keep(h, n);
     return reserve_mine(h);
 }
 
@@ -121,9 +131,8 @@ static int sort_by_rank(sapporo_mpi_tree *h, const int *to)
 void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker)
 {
     const struct sap_route *const p = &h->route;
-    if (sap_mpi_tree_is_alone(h)) memset(walker, 0, (size_t)p->n * sizeof *walker);
-    for (int r = 0; r < h->link.size && !sap_mpi_tree_is_alone(h); r++)
-        for (int k = 0; k < p->sent[r]; k++) walker[p->order[p->sent_at[r] + k]] = r;
+    for (int r = 0; r < h->link.size; r++)
+        for (int k = p->sent_at[r]; k < p->sent_at[r] + p->sent[r]; k++) walker[p->order ? p->order[k] : k] = r;
 }
 
 /* ---------------------------------------------------------------- particles */
@@ -131,7 +140,7 @@ void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker)
 /* Particles that threads copy: those that stay to `mine`, the others to what is sent. */
 struct packing {
     const int *order;
-    const double (*body)[SAP_BODY];
+    const struct sap_bodies *bodies;
     double (*out)[SAP_BODY], (*mine)[SAP_BODY];
     int first, end, at; /* records that stay, and where the first one belongs */
 };
@@ -141,15 +150,18 @@ static void pack_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct packing *const p = argument;
     for (ptrdiff_t k = from; k < to; k++) {
         double *const record = k >= p->first && k < p->end ? p->mine[p->at + k - p->first] : p->out[k];
-        memcpy(record, p->body[p->order[k]], sizeof *p->out);
+        const int i = p->order ? p->order[k] : (int)k;
+        sap_bodies_position(p->bodies, i, record);
+        record[SAP_BODY_MASS] = sap_bodies_mass(p->bodies, i);
+        record[SAP_BODY_A] = sap_bodies_size(p->bodies, i);
     }
 }
 
-static void pack(const sapporo_mpi_tree *h, const double (*body)[SAP_BODY], double (*out)[SAP_BODY])
+static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies, double (*out)[SAP_BODY])
 {
     const struct sap_route *const r = &h->route;
     const int me = h->link.rank;
-    struct packing p = {.order = r->order, .body = body, .out = out, .mine = h->mine, .first = r->sent_at[me]};
+    struct packing p = {.order = r->order, .bodies = bodies, .out = out, .mine = h->mine, .first = r->sent_at[me]};
     p.end = p.first + r->sent[me], p.at = r->got_at[me];
     sapporo_partial_loop(h->options.threads, r->n, pack_some, &p);
 }
@@ -168,6 +180,7 @@ static int announce(sapporo_mpi_tree *h)
     memcpy(p->posted, p->sent, bytes);
     memcpy(p->expected, p->got, bytes);
     p->posted[link->rank] = p->expected[link->rank] = 0;
+    if (p->got[link->rank] == p->n && p->n == p->arrived) p->order = NULL;
     return sap_link_agree(link, arrived < INT_MAX ? reserve_mine(h) : sap_mpi_tree_no_memory(h, p->arrived));
 }
 
@@ -178,12 +191,12 @@ static void *reserve_out(sapporo_mpi_tree *h)
 }
 
 /* Collective.  Sends particles by the route to h->mine of all ranks. */
-static int send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
+static int send(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     const struct sap_route *const p = &h->route;
     struct sap_link *const link = &h->link;
     double(*const out)[SAP_BODY] = h->rooms.out.at;
-    pack(h, body, out);
+    pack(h, bodies, out);
     return sap_link_finish_for(link,
                                MPI_Ialltoallv(out, p->posted, p->sent_at, h->body, h->mine, p->expected, p->got_at,
                                               h->body, link->communicator, &link->request),
@@ -203,22 +216,22 @@ static void take_some_known_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
         if (h->mine[i][SAP_BODY_A] >= 0) h->a[i] = h->mine[i][SAP_BODY_A];
 }
 
-int sap_mpi_tree_send(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], const int *to)
+int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, const int *to)
 {
     h->route.n = h->given;
     const int bad = sort_by_rank(h, to) || !reserve_out(h);
     int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, h->given) : SAPPORO_OK);
     if (!status) status = announce(h);
-    if (!status) status = send(h, body);
+    if (!status) status = send(h, bodies);
     if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_sizes, h);
     return status;
 }
 
-int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const double (*body)[SAP_BODY])
+int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     int status = reserve_out(h) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.n);
     status = sap_link_agree(&h->link, status);
-    if (!status) status = send(h, body);
+    if (!status) status = send(h, bodies);
     if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);
     return status;
 }

@@ -50,12 +50,13 @@ static int new_rows(struct sap_room *room, int n, double (*acc)[3], double *pot,
     return r->acc && r->pot && r->work ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-/* Makes room for a force.  The walk of the only rank writes into the caller's rows, if all are wanted. */
+/* Makes room for a force.  If all are wanted and all particles stay on this rank, walks write into the caller's rows.
+ */
 static int new_force(sapporo_mpi_tree *h, struct force *f)
 {
     struct sap_tree_rooms *const r = &h->rooms;
     const size_t answer = sizeof(double[SAP_ANSWER]), n = (size_t)h->route.arrived, given = (size_t)h->given;
-    const int alone = sap_mpi_tree_is_alone(h), all = f->wish->all, theirs = alone && all;
+    const int alone = sap_mpi_tree_is_alone(h), all = f->wish->all, theirs = all && !h->route.order;
     int bad = new_rows(r->rows, h->route.arrived, theirs ? f->wish->acc : NULL, theirs ? f->wish->pot : NULL, &f->sum);
     if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
     bad |= !all && !f->answered;
@@ -232,20 +233,22 @@ static void tell_row(const struct rows *r, ptrdiff_t k, double *answer)
     answer[SAP_ANSWER_WORK] = r->work[k];
 }
 
-/* Answers some rows: those of this rank's own particles where they would arrive, the others where MPI takes them. */
+/* Answers some rows for other ranks: those before the rows of this rank's own particles, and those behind them. */
 static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct force *const f = argument;
-    const int me = f->h->link.rank, first = f->active.owed_at[me], end = first + f->active.owed[me];
-    for (ptrdiff_t k = from; k < to; k++)
-        tell_row(&f->sum, k, k >= first && k < end ? f->in[f->active.answered_at[me] + k - first] : f->out[k]);
+    const int me = f->h->link.rank, first = f->active.owed_at[me], own = f->active.owed[me];
+    for (ptrdiff_t k = from; k < to; k++) {
+        const ptrdiff_t row = k < first ? k : k + own;
+        tell_row(&f->sum, row, f->out[row]);
+    }
 }
 
 /* Collective.  Returns the forces to the ranks whose callers gave the particles. */
 static int answer(sapporo_mpi_tree *h, struct force *f)
 {
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    sapporo_partial_loop(h->options.threads, f->sum.n, answer_some, f);
+    sapporo_partial_loop(h->options.threads, f->sum.n - f->active.owed[h->link.rank], answer_some, f);
     return sap_mpi_tree_return(h, &f->active, (const double(*)[SAP_ANSWER])f->out, f->in);
 }
 
@@ -258,17 +261,21 @@ static void give_row(const struct force *f, ptrdiff_t i, const double *row)
     if (w->all && w->pot && w->pot != f->sum.pot) w->pot[i] = row[SAP_ANSWER_POT];
 }
 
-/* Takes some answers: results, and what the next build and force need of them. */
+/* Takes some answers: results, and what the next build and force need of them.  Those of this rank are rows still. */
 static void take_some_answers(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct force *const f = argument;
+    const struct sap_active *const a = &f->active;
     sapporo_mpi_tree *const h = f->h;
-    const int sized = is_by_acceleration(h);
+    const int sized = is_by_acceleration(h), me = h->link.rank, alone = sap_mpi_tree_is_alone(h);
+    const int first = alone ? 0 : a->answered_at[me], end = alone ? a->rows : first + a->answered[me];
+    const ptrdiff_t before = alone ? 0 : a->owed_at[me] - first;
     for (ptrdiff_t k = from; k < to; k++) {
-        const ptrdiff_t i = f->active.order ? f->active.order[k] : k;
+        const ptrdiff_t i = a->order ? a->order[k] : k;
+        const int is_own = k >= first && k < end;
         double own[SAP_ANSWER];
-        const double *const row = f->in ? f->in[k] : own;
-        if (!f->in) tell_row(&f->sum, k, own);
+        const double *const row = is_own ? own : f->in[k];
+        if (is_own) tell_row(&f->sum, k + before, own);
         give_row(f, i, row);
         if (sized) h->size[i] = size_of(row);
         h->work[i] += (int64_t)row[SAP_ANSWER_WORK];

@@ -31,7 +31,7 @@ struct spot {
 /* A division.  The first arrays are those that MPI reads and writes. */
 struct division {
     const sapporo_mpi_tree *h;
-    const double (*body)[SAP_BODY];
+    const struct sap_bodies *bodies;
     uint64_t mean;
     int n, parts, boundaries, *to;
     uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
@@ -79,7 +79,9 @@ static int reserve_members(sapporo_mpi_tree *h, struct division *d)
 static void cell_of(const struct division *d, int i, sap_cell_number *c)
 {
     const struct sap_cube *const cube = &d->h->whole.cube;
-    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(d->body[i][k], cube->low[k], cube->cells);
+    double x[3];
+    sap_bodies_position(d->bodies, i, x);
+    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(x[k], cube->low[k], cube->cells);
 }
 
 static sap_key key_of(const struct division *d, int i)
@@ -271,10 +273,10 @@ static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
         d->to[i] = d->marked[d->of[i]] ? boundaries_below(d, key_of(d, i) + 1, 0) : d->rank[d->of[i]];
 }
 
-int sap_mpi_tree_split(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double mean, int *to)
+int sap_mpi_tree_split(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double mean, int *to)
 {
-    const int wanted = 1 + n / A_PART;
-    struct division d = {.h = h, .body = body, .mean = (uint64_t)mean, .n = n, .to = to};
+    const int n = bodies->n, wanted = 1 + n / A_PART;
+    struct division d = {.h = h, .bodies = bodies, .mean = (uint64_t)mean, .n = n, .to = to};
     d.parts = wanted < PARTS ? wanted : PARTS;
     d.boundaries = h->link.size - 1;
     const int bad = reserve(h, &d);

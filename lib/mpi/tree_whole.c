@@ -14,17 +14,27 @@ struct report {
 };
 enum { REPORT = sizeof(struct report) / sizeof(double) };
 
-static void add_body(struct sap_cell *cell, const double *body)
+static void add_body(struct sap_cell *cell, const struct sap_bodies *p, int i)
 {
-    sap_cell_add(cell, body[SAP_BODY_MASS], fabs(body[SAP_BODY_MASS]), body, body, body);
+    const double mass = sap_bodies_mass(p, i);
+    double x[3];
+    sap_bodies_position(p, i, x);
+    sap_cell_add(cell, mass, fabs(mass), x, x, x);
+}
+
+static void add_shape(struct sap_cell *cell, const struct sap_bodies *p, int i)
+{
+    double x[3];
+    sap_bodies_position(p, i, x);
+    sap_cell_shape(cell, sap_bodies_mass(p, i), x);
 }
 
 /* A look at the particles of this rank.  Part 0 adds up their masses, in their order; others look at ranges of them. */
 enum { PARTS = 32 };
 struct body_looking {
     const sapporo_mpi_tree *h;
-    const double (*body)[SAP_BODY];
-    int n, refreshes; /* a refresh has no use for interactions */
+    const struct sap_bodies *bodies;
+    int refreshes; /* a refresh has no use for interactions */
     struct sap_cell sums;
     struct {
         struct sap_cell box;
@@ -38,14 +48,14 @@ static int needs_shape(const sapporo_mpi_tree *h) { return h->settings.mac == SA
 /* Adds up masses one after the other, so that sums have the same bits with any number of threads. */
 static void add_masses(struct body_looking *l)
 {
-    const int n = l->n;
+    const int n = l->bodies->n;
     sap_cell_start(&l->sums);
     if (needs_shape(l->h)) {
-        for (int i = 0; i < n; i++) add_body(&l->sums, l->body[i]);
+        for (int i = 0; i < n; i++) add_body(&l->sums, l->bodies, i);
         if (n > 0) sap_cell_centre(&l->sums);
-        for (int i = 0; i < n; i++) sap_cell_shape(&l->sums, l->body[i][SAP_BODY_MASS], l->body[i]);
+        for (int i = 0; i < n; i++) add_shape(&l->sums, l->bodies, i);
     } else {
-        for (int i = 0; i < n; i++) l->sums.weight += fabs(l->body[i][SAP_BODY_MASS]);
+        for (int i = 0; i < n; i++) l->sums.weight += fabs(sap_bodies_mass(l->bodies, i));
     }
 }
 
@@ -58,17 +68,20 @@ static void look_at_part(void *argument, int part, int from, int to)
         add_masses(l);
         return;
     }
-    const int64_t n = l->n, *const work = l->h->work;
+    const int64_t n = l->bodies->n, *const work = l->h->work;
     const int first = (int)(n * (part - 1) / PARTS), end = (int)(n * part / PARTS);
     struct sap_cell box;
     int known = 0;
     double sum = 0;
     sap_cell_start(&box);
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
+        double x[3];
+        sap_bodies_position(l->bodies, i, x);
         for (int c = 0; c < 3; c++) {
-            box.low[c] = d_min(box.low[c], l->body[i][c]);
-            box.high[c] = d_max(box.high[c], l->body[i][c]);
+            box.low[c] = d_min(box.low[c], x[c]);
+            box.high[c] = d_max(box.high[c], x[c]);
         }
+    }
     for (int i = first; i < end && !l->refreshes; i++) {
         known += work[i] >= 0;
         sum += work[i] >= 0 ? (double)work[i] : 0;
@@ -81,8 +94,8 @@ static void look_at_part(void *argument, int part, int from, int to)
 /* Joins the parts.  Interactions are integers, whose sums are exact. */
 static struct report report_of(struct body_looking *l)
 {
-    struct report mine = {.n = l->n};
-    sapporo_partial_parts(l->h->options.threads, l->n, PARTS + 1, look_at_part, l);
+    struct report mine = {.n = l->bodies->n};
+    sapporo_partial_parts(l->h->options.threads, l->bodies->n, PARTS + 1, look_at_part, l);
     mine.cell = l->sums;
     for (int part = 0; part < PARTS; part++) {
         for (int c = 0; c < 3; c++) {
@@ -125,7 +138,7 @@ struct cube_sample {
 static double member(double n, int members, int k) { return floor((double)k * n / members); }
 
 /* Writes the members of this rank to `mine`, and the members of each rank. */
-static void take_sample(const sapporo_mpi_tree *h, const struct report *from, double n, const double (*body)[SAP_BODY],
+static void take_sample(const sapporo_mpi_tree *h, const struct report *from, double n, const struct sap_bodies *bodies,
                         struct cube_sample *s)
 {
     double first = 0;
@@ -134,7 +147,7 @@ static void take_sample(const sapporo_mpi_tree *h, const struct report *from, do
         s->at[r] = 3 * k;
         for (; k < s->members && member(n, s->members, k) < first + from[r].n; k++)
             if (r == h->link.rank)
-                memcpy(s->mine[taken++], body[(int)(member(n, s->members, k) - first)], sizeof *s->mine);
+                sap_bodies_position(bodies, (int)(member(n, s->members, k) - first), s->mine[taken++]);
         s->count[r] = 3 * k - s->at[r];
         first += from[r].n;
     }
@@ -142,11 +155,11 @@ static void take_sample(const sapporo_mpi_tree *h, const struct report *from, do
 
 /* Collective.  Finds the cube from a sample of the positions of all ranks. */
 static int find_cube(sapporo_mpi_tree *h, const struct report *from, const struct report *all,
-                     const double (*body)[SAP_BODY], struct cube_sample *s)
+                     const struct sap_bodies *bodies, struct cube_sample *s)
 {
     struct sap_link *const link = &h->link;
     s->members = all->n < SAP_CUBE_SAMPLE ? (int)all->n : (int)SAP_CUBE_SAMPLE;
-    take_sample(h, from, all->n, body, s);
+    take_sample(h, from, all->n, bodies, s);
     const int bad = sap_link_finish(link, MPI_Iallgatherv(s->mine, s->count[link->rank], MPI_DOUBLE, s->all, s->count,
                                                           s->at, MPI_DOUBLE, link->communicator, &link->request));
     if (bad) return bad;
@@ -184,13 +197,13 @@ static struct look *reserve_look(sapporo_mpi_tree *h)
 }
 
 /* Collective.  Gathers the reports of all ranks, and joins them. */
-static int gather_reports(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, int refreshes, struct look *l,
+static int gather_reports(sapporo_mpi_tree *h, const struct sap_bodies *bodies, int refreshes, struct look *l,
                           struct report *all)
 {
     struct sap_link *const link = &h->link;
-    int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
+    int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, bodies->n));
     if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
-    struct body_looking looking = {.h = h, .body = body, .n = n, .refreshes = refreshes};
+    struct body_looking looking = {.h = h, .bodies = bodies, .refreshes = refreshes};
     l->mine = report_of(&looking);
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));
@@ -211,24 +224,24 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all)
     h->done.total = (long long)all->n;
 }
 
-int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n, double *mean)
+int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double *mean)
 {
     struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
-    int status = gather_reports(h, body, n, 0, l, &all);
+    int status = gather_reports(h, bodies, 0, l, &all);
     if (!status) {
         *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
         take_report(h, &all);
-        status = find_cube(h, l->all, &all, body, &l->sample);
+        status = find_cube(h, l->all, &all, bodies, &l->sample);
     }
     return status;
 }
 
-int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const double (*body)[SAP_BODY], int n)
+int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
-    const int status = gather_reports(h, body, n, 0, l, &all);
+    const int status = gather_reports(h, bodies, 1, l, &all);
     if (!status) take_report(h, &all);
     return status;
 }

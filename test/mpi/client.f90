@@ -135,7 +135,8 @@ contains
     subroutine test_trees
         type(sapporo_tree_particles) :: particles
         type(c_ptr) :: tree
-        integer(c_int) :: built, forced, asked
+        integer(c_int) :: built, forced, asked, arrived
+        real(c_double), target :: all_m(n)
         real(real128) :: error
         tree_options%size = c_sizeof(tree_options)
         tree_options%timeout = -1
@@ -173,6 +174,8 @@ contains
         forced = sapporo_mpi_tree_refresh_or_build(tree, particles, 0d0, built)
         asked = sapporo_mpi_tree_get_statistics(tree, statistics)
         call report(forced == SAPPORO_OK .and. built == 0 .and. statistics%refreshes == 2, 'refreshes')
+        asked = sapporo_mpi_tree_exchange(tree, 8_c_size_t, c_loc(own_m), int(n, c_int), c_loc(all_m), arrived)
+        call report(asked == SAPPORO_OK .and. arrived == statistics%n .and. all(all_m(1:arrived) > 0), 'an exchange')
         call sapporo_mpi_tree_destroy(tree)
     end subroutine test_trees
 
@@ -194,7 +197,7 @@ contains
         call report(made == SAPPORO_ERR_ARGUMENT .and. index(text, 'dt') > 0, 'a stepper without dt')
         options_of_stepper%scheme = SAPPORO_STEPS_BLOCK
         options_of_stepper%dt = 1d0 / 2048
-        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(own, c_int), stepper)
+        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, int(n, c_int), stepper)
         text = sapporo_text(sapporo_mpi_stepper_kind_text(stepper))
         call report(made == SAPPORO_OK .and. index(text, 'octree') > 0, 'a stepper')
         particles%size = c_sizeof(particles)
@@ -227,6 +230,10 @@ contains
         got = sapporo_mpi_stepper_restore(stepper, path)
         call report(all([made, moved, got] == SAPPORO_OK) .and. &
             abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0, 'a file of steps')
+        made = sapporo_mpi_stepper_exchange(stepper)
+        asked(1) = sapporo_mpi_stepper_energy(stepper, before)
+        call report(made == SAPPORO_OK .and. asked(1) == SAPPORO_OK .and. &
+            abs(before%kinetic - after%kinetic) < 1e-9 * after%kinetic, 'an exchange of a stepper')
         call sapporo_mpi_stepper_destroy(stepper)
     end subroutine test_steppers
 

@@ -4,6 +4,7 @@
 #
 #   test/mpi/measure.sh [ROUNDS] >lines
 #   test/mpi/measure.sh trees [ROUNDS] >lines      docs/figures/scaling_trees.txt: trees over ranks of one machine
+#   test/mpi/measure.sh sent >lines                docs/figures/scaling_sent.txt: what travels, of four models
 #
 # docs/figures/scaling_model.py takes the median of all rounds, of trees the shortest time.  So more rounds help on a
 # busy machine.
@@ -46,6 +47,21 @@ if [ "${1:-}" = trees ]; then
             for ranks in 1 2 3 4 8; do loopback tree_speed "$ranks" "$n" 2; done
         done
     done
+    exit
+fi
+
+# sent N RANKS...
+sent() {
+    n=$1
+    shift
+    for seed in 1 101 201 301; do
+        for ranks in "$@"; do loopback tree_speed "$ranks" "$n" 1 0.0078125 0 "$seed"; done
+    done
+}
+
+if [ "${1:-}" = sent ]; then
+    for n in 65536 131072 524288; do sent $n 2 3 4 8; done
+    for n in 262144 1048576; do sent $n 2 3 4 6 8 16; done
     exit
 fi
 

@@ -11,7 +11,7 @@
 #include "allocations.h"
 #include "ranks.h"
 
-enum { N = 200, CALLS = 8, MOST = 400 };
+enum { N = 200, CALLS = 10, MOST = 400 };
 
 /* What the calls of a session returned. */
 struct session {
@@ -46,7 +46,7 @@ static void run(struct session *s, const struct point *source, sapporo_step_meth
     (void)snprintf(path, sizeof path, "%s/stepper_memory", folder ? folder : "/tmp");
     memset(s->x, 0, sizeof s->x);
     counted = 0, fails_at = fault;
-    s->status[0] = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n, &stepping);
+    s->status[0] = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, N, &stepping);
     s->status[1] = sapporo_mpi_stepper_set(stepping, &mine);
     s->status[2] = sapporo_mpi_stepper_advance(stepping, 1, 2);
     s->status[3] = sapporo_mpi_stepper_energy(stepping, &t);
@@ -54,6 +54,8 @@ static void run(struct session *s, const struct point *source, sapporo_step_meth
     s->status[5] = sapporo_mpi_stepper_save(stepping, path);
     s->status[6] = s->status[5] ? s->status[5] : sapporo_mpi_stepper_restore(stepping, path);
     s->status[7] = s->status[6] ? s->status[6] : sapporo_mpi_stepper_get(stepping, &restored);
+    s->status[8] = s->status[7] ? s->status[7] : sapporo_mpi_stepper_exchange(stepping);
+    s->status[9] = s->status[7] ? s->status[7] : sapporo_mpi_stepper_advance(stepping, 2, 2); /* after errors, too */
     s->energy = t.kinetic + t.potential;
     sapporo_mpi_stepper_destroy(stepping);
     fails_at = 0;
@@ -75,7 +77,8 @@ static void test(const struct point *source, sapporo_step_method method, const c
     const int mine = (N - rank + ranks - 1) / ranks;
     int n = 0, ended = 0, failing = 0;
     run(&good, source, method, 0);
-    int bad = good.status[0] || good.status[1] || good.status[2] || good.status[3] || good.status[4] || good.status[7];
+    int bad = good.status[0] || good.status[1] || good.status[2] || good.status[3] || good.status[4] ||
+              good.status[8] || good.status[9];
     for (n = 1; n < MOST && !ended; n++) {
         const int guilty = n % ranks;
         run(&s, source, method, rank == guilty ? n : 0);

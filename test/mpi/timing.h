@@ -23,6 +23,7 @@ static inline void check(int failed, const char *why)
     if (!failed) return;
     fprintf(stderr, "rank %d: %s\n", rank, why);
     MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1); /* MPI_Abort may return */
 }
 
 static inline void *memory(size_t n, size_t bytes)

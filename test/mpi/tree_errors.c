@@ -267,6 +267,48 @@ static void test_active(sapporo_mpi_tree *t)
     report(!bad, "active particles that do not exist: %s", sapporo_mpi_tree_last_error(t));
 }
 
+/* Exchanges with arguments that are wrong on one rank; nothing changes. */
+static void test_exchanges(sapporo_mpi_tree *t)
+{
+    static double before[N + 1][3], from[N][3], to[N][3];
+    const int n = columns().n;
+    int needed = -1, bad = !works(t) || sapporo_mpi_tree_force(t, before, NULL); /* by the accelerations of the first */
+    const struct {
+        const char *word;
+        int expected;
+        size_t bytes;
+        const void *from;
+        int room;
+        void *to;
+    } wrong[] = {{"bytes differs", SAPPORO_MPI_ERR_DIFFERENT, 23, from, N, to},
+                 {"records of 0 bytes", SAPPORO_ERR_ARGUMENT, 0, from, N, to},
+                 {"records of 1048577 bytes", SAPPORO_ERR_ARGUMENT, (1 << 20) + 1, from, N, to},
+                 {"missing", SAPPORO_ERR_ARGUMENT, sizeof *from, NULL, N, to},
+                 {"missing", SAPPORO_ERR_ARGUMENT, sizeof *from, from, N, NULL},
+                 {"room for 1 records", SAPPORO_ERR_ARGUMENT, sizeof *from, from, 1, to},
+                 {"room for -1 records", SAPPORO_ERR_ARGUMENT, sizeof *from, from, -1, to}};
+    for (int i = 0; i < n; i++) memcpy(from[i], source[rank + i * ranks].derivative[0], sizeof *from);
+    for (size_t k = ranks == 1; k < sizeof wrong / sizeof *wrong; k++) {
+        const int here = is_guilty(),
+                  status =
+                      sapporo_mpi_tree_exchange(t, here ? wrong[k].bytes : sizeof *from, here ? wrong[k].from : from,
+                                                here ? wrong[k].room : N, here ? wrong[k].to : to, &needed);
+        sapporo_mpi_tree_statistics s = {.size = sizeof s};
+        bad |= status != wrong[k].expected || !strstr(sapporo_mpi_tree_last_error(t), wrong[k].word) || !names_rank(t);
+        bad |= sapporo_mpi_tree_get_statistics(t, &s) || needed != s.n || s.given != n;
+        bad |= sapporo_mpi_tree_force(t, acc, NULL) || memcmp(acc, before, (size_t)n * sizeof *acc) != 0;
+    }
+    report(!bad, "exchanges that are wrong on one rank change nothing: %s", sapporo_mpi_tree_last_error(t));
+    bad = sapporo_mpi_tree_exchange(t, sizeof *from, from, needed, to, NULL);
+    const sapporo_tree_particles other = {
+        .size = sizeof other, .n = needed, .x = {to, 0}, .mass = {&source[0].mass, sizeof *source}};
+    const sapporo_tree_particles fewer = {
+        .size = sizeof fewer, .n = needed - is_guilty(), .x = {to, 0}, .mass = {&source[0].mass, sizeof *source}};
+    bad |= sapporo_mpi_tree_refresh(t, &fewer) != SAPPORO_ERR_ARGUMENT || sapporo_mpi_tree_refresh(t, &other);
+    bad |= sapporo_mpi_tree_force(t, acc, pot) || rows_are(needed) != 1;
+    report(!bad, "an exchange after them, and a refresh of its particles: %s", sapporo_mpi_tree_last_error(t));
+}
+
 static void test_before(void)
 {
     const sapporo_tree_options o = plain();
@@ -281,11 +323,16 @@ static void test_before(void)
                strstr(sapporo_mpi_tree_last_error(t), "build") &&
                sapporo_mpi_tree_force_active(t, 1, NULL, acc, pot) == SAPPORO_ERR_ARGUMENT && rows_are(1) == 0,
            "a refresh before a build: %s", sapporo_mpi_tree_last_error(t));
+    int n = 7;
+    report(sapporo_mpi_tree_exchange(t, 8, acc, N, pot, &n) == SAPPORO_ERR_ARGUMENT && n == 0 &&
+               strstr(sapporo_mpi_tree_last_error(t), "build"),
+           "an exchange before a build: %s", sapporo_mpi_tree_last_error(t));
     report(works(t) && strstr(sapporo_mpi_tree_kind_text(t), "octree"), "build and force: %s",
            sapporo_mpi_tree_kind_text(t));
     test_builds(t);
     test_refreshes(t);
     test_active(t);
+    test_exchanges(t);
     sapporo_mpi_tree_destroy(t);
     const sapporo_tree_particles good = columns();
     sapporo_mpi_tree_statistics s = {.size = sizeof s, .n = 7};
@@ -294,6 +341,7 @@ static void test_before(void)
     bad |= sapporo_mpi_tree_force_active(t, 1, NULL, acc, pot) != SAPPORO_ERR_CLOSED || rows_are(1) != 0;
     bad |= sapporo_mpi_tree_refresh(t, &good) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_refresh_or_build(t, &good, 0, NULL) != SAPPORO_ERR_CLOSED;
+    bad |= sapporo_mpi_tree_exchange(t, 8, acc, N, pot, &n) != SAPPORO_ERR_CLOSED || n != 0;
     bad |= sapporo_mpi_tree_get_statistics(t, &s) != SAPPORO_ERR_CLOSED || s.n != 0;
     bad |= sapporo_mpi_tree_get_statistics(t, NULL) != SAPPORO_ERR_ARGUMENT;
     bad |= sapporo_mpi_tree_build(NULL, &good) != SAPPORO_ERR_CLOSED;
@@ -312,7 +360,7 @@ static void test_timeout(void)
     const int worked = works(t);
     if (!is_guilty()) {
         status |= sapporo_mpi_tree_force(t, acc, pot) != SAPPORO_MPI_ERR_TIMEOUT || rows_are(columns().n) != 0;
-        later = sapporo_mpi_tree_force(t, acc, pot);
+        later = sapporo_mpi_tree_exchange(t, 8, acc, N, pot, NULL);
     }
     report(status == SAPPORO_OK && worked && later == SAPPORO_MPI_ERR_TIMEOUT, "a rank that does not come: %s",
            sapporo_mpi_tree_last_error(t));

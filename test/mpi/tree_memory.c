@@ -11,12 +11,12 @@
 #include "allocations.h"
 #include "ranks.h"
 
-enum { N = 400, CALLS = 7, MOST = 300 };
+enum { N = 400, CALLS = 8, MOST = 300 };
 
 /* What the calls of a session returned. */
 struct session {
     int status[CALLS];
-    double acc[N][3], pot[N];
+    double acc[N][3], pot[N], to[N][3];
 };
 
 static sapporo_tree_particles columns(const struct point *source)
@@ -47,6 +47,7 @@ static void run(struct session *s, const struct point *source, int fault)
     s->status[4] = sapporo_mpi_tree_force(t, s->acc, s->pot);
     s->status[5] = sapporo_mpi_tree_refresh(t, &mine);
     s->status[6] = sapporo_mpi_tree_force_active(t, mine.n, NULL, s->acc, s->pot);
+    s->status[7] = sapporo_mpi_tree_exchange(t, sizeof *s->acc, s->acc, N, s->to, NULL);
     sapporo_mpi_tree_destroy(t);
     fails_at = 0;
 }

@@ -1,0 +1,152 @@
+/*
+ * stepper_exchange.c - sapporo_mpi_stepper_exchange: sends the particles of steppers to the ranks that walk them in
+ * trees. They travel as columns, as to a file and back (stepper_saved.h).
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/stepper_saved.h"
+#include "mpi/tree.h"
+
+enum { WIDEST = 24 }; /* bytes per particle of a column at most: three doubles */
+
+/* Memory of a call, which MPI reads and writes. */
+struct departure {
+    struct sap_stepper_saved part;
+    struct sap_saved_columns c; /* of the particles that arrive */
+    int n, worked;              /* particles that this rank has before the call; that of the tree */
+    int *sent, *sent_at, *got, *got_at;
+    int *walker, *order; /* the rank of each particle; particles by rank */
+    char *column, *out;  /* a column of this rank, by particle and by rank; room for two more of numbers */
+};
+
+/* Turns numbers per rank into first places; returns the sum. */
+static int64_t place(const int *number, int *at, int ranks)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < ranks; r++) {
+        at[r] = (int)sum;
+        sum += number[r];
+    }
+    return sum;
+}
+
+/* Sorts the particles by the rank that walks them, each rank's in their order. */
+static void sort_by_rank(struct departure *d, int ranks)
+{
+    for (int i = 0; i < d->n; i++) d->sent[d->walker[i]]++;
+    (void)place(d->sent, d->sent_at, ranks);
+    for (int i = 0; i < d->n; i++) d->order[d->sent_at[d->walker[i]]++] = i;
+    (void)place(d->sent, d->sent_at, ranks);
+}
+
+static int no_memory(sapporo_mpi_stepper *h, int n)
+{
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call, n,
+                         h->link.size);
+}
+
+/* What a rank does alone before others take part. */
+static int prepare(sapporo_mpi_stepper *h, struct departure *d)
+{
+    if (!d) return no_memory(h, h->n);
+    const int status = sapporo_stepper_part_saved(h->stepper, &d->part);
+    if (status) return sap_link_fail(&h->link, status, "%s: the stepper has no particles: set them first", h->call);
+    const size_t room = (size_t)d->part.n + 1, ranks = (size_t)h->link.size;
+    d->n = d->part.n;
+    d->sent = calloc(4 * ranks, sizeof *d->sent);
+    d->walker = malloc(2 * room * sizeof *d->walker);
+    d->column = malloc(4 * room * WIDEST);
+    if (!d->sent || !d->walker || !d->column) return no_memory(h, d->n);
+    d->sent_at = d->sent + ranks, d->got = d->sent_at + ranks, d->got_at = d->got + ranks;
+    d->order = d->walker + room;
+    d->out = d->column + room * WIDEST;
+    return SAPPORO_OK;
+}
+
+/* Reads column k of this rank's particles. */
+static int read_column(sapporo_mpi_stepper *h, struct departure *d, int k, void *to)
+{
+    const size_t room = (size_t)d->n + 1;
+    char *const mass = d->out + room * WIDEST, *const by_slot = mass + room * WIDEST;
+    const int status = k > (int)SAP_STEP_COLUMNS ? sap_saved_read_tree(h, k, d->n, mass, by_slot, to)
+                                                 : sapporo_stepper_part_read(h->stepper, k, to);
+    return status ? sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper)) : SAPPORO_OK;
+}
+
+/* Collective.  Finds how many particles come, and makes room for them. */
+static int announce(sapporo_mpi_stepper *h, struct departure *d)
+{
+    struct sap_link *const link = &h->link;
+    int status = sap_link_agree(link, read_column(h, d, SAP_SAVED_WALKER, d->walker));
+    if (status) return status;
+    sort_by_rank(d, link->size);
+    status = sap_link_finish(
+        link, MPI_Ialltoall(d->sent, 1, MPI_INT, d->got, 1, MPI_INT, link->communicator, &link->request));
+    if (status) return status;
+    const int64_t n = place(d->got, d->got_at, link->size);
+    memcpy(d->c.width, d->part.width, sizeof d->part.width);
+    d->c.width[SAP_SAVED_WALKER] = sizeof(int);
+    d->c.width[SAP_SAVED_WORK] = sizeof(int64_t);
+    if (n > h->room)
+        status = sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: this rank walks %lld particles; it has room for %d",
+                               h->call, (long long)n, h->room);
+    return sap_link_agree(link, status ? status : sap_saved_reserve(h, &d->c, (int)n));
+}
+
+/* Collective.  Sends column k.  A rank that cannot read it sends what it has, and tells it later. */
+static int send_column(sapporo_mpi_stepper *h, struct departure *d, int k, int *failed)
+{
+    struct sap_link *const link = &h->link;
+    const size_t width = (size_t)d->c.width[k];
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    const int bad = read_column(h, d, k, d->column);
+    if (bad) *failed = bad;
+    for (int i = 0; i < d->n; i++) memcpy(d->out + (size_t)i * width, d->column + (size_t)d->order[i] * width, width);
+    int status = sap_link_judge(link, MPI_Type_contiguous((int)width, MPI_BYTE, &type));
+    if (!status) status = sap_link_judge(link, MPI_Type_commit(&type));
+    if (!status)
+        status = sap_link_finish_for(link,
+                                     MPI_Ialltoallv(d->out, d->sent, d->sent_at, type, d->c.column[k], d->got,
+                                                    d->got_at, type, link->communicator, &link->request),
+                                     ((size_t)d->n + (size_t)d->c.n) * width);
+    if (type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&type);
+    return status;
+}
+
+/* Collective.  Sends all columns, and makes the particles that arrive those of the stepper. */
+static int travel(sapporo_mpi_stepper *h, struct departure *d)
+{
+    int failed = SAPPORO_OK, status = announce(h, d);
+    for (int k = 0; k < SAP_SAVED_COLUMNS && !status; k++)
+        if (d->c.width[k] > 0) status = send_column(h, d, k, &failed);
+    if (!status) status = sap_link_agree(&h->link, failed);
+    return status ? status : sap_saved_take(h, &d->part, &d->c, 1, d->worked);
+}
+
+static void free_departure(const sapporo_mpi_stepper *h, struct departure *d)
+{
+    if (!d || h->link.broken) return; /* MPI may use it */
+    free(d->sent);
+    free(d->walker);
+    free(d->column);
+    free(d->c.memory);
+    free(d);
+}
+
+int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper)
+{
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_exchange");
+    struct departure *const d = calloc(1, sizeof *d);
+    int status = sap_link_agree(&h->link, prepare(h, d));
+    const sapporo_mpi_tree *const tree = sap_saved_tree(h);
+    if (!status && d && tree) {
+        d->worked = tree->worked;
+        status = travel(h, d);
+    }
+    free_departure(h, d);
+    return status;
+}
