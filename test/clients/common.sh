@@ -6,6 +6,13 @@
 # PREFIX     where the library is installed; default: the clone, which must have been built
 # TRIES      runs of each program; the least time is told; default 3
 # SAPPORO_BACKEND, OMP_NUM_THREADS    default cpu and 1
+#
+# Scripts that say so also have these variables, for machines with a GPU:
+#
+# CLOCK      processor (default): rows tell the processor time of all threads and ranks; elapsed: rows tell elapsed times
+# ON         words that rows add to the name of the run, such as "an H200, 16 cores"
+# PROGRAMS   folder in which the script keeps the programs that it builds.  Programs that are there already are not built
+#            again, so a machine without the compilers can run them; LD_LIBRARY_PATH then names the folders of libraries
 
 script=$(basename "$0")
 clone=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
@@ -53,6 +60,20 @@ library() {
     run_path="-L$lib -Wl,-rpath,$lib"
 }
 
+# built NAME...: takes the programs NAME that an earlier call has kept in PROGRAMS to $work; false if one is missing
+built() {
+    [ -n "${PROGRAMS:-}" ] || return
+    for name; do [ -x "$PROGRAMS/${script%.sh}/$name" ] || return; done
+    for name; do cp "$PROGRAMS/${script%.sh}/$name" "$work/$name" || fail "copying $name"; done
+}
+
+# keep NAME...: keeps the programs NAME of $work in PROGRAMS
+keep() {
+    [ -n "${PROGRAMS:-}" ] || return 0
+    mkdir -p "$PROGRAMS/${script%.sh}" || exit 2
+    for name; do cp "$work/$name" "$PROGRAMS/${script%.sh}/" || fail "keeping $name"; done
+}
+
 # copy NAME...: copies files and folders of the client to the same names in $work/source, which stay writable
 copy() {
     for name; do
@@ -65,35 +86,49 @@ copy() {
 # step COMMAND...: runs it with all output in the log
 step() { "$@" >>"$log" 2>&1 || fail "$*"; }
 
+# cudart: CUDA's library for hosts, to be linked statically with -ldl -lpthread -lrt
+cudart() { echo "$(dirname "$(dirname "$(command -v "$NVCC")")")/lib64/libcudart_static.a"; }
+
 # open_mpi: variables of Open MPI for small machines and for root
 open_mpi() {
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
     [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
-# measure NAME...: runs the functions NAME in turns, TRIES times.  A function prints its result as one line.
+# clock: seconds, for CLOCK=elapsed
+clock() { if [ "${CLOCK:-processor}" = elapsed ]; then date +%s.%N; else echo 0; fi; }
+
+# measure NAME...: runs the functions NAME in turns, TRIES times.  A function prints its result as one line.  A second line
+# may have the elapsed seconds that the program itself measures.
 measure() {
     for run; do : >"$work/$run.runs"; done
     try=0
     while [ $try -lt "${TRIES:-3}" ]; do
         for run; do
+            begun=$(clock)
             ("$run" >"$work/result" 2>>"$log" && times) >"$work/times" || fail "$run"
+            elapsed=$(echo "$begun $(clock)" | awk '{ print $2 - $1 }')
             [ -s "$work/result" ] || fail "$run"
-            awk -v result="$(head -n 1 "$work/result")" 'END {
+            awk -v result="$(head -n 1 "$work/result")" -v told="$(sed -n 2p "$work/result")" -v elapsed="$elapsed" 'END {
                 split($1, user, "m")
                 split($2, kernel, "m")
-                printf "%.2f %s\n", 60 * (user[1] + kernel[1]) + user[2] + kernel[2], result
+                seconds = 60 * (user[1] + kernel[1]) + user[2] + kernel[2]
+                if (elapsed > 0) seconds = told != "" ? told : elapsed
+                printf((elapsed > 0 && seconds < 1 ? "%.3f %s\n" : "%.2f %s\n"), seconds, result)
             }' "$work/times" >>"$work/$run.runs"
         done
         try=$((try + 1))
     done
 }
 
-# least NAME: the result and the processor time of the fastest run that `measure` made
+# least NAME: the result and the time of the fastest run that `measure` made
 least() { sort -g "$work/$1.runs" | awk 'NR == 1 { time = $1; sub(/^[^ ]* /, ""); print $0 ", " time " s" }'; }
 
+# elapsed_time: words for the row of a run with CLOCK=elapsed
+elapsed_time() { [ "${CLOCK:-processor}" = processor ] || echo ", elapsed time${TRIES:+, least of $TRIES}"; }
+
 # row CODE LINK OWN OURS: one row of the table in docs/clients.md
-row() { echo "| $1 | $commit | \`$2\` | $3 | $4 | $(date -u +%F) |"; }
+row() { echo "| $1${ON:+; on $ON}$(elapsed_time) | $commit | \`$2\` | $3 | $4 | $(date -u +%F) |"; }
 
 # plummer N: a Plummer model of N stars in N-body units (energy -1/4), always the same: mass, position, velocity per line
 plummer() {

@@ -1,7 +1,9 @@
 /*
  * fdps_nbody.cc - a cold sphere by FDPS, with the forces of one kernel: test/clients/fdps.sh compiles it.
  *
- *     fdps_nbody N STEPS      prints the relative error of the energy and the seconds of the steps
+ *     fdps_nbody N STEPS [GROUP [WALKS]]      prints the relative error of the energy and the seconds of the steps
+ *
+ * GROUP: most targets of a list, 64; WALKS: lists of a batch, 200.
  *
  * FORM 0: a loop in double in this file; 1, 2, 3: sapporo_fdps.hpp list by list, by multi-walk, by multi-walk with
  * indices; 4: GRAPE-5 calls.  QUADRUPOLE: trees with second moments, which forms 0 and 4 do not have.
@@ -85,15 +87,17 @@ typedef PS::TreeForForceLong<star, star, star>::Quadrupole tree_type;
 typedef PS::TreeForForceLong<star, star, star>::Monopole tree_type;
 #endif
 
+static int walks = 200;
+
 static void compute(tree_type &tree, sapporo_fdps::gravity &gravity, PS::ParticleSystem<star> &stars,
                     PS::DomainInfo &domain)
 {
 #if FORM == 1
     tree.calcForceAllAndWriteBack(gravity.kernel(), gravity.kernel(), stars, domain);
 #elif FORM == 2
-    tree.calcForceAllAndWriteBackMultiWalk(gravity.dispatch(), gravity.retrieve(), 1, stars, domain, 200);
+    tree.calcForceAllAndWriteBackMultiWalk(gravity.dispatch(), gravity.retrieve(), 1, stars, domain, walks);
 #elif FORM == 3
-    tree.calcForceAllAndWriteBackMultiWalkIndex(gravity.dispatch_index(), gravity.retrieve(), 1, stars, domain, 200);
+    tree.calcForceAllAndWriteBackMultiWalkIndex(gravity.dispatch_index(), gravity.retrieve(), 1, stars, domain, walks);
 #else
     (void)gravity;
     tree.calcForceAllAndWriteBack(kernel(), kernel(), stars, domain);
@@ -119,7 +123,9 @@ static double draw(unsigned long long &state)
 int main(int argc, char **argv)
 {
     const int n = argc > 1 ? std::atoi(argv[1]) : 1024, steps = argc > 2 ? std::atoi(argv[2]) : 64;
+    const int group = argc > 3 ? std::atoi(argv[3]) : 64;
     const double dt = 1.0 / 128;
+    walks = argc > 4 ? std::atoi(argv[4]) : walks;
     PS::Initialize(argc, argv);
     {
         PS::ParticleSystem<star> stars;
@@ -143,7 +149,7 @@ int main(int argc, char **argv)
         domain.initialize(0.3F);
         domain.decomposeDomainAll(stars);
         stars.exchangeParticle(domain);
-        tree.initialize(n, 0.5F, 8, 64);
+        tree.initialize(n, 0.5F, 8, group);
         compute(tree, gravity, stars, domain);
         const double before = energy(stars), start = PS::GetWtime();
         for (int step = 0; step < steps; step++) {
