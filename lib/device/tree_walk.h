@@ -7,6 +7,9 @@
  * together, with deeper runs above, and all runs of one level were put there in the same round: there are never more
  * than 32 runs per level, for any number of particles.
  *
+ * Accepted cells that are distant (physics/tree_local.h) wait on a list of their own.  Each thread computes the
+ * coefficients of one of them; their sums over the threads and over all distant cells are the polynomial of the group.
+ *
  * Sums over the threads decide the position of each entry on a list, so the order of terms is always the same.
  *
  * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the

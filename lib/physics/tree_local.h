@@ -12,7 +12,7 @@
  * Coefficients of order n are the components of a symmetric tensor: component SAP_LOCAL_AT(a, b) has n - a indices x,
  * a - b indices y and b indices z.  Those of order 0 and 1 are the sums of SAP_POT and SAP_ACC.
  *
- * Included after tree_pair.h, with SAP_ROOT_SCALE 1.
+ * Included after the named operations of a working type V, with SAP_ROOT_SCALE 1.
  */
 #ifndef SAP_PHYSICS_TREE_LOCAL_H
 #define SAP_PHYSICS_TREE_LOCAL_H
@@ -41,7 +41,7 @@ SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
     return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
 }
 
-/* Computes the products of n + 1 factors n[3] from those of n factors. */
+/* Computes all products of `order` components of n from those of one component less. */
 SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V *to)
 {
     for (int a = 0; a < order; a++)
@@ -77,7 +77,7 @@ SAP_INLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V
     for (int q = 0; q <= 3; q++) {
         for (int b = 0; b <= q; b++) { /* q - b indices y, b indices z, all others x */
             const int x = 3 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
-            V pairs = none;
+            V pairs = none; /* sum of the components that pairs of equal indices leave */
             if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), n[x == 3 ? 0 : y ? 1 : 2], pairs);
             if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), n[y == 3 ? 1 : x ? 0 : 2], pairs);
             if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), n[b == 3 ? 2 : x ? 0 : 1], pairs);
@@ -98,12 +98,12 @@ SAP_INLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
     for (int q = 0; q <= 4; q++) {
         for (int b = 0; b <= q; b++) {
             const int x = 4 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
-            const int both = x == 4 || y == 4 || b == 4 ? 3 : x % 2 == 0 && y % 2 == 0 && b % 2 == 0;
+            const int pairings = x == 4 || y == 4 || b == 4 ? 3 : x % 2 == 0 && y % 2 == 0 && b % 2 == 0;
             V pairs = none;
             if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), nn[at], pairs);
             if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b)], pairs);
             if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b - 2)], pairs);
-            c[at] = v_mul(mu5, v_fma(v_set1(-15.0), pairs, v_fma(v_set1(105.0), all[at], v_set1(3.0 * both))));
+            c[at] = v_mul(mu5, v_fma(v_set1(-15.0), pairs, v_fma(v_set1(105.0), all[at], v_set1(3.0 * pairings))));
         }
     }
 }
