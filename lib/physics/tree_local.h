@@ -41,6 +41,9 @@ SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
     return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
 }
 
+/* Returns the number of pairs among n > 1 equal indices. */
+SAP_INLINE V sap_local_pairs(const int n) { return v_set1(n == 2 ? 1.0 : n == 3 ? 3.0 : 6.0); }
+
 /* Computes all products of `order` components of n from those of one component less. */
 SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V *to)
 {
@@ -78,9 +81,9 @@ SAP_INLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V
         for (int b = 0; b <= q; b++) { /* q - b indices y, b indices z, all others x */
             const int x = 3 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
             V pairs = none; /* sum of the components that pairs of equal indices leave */
-            if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), n[x == 3 ? 0 : y ? 1 : 2], pairs);
-            if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), n[y == 3 ? 1 : x ? 0 : 2], pairs);
-            if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), n[b == 3 ? 2 : x ? 0 : 1], pairs);
+            if (x >= 2) pairs = v_fma(sap_local_pairs(x), n[x == 3 ? 0 : y ? 1 : 2], pairs);
+            if (y >= 2) pairs = v_fma(sap_local_pairs(y), n[y == 3 ? 1 : x ? 0 : 2], pairs);
+            if (b >= 2) pairs = v_fma(sap_local_pairs(b), n[b == 3 ? 2 : x ? 0 : 1], pairs);
             c[SAP_LOCAL3 + at] = v_mul(mu4, v_fma(v_set1(-3.0), pairs, v_mul(v_set1(15.0), nnn[at])));
         }
     }
@@ -100,9 +103,9 @@ SAP_INLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
             const int x = 4 - q, y = q - b, at = SAP_LOCAL_AT(q, b);
             const int pairings = x == 4 || y == 4 || b == 4 ? 3 : x % 2 == 0 && y % 2 == 0 && b % 2 == 0;
             V pairs = none;
-            if (x >= 2) pairs = v_fma(v_set1(x * (x - 1) / 2), nn[at], pairs);
-            if (y >= 2) pairs = v_fma(v_set1(y * (y - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b)], pairs);
-            if (b >= 2) pairs = v_fma(v_set1(b * (b - 1) / 2), nn[SAP_LOCAL_AT(q - 2, b - 2)], pairs);
+            if (x >= 2) pairs = v_fma(sap_local_pairs(x), nn[at], pairs);
+            if (y >= 2) pairs = v_fma(sap_local_pairs(y), nn[SAP_LOCAL_AT(q - 2, b)], pairs);
+            if (b >= 2) pairs = v_fma(sap_local_pairs(b), nn[SAP_LOCAL_AT(q - 2, b - 2)], pairs);
             c[at] = v_mul(mu5, v_fma(v_set1(-15.0), pairs, v_fma(v_set1(105.0), all[at], v_set1(3.0 * pairings))));
         }
     }
