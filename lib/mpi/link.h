@@ -8,6 +8,8 @@
 #ifndef SAP_MPI_LINK_H
 #define SAP_MPI_LINK_H
 
+#include <stdint.h>
+
 #include "sapporo_mpi.h"
 
 enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 20 };
@@ -91,6 +93,17 @@ int sap_link_same_kind(struct sap_link *link, const char *own, char *kind, size_
 static inline double sap_link_field(const struct sap_link *link, int rank, int field)
 {
     return link->records[(size_t)rank * (1 + SAP_LINK_FIELDS) + 1 + (size_t)field];
+}
+
+/* Turns numbers per rank into first places; returns the sum. */
+static inline int64_t sap_link_places(const int *number, int *at, int ranks)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < ranks; r++) {
+        at[r] = (int)sum;
+        sum += number[r];
+    }
+    return sum;
 }
 
 #endif

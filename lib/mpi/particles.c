@@ -65,17 +65,6 @@ static void write_record(const sapporo_mpi *h, const sapporo_particles *from, in
     memcpy(to, &tail, sizeof tail);
 }
 
-/* Turns numbers per rank into first places; returns the sum. */
-static int64_t place(const int *number, int *at, int ranks)
-{
-    int64_t sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        at[r] = (int)sum;
-        sum += number[r];
-    }
-    return sum;
-}
-
 /* Records that threads sort by rank, in parts. */
 struct rank_parts {
     const sapporo_mpi *h;
@@ -166,7 +155,7 @@ static int announce(sapporo_mpi *h)
     int status = sap_link_finish(
         &h->link, MPI_Ialltoall(p->sent, 1, MPI_INT, p->got, 1, MPI_INT, h->link.communicator, &h->link.request));
     if (status) return status;
-    const int64_t sum = place(p->got, p->got_at, h->link.size);
+    const int64_t sum = sap_link_places(p->got, p->got_at, h->link.size);
     p->arrived = (int)sum;
     if (sum < INT32_MAX) p->in = malloc(((size_t)sum + 1) * record_doubles(h) * sizeof *p->in);
     if (!p->in)

@@ -21,24 +21,13 @@ struct departure {
     char *column, *out;  /* a column of this rank, by particle and by rank; room for two more of numbers */
 };
 
-/* Turns numbers per rank into first places; returns the sum. */
-static int64_t place(const int *number, int *at, int ranks)
-{
-    int64_t sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        at[r] = (int)sum;
-        sum += number[r];
-    }
-    return sum;
-}
-
 /* Sorts the particles by the rank that walks them, each rank's in their order. */
 static void sort_by_rank(struct departure *d, int ranks)
 {
     for (int i = 0; i < d->n; i++) d->sent[d->walker[i]]++;
-    (void)place(d->sent, d->sent_at, ranks);
+    (void)sap_link_places(d->sent, d->sent_at, ranks);
     for (int i = 0; i < d->n; i++) d->order[d->sent_at[d->walker[i]]++] = i;
-    (void)place(d->sent, d->sent_at, ranks);
+    (void)sap_link_places(d->sent, d->sent_at, ranks);
 }
 
 static int no_memory(sapporo_mpi_stepper *h, int n)
@@ -85,7 +74,7 @@ static int announce(sapporo_mpi_stepper *h, struct departure *d)
     status = sap_link_finish(
         link, MPI_Ialltoall(d->sent, 1, MPI_INT, d->got, 1, MPI_INT, link->communicator, &link->request));
     if (status) return status;
-    const int64_t n = place(d->got, d->got_at, link->size);
+    const int64_t n = sap_link_places(d->got, d->got_at, link->size);
     memcpy(d->c.width, d->part.width, sizeof d->part.width);
     d->c.width[SAP_SAVED_WALKER] = sizeof(int);
     d->c.width[SAP_SAVED_WORK] = sizeof(int64_t);

@@ -27,17 +27,6 @@ void sap_mpi_tree_forget_route(sapporo_mpi_tree *h)
     memset(p->sent, 0, NUMBERS * (size_t)h->link.size * sizeof *p->sent);
 }
 
-/* Turns numbers per rank into first places; returns the sum. */
-static int64_t place(const int *number, int *at, int ranks)
-{
-    int64_t sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        at[r] = (int)sum;
-        sum += number[r];
-    }
-    return sum;
-}
-
 /* Bytes that this rank sends and receives in such numbers. */
 static size_t bytes_of(const int *posted, const int *expected, int ranks)
 {
@@ -62,8 +51,8 @@ void sap_mpi_tree_keep(sapporo_mpi_tree *h, int n)
     const int me = h->link.rank;
     sap_mpi_tree_forget_route(h);
     p->n = p->arrived = p->sent[me] = p->got[me] = n;
-    (void)place(p->sent, p->sent_at, h->link.size);
-    (void)place(p->got, p->got_at, h->link.size);
+    (void)sap_link_places(p->sent, p->sent_at, h->link.size);
+    (void)sap_link_places(p->got, p->got_at, h->link.size);
 }
 
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
@@ -175,7 +164,7 @@ static int announce(sapporo_mpi_tree *h)
     int status = sap_link_finish(
         link, MPI_Ialltoall(p->sent, 1, MPI_INT, p->got, 1, MPI_INT, link->communicator, &link->request));
     if (status) return status;
-    const int64_t arrived = place(p->got, p->got_at, link->size);
+    const int64_t arrived = sap_link_places(p->got, p->got_at, link->size);
     p->arrived = arrived < INT_MAX ? (int)arrived : 0;
     memcpy(p->posted, p->sent, bytes);
     memcpy(p->expected, p->got, bytes);
