@@ -17,6 +17,9 @@
 #ifndef SAP_VECTORS
 #define SAP_VECTORS 0 /* the library's driver defines it as 1 for CPUs */
 #endif
+#ifndef SAP_GROUPS
+#define SAP_GROUPS 0 /* 1: the kernels have groups of threads, on CPUs too */
+#endif
 
 /* ---- functions and kinds of memory ---- */
 #define SAP_HAVE_OPERATIONS 1
@@ -27,6 +30,17 @@
 #define SAP_FUNCTION static
 #else
 #define SAP_FUNCTION static inline __attribute__((always_inline))
+#endif
+/* PoCL copies the code between barriers many times; where it calls functions, walks of trees compile in a third of the
+ * time, and are as fast. */
+#if SAP_VECTORS && SAP_GROUPS && defined(POCL_DEVICE_ADDRESS_BITS)
+#define SAP_OUTLINE static __attribute__((noinline))
+#else
+#define SAP_OUTLINE SAP_INLINE
+#endif
+#if SAP_GROUPS
+#undef SAP_VECTORS
+#define SAP_VECTORS 0
 #endif
 #define KERNEL(threads)               __kernel void
 #define KERNEL_DENSE(threads, blocks) __kernel void

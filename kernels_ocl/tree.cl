@@ -1,7 +1,6 @@
 /* tree.cl - kernels that build a tree, on devices with double precision. */
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
-#undef SAP_VECTORS
-#define SAP_VECTORS 0 /* groups of threads, on CPUs too */
+#define SAP_GROUPS 1 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
 #include "device/tree_given.h"
 #include "device/tree_halo.h"

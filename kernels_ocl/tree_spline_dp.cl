@@ -1,7 +1,6 @@
 /* tree_spline_dp.cl - tree walks with spline softening in the precision dp, on devices with double precision. */
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
-#undef SAP_VECTORS
-#define SAP_VECTORS 0 /* groups of threads, on CPUs too */
+#define SAP_GROUPS 1 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_DP
 #define SAP_TREE_SPLINE
 #include "device/tree_walk.h"

@@ -1,8 +1,7 @@
 /* tree_spline_sp.cl - tree walks with spline softening in the precision sp, and lengths of nodes, on devices with
  * double precision. */
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
-#undef SAP_VECTORS
-#define SAP_VECTORS 0 /* groups of threads, on CPUs too */
+#define SAP_GROUPS 1 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
 #define SAP_TREE_SPLINE
 #include "device/tree_lengths.h"

@@ -1,7 +1,6 @@
 /* tree_walk_dp.cl - tree walks in the precision dp, on devices with double precision. */
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
-#undef SAP_VECTORS
-#define SAP_VECTORS 0 /* groups of threads, on CPUs too */
+#define SAP_GROUPS 1 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_DP
 #include "device/tree_walk.h"
 

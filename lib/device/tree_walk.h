@@ -190,8 +190,8 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
 #endif
 
 /* Adds n entries of a list to the first `many` target particles of each thread. */
-SAP_INLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
-                            const int votes, const int many, int n)
+SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
+                             const int votes, const int many, int n)
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
     V sum[IPT][SAP_SUMS2];

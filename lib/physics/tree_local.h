@@ -30,6 +30,10 @@ enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
 
 #ifdef SAP_HAVE_OPERATIONS
 
+#ifndef SAP_OUTLINE
+#define SAP_OUTLINE SAP_INLINE
+#endif
+
 /*
  * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
  * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
@@ -54,7 +58,7 @@ SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V 
 }
 
 /* Computes the coefficients of order 0 to 3 of a cell; arguments as of sap_pair_cell. */
-SAP_INLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V u)
+SAP_OUTLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V u)
 {
     const V u2 = v_mul(u, u), u3 = v_mul(u, u2), none = v_set1(0.0);
     const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)};
@@ -90,7 +94,7 @@ SAP_INLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V
 }
 
 /* Computes the coefficients of order 4, c[SAP_LOCAL - SAP_LOCAL4]. */
-SAP_INLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
+SAP_OUTLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
 {
     const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)}, u2 = v_mul(u, u), none = v_set1(0.0);
     const V mu5 = v_mul(mass, v_mul(u, v_mul(u2, u2)));
@@ -123,7 +127,7 @@ SAP_INLINE void sap_local_contract(const int order, const V *from, const V *y, V
 }
 
 /* Adds the potential and the acceleration at y to sum[SAP_SUMS2]. */
-SAP_INLINE void sap_local_at(const V *c, const V *y, V *sum)
+SAP_OUTLINE void sap_local_at(const V *c, const V *y, V *sum)
 {
     V a[10], b[6], second[3], third[3], fourth[3], slope[3];
     sap_local_contract(2, c + SAP_LOCAL2, y, second);
