@@ -30,7 +30,7 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 
 #include "physics/interaction.h"
 #include "physics/tree_accept.h"
-#include "physics/tree_pair.h"
+#include "physics/tree_local.h"
 
 /* ---- the walk, in float for both precisions: dp uses the kernel of sp ---- */
 
@@ -38,16 +38,23 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #define tree_open        NULL
 #define tree_open_spline NULL
 #else
-/* Returns whether the cells of a vector are accepted. */
-SAP_INLINE VM tree_accepts(const struct sap_tree_words *w, int k, const struct sap_tree_bound *bound, int spline)
+/* Bits of the cells of a vector that are accepted, and of those among them that are distant. */
+struct tree_answers {
+    unsigned accepted, distant;
+};
+
+SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, const struct sap_tree_bound *bound,
+                                        int spline)
 {
     const V x = v_sub(v_load(w->x + k), v_set1(bound->x)), y = v_sub(v_load(w->y + k), v_set1(bound->y));
     const V z = v_sub(v_load(w->z + k), v_set1(bound->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
     const V extent[3] = {v_set1(bound->extent[0]), v_set1(bound->extent[1]), v_set1(bound->extent[2])};
-    const V d2 = sap_box_distance2(x, y, z, extent), radius = v_set1(bound->radius);
+    const V d2 = sap_box_distance2(x, y, z, extent), radius = v_set1(bound->radius), far = v_load(w->far + k);
     const V strictness = v_set1(bound->strictness);
-    if (!spline) return sap_accept(d2, guard, turn, radius, strictness);
-    return sap_accept_spline(d2, guard, turn, v_load(w->far + k), radius, strictness, v_set1(bound->length));
+    const VM accepted = spline ? sap_accept_spline(d2, guard, turn, far, radius, strictness, v_set1(bound->length))
+                               : sap_accept(d2, guard, turn, radius, strictness);
+    const VM distant = sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z));
+    return (struct tree_answers){vm_bits(accepted), vm_bits(distant)};
 }
 
 SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to, const struct sap_tree_bound *bound,
@@ -58,8 +65,12 @@ SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to,
         unsigned in = (1U << V_LANES) - 1U;
         if (k < from) in &= ~0U << (from - k);
         if (to - k < V_LANES) in &= (1U << (to - k)) - 1U;
-        const unsigned yes = in & vm_bits(tree_accepts(w, k, bound, spline));
-        for (unsigned bits = yes; bits; bits &= bits - 1) accepted[na++] = k + __builtin_ctz(bits);
+        const struct tree_answers answers = tree_ask(w, k, bound, spline);
+        const unsigned yes = in & answers.accepted;
+        for (unsigned bits = yes; bits; bits &= bits - 1) {
+            const int lane = __builtin_ctz(bits);
+            accepted[na++] = answers.distant >> lane & 1U ? ~(k + lane) : k + lane;
+        }
         for (unsigned bits = in & ~yes; bits; bits &= bits - 1) opened[no++] = k + __builtin_ctz(bits);
     }
     *naccepted = na;
@@ -302,6 +313,7 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
         tree_add_cells(f, words, n, lanes, 0);
 }
 
+#include "tree_distant.h"
 #include "tree_spline.h"
 
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
@@ -315,6 +327,7 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
                                          .start = tree_start,                                                          \
                                          .particles = tree_particles,                                                  \
                                          .cells = tree_cells,                                                          \
+                                         .distant = tree_distant,                                                      \
                                          .open_spline = tree_open_spline,                                              \
                                          .take_spline = tree_take_spline,                                              \
                                          .start_spline = tree_start_spline,                                            \

@@ -21,12 +21,13 @@ enum { SAP_TREE_PARTICLE_WORDS = 4, SAP_TREE_CELL_WORDS = 12, SAP_TREE_SPLINE_WO
 struct sap_tree_words {
     float *x, *y, *z; /* centres, relative to the middle of the cube */
     float *guard, *turn;
-    float *far; /* with spline softening: largest distance of the box from the centre */
+    float *far; /* largest distance of the box from the centre */
 };
 
 /* The bound of a group (tree_accept.h) about x, y, z, and the strictness of its criterion. */
 struct sap_tree_bound {
     float x, y, z, extent[3], radius, strictness;
+    float size;   /* the greatest distance of a particle from x, y, z */
     float length; /* with spline softening: the greatest of its particles */
 };
 
@@ -48,9 +49,10 @@ struct sap_tree_lanes {
 /* The coordinates of particles and cells as seen from a group. */
 struct sap_tree_frame {
     double centre[3], unit;
-    double eps2; /* in units */
-    int far;     /* particles may be farther apart than the range of float: dp only */
-    int mean;    /* of spline softening: pairs take the mean of the terms with both lengths, not the larger length */
+    double middle[3]; /* of the group's bound: distant cells are expanded about it */
+    double eps2;      /* in units */
+    int far;          /* particles may be farther apart than the range of float: dp only */
+    int mean; /* of spline softening: pairs take the mean of the terms with both lengths, not the larger length */
 };
 
 struct sap_tree_kernel {
@@ -59,8 +61,8 @@ struct sap_tree_kernel {
 
     /*
      * Writes accepted nodes of from ... to - 1 to `accepted`, and the nodes that must be opened to `opened`, each
-     * in order; *naccepted and *nopened are their numbers. Both arrays have space for to - from nodes. NULL in dp: the
-     * walk is in float.
+     * in order; *naccepted and *nopened are their numbers. Both arrays have space for to - from nodes. An accepted node
+     * k that is distant (physics/tree_local.h) is written as ~k. NULL in dp: the walk is in float.
      */
     void (*open)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_bound *bound,
                  int *accepted, int *naccepted, int *opened, int *nopened);
@@ -84,6 +86,10 @@ struct sap_tree_kernel {
     void (*particles)(const struct sap_tree_frame *frame, const void *words, int n, int own,
                       struct sap_tree_lanes *lanes);
     void (*cells)(const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
+
+    /* Adds distant cells of this order, as one polynomial. */
+    void (*distant)(const struct sap_tree_frame *frame, const void *words, int order, int n,
+                    struct sap_tree_lanes *lanes);
 
     /*
      * The same with spline softening; h: lengths in units, of the particles x.  A particle has SAP_TREE_SPLINE_WORDS

@@ -12,7 +12,10 @@
  * Coefficients of order n are the components of a symmetric tensor: component SAP_LOCAL_AT(a, b) has n - a indices x,
  * a - b indices y and b indices z.  Those of order 0 and 1 are the sums of SAP_POT and SAP_ACC.
  *
- * Included after the named operations of a working type V, with SAP_ROOT_SCALE 1.
+ * u is passed as s/R with s = SAP_ROOT_SCALE, as in tree_pair.h; coefficients and sums of the polynomial have no
+ * factor.
+ *
+ * Included after the named operations of a working type V.
  */
 #ifndef SAP_PHYSICS_TREE_LOCAL_H
 #define SAP_PHYSICS_TREE_LOCAL_H
@@ -57,28 +60,38 @@ SAP_INLINE void sap_local_product(const int order, const V *n, const V *from, V 
     to[SAP_LOCAL_AT(order, order)] = v_mul(n[2], from[SAP_LOCAL_AT(order - 1, order - 1)]);
 }
 
+/* Returns x without n factors SAP_ROOT_SCALE. */
+SAP_INLINE V sap_unscaled(V x, const int n)
+{
+    V y = x;
+    for (int k = 0; k < n; k++) y = v_mul(y, v_set1(1.0 / SAP_ROOT_SCALE));
+    return y;
+}
+
 /* Computes the coefficients of order 0 to 3 of a cell; arguments as of sap_pair_cell. */
 SAP_OUTLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, V u)
 {
-    const V u2 = v_mul(u, u), u3 = v_mul(u, u2), none = v_set1(0.0);
-    const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)};
+    const V v = sap_unscaled(u, 1), v2 = v_mul(v, v), v3 = v_mul(v, v2), none = v_set1(0.0);
+    const V n[3] = {v_mul(dx, v), v_mul(dy, v), v_mul(dz, v)};
     const V z[3] = {v_fma(s[SAP_XZ], n[2], v_fma(s[SAP_XY], n[1], v_mul(s[SAP_XX], n[0]))),
                     v_fma(s[SAP_YZ], n[2], v_fma(s[SAP_YY], n[1], v_mul(s[SAP_XY], n[0]))),
                     v_fma(s[SAP_ZZ], n[2], v_fma(s[SAP_YZ], n[1], v_mul(s[SAP_XZ], n[0])))};
     const V a = v_fma(z[2], n[2], v_fma(z[1], n[1], v_mul(z[0], n[0]))); /* 3 (r Q r) u^2 */
-    const V all = v_fma(u2, v_fma(v_set1(17.5), a, v_mul(v_set1(-5.0), t)), v_mul(v_set1(3.0), mass));
-    const V alike = v_fma(u2, v_fma(v_set1(-2.5), a, t), v_sub(none, mass));
-    const V mu4 = v_mul(mass, v_mul(u2, u2));
+    const V all = v_fma(v2, v_fma(v_set1(17.5), a, v_mul(v_set1(-5.0), t)), v_mul(v_set1(3.0), mass));
+    const V alike = v_fma(v2, v_fma(v_set1(-2.5), a, t), v_sub(none, mass));
+    const V mu4 = v_mul(mass, v_mul(v2, v2));
     V nn[6], nnn[10];
     sap_local_product(2, n, n, nn);
     sap_local_product(3, n, nn, nnn);
     for (int q = 0; q < SAP_SUMS2; q++) c[q] = none;
     sap_pair_cell(c, dx, dy, dz, mass, s, t, u);
+    c[SAP_POT] = sap_unscaled(c[SAP_POT], 1);
+    for (int k = 0; k < 3; k++) c[SAP_ACC + k] = sap_unscaled(c[SAP_ACC + k], 3);
     for (int i = 0, at = 0; i < 3; i++) {
         for (int k = i; k < 3; k++, at++) {
             const V mixed = v_fma(v_set1(-5.0), v_fma(n[i], z[k], v_mul(n[k], z[i])), s[at]);
-            const V sum = v_fma(u2, mixed, v_mul(all, nn[at]));
-            c[SAP_LOCAL2 + at] = v_mul(u3, i == k ? v_add(sum, alike) : sum);
+            const V sum = v_fma(v2, mixed, v_mul(all, nn[at]));
+            c[SAP_LOCAL2 + at] = v_mul(v3, i == k ? v_add(sum, alike) : sum);
         }
     }
     for (int q = 0; q <= 3; q++) {
@@ -96,8 +109,8 @@ SAP_OUTLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, 
 /* Computes the coefficients of order 4, c[SAP_LOCAL - SAP_LOCAL4]. */
 SAP_OUTLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
 {
-    const V n[3] = {v_mul(dx, u), v_mul(dy, u), v_mul(dz, u)}, u2 = v_mul(u, u), none = v_set1(0.0);
-    const V mu5 = v_mul(mass, v_mul(u, v_mul(u2, u2)));
+    const V v = sap_unscaled(u, 1), v2 = v_mul(v, v), none = v_set1(0.0);
+    const V n[3] = {v_mul(dx, v), v_mul(dy, v), v_mul(dz, v)}, mu5 = v_mul(mass, v_mul(v, v_mul(v2, v2)));
     V nn[6], nnn[10], all[15];
     sap_local_product(2, n, n, nn);
     sap_local_product(3, n, nn, nnn);

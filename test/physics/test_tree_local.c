@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "isa.h"
 #include "physics/ops_scalar.h"
 #include "rng.h"
 
@@ -29,6 +30,7 @@ typedef int VM;
 #define SAP_ROOT_SCALE 1.0
 
 #include "physics/tree_local.h"
+#include "sapporo.h"
 
 typedef long double real;
 
@@ -179,8 +181,90 @@ static void distant(void **state)
     assert_false(sap_is_distant(NAN, 1, 1e6));
 }
 
+/* ---- the kernels of the CPU engine ---- */
+
+enum { MOST_CELLS = 600, MOST_LANES = 96 };
+
+/* Where the group of the kernels lies, and the half edge of its box and of the cells. */
+static const double group_middle[3] = {0.3, -0.2, 0.15};
+static const double group_size = 0.05;
+
+/* Distant cells, and target particles of a group, as the CPU engine has them; coefficients in double. */
+static struct problem {
+    struct sap_tree_source source[MOST_CELLS];
+    int number[MOST_CELLS];
+    double x[MOST_LANES][4], all[SAP_LOCAL];
+} problem;
+
+static void make_problem(rng *random, int cells, int order)
+{
+    for (int q = 0; q < SAP_LOCAL; q++) problem.all[q] = 0;
+    for (int k = 0; k < cells; k++) {
+        struct cell c = some_cell(random, group_size, 0.001);
+        struct sap_tree_source *const to = &problem.source[k];
+        for (int a = 0; a < 3; a++) to->x[a] = group_middle[a] + c.r[a];
+        for (int q = 0; q < SAP_MOMENTS2; q++) to->s[q] = 3 * c.q[q];
+        to->t = (to->s[SAP_XX] + to->s[SAP_YY] + to->s[SAP_ZZ]) / 2;
+        to->mass = c.mass;
+        problem.number[k] = k;
+        for (int q = 0; q < SAP_MOMENTS2 && order == 1; q++) c.q[q] = 0; /* moments act with order 2 alone */
+        expand(&c, problem.all);
+    }
+    for (int k = 0; k < MOST_LANES; k++)
+        for (int a = 0; a < 3; a++) problem.x[k][a] = group_middle[a] + group_size * uniform(random);
+}
+
+/* Compares the sums of a kernel with the polynomial in double: they have the errors of their words alone. */
+static void check_kernel(const struct sap_tree_kernel *kernel, int cells, int order, int lanes)
+{
+    static _Alignas(64) struct sap_tree_lanes sums;
+    static _Alignas(64) char words[MOST_CELLS * SAP_TREE_CELL_WORDS * sizeof(double)];
+    struct sap_tree_frame frame = {.unit = 1, .eps2 = 0.001};
+    const double error = kernel->word == sizeof(float) ? 3e-6 : 1e-13;
+    int which[MOST_LANES] = {0}, number[MOST_LANES] = {0};
+    for (int k = 0; k < lanes; k++) which[k] = number[k] = k;
+    for (int c = 0; c < 3; c++) frame.middle[c] = group_middle[c];
+    for (int c = 0; c < 3; c++) frame.centre[c] = kernel->word == sizeof(float) ? group_middle[c] : 0;
+    kernel->start(&frame, (const double(*)[4])problem.x, which, number, lanes, &sums);
+    kernel->take_cells(&frame, problem.source, problem.number, cells, order, words);
+    kernel->distant(&frame, words, order, cells, &sums);
+    for (int k = 0; k < lanes; k++) {
+        double y[3], want[SAP_SUMS2] = {0}, size = 0;
+        for (int c = 0; c < 3; c++) y[c] = problem.x[k][c] - group_middle[c];
+        sap_local_at(problem.all, y, want);
+        for (int c = 0; c < 3; c++) size = fmax(size, fabs(want[SAP_ACC + c]));
+        /* accelerations of cells in all directions cancel */
+        assert_true(fabs(sums.sum[SAP_POT][k] * kernel->pot_scale - want[SAP_POT]) < error * want[SAP_POT]);
+        for (int c = 0; c < 3; c++)
+            assert_true(fabs(sums.sum[SAP_ACC + c][k] * kernel->acc_scale - want[SAP_ACC + c]) <
+                        error * (size + want[SAP_POT]));
+    }
+}
+
+/* Every path computes the polynomial, for any number of cells and target particles. */
+static void paths(void **state)
+{
+    static const int cells[] = {1, 2, 15, 16, 17, 255, 256, 257, MOST_CELLS}, lanes[] = {1, 7, 16, 17, 64, MOST_LANES};
+    rng random;
+    (void)state;
+    rng_seed(&random, 11, 0);
+    for (size_t n = 0; n < sizeof cells / sizeof cells[0]; n++) {
+        for (int order = 1; order <= 2; order++) {
+            make_problem(&random, cells[n], order);
+            for (enum sap_isa isa = SAP_ISA_SCALAR; isa < SAP_ISAS; isa++) {
+                if (!sap_isa_usable(isa)) continue;
+                for (size_t l = 0; l < sizeof lanes / sizeof lanes[0]; l++) {
+                    check_kernel(sap_isa_tree_kernel(isa, SAPPORO_SP), cells[n], order, lanes[l]);
+                    check_kernel(sap_isa_tree_kernel(isa, SAPPORO_DP), cells[n], order, lanes[l]);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(middle), cmocka_unit_test(order), cmocka_unit_test(distant)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(middle), cmocka_unit_test(order), cmocka_unit_test(distant),
+                                       cmocka_unit_test(paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,7 @@ void sap_tree_lengths(struct sap_cpu_tree *t)
         const double size = sap_tree_in_units(t->cell[k].centre, t->middle, t->unit, x);
         const double far = sap_cell_far(&t->cell[k]) * t->unit;
         t->length[k] = length_of(t, &t->node[k]);
-        w->far[k] = (float)sap_tree_padded(far, size);
         w->guard[k] = fmaxf(w->guard[k], (float)sap_tree_padded(sap_accept_length(0, far, t->length[k]), size));
     }
-    for (int k = t->nodes; k < t->nodes + 16; k++) w->far[k] = 0;
     for (int k = 0; k < t->n && !t->far; k++) t->far = sap_tree_is_short(t->h[k]);
 }

@@ -75,6 +75,7 @@ static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criter
     w->z[k] = (float)sap_tree_cut(x[2]);
     w->guard[k] = (float)sap_tree_padded(reach.guard * t->unit, size);
     w->turn[k] = (float)(reach.turn * t->turn_unit);
+    w->far[k] = (float)sap_tree_padded(sap_cell_far(cell) * t->unit, size);
 }
 
 static void source_of_node(struct sap_cpu_tree *t, int k)
@@ -91,8 +92,9 @@ static void source_of_node(struct sap_cpu_tree *t, int k)
 /* Fills the words behind the last node, which kernels read but do not use. */
 static void pad_words(struct sap_cpu_tree *t)
 {
+    struct sap_tree_words *const w = &t->words_of;
     for (int k = t->nodes; k < t->nodes + 16; k++)
-        t->words_of.x[k] = t->words_of.y[k] = t->words_of.z[k] = t->words_of.guard[k] = t->words_of.turn[k] = 0;
+        w->x[k] = w->y[k] = w->z[k] = w->guard[k] = w->turn[k] = w->far[k] = 0;
 }
 
 /* ---- the whole tree ------------------------------------------------------------------- */

@@ -31,14 +31,13 @@ static size_t bytes_of_particles(size_t n)
 /* Bytes that only spline softening needs: per particle, and per node. */
 static size_t bytes_of_lengths(const struct sap_tree_settings *settings, int n)
 {
-    const size_t node = sizeof(double) + sizeof(float);
-    return settings->softening ? 2 * (size_t)n * sizeof(double) + (size_t)usual_nodes(n) * node : 0;
+    return settings->softening ? (2 * (size_t)n + (size_t)usual_nodes(n)) * sizeof(double) : 0;
 }
 
 static size_t bytes_of_nodes(size_t nodes)
 {
     struct sap_cpu_tree *t = NULL;
-    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 5 * sizeof(float));
+    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 6 * sizeof(float));
 }
 
 /* Bytes that only kd-trees need: per particle, and per node of two children. */
@@ -92,10 +91,9 @@ int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
     const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
     if (nodes <= t->cell_room) return SAPPORO_OK;
     const int spline = t->settings.softening != SAPPORO_SOFTENING_PLUMMER;
-    const size_t columns = spline ? 6 : 5;
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
-    float *const word = aligned_alloc(64, columns * column * sizeof *word);
+    float *const word = aligned_alloc(64, 6 * column * sizeof *word);
     double *const length = spline ? malloc(room * sizeof *length) : NULL;
     if (!cell || !source || !word || (spline && !length)) {
         free(cell);
@@ -113,12 +111,8 @@ int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
     t->source = source;
     t->word = word;
     t->cell_room = nodes;
-    t->words_of = (struct sap_tree_words){word,
-                                          word + column,
-                                          word + 2 * column,
-                                          word + 3 * column,
-                                          word + 4 * column,
-                                          spline ? word + 5 * column : NULL};
+    t->words_of = (struct sap_tree_words){
+        word, word + column, word + 2 * column, word + 3 * column, word + 4 * column, word + 5 * column};
     return SAPPORO_OK;
 }
 

@@ -22,11 +22,17 @@ struct spans {
     int n, room;
 };
 
+/* Numbers of nodes. */
+struct cells {
+    int *at;
+    int n, room;
+};
+
 /* Work memory of a thread, reused from group to group. */
 struct walk_memory {
-    struct spans runs;      /* nodes to examine, in order: a queue, of which `head` are done */
-    struct spans particles; /* particles on the list, without the group's own */
-    int *cells, ncells, cell_room;
+    struct spans runs;          /* nodes to examine, in order: a queue, of which `head` are done */
+    struct spans particles;     /* particles on the list, without the group's own */
+    struct cells near, distant; /* cells on the list, and those of them that act as one polynomial */
     int *accepted, *opened, open_room;
     char *words;
     size_t word_room;
@@ -38,7 +44,8 @@ static void free_work(struct walk_memory *w)
 {
     free(w->runs.at);
     free(w->particles.at);
-    free(w->cells);
+    free(w->near.at);
+    free(w->distant.at);
     free(w->accepted);
     free(w->opened);
     free(w->words);
@@ -78,16 +85,16 @@ static int add_span(struct spans *s, int first, int from, int to)
     return 1;
 }
 
-static int add_cell(struct walk_memory *w, int node)
+static int add_cell(struct cells *c, int node)
 {
-    if (w->ncells == w->cell_room) {
-        const int room = w->cell_room ? 2 * w->cell_room : 1024;
-        int *cells = realloc(w->cells, (size_t)room * sizeof *cells);
-        if (!cells) return 0;
-        w->cells = cells;
-        w->cell_room = room;
+    if (c->n == c->room) {
+        const int room = c->room ? 2 * c->room : 1024;
+        int *at = realloc(c->at, (size_t)room * sizeof *at);
+        if (!at) return 0;
+        c->at = at;
+        c->room = room;
     }
-    w->cells[w->ncells++] = node;
+    c->at[c->n++] = node;
     return 1;
 }
 
@@ -125,14 +132,15 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
     (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, bound, w->accepted, &accepted,
                                                       w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
-        const struct sap_tree_node *const node = &t->node[w->accepted[k]];
-        ok = better_by_particles(t, node) ? add_leaf(w, node, own) : add_cell(w, w->accepted[k]);
+        const int distant = w->accepted[k] < 0, at = distant ? ~w->accepted[k] : w->accepted[k];
+        const struct sap_tree_node *const node = &t->node[at];
+        ok = better_by_particles(t, node) ? add_leaf(w, node, own) : add_cell(distant ? &w->distant : &w->near, at);
     }
     for (int k = 0; k < opened && ok; k++) {
         const struct sap_tree_node *const node = &t->node[w->opened[k]];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
              : node->count  ? add_leaf(w, node, own)
-                            : add_cell(w, w->opened[k]); /* of a halo: all target particles accept it */
+                            : add_cell(&w->near, w->opened[k]); /* of a halo: all target particles accept it */
     }
     return ok;
 }
@@ -140,7 +148,7 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
 static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_bound *bound,
                      struct span own)
 {
-    w->runs.n = w->particles.n = w->ncells = 0;
+    w->runs.n = w->particles.n = w->near.n = w->distant.n = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
     for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
     return ok;
@@ -168,12 +176,22 @@ static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const 
                      const struct sap_tree_frame *frame)
 {
     const int order = t->settings.order;
-    if (!room_for_words(w, (size_t)w->ncells * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
-    kernel->take_cells(frame, t->source, w->cells, w->ncells, order, w->words);
+    if (!room_for_words(w, (size_t)w->near.n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
+    kernel->take_cells(frame, t->source, w->near.at, w->near.n, order, w->words);
     if (order > 1)
-        kernel->cells(frame, w->words, w->ncells, w->lanes);
+        kernel->cells(frame, w->words, w->near.n, w->lanes);
     else
-        kernel->particles(frame, w->words, w->ncells, 0, w->lanes);
+        kernel->particles(frame, w->words, w->near.n, 0, w->lanes);
+    return 1;
+}
+
+static int sum_distant(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame)
+{
+    if (w->distant.n == 0) return 1;
+    if (!room_for_words(w, (size_t)w->distant.n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
+    kernel->take_cells(frame, t->source, w->distant.at, w->distant.n, t->settings.order, w->words);
+    kernel->distant(frame, w->words, t->settings.order, w->distant.n, w->lanes);
     return 1;
 }
 
@@ -264,6 +282,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
                                    .eps2 = t->eps2 * t->unit * t->unit,
                                    .far = group->wide == SAP_WIDE_FAR,
                                    .mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN};
+    for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
         w->number[k] = run->walkers->own ? w->which[k] - base : -1;
@@ -276,7 +295,9 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         if (t->h) kernel->start_spline(run->walkers->h, w->which, w->lanes);
-        if (!sum_cells(t, w, kernel, &frame) || !sum_particles(t, w, kernel, &frame, own)) return 0;
+        if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
+            !sum_particles(t, w, kernel, &frame, own))
+            return 0;
         n = deliver_good(t, run, w, wide, n);
     }
     return 1;
@@ -309,6 +330,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),
                                    .radius = (float)sap_tree_padded(b->radius * t->unit, size),
+                                   .size = (float)sap_tree_padded(sap_bound_size(b) * t->unit, 0),
                                    .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->unit, 0);
     if (h) words.length = (float)sap_tree_greatest_length(h + group->first, group->count);
@@ -326,8 +348,9 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
         ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
     const int nears = ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0;
-    for (int at = slot[0]; at < slot[1] && run->work; at++) run->work[run->slots->row[at]] = nears + w->ncells;
-    *cell += (long long)rows * w->ncells;
+    const int cells = w->near.n + w->distant.n;
+    for (int at = slot[0]; at < slot[1] && run->work; at++) run->work[run->slots->row[at]] = nears + cells;
+    *cell += (long long)rows * cells;
     *particle += (long long)rows * nears;
     return ok;
 }
